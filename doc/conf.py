@@ -1,0 +1,52 @@
+"""Configuration of Sphinx. Builds offline; SKGEOM_DOC_ONLINE=1 adds outside links."""
+
+import os
+import warnings
+
+import skgeom
+
+project = "skgeom"
+author = "skgeom developers"
+copyright = author
+version = release = skgeom.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+default_role = "code"
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the types are in the docstrings
+numpydoc_class_members_toctree = False  # a class and its methods share a page
+
+if os.environ.get("SKGEOM_DOC_ONLINE"):
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "scipy": ("https://docs.scipy.org/doc/scipy", None),
+        "sklearn": ("https://scikit-learn.org/stable", None),
+        "pymanopt": ("https://pymanopt.org/docs/stable", None),
+    }
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "doc_module": ("skgeom",),
+    "backreferences_dir": "generated/backreferences",
+    "reference_url": {"skgeom": None},
+    "write_computation_times": False,
+}
+
+# The examples call plt.show(), which has nothing to show while the pages are built.
+warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+
+html_theme = "pydata_sphinx_theme"
+html_theme_options = {"show_prev_next": False}
+html_show_sourcelink = False

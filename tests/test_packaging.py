@@ -1,0 +1,34 @@
+"""What is written about the package outside its code agrees with the code."""
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_minimum_versions_are_the_floors_of_pyproject():
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        project = tomllib.load(file)["project"]
+    extras = project["optional-dependencies"]
+    floors = [*project["dependencies"], *extras["plot"], *extras["test"]]
+    floors = dict(floor.split(">=") for floor in floors if "skgeom[" not in floor)
+    minimum = (ROOT / ".github" / "minimum.txt").read_text().splitlines()
+    pins = dict(pin.split("==") for pin in minimum if not pin.startswith("#"))
+    assert pins.keys() == floors.keys()
+    # Trailing zeros do not make another version: 2.0.0 is 2.0.
+    assert all(re.fullmatch(rf"{floors[name]}(\.0)*", pins[name]) for name in floors)
+
+
+def test_readme_snippet_runs(capsys):
+    (snippet,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+    )
+    exec(compile(snippet, "README.md", "exec"), {})
+    assert float(capsys.readouterr().out) > 0.9
+
+
+def test_links_of_readme_lead_to_files():
+    targets = re.findall(r"\]\((?!https?:)([^)]+)\)", (ROOT / "README.md").read_text())
+    assert targets
+    assert all((ROOT / target).exists() for target in targets)
