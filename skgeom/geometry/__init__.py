@@ -1,0 +1,30 @@
+"""Pure functions on stacks of symmetric positive definite matrices, (..., n, n).
+
+Everything broadcasts over the leading axes. Nothing here knows an estimator.
+"""
+
+from skgeom.geometry._distances import (
+    calvo_oller_embedding,
+    distance_affine_invariant,
+    distance_calvo_oller,
+)
+from skgeom.geometry._spd import (
+    expm,
+    generalized_eigenvalues,
+    invsqrtm,
+    logm,
+    sqrtm,
+    whiten,
+)
+
+__all__ = [
+    "calvo_oller_embedding",
+    "distance_affine_invariant",
+    "distance_calvo_oller",
+    "expm",
+    "generalized_eigenvalues",
+    "invsqrtm",
+    "logm",
+    "sqrtm",
+    "whiten",
+]

@@ -1,0 +1,243 @@
+"""Matrix functions and congruences of symmetric positive definite (SPD) stacks."""
+
+import numpy as np
+
+from skgeom.utils._validation import (
+    check_positive,
+    check_symmetric,
+    cholesky,
+    float64_arrays,
+)
+
+
+def _spectral(matrices, function):
+    """Apply ``function`` to the eigenvalues of symmetric matrices."""
+    eigenvalues, vectors = np.linalg.eigh(matrices)
+    return (vectors * function(eigenvalues)[..., None, :]) @ vectors.mT
+
+
+def _spd_spectral(matrices, function):
+    check_symmetric(matrices, "matrices")
+
+    def checked(eigenvalues):
+        check_positive(eigenvalues, "matrices")
+        return function(eigenvalues)
+
+    return _spectral(matrices, checked)
+
+
+@float64_arrays("matrices")
+def sqrtm(matrices):
+    """Symmetric square root of SPD matrices.
+
+    Parameters
+    ----------
+    matrices : array-like of shape (..., n, n)
+        Symmetric positive definite matrices.
+
+    Returns
+    -------
+    ndarray of shape (..., n, n)
+        The SPD matrices S with ``S @ S = matrices``.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not finite, not symmetric or not positive definite; the message
+        names the matrix and its smallest eigenvalue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgeom.geometry import sqrtm
+    >>> sqrtm(np.diag([4.0, 9.0]))
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    return _spd_spectral(matrices, np.sqrt)
+
+
+@float64_arrays("matrices")
+def invsqrtm(matrices):
+    """Symmetric inverse square root of SPD matrices.
+
+    Parameters
+    ----------
+    matrices : array-like of shape (..., n, n)
+        Symmetric positive definite matrices.
+
+    Returns
+    -------
+    ndarray of shape (..., n, n)
+        The SPD matrices S with ``S @ matrices @ S = I``.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not finite, not symmetric or not positive definite; the message
+        names the matrix and its smallest eigenvalue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgeom.geometry import invsqrtm
+    >>> invsqrtm(np.diag([4.0, 16.0]))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    return _spd_spectral(matrices, lambda eigenvalues: 1 / np.sqrt(eigenvalues))
+
+
+@float64_arrays("matrices")
+def logm(matrices):
+    """Symmetric logarithm of SPD matrices.
+
+    Parameters
+    ----------
+    matrices : array-like of shape (..., n, n)
+        Symmetric positive definite matrices.
+
+    Returns
+    -------
+    ndarray of shape (..., n, n)
+        The symmetric matrices S with ``expm(S) = matrices``.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not finite, not symmetric or not positive definite; the message
+        names the matrix and its smallest eigenvalue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgeom.geometry import logm
+    >>> logm(np.diag([1.0, np.e]))
+    array([[0., 0.],
+           [0., 1.]])
+    """
+    return _spd_spectral(matrices, np.log)
+
+
+@float64_arrays("matrices")
+def expm(matrices):
+    """Exponential of symmetric matrices, the inverse of :func:`logm`.
+
+    Parameters
+    ----------
+    matrices : array-like of shape (..., n, n)
+        Symmetric matrices; they need not be positive definite.
+
+    Returns
+    -------
+    ndarray of shape (..., n, n)
+        Symmetric positive definite matrices.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not finite or not symmetric; the message names the matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgeom.geometry import expm
+    >>> expm(np.zeros((2, 2)))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    check_symmetric(matrices, "matrices")
+    return _spectral(matrices, np.exp)
+
+
+@float64_arrays("matrices", "reference")
+def whiten(matrices, reference):
+    r"""Express matrices in coordinates in which a reference matrix is the identity.
+
+    With the Cholesky factor :math:`R = L L^\top` of the reference, the result is
+    :math:`L^{-1} M L^{-\top}`. Its eigenvalues are the generalised eigenvalues of the
+    pair (M, R), and every affine-invariant quantity of (M, R) is one of (result, I).
+
+    Parameters
+    ----------
+    matrices : array-like of shape (..., n, n)
+        Symmetric matrices M.
+    reference : array-like of shape (..., n, n)
+        Symmetric positive definite matrices R, broadcast against ``matrices``.
+
+    Returns
+    -------
+    ndarray of shape (..., n, n)
+        The whitened, symmetric matrices.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not finite or not symmetric, or if ``reference`` is not
+        positive definite; the message names the matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgeom.geometry import whiten
+    >>> whiten(np.diag([8.0, 3.0]), reference=np.diag([4.0, 1.0]))
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    check_symmetric(matrices, "matrices")
+    check_symmetric(reference, "reference")
+    _check_same_order(matrices, "matrices", reference, "reference")
+    return whiten_by_factor(matrices, cholesky(reference, "reference"))
+
+
+def whiten_by_factor(matrices, factor):
+    """Whiten by a given lower Cholesky factor."""
+    half = np.linalg.solve(factor, matrices)
+    whitened = np.linalg.solve(factor, half.mT)
+    return (whitened + whitened.mT) / 2
+
+
+@float64_arrays("a", "b")
+def generalized_eigenvalues(a, b):
+    r"""Generalised eigenvalues of pairs of symmetric matrices, in ascending order.
+
+    They solve :math:`A v = \lambda B v` and do not change when both matrices are
+    transformed by the same congruence.
+
+    Parameters
+    ----------
+    a : array-like of shape (..., n, n)
+        Symmetric matrices A.
+    b : array-like of shape (..., n, n)
+        Symmetric positive definite matrices B, broadcast against ``a``.
+
+    Returns
+    -------
+    ndarray of shape (..., n)
+        The eigenvalues of each pair.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not finite or not symmetric, or if ``b`` is not positive
+        definite; the message names the matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgeom.geometry import generalized_eigenvalues
+    >>> generalized_eigenvalues(np.diag([8.0, 3.0]), np.diag([2.0, 1.0]))
+    array([3., 4.])
+    """
+    check_symmetric(a, "a")
+    check_symmetric(b, "b")
+    _check_same_order(a, "a", b, "b")
+    return np.linalg.eigvalsh(whiten_by_factor(a, cholesky(b, "b")))
+
+
+def _check_same_order(a, name_a, b, name_b):
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(
+            f"{name_a} and {name_b} must hold matrices of one size, "
+            f"got shapes {a.shape} and {b.shape}."
+        )

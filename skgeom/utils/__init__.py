@@ -1,0 +1,1 @@
+"""Validation of matrices, and what depends on the version of scikit-learn."""

@@ -1,0 +1,72 @@
+"""All that depends on the version of scikit-learn."""
+
+try:  # scikit-learn >= 1.9
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:
+        """Stands for the callbacks that this scikit-learn does not have."""
+
+    def with_callbacks(method):
+        """Return the method as it is."""
+        return method
+
+
+class FitCallbacks:
+    """Tells scikit-learn's callbacks how a fit of several stages goes on.
+
+    Each stage is a task of the fit, and each iteration a task of its stage. Without
+    callbacks, or with a scikit-learn that does not know them, nothing happens.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator that is fitted, a ``CallbackSupportMixin``.
+    n_stages, max_iter : int
+        Number of stages, and largest number of iterations of each.
+    X, y : array-like or None
+        The training data, handed to the callbacks.
+    """
+
+    def __init__(self, estimator, n_stages, max_iter, X, y):
+        self._common = {"estimator": estimator, "X": X, "y": y}
+        self._max_iter = max_iter
+        self._stage = None
+        self._task = None
+        self._root = None
+        if hasattr(estimator, "_init_callback_context"):
+            self._root = estimator._init_callback_context(max_subtasks=n_stages)
+            self._root.call_on_fit_task_begin(**self._common)
+        self.active = bool(getattr(estimator, "_skl_callbacks", None))
+
+    def iteration(self, stage, attributes):
+        """Report an iteration; returns whether a callback asks to end the stage.
+
+        ``attributes`` are the fitted attributes with which a copy of the estimator
+        could transform as if the fit ended here.
+        """
+        if stage != self._stage:
+            self._end_stage()
+            self._stage = stage
+            self._task = self._root.subcontext(
+                task_name="stage", max_subtasks=self._max_iter
+            )
+            self._task.call_on_fit_task_begin(**self._common)
+        step = self._task.subcontext(task_name="iteration")
+        step.call_on_fit_task_begin(**self._common)
+        return step.call_on_fit_task_end(
+            **self._common, reconstruction_attributes=attributes
+        )
+
+    def end(self):
+        """Report the end of the fit; the estimator must be fitted by now."""
+        if self._root is not None:
+            self._end_stage()
+            self._root.call_on_fit_task_end(
+                **self._common, reconstruction_attributes={}
+            )
+
+    def _end_stage(self):
+        if self._task is not None:
+            self._task.call_on_fit_task_end(**self._common)
+            self._task = None

@@ -1,0 +1,127 @@
+"""Validation of stacks of symmetric positive definite (SPD) matrices."""
+
+import functools
+import inspect
+
+import numpy as np
+
+
+def float64_arrays(*names):
+    """Compute in float64 and return float32 only if all named arrays are float32.
+
+    The decorated function receives its arguments ``names`` as float64 arrays. Its
+    result, an array, is cast back, so that the functions need not think of precision:
+    factorisations in float32 would lose half the digits.
+    """
+
+    def decorate(function):
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            bound = signature.bind(*args, **kwargs)
+            arrays = {
+                name: _as_real_array(bound.arguments[name], name) for name in names
+            }
+            dtypes = {array.dtype for array in arrays.values()}
+            for name, array in arrays.items():
+                bound.arguments[name] = array.astype(np.float64, copy=False)
+            result = function(*bound.args, **bound.kwargs)
+            if dtypes != {np.dtype(np.float32)}:
+                return result
+            return result.astype(np.float32)
+
+        return wrapper
+
+    return decorate
+
+
+def _as_real_array(array, name):
+    array = np.asarray(array)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.")
+    return array
+
+
+def check_symmetric(matrices, name):
+    """Raise unless ``matrices`` is a finite stack of symmetric matrices.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (..., n, n)
+        The stack to check.
+    name : str
+        What the caller calls it; used in the messages.
+
+    Raises
+    ------
+    ValueError
+        If the last two axes differ, or if an entry is not finite, or if a matrix is
+        not symmetric to the square root of the machine precision.
+    """
+    if matrices.ndim < 2 or matrices.shape[-1] != matrices.shape[-2]:
+        raise ValueError(
+            f"{name} must be a stack of square matrices of shape (..., n, n), "
+            f"got shape {matrices.shape}."
+        )
+    if matrices.shape[-1] == 0:
+        raise ValueError(f"{name} must not be empty, got shape {matrices.shape}.")
+    finite = np.isfinite(matrices).all(axis=(-2, -1))
+    if not finite.all():
+        raise ValueError(
+            f"{name}{_where(~finite)} contains NaN or infinity; "
+            "remove or impute such values first."
+        )
+    size = np.abs(matrices).max(axis=(-2, -1))
+    gap = np.abs(matrices - matrices.mT).max(axis=(-2, -1))
+    asymmetric = gap > 1e-6 * size
+    if asymmetric.any():
+        raise ValueError(
+            f"{name}{_where(asymmetric)} is not symmetric: it differs from its "
+            f"transpose by up to {gap[asymmetric].flat[0]:.3g}; "
+            "use (A + A.T) / 2 if that is rounding."
+        )
+
+
+def check_positive(eigenvalues, name):
+    """Raise ValueError unless all eigenvalues of a stack, (..., n), are positive."""
+    smallest = eigenvalues.min(axis=-1)
+    bad = ~(smallest > 0)
+    if bad.any():
+        raise ValueError(
+            f"{name}{_where(bad)} is not positive definite: its smallest eigenvalue "
+            f"is {smallest[bad].flat[0]:.3g}. Add a small multiple of the identity, or "
+            "use a shrunk covariance estimate."
+        )
+
+
+def cholesky(matrices, name):
+    """Lower Cholesky factors of a stack (..., n, n), or an error that names the matrix.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not positive definite; names it, its smallest eigenvalue and
+        the remedy.
+    """
+    try:
+        return np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        eigenvalues = np.linalg.eigvalsh(matrices)
+        check_positive(eigenvalues, name)
+        # All eigenvalues came out positive, by less than rounding: name the worst.
+        ratio = eigenvalues[..., 0] / eigenvalues[..., -1]
+        worst = ratio == ratio.min()
+        raise ValueError(
+            f"{name}{_where(worst)} is not positive definite to working precision: its "
+            f"eigenvalues span a ratio of {ratio.min():.3g}. Add a small multiple of "
+            "the identity, or use a shrunk covariance estimate."
+        ) from None
+
+
+def _where(mask):
+    """Index of the first True in mask as text, nothing for a single matrix."""
+    if mask.ndim == 0:
+        return ""
+    index = np.argwhere(mask)[0]
+    return "[" + ", ".join(str(i) for i in index) + "]"
