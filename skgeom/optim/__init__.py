@@ -1,0 +1,11 @@
+"""Optimisation on matrix manifolds; the only folder that imports pymanopt."""
+
+from skgeom.optim._coarse_to_fine import (
+    maximize_coarse_to_fine as maximize_coarse_to_fine,
+)
+from skgeom.optim._lbfgs import RiemannianLBFGS
+from skgeom.optim._manifolds import CONSTRAINTS as CONSTRAINTS
+from skgeom.optim._minimize import OPTIMIZERS as OPTIMIZERS
+from skgeom.optim._minimize import MinimizeResult, minimize
+
+__all__ = ["MinimizeResult", "RiemannianLBFGS", "minimize"]

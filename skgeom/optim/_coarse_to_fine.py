@@ -1,0 +1,120 @@
+"""Maximise an objective of filters first in a small subspace, then in the whole space.
+
+An evaluation of an objective of n x m filters reads c n^2 numbers. In the span of k
+leading principal axes it reads c k^2 only, so that is where starts are compared and
+most iterations are made; a few evaluations in the whole space then finish the work.
+"""
+
+from dataclasses import replace
+
+from skgeom.optim._manifolds import CONSTRAINTS
+from skgeom.optim._minimize import minimize
+
+# How closely the starts are optimised before the best one is chosen, and how much more
+# loosely than the whole problem the coarse one is solved.
+_SCREENING_TOL = 1e-3
+_SCREENING_ITERATIONS = 30
+_COARSE_FACTOR = 10
+
+
+def maximize_coarse_to_fine(
+    objective,
+    starts,
+    basis,
+    *,
+    complete,
+    constraint,
+    optimizer="lbfgs",
+    max_iter=500,
+    tol=1e-6,
+    callback=None,
+):
+    """Maximise an objective over constrained filters, from several starts.
+
+    Parameters
+    ----------
+    objective : callable
+        Maps filters of shape (n, m) to ``(value, gradient)``; ``objective.project(b)``
+        is the same objective for filters ``b @ g``, as a function of g.
+    starts : list of ndarray of shape (k, m)
+        Points of the constraint to start from, in the coordinates of the basis.
+    basis : ndarray of shape (n, k)
+        Columns that span the small subspace. They must be orthonormal, unless the
+        objective depends on the span of the filters only.
+    complete : bool
+        Whether the best filters lie in the subspace, so that no refinement in the
+        whole space is needed.
+    constraint : {"unit-norm", "orthonormal"}
+        A key of ``CONSTRAINTS``.
+    optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
+        As for :func:`minimize`.
+    max_iter : int, default=500
+        Largest number of iterations of each call of :func:`minimize`.
+    tol : float, default=1e-6
+        Relative tolerance, as for :func:`minimize`.
+    callback : callable, default=None
+        Called as ``callback(stage, filters, value)`` after each iteration, where
+        filters has shape (n, m), and stage counts the starts, from 0, then the
+        refinement in the subspace, then the one in the whole space. A stage ends if
+        it returns True.
+
+    Returns
+    -------
+    MinimizeResult
+        The filters, of shape (n, m), with the *negative* objective as the cost; counts
+        are those of the chosen start and of all that followed it.
+    list of float
+        The value that each start reached when one was chosen.
+    """
+    nearest = CONSTRAINTS[constraint].nearest
+
+    def ascend(objective, start, stage, lift, tol, max_iter):
+        def cost(filters):
+            value, gradient = objective(filters)
+            return -value, -gradient
+
+        def report(filters, cost):
+            return callback(stage, lift(filters), -cost)
+
+        return minimize(
+            cost,
+            CONSTRAINTS[constraint].manifold(*start.shape),
+            start,
+            optimizer=optimizer,
+            max_iter=max_iter,
+            tol=tol,
+            callback=None if callback is None else report,
+        )
+
+    def lift(filters):
+        return nearest(basis @ filters)
+
+    coarse = objective.project(basis)
+    refine_tol = tol if complete else _COARSE_FACTOR * tol
+    screen = refine_tol, max_iter
+    if len(starts) > 1:
+        screen = max(refine_tol, _SCREENING_TOL), min(max_iter, _SCREENING_ITERATIONS)
+    runs = [
+        ascend(coarse, start, stage, lift, *screen)
+        for stage, start in enumerate(starts)
+    ]
+    result = min(runs, key=lambda run: run.cost)
+    if len(starts) > 1:
+        stage = len(starts)
+        refined = ascend(coarse, result.point, stage, lift, refine_tol, max_iter)
+        result = _after(result, refined)
+    result = replace(result, point=lift(result.point))
+    if not complete:
+        stage = len(starts) + 1
+        fine = ascend(objective, result.point, stage, lambda f: f, tol, max_iter)
+        result = _after(result, fine)
+    return result, [-run.cost for run in runs]
+
+
+def _after(first, second):
+    """The result of two searches, of which the second went on from the first."""
+    return replace(
+        second,
+        n_iter=first.n_iter + second.n_iter,
+        n_evaluations=first.n_evaluations + second.n_evaluations,
+    )
