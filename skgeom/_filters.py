@@ -1,0 +1,271 @@
+"""How filters are learnt: working coordinates, starts, groups. Shared by the family.
+
+An estimator brings an objective of filters and two covariances of its data, that
+within the classes and the total one. Filters are columns here, of shape (n, m).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.utils import check_random_state
+
+from skgeom.objectives import WithFixedFilters
+from skgeom.optim import CONSTRAINTS, maximize_coarse_to_fine
+
+INITS = ("auto", "pca", "lda", "random")
+
+# A subspace of this many principal axes is small; with fewer features there is none.
+_SMALL = 100
+
+
+def automatic_regularization(within):
+    r"""Noise variance from the scale of the data: half of a mean variance.
+
+    .. math:: \sigma^2 = \tfrac12 \|\bar\Phi\|_F^2 / \operatorname{tr} \bar\Phi
+
+    is half of the mean of the eigenvalues of the within-class covariance, weighted by
+    themselves: small beside the directions that carry the data, large beside those
+    that are mostly noise, and proportional to the square of the data's unit. It is 1
+    if there is no variance at all.
+    """
+    trace = np.trace(within)
+    return 0.5 * float((within**2).sum() / trace) if trace > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """A subspace to search in: filters are ``basis @ g``.
+
+    Attributes
+    ----------
+    basis, dual : ndarray of shape (n, k)
+        ``dual.T @ basis`` is the identity, so ``g = dual.T @ filters``.
+    complete : bool
+        Whether the subspace holds all that varies in the data.
+    """
+
+    basis: np.ndarray
+    dual: np.ndarray
+    complete: bool
+
+
+def principal_coordinates(total, regularization, n_components, allow_coarse=True):
+    """Leading principal axes, as many as matter beside the regularisation.
+
+    If the remaining ones are few, or if ``allow_coarse`` is false, all axes along
+    which the data vary at all, which loses nothing.
+    """
+    variances, axes = np.linalg.eigh(total)
+    variances, axes = variances[::-1], axes[:, ::-1]
+    precision = len(total) * np.finfo(float).eps * variances[0]
+    rank = max(np.count_nonzero(variances > precision), n_components)
+    size = max(_SMALL, 10 * n_components, np.count_nonzero(variances > regularization))
+    complete = not allow_coarse or size > 0.7 * rank
+    basis = np.ascontiguousarray(axes[:, : rank if complete else size])
+    return Coordinates(basis, basis, complete)
+
+
+def whitening_coordinates(total):
+    """Coordinates in which the total covariance is the identity on its range.
+
+    Where filters matter only through their span, these make the problem independent of
+    the units of the features.
+    """
+    deviations = np.sqrt(np.diag(total))
+    deviations[deviations == 0] = 1
+    variances, axes = np.linalg.eigh(total / np.outer(deviations, deviations))
+    varies = variances > len(total) * np.finfo(float).eps * variances[-1]
+    basis = axes[:, varies][:, ::-1] / np.sqrt(variances[varies][::-1])
+    basis /= deviations[:, None]
+    return Coordinates(basis, total @ basis, complete=True)
+
+
+@dataclass(frozen=True)
+class FilterSearch:
+    """The search for the filters that maximise an objective.
+
+    The fields are the parameters of the estimators of the same names, with
+    ``regularization`` a number.
+    """
+
+    n_components: int
+    regularization: float
+    constraint: str
+    init: object
+    n_init: object
+    group_size: object
+    optimizer: object
+    max_iter: int
+    tol: float
+    random_state: object
+
+    def n_starts(self):
+        """Number of starts of each group."""
+        if self.n_init != "auto":
+            return self.n_init
+        if not isinstance(self.init, str):
+            return 1
+        return {"auto": 4, "random": 10}.get(self.init, 1)
+
+    def group_sizes(self):
+        """Number of filters of each group."""
+        size = self.group_size or self.n_components
+        full, rest = divmod(self.n_components, size)
+        return [size] * full + [rest] * (rest > 0)
+
+    def n_stages(self):
+        """Largest number of stages that the callback can hear of."""
+        return len(self.group_sizes()) * (self.n_starts() + 2)
+
+    def run(self, objective, within, total, callback=None):
+        """Learn all groups of filters, each with the earlier ones fixed.
+
+        Parameters
+        ----------
+        objective : callable
+            Maps filters (n, m) to value and gradient, for any m; has ``project``.
+        within, total : ndarray of shape (n, n)
+            Within-class and total covariance of the data.
+        callback : callable, default=None
+            Called as ``callback(stage, filters, value)`` after each iteration, with all
+            filters so far.
+
+        Returns
+        -------
+        filters : ndarray of shape (n, n_components)
+        groups : list of (MinimizeResult, list of float)
+            For each group how its search ended and what its starts reached.
+        """
+        rng = check_random_state(self.random_state)
+        filters = np.empty((len(total), 0))
+        groups = []
+        for index, size in enumerate(self.group_sizes()):
+            report = None
+            if callback is not None:
+                report = self._reporter(callback, index, filters)
+            group = _Group(self, objective, within, total, filters, size)
+            new, *outcome = group.learn(rng, report)
+            filters = np.hstack([filters, new])
+            groups.append(outcome)
+        return filters, groups
+
+    def _reporter(self, callback, index, fixed):
+        first_stage = index * (self.n_starts() + 2)
+
+        def report(stage, filters, value):
+            return callback(first_stage + stage, np.hstack([fixed, filters]), value)
+
+        return report
+
+
+class _Group:
+    """The search for some filters beside others that are fixed."""
+
+    def __init__(self, search, objective, within, total, fixed, size):
+        self.search = search
+        self.size = size
+        self.fixed = fixed
+        self.n_fixed = fixed.shape[1]
+        # Where orthonormal filters must differ from a mere basis of their span, new
+        # ones are sought in the orthogonal complement of the fixed ones.
+        self.complement = None
+        if self.n_fixed > 0:
+            objective = WithFixedFilters(objective, fixed)
+            if search.constraint == "orthonormal" and search.regularization > 0:
+                orthogonal, _ = np.linalg.qr(fixed, mode="complete")
+                self.complement = orthogonal[:, self.n_fixed :]
+                objective = objective.project(self.complement)
+                within = self.complement.T @ within @ self.complement
+                total = self.complement.T @ total @ self.complement
+                self.fixed = np.empty((len(total), 0))
+        self.objective = objective
+        if search.regularization == 0:
+            self.coordinates = whitening_coordinates(total)
+        else:
+            self.coordinates = principal_coordinates(
+                total,
+                search.regularization,
+                self.fixed.shape[1] + size,
+                allow_coarse=isinstance(search.init, str),
+            )
+        basis = self.coordinates.basis
+        self.within = basis.T @ within @ basis
+        self.between = basis.T @ (total - within) @ basis
+
+    def learn(self, rng, callback):
+        """Return the filters, how the search ended, and what the starts reached."""
+        search = self.search
+        result, values = maximize_coarse_to_fine(
+            self.objective,
+            self._starts(rng),
+            self.coordinates.basis,
+            complete=self.coordinates.complete,
+            constraint=search.constraint,
+            optimizer=search.optimizer,
+            max_iter=search.max_iter,
+            tol=search.tol,
+            callback=callback,
+        )
+        filters = result.point
+        if self.complement is not None:
+            filters = self.complement @ filters
+        elif search.constraint == "orthonormal" and self.fixed.shape[1] > 0:
+            filters = filters - self.fixed @ (self.fixed.T @ filters)
+            filters = CONSTRAINTS["orthonormal"].nearest(filters)
+        return filters, result, values
+
+    def _starts(self, rng):
+        """Points of the constraint, in the coordinates of the search."""
+        named = {
+            "auto": [self._lda, self._pca],
+            "lda": [self._lda],
+            "pca": [self._pca],
+            "random": [],
+        }
+        init = self.search.init
+        makers = named[init] if isinstance(init, str) else [self._given]
+        n_starts = self.search.n_starts()
+        starts = [make() for make in makers[:n_starts]]
+        nearest = CONSTRAINTS[self.search.constraint].nearest
+        shape = (self.coordinates.basis.shape[1], self.size)
+        while len(starts) < n_starts:
+            starts.append(nearest(rng.standard_normal(shape)))
+        return starts
+
+    def _pca(self):
+        return self._completed(np.empty((len(self.within), 0)))
+
+    def _lda(self):
+        order = len(self.within)
+        noise = self.search.regularization * np.eye(order)
+        ratios, directions = eigh(
+            self.between,
+            self.within + noise,
+            subset_by_index=[max(order - self.size, 0), order - 1],
+        )
+        separates = ratios > 1e-10 * ratios[-1]
+        return self._completed(directions[:, separates][:, ::-1])
+
+    def _given(self):
+        given = self.search.init[self.n_fixed : self.n_fixed + self.size].T
+        if self.complement is not None:
+            given = self.complement.T @ given
+        start = self.coordinates.dual.T @ given
+        outside = np.linalg.norm(start, axis=0) == 0
+        if outside.any():
+            row = self.n_fixed + np.flatnonzero(outside)[0]
+            raise ValueError(
+                f"Row {row} of init is zero on all directions in which the data vary; "
+                "give another filter."
+            )
+        return CONSTRAINTS[self.search.constraint].nearest(start)
+
+    def _completed(self, leading):
+        """Orthonormal columns: some given ones, then principal axes; none is fixed."""
+        fixed = self.coordinates.dual.T @ self.fixed
+        order, n_fixed = fixed.shape
+        n_columns = n_fixed + leading.shape[1] + self.size
+        axes = np.eye(order, min(order, n_columns))
+        orthogonal, _ = np.linalg.qr(np.hstack([fixed, leading, axes]))
+        return orthogonal[:, n_fixed : n_fixed + self.size]
