@@ -287,7 +287,7 @@ class SQFA(
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} compares classes, so it needs samples of at "
-                f"least 2 classes, but y has one class only: {classes[0]!r}."
+                f"least 2 classes, but y has one class only: {classes[0]}."
             )
         if self.n_components > self.n_features_in_:
             raise ValueError(
@@ -407,7 +407,7 @@ def _check_regular(statistics, total, n_components):
         class_rank = np.count_nonzero(variances > precision)
         if class_rank < rank:
             raise ValueError(
-                f"The covariance of class {label!r}, estimated from {count} samples, "
+                f"The covariance of class {label}, estimated from {count} samples, "
                 f"is singular: its rank is {class_rank}, but the data vary in {rank} "
                 "directions. Without regularization its distance to other classes has "
                 "no bound: set regularization to 'auto' or to a positive number, or "

@@ -5,21 +5,23 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y, column_or_1d
 
-from skgeom.utils._validation import check_symmetric
+from skgeom.utils._validation import check_semidefinite, check_symmetric
 
 # Rows that are copied, as float64, at a time. Large enough for BLAS, small beside X.
 _ROWS_PER_BLOCK = 2048
 
 # The estimators of pyriemann.geometry.covariance that estimate a covariance.
-_ESTIMATOR_NAMES = ("cov", "hub", "lwf", "mcd", "oas", "sch", "scm", "stu", "tyl")
+# "tyl" is not among them: it gives the shape of a covariance without its size.
+_ESTIMATOR_NAMES = ("cov", "hub", "lwf", "mcd", "oas", "sch", "scm", "stu")
 
 
 class ClassStatistics:
     r"""Counts, means and covariances of the classes of labelled data.
 
     Everything that SQFA needs to know of the data. Statistics of pieces of the data
-    add up exactly to those of the whole: ``a + b`` and ``a.update(X, y)`` pool the
-    observations, and the order does not matter but for rounding.
+    add up exactly to those of the whole: ``a + b``, ``sum(pieces)`` and
+    ``a.update(X, y)`` pool the observations, and the order does not matter but for
+    rounding.
 
     Parameters
     ----------
@@ -47,8 +49,8 @@ class ClassStatistics:
     Raises
     ------
     ValueError
-        If shapes do not fit, labels repeat, counts are below 1, or numbers are not
-        finite or covariances not symmetric.
+        If shapes do not fit, labels repeat, counts are below 1, numbers are not finite,
+        or covariances are not symmetric or have negative eigenvalues.
 
     Examples
     --------
@@ -87,7 +89,10 @@ class ClassStatistics:
                 f"{means.shape}, got {covariances.shape}."
             )
         check_symmetric(covariances, "covariances")
-        whole = counts.dtype.kind in "iuf" and np.array_equal(counts, np.round(counts))
+        check_semidefinite(covariances, "covariances")
+        whole = counts.dtype.kind in "iuf" and np.all(
+            np.isfinite(counts) & (counts == np.round(counts))
+        )
         if len(counts) != n_classes or not whole or np.any(counts < 1):
             raise ValueError(
                 f"counts must hold the number of samples, a whole number of at least "
@@ -183,6 +188,10 @@ class ClassStatistics:
     def pooled_covariances(self):
         """Within-class and total covariance, with the classes weighted by counts.
 
+        The former is the mean of the class covariances as they are, with weights
+        count / n_samples; the latter is the former plus the covariance of the class
+        means with these weights.
+
         Returns
         -------
         within : ndarray of shape (n_features, n_features)
@@ -261,6 +270,11 @@ class ClassStatistics:
                 "Statistics can be added only for one number of features, got "
                 f"{self.n_features} and {other.n_features}."
             )
+        if (self.classes.dtype.kind in "US") != (other.classes.dtype.kind in "US"):
+            raise ValueError(
+                "Statistics can be added only if their class labels are of one kind, "
+                f"got {self.classes} and {other.classes}."
+            )
         for part in (self, other):
             if part._covariance_estimator is not None:
                 raise ValueError(
@@ -284,6 +298,18 @@ class ClassStatistics:
             counts[k] = total
         scatters /= np.maximum(counts - 1, 1)[:, None, None]
         return self._make(classes, counts, means, scatters)
+
+    def __radd__(self, other):
+        """The statistics themselves where ``other`` is 0, with which ``sum`` begins."""
+        if not (isinstance(other, int) and other == 0):
+            return NotImplemented
+        return self._make(
+            self.classes,
+            self.counts,
+            self.means,
+            self.covariances,
+            self._covariance_estimator,
+        )
 
     def __repr__(self):
         return (
@@ -317,27 +343,36 @@ def _sample_moments(X, rows):
 
 def _estimate(estimator, samples, label):
     """Covariance of the samples of one class by a named estimator or an object."""
-    if isinstance(estimator, str):
-        if estimator not in _ESTIMATOR_NAMES:
-            raise ValueError(
-                f"covariance_estimator must be None, one of {_ESTIMATOR_NAMES}, or an "
-                f"object with fit and covariance_, got {estimator!r}."
-            )
-        # pyriemann imports matplotlib, which takes as long as all of scikit-learn.
-        from pyriemann.geometry.covariance import covariances
-
-        covariance = covariances(samples.T, estimator=estimator)
-    else:
-        fitted = clone(estimator).fit(samples)
-        if not hasattr(fitted, "covariance_"):
-            raise ValueError(
-                f"covariance_estimator {estimator!r} has no attribute covariance_ "
-                "after fit."
-            )
-        covariance = fitted.covariance_
-    if not np.isfinite(covariance).all():
+    if isinstance(estimator, str) and estimator not in _ESTIMATOR_NAMES:
         raise ValueError(
-            f"covariance_estimator={estimator!r} gives a covariance with NaN or "
-            f"infinity for class {label!r}, which has {len(samples)} samples."
+            f"covariance_estimator must be None, one of {_ESTIMATOR_NAMES}, or an "
+            f"object with fit and covariance_, got {estimator!r}."
         )
+    fit = _fit_by_name if isinstance(estimator, str) else _fit_object
+    failure = (
+        f"covariance_estimator={estimator!r} fails for class {label}, which has "
+        f"{len(samples)} samples"
+    )
+    try:
+        covariance = fit(estimator, samples)
+    except (ValueError, ArithmeticError) as error:
+        raise ValueError(f"{failure}: {error}") from error
+    if not np.isfinite(covariance).all():
+        raise ValueError(f"{failure}: its result contains NaN or infinity.")
     return covariance
+
+
+def _fit_by_name(name, samples):
+    # pyriemann imports matplotlib, which takes as long as all of scikit-learn.
+    from pyriemann.geometry.covariance import covariances
+
+    # Unseeded, "mcd" would draw its starts from the global random state.
+    options = {"random_state": 0} if name == "mcd" else {}
+    return covariances(samples.T, estimator=name, **options)
+
+
+def _fit_object(estimator, samples):
+    fitted = clone(estimator).fit(samples)
+    if not hasattr(fitted, "covariance_"):
+        raise ValueError("it has no attribute covariance_ after fit.")
+    return fitted.covariance_

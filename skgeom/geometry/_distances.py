@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skgeom.geometry._spd import generalized_eigenvalues, whiten_by_factor
+from skgeom.geometry._spd import check_same_order
 from skgeom.utils._validation import (
-    check_positive,
+    check_finite,
     check_symmetric,
     cholesky,
     float64_arrays,
@@ -54,9 +54,14 @@ def distance_affine_invariant(a, b, *, squared=False):
     >>> float(distance_affine_invariant(np.eye(2), np.diag([1.0, np.e])))
     1.0
     """
-    eigenvalues = generalized_eigenvalues(a, b)
-    check_positive(eigenvalues, "a")
-    distance = (np.log(eigenvalues) ** 2).sum(axis=-1)
+    check_symmetric(a, "a")
+    check_symmetric(b, "b")
+    check_same_order(a, "a", b, "b")
+    # Both matrices become quotients of their factors: the singular values of
+    # L_b^-1 L_a are the roots of the generalised eigenvalues, and keep twice as many
+    # digits of ill-conditioned matrices.
+    quotient = np.linalg.solve(cholesky(b, "b"), cholesky(a, "a"))
+    distance = 4 * _sum_of_squared_logs(quotient)
     return distance if squared else np.sqrt(distance)
 
 
@@ -107,7 +112,8 @@ def calvo_oller_embedding(means, covariances):
            [2., 1.]])
     """
     _check_gaussians(means, "means", covariances, "covariances")
-    return _embed(means, covariances)
+    second_moments = covariances + means[..., :, None] * means[..., None, :]
+    return _border(second_moments, means, means)
 
 
 @float64_arrays("means_a", "covariances_a", "means_b", "covariances_b")
@@ -163,8 +169,6 @@ def distance_calvo_oller(
     >>> float(d / np.sqrt(2))
     1.0
     """
-    # An affine map takes the first Gaussian to the standard one, whose embedding is
-    # the identity: means that are large beside the covariances then cost no digits.
     _check_gaussians(means_a, "means_a", covariances_a, "covariances_a")
     _check_gaussians(means_b, "means_b", covariances_b, "covariances_b")
     if means_a.shape[-1] != means_b.shape[-1]:
@@ -172,23 +176,31 @@ def distance_calvo_oller(
             "means_a and means_b must have one number of dimensions, "
             f"got shapes {means_a.shape} and {means_b.shape}."
         )
+    # An affine map takes the first Gaussian to the standard one, whose embedding is
+    # the identity: means that are large beside the covariances then cost no digits.
+    # The embedding of the second has the factor [[L_a^-1 L_b, offset], [0, 1]].
     factor = cholesky(covariances_a, "covariances_a")
     offset = np.linalg.solve(factor, (means_b - means_a)[..., None])[..., 0]
-    embedded = _embed(offset, whiten_by_factor(covariances_b, factor))
-    eigenvalues = np.linalg.eigvalsh(embedded)
-    check_positive(eigenvalues, "covariances_b")
-    distance = (np.log(eigenvalues) ** 2).sum(axis=-1) / 2
+    quotient = np.linalg.solve(factor, cholesky(covariances_b, "covariances_b"))
+    distance = 2 * _sum_of_squared_logs(_border(quotient, offset, 0))
     return distance if squared else np.sqrt(distance)
 
 
-def _embed(means, covariances):
-    lead = np.broadcast_shapes(means.shape[:-1], covariances.shape[:-2])
-    size = means.shape[-1]
-    embedded = np.ones((*lead, size + 1, size + 1))
-    embedded[..., :-1, :-1] = covariances + means[..., :, None] * means[..., None, :]
-    embedded[..., :-1, -1] = means
-    embedded[..., -1, :-1] = means
-    return embedded
+def _sum_of_squared_logs(matrices):
+    """Sum of the squared logarithms of the singular values of each matrix."""
+    singular_values = np.linalg.svd(matrices, compute_uv=False)
+    return (np.log(singular_values) ** 2).sum(axis=-1)
+
+
+def _border(matrices, column, row):
+    """The matrices [[matrices, column], [row, 1]]."""
+    size = column.shape[-1]
+    lead = np.broadcast_shapes(matrices.shape[:-2], column.shape[:-1])
+    bordered = np.ones((*lead, size + 1, size + 1))
+    bordered[..., :-1, :-1] = matrices
+    bordered[..., :-1, -1] = column
+    bordered[..., -1, :-1] = row
+    return bordered
 
 
 def _check_gaussians(means, name_means, covariances, name_covariances):
@@ -198,7 +210,4 @@ def _check_gaussians(means, name_means, covariances, name_covariances):
             f"{name_means} must have shape (..., m) for {name_covariances} of shape "
             f"(..., m, m), got shapes {means.shape} and {covariances.shape}."
         )
-    if not np.isfinite(means).all():
-        raise ValueError(
-            f"{name_means} contains NaN or infinity; remove such values first."
-        )
+    check_finite(means, name_means, axis=-1)

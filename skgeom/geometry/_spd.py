@@ -186,11 +186,11 @@ def whiten(matrices, reference):
     """
     check_symmetric(matrices, "matrices")
     check_symmetric(reference, "reference")
-    _check_same_order(matrices, "matrices", reference, "reference")
-    return whiten_by_factor(matrices, cholesky(reference, "reference"))
+    check_same_order(matrices, "matrices", reference, "reference")
+    return _whiten_by_factor(matrices, cholesky(reference, "reference"))
 
 
-def whiten_by_factor(matrices, factor):
+def _whiten_by_factor(matrices, factor):
     """Whiten by a given lower Cholesky factor."""
     half = np.linalg.solve(factor, matrices)
     whitened = np.linalg.solve(factor, half.mT)
@@ -231,11 +231,12 @@ def generalized_eigenvalues(a, b):
     """
     check_symmetric(a, "a")
     check_symmetric(b, "b")
-    _check_same_order(a, "a", b, "b")
-    return np.linalg.eigvalsh(whiten_by_factor(a, cholesky(b, "b")))
+    check_same_order(a, "a", b, "b")
+    return np.linalg.eigvalsh(_whiten_by_factor(a, cholesky(b, "b")))
 
 
-def _check_same_order(a, name_a, b, name_b):
+def check_same_order(a, name_a, b, name_b):
+    """Raise ValueError unless the matrices of two stacks have one size."""
     if a.shape[-1] != b.shape[-1]:
         raise ValueError(
             f"{name_a} and {name_b} must hold matrices of one size, "

@@ -41,18 +41,15 @@ class CalvoOllerDistance:
 
     def __init__(self, means, covariances):
         n_classes, size = means.shape
-        # The distance does not change under a translation or under a common factor.
-        # Centring the means and measuring in the size of the covariances keeps the
-        # embedding well conditioned whatever the units of the data are.
+        # A translation changes nothing, and centred means keep the embedding well
+        # conditioned. A common factor needs no such care: it does not harm Cholesky.
         self._means = means - means.mean(axis=0)
-        self._unit = np.sqrt(covariances.trace(axis1=1, axis2=2).mean() / size)
-        embedded = np.empty((n_classes, size + 1, size + 1))
+        embedded = np.ones((n_classes, size + 1, size + 1))
         np.multiply(
             self._means[:, :, None], self._means[:, None], embedded[:, :-1, :-1]
         )
         embedded[:, :-1, :-1] += covariances
-        embedded[:, :-1, -1] = embedded[:, -1, :-1] = self._unit * self._means
-        embedded[:, -1, -1] = self._unit**2
+        embedded[:, :-1, -1] = embedded[:, -1, :-1] = self._means
         self._embedded = embedded
         self._inverse_factors = np.linalg.inv(np.linalg.cholesky(embedded))
 
@@ -61,8 +58,9 @@ class CalvoOllerDistance:
         eigenvalues, vectors = np.linalg.eigh(
             inverse_factors @ self._embedded[j] @ inverse_factors.mT
         )
-        with np.errstate(invalid="ignore", divide="ignore"):
-            logs = np.log(eigenvalues)
+        if not (eigenvalues > 0).all():
+            raise np.linalg.LinAlgError("An embedded class is singular.")
+        logs = np.log(eigenvalues)
         squared = (logs**2).sum(axis=1) / 2
 
         def gradient(weights):
@@ -77,9 +75,9 @@ class CalvoOllerDistance:
 
     def pull_back(self, gradient):
         of_covariances = gradient[:, :-1, :-1]
-        of_means = of_covariances @ self._means[:, :, None]
-        of_means = 2 * (of_means[:, :, 0] + self._unit * gradient[:, :-1, -1])
-        return of_means, of_covariances
+        of_means = (of_covariances @ self._means[:, :, None])[:, :, 0]
+        of_means += gradient[:, :-1, -1]
+        return 2 * of_means, of_covariances
 
 
 def _sum_by_class(labels, arrays, n_classes):

@@ -46,8 +46,8 @@ class MeanPairwiseDistance:
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G.
 
-        ``basis`` of shape (n, k) must have orthonormal columns where the
-        regularisation is not zero, for the noise to keep its variance.
+        ``basis`` has shape (n, k). If its columns are orthonormal, filters G and
+        ``basis @ G`` meet the constraint of unit norm together.
         """
         return MeanPairwiseDistance(
             self.means @ basis,
@@ -125,11 +125,13 @@ class WithFixedFilters:
     def project(self, basis):
         """The same objective for last filters ``basis @ G``, as a function of G."""
         n_fixed = self.fixed.shape[1]
-        both = self.objective.project(np.hstack([self.fixed, basis]))
+        both = self.objective.project(np.hstack([self.fixed, self._pad(basis)]))
         return WithFixedFilters(both, np.eye(both.n_features, n_fixed), n_fixed)
+
+    def _pad(self, filters):
+        return np.pad(filters, ((self.n_padding, 0), (0, 0)))
 
     def __call__(self, filters):
         """Value and gradient at the last filters."""
-        padded = np.pad(filters, ((self.n_padding, 0), (0, 0)))
-        value, gradient = self.objective(np.hstack([self.fixed, padded]))
+        value, gradient = self.objective(np.hstack([self.fixed, self._pad(filters)]))
         return value, gradient[self.n_padding :, self.fixed.shape[1] :]

@@ -56,8 +56,8 @@ def check_symmetric(matrices, name):
     Raises
     ------
     ValueError
-        If the last two axes differ, or if an entry is not finite, or if a matrix is
-        not symmetric to the square root of the machine precision.
+        If the last two axes differ, or if an entry is not finite, or if a matrix
+        differs from its transpose by more than 1e-6 of its largest entry.
     """
     if matrices.ndim < 2 or matrices.shape[-1] != matrices.shape[-2]:
         raise ValueError(
@@ -66,12 +66,7 @@ def check_symmetric(matrices, name):
         )
     if matrices.shape[-1] == 0:
         raise ValueError(f"{name} must not be empty, got shape {matrices.shape}.")
-    finite = np.isfinite(matrices).all(axis=(-2, -1))
-    if not finite.all():
-        raise ValueError(
-            f"{name}{_where(~finite)} contains NaN or infinity; "
-            "remove or impute such values first."
-        )
+    check_finite(matrices, name, axis=(-2, -1))
     size = np.abs(matrices).max(axis=(-2, -1))
     gap = np.abs(matrices - matrices.mT).max(axis=(-2, -1))
     asymmetric = gap > 1e-6 * size
@@ -80,6 +75,16 @@ def check_symmetric(matrices, name):
             f"{name}{_where(asymmetric)} is not symmetric: it differs from its "
             f"transpose by up to {gap[asymmetric].flat[0]:.3g}; "
             "use (A + A.T) / 2 if that is rounding."
+        )
+
+
+def check_finite(arrays, name, axis):
+    """Raise ValueError unless the arrays along some axes of a stack are finite."""
+    finite = np.isfinite(arrays).all(axis=axis)
+    if not finite.all():
+        raise ValueError(
+            f"{name}{_where(~finite)} contains NaN or infinity; "
+            "remove or impute such values first."
         )
 
 
@@ -93,6 +98,22 @@ def check_positive(eigenvalues, name):
             f"is {smallest[bad].flat[0]:.3g}. Add a small multiple of the identity, or "
             "use a shrunk covariance estimate."
         )
+
+
+def check_semidefinite(matrices, name):
+    """Raise ValueError unless (c, n, n) matrices are semidefinite to rounding."""
+    size = matrices.shape[-1]
+    for index, matrix in enumerate(matrices):
+        scale = np.trace(matrix)
+        try:  # much cheaper than eigenvalues
+            np.linalg.cholesky(matrix + 1e-8 * scale * np.eye(size))
+        except np.linalg.LinAlgError:
+            smallest = np.linalg.eigvalsh(matrix)[0]
+            if smallest < -1e-8 * abs(scale):
+                raise ValueError(
+                    f"{name}[{index}] is no covariance: it has the negative eigenvalue "
+                    f"{smallest:.3g}. Set such eigenvalues to zero first."
+                ) from None
 
 
 def cholesky(matrices, name):

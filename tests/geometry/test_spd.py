@@ -1,0 +1,153 @@
+"""Matrix functions and congruences against scipy, which takes one matrix at a time."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from numpy.testing import assert_allclose
+
+from skgeom.geometry import (
+    expm,
+    generalized_eigenvalues,
+    invsqrtm,
+    logm,
+    sqrtm,
+    whiten,
+)
+
+EPS = np.finfo(float).eps
+
+
+@pytest.fixture(params=[(1, 10), (2, 10), (5, 1e4), (9, 1e6)], ids=str)
+def stack(request, make_spd):
+    """SPD matrices of several sizes, (2, 3, n, n), and a bound of their condition."""
+    n, condition = request.param
+    return make_spd((2, 3), n, condition), condition
+
+
+def each(function, *stacks):
+    """Apply a function of single matrices to stacks with two leading axes."""
+    rows = [zip(*row, strict=True) for row in zip(*stacks, strict=True)]
+    return np.array([[function(*matrices) for matrices in row] for row in rows])
+
+
+# scipy's logarithm warns of its own error beyond 1e-13.
+@pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
+@pytest.mark.parametrize(
+    ("function", "reference"),
+    [
+        (sqrtm, scipy.linalg.sqrtm),
+        (invsqrtm, lambda matrix: scipy.linalg.inv(scipy.linalg.sqrtm(matrix))),
+        (logm, scipy.linalg.logm),
+    ],
+)
+def test_function_of_spd_agrees_with_scipy(function, reference, stack):
+    matrices, condition = stack
+    expected = each(reference, matrices)
+    # Rounding moves the smallest eigenvalue, relatively, by the condition times eps.
+    tolerance = 50 * condition * EPS * np.abs(expected).max()
+    assert_allclose(function(matrices), expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+def test_expm_agrees_with_scipy_for_indefinite_matrices(n, make_symmetric):
+    matrices = make_symmetric((2, 3), n)
+    expected = each(scipy.linalg.expm, matrices)
+    # scipy squares repeatedly, which costs it three digits; the next test is stricter.
+    assert_allclose(expm(matrices), expected, rtol=0, atol=1e-12 * expected.max())
+
+
+@pytest.mark.parametrize(
+    ("function", "of_number"),
+    [
+        (sqrtm, np.sqrt),
+        (invsqrtm, lambda x: 1 / np.sqrt(x)),
+        (logm, np.log),
+        (expm, np.exp),
+    ],
+)
+def test_function_of_known_spectrum(function, of_number, rng):
+    vectors, _ = np.linalg.qr(rng.normal(size=(4, 6, 6)))
+    spectra = rng.uniform(0.5, 5, size=(4, 1, 6))
+    expected = (vectors * of_number(spectra)) @ vectors.mT
+    result = function((vectors * spectra) @ vectors.mT)
+    tolerance = 50 * EPS * np.abs(expected).max()
+    assert_allclose(result, expected, rtol=0, atol=tolerance)
+    assert_allclose(result, result.mT, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+def test_logm_inverts_expm(n, make_symmetric):
+    matrices = make_symmetric((2, 3), n)
+    assert_allclose(logm(expm(matrices)), matrices, atol=1e-10)
+
+
+def test_functions_invert_each_other(stack):
+    matrices, condition = stack
+    size = np.abs(matrices).max()
+    root, inverse_root = sqrtm(matrices), invsqrtm(matrices)
+    # The first two are backward stable: no factor of the condition.
+    assert_allclose(root @ root, matrices, atol=100 * EPS * size)
+    assert_allclose(expm(logm(matrices)), matrices, atol=100 * EPS * size)
+    identity = np.broadcast_to(np.eye(matrices.shape[-1]), matrices.shape)
+    tolerance = 50 * condition * EPS
+    assert_allclose(inverse_root @ matrices @ inverse_root, identity, atol=tolerance)
+
+
+@pytest.mark.parametrize("function", [sqrtm, invsqrtm, logm, expm])
+def test_function_commutes_with_rotation(function, rng, make_spd):
+    matrices = make_spd((4,), 5)
+    rotation, _ = np.linalg.qr(rng.normal(size=(5, 5)))
+    rotated = rotation @ matrices @ rotation.T
+    expected = rotation @ function(matrices) @ rotation.T
+    assert_allclose(function(rotated), expected, atol=1e-12)
+
+
+def test_whiten_agrees_with_inverse_cholesky_factor(stack, make_symmetric):
+    reference, condition = stack
+    matrices = make_symmetric((2, 3), reference.shape[-1])
+
+    def single(matrix, reference):
+        inverse = scipy.linalg.inv(scipy.linalg.cholesky(reference, lower=True))
+        return inverse @ matrix @ inverse.T
+
+    expected = each(single, matrices, reference)
+    whitened = whiten(matrices, reference)
+    tolerance = 50 * condition * EPS * np.abs(expected).max()
+    assert_allclose(whitened, expected, rtol=0, atol=tolerance)
+    assert np.array_equal(whitened, whitened.mT)
+
+
+def test_whiten_makes_the_reference_the_identity(stack):
+    matrices, condition = stack
+    identity = np.broadcast_to(np.eye(matrices.shape[-1]), matrices.shape)
+    assert_allclose(whiten(matrices, matrices), identity, atol=50 * condition * EPS)
+
+
+def test_generalized_eigenvalues_agree_with_scipy(stack, make_symmetric):
+    b, condition = stack
+    a = make_symmetric((2, 3), b.shape[-1])
+    expected = each(lambda a, b: scipy.linalg.eigh(a, b, eigvals_only=True), a, b)
+    eigenvalues = generalized_eigenvalues(a, b)
+    tolerance = 50 * condition * EPS * np.abs(expected).max()
+    assert_allclose(eigenvalues, expected, rtol=0, atol=tolerance)
+    assert (np.diff(eigenvalues) >= 0).all()
+
+
+def test_generalized_eigenvalues_are_invariant_under_congruence(
+    rng, make_spd, make_symmetric
+):
+    a, b = make_symmetric((4,), 5), make_spd((4,), 5)
+    g = rng.normal(size=(4, 5, 5))
+    moved = generalized_eigenvalues(g @ a @ g.mT, g @ b @ g.mT)
+    expected = generalized_eigenvalues(a, b)
+    tolerance = 50 * EPS * np.linalg.cond(g).max() ** 2 * np.abs(expected).max()
+    assert_allclose(moved, expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("function", [whiten, generalized_eigenvalues])
+def test_pairs_broadcast(function, make_spd):
+    a, b = make_spd((4,), 3), make_spd((2,), 3)
+    table = function(a[:, None], b[None])
+    for i in range(4):
+        for j in range(2):
+            assert_allclose(table[i, j], function(a[i], b[j]), rtol=1e-13)

@@ -1,0 +1,390 @@
+"""The pairwise objective: values by plain loops, gradients by autograd and Taylor."""
+
+import autograd
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skgeom.geometry import distance_calvo_oller
+from skgeom.objectives import (
+    DISTANCES,
+    MeanPairwiseDistance,
+    WithFixedFilters,
+    _pairwise,
+)
+
+FISHER_RAO = DISTANCES["fisher-rao"]
+N_FEATURES = 12
+
+
+@pytest.fixture
+def make_problem(rng, make_gaussians):
+    """Class means, class covariances, and filters of no particular norm."""
+
+    def make(n_classes=4, n_filters=3):
+        means, covariances = make_gaussians((n_classes,), N_FEATURES, condition=100.0)
+        return means, covariances, rng.normal(size=(N_FEATURES, n_filters))
+
+    return make
+
+
+def all_pairs(n_classes):
+    return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+
+
+def reference_value(filters, means, covariances, regularization, squared, pairs=None):
+    """The objective as it is written in the paper, one pair at a time, for autograd.
+
+    Only ``pairs`` are evaluated, if given; the mean is over all pairs in any case.
+    """
+    embedded = []
+    for mean, covariance in zip(means, covariances, strict=True):
+        mu = anp.dot(filters.T, mean)[:, None]
+        sigma = anp.dot(anp.dot(filters.T, covariance), filters)
+        sigma = sigma + regularization * np.eye(filters.shape[1])
+        top = anp.concatenate([sigma + anp.dot(mu, mu.T), mu], axis=1)
+        bottom = anp.concatenate([mu.T, np.ones((1, 1))], axis=1)
+        embedded.append(anp.concatenate([top, bottom]))
+    total = 0.0
+    for i, j in all_pairs(len(means)) if pairs is None else pairs:
+        factor = anp.linalg.cholesky(embedded[i])
+        half = anp.linalg.solve(factor, embedded[j])
+        eigenvalues, _ = anp.linalg.eigh(anp.linalg.solve(factor, half.T))
+        distance = anp.sum(anp.log(eigenvalues) ** 2) / 2
+        total = total + (distance if squared else anp.sqrt(distance))
+    return total / len(all_pairs(len(means)))
+
+
+def assert_close_gradients(gradient, expected, rtol=1e-9):
+    """Compare gradients relative to their largest entry."""
+    tolerance = rtol * np.abs(expected).max()
+    assert_allclose(gradient, expected, rtol=0, atol=tolerance)
+
+
+def taylor_slope(objective, point, direction):
+    """Slope of log |f(x + t v) - f(x) - t <g, v>| against log t: 2 if g is right."""
+    value, gradient = objective(point)
+    steps = 1e-3 * 2.0 ** -np.arange(6)
+    linear = value + steps * np.vdot(gradient, direction)
+    values = [objective(point + step * direction)[0] for step in steps]
+    return np.polyfit(np.log(steps), np.log(np.abs(values - linear)), 1)[0]
+
+
+# Value and gradient
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("n_filters", [1, 2, 9])
+@pytest.mark.parametrize("regularization", [0.0, 0.5])
+def test_value_and_gradient(
+    n_filters, n_classes, squared, regularization, make_problem
+):
+    means, covariances, filters = make_problem(n_classes, n_filters)
+    objective = MeanPairwiseDistance(
+        means, covariances, regularization, FISHER_RAO, squared
+    )
+    value, gradient = objective(filters)
+
+    projected = filters.T @ covariances @ filters + regularization * np.eye(n_filters)
+    distances = [
+        distance_calvo_oller(
+            means[i] @ filters, projected[i], means[j] @ filters, projected[j]
+        )
+        for i, j in all_pairs(n_classes)
+    ]
+    assert_allclose(value, np.mean(np.power(distances, 2 if squared else 1)), rtol=1e-9)
+
+    expected = autograd.grad(reference_value)(
+        filters, means, covariances, regularization, squared
+    )
+    assert_close_gradients(gradient, expected)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("n_filters", [1, 4])
+@pytest.mark.parametrize("name", DISTANCES)
+def test_remainder_of_taylor_expansion(name, n_filters, squared, make_problem, rng):
+    means, covariances, filters = make_problem(5, n_filters)
+    objective = MeanPairwiseDistance(means, covariances, 0.3, DISTANCES[name], squared)
+    direction = rng.normal(size=filters.shape)
+    assert taylor_slope(objective, filters, direction) == pytest.approx(2, abs=0.1)
+
+
+def test_gradient_in_the_units_of_any_data(make_problem):
+    """Data in other units, with a large offset, give the same value."""
+    means, covariances, filters = make_problem()
+    value, gradient = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)(filters)
+    for scale in (1e-6, 1e6):
+        moved = scale * (means + 1e3), scale**2 * covariances, scale**2 * 0.5
+        other_value, other_gradient = MeanPairwiseDistance(*moved, FISHER_RAO)(filters)
+        assert_allclose(other_value, value, rtol=1e-9)
+        assert_close_gradients(other_gradient, gradient, rtol=1e-8)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_invariance_under_mixing_of_filters(squared, make_problem, rng):
+    means, covariances, filters = make_problem()
+    objective = MeanPairwiseDistance(means, covariances, 0.0, FISHER_RAO, squared)
+    mixing = rng.normal(size=(3, 3)) + 2 * np.eye(3)
+    value, gradient = objective(filters)
+    mixed_value, mixed_gradient = objective(filters @ mixing)
+    assert_allclose(mixed_value, value, rtol=1e-10)
+    assert_close_gradients(mixed_gradient @ mixing.T, gradient)
+    # The value does not change along F G, so that the gradient is orthogonal to it.
+    size = np.linalg.norm(filters) * np.linalg.norm(gradient)
+    assert_allclose(filters.T @ gradient, 0, atol=1e-10 * size)
+
+
+def test_regularization_ends_the_invariance(make_problem):
+    means, covariances, filters = make_problem()
+    objective = MeanPairwiseDistance(means, covariances, 5.0, FISHER_RAO)
+    # Longer filters see less of the noise, and the invariance above is to 1e-10.
+    assert objective(2 * filters)[0] > objective(filters)[0] + 1e-3
+
+
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_blocks_of_pairs_give_the_same(size, make_problem, monkeypatch):
+    sizes = []
+
+    class Recording(FISHER_RAO):
+        def pairs(self, i, j):
+            sizes.append(len(i))
+            return super().pairs(i, j)
+
+    means, covariances, filters = make_problem(n_classes=6)
+    value, gradient = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)(filters)
+    monkeypatch.setattr(_pairwise, "_PAIRS_PER_BLOCK", size)
+    objective = MeanPairwiseDistance(means, covariances, 0.5, Recording)
+    block_value, block_gradient = objective(filters)
+    assert max(sizes) == size
+    assert sum(sizes) == 15
+    assert_allclose(block_value, value, rtol=1e-13)
+    assert_close_gradients(block_gradient, gradient, rtol=1e-12)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_distance_that_returns_its_root(squared, make_problem):
+    class Root(FISHER_RAO):
+        returns_square = False
+
+        def pairs(self, i, j):
+            values, gradient_of = super().pairs(i, j)
+            roots = np.sqrt(values)
+            return roots, lambda weights: gradient_of(weights / (2 * roots))
+
+    means, covariances, filters = make_problem()
+    arguments = means, covariances, 0.5
+    value, gradient = MeanPairwiseDistance(*arguments, Root, squared)(filters)
+    expected = MeanPairwiseDistance(*arguments, FISHER_RAO, squared)(filters)
+    assert_allclose(value, expected[0], rtol=1e-13)
+    assert_close_gradients(gradient, expected[1], rtol=1e-12)
+
+
+# Degenerate classes
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_coinciding_classes_leave_the_gradient_to_the_others(squared, make_problem):
+    means, covariances, filters = make_problem(n_classes=4)
+    means[2], covariances[2] = means[0], covariances[0]
+    objective = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO, squared)
+    value, gradient = objective(filters)
+    arguments = filters, means, covariances, 0.5, squared
+    others = [pair for pair in all_pairs(4) if pair != (0, 2)]
+    assert_allclose(value, reference_value(*arguments, others), rtol=1e-10)
+    expected = autograd.grad(reference_value)(*arguments, others)
+    assert_close_gradients(gradient, expected)
+
+
+def test_distance_of_exactly_zero_has_zero_slope(make_problem):
+    class Exact(FISHER_RAO):
+        def pairs(self, i, j):
+            values, gradient_of = super().pairs(i, j)
+            return np.where(values < 1e-20, 0.0, values), gradient_of
+
+    means, covariances, filters = make_problem(n_classes=3)
+    means[2], covariances[2] = means[0], covariances[0]
+    arguments = means, covariances, 0.5
+    value, gradient = MeanPairwiseDistance(*arguments, Exact)(filters)
+    expected = MeanPairwiseDistance(*arguments, FISHER_RAO)(filters)
+    assert_allclose(value, expected[0], rtol=1e-13)
+    assert_close_gradients(gradient, expected[1])
+
+
+def test_classes_of_one_sample_need_regularization(make_problem):
+    means, covariances, filters = make_problem()
+    covariances[1:] = 0
+    value, gradient = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)(filters)
+    expected = reference_value(filters, means, covariances, 0.5, False)
+    assert_allclose(value, expected, rtol=1e-10)
+    assert np.isfinite(gradient).all()
+    with pytest.raises(np.linalg.LinAlgError):
+        MeanPairwiseDistance(means, covariances, 0.0, FISHER_RAO)(filters)
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("classes", [[2], [0, 1, 2, 3]])
+def test_indefinite_covariance_is_refused(classes, name, make_problem):
+    means, covariances, filters = make_problem()
+    covariances[classes] *= -1
+    objective = MeanPairwiseDistance(means, covariances, 0.1, DISTANCES[name])
+    with pytest.raises(np.linalg.LinAlgError):
+        objective(filters)
+
+
+# Whatever the distance
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("name", DISTANCES)
+def test_order_of_classes_does_not_matter(name, squared, make_problem):
+    means, covariances, filters = make_problem(n_classes=5)
+    order = [3, 1, 4, 0, 2]
+    options = 0.5, DISTANCES[name], squared
+    value, gradient = MeanPairwiseDistance(means, covariances, *options)(filters)
+    shuffled = MeanPairwiseDistance(means[order], covariances[order], *options)
+    other_value, other_gradient = shuffled(filters)
+    assert_allclose(other_value, value, rtol=1e-12)
+    assert_close_gradients(other_gradient, gradient, rtol=1e-11)
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_each_pair_is_symmetric_and_positive(name, make_problem):
+    means, covariances, filters = make_problem(n_classes=6)
+    distance = DISTANCES[name](means @ filters, filters.T @ covariances @ filters)
+    i, j = np.triu_indices(6, 1)
+    values, _ = distance.pairs(i, j)
+    swapped, _ = distance.pairs(j, i)
+    assert (values > 0).all()
+    assert_allclose(swapped, values, rtol=1e-11)
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_gradients_of_pairs_add_up_with_their_weights(name, make_problem, rng):
+    means, covariances, filters = make_problem(n_classes=4)
+    distance = DISTANCES[name](means @ filters, filters.T @ covariances @ filters)
+    i, j = np.triu_indices(4, 1)
+    weights = rng.normal(size=6)
+    whole = distance.pull_back(distance.pairs(i, j)[1](weights))
+    singles = [
+        distance.pull_back(distance.pairs(i[p : p + 1], j[p : p + 1])[1](weights[[p]]))
+        for p in range(6)
+    ]
+    for array, parts in zip(whole, zip(*singles, strict=True), strict=True):
+        assert_close_gradients(array, np.sum(parts, axis=0), rtol=1e-12)
+    of_means, of_covariances = whole
+    assert of_means.shape == (4, 3)
+    assert of_covariances.shape == (4, 3, 3)
+    assert_close_gradients(of_covariances, of_covariances.mT, rtol=1e-12)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("name", DISTANCES)
+def test_distance_of_identical_classes_is_zero(name, squared, make_problem):
+    means, covariances, filters = make_problem(n_classes=3)
+    means[:], covariances[:] = means[0], covariances[0]
+    objective = MeanPairwiseDistance(means, covariances, 0.5, DISTANCES[name], squared)
+    value, gradient = objective(filters)
+    # A square is zero to rounding, eps, and a root to the root of that.
+    assert 0 <= value < 1e-7
+    assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_translation_of_all_classes_changes_nothing(name, make_problem, rng):
+    means, covariances, filters = make_problem()
+    options = 0.5, DISTANCES[name]
+    value, gradient = MeanPairwiseDistance(means, covariances, *options)(filters)
+    # The translation rounds the means, which are of order 1, to 1e6 times eps.
+    moved = means + 1e6 * rng.normal(size=N_FEATURES)
+    moved_value, moved_gradient = MeanPairwiseDistance(moved, covariances, *options)(
+        filters
+    )
+    assert_allclose(moved_value, value, rtol=1e-8)
+    assert_close_gradients(moved_gradient, gradient, rtol=1e-7)
+
+
+# Projections and fixed filters
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("name", DISTANCES)
+def test_projection_is_the_composition(name, squared, make_problem, rng):
+    means, covariances, _ = make_problem()
+    objective = MeanPairwiseDistance(means, covariances, 0.5, DISTANCES[name], squared)
+    basis = rng.normal(size=(N_FEATURES, 5))
+    projected = objective.project(basis)
+    assert projected.n_features == 5
+    coordinates = rng.normal(size=(5, 3))
+    value, gradient = objective(basis @ coordinates)
+    projected_value, projected_gradient = projected(coordinates)
+    assert_allclose(projected_value, value, rtol=1e-11)
+    assert_close_gradients(projected_gradient, basis.T @ gradient)
+
+    twice_basis, twice_coordinates = rng.normal(size=(5, 4)), rng.normal(size=(4, 3))
+    twice_value, _ = projected.project(twice_basis)(twice_coordinates)
+    expected, _ = objective(basis @ twice_basis @ twice_coordinates)
+    assert_allclose(twice_value, expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("n_last", [1, 2])
+@pytest.mark.parametrize("n_fixed", [1, 3])
+def test_fixed_filters_leave_the_gradient_of_the_last(n_fixed, n_last, make_problem):
+    means, covariances, filters = make_problem(n_filters=n_fixed + n_last)
+    objective = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)
+    fixed, last = filters[:, :n_fixed], filters[:, n_fixed:]
+    value, gradient = WithFixedFilters(objective, fixed)(last)
+    whole_value, whole_gradient = objective(filters)
+    assert value == whole_value
+    assert np.array_equal(gradient, whole_gradient[:, n_fixed:])
+
+
+def test_projection_with_fixed_filters_is_the_composition(make_problem, rng):
+    means, covariances, fixed = make_problem(n_filters=2)
+    objective = WithFixedFilters(
+        MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO), fixed
+    )
+    # The fixed filters are outside the span of the basis.
+    basis, coordinates = rng.normal(size=(N_FEATURES, 5)), rng.normal(size=(5, 2))
+    value, gradient = objective(basis @ coordinates)
+    projected = objective.project(basis)
+    projected_value, projected_gradient = projected(coordinates)
+    assert_allclose(projected_value, value, rtol=1e-11)
+    assert_close_gradients(projected_gradient, basis.T @ gradient)
+
+    twice_basis, twice_coordinates = rng.normal(size=(5, 4)), rng.normal(size=(4, 2))
+    twice_value, twice_gradient = projected.project(twice_basis)(twice_coordinates)
+    value, gradient = objective(basis @ twice_basis @ twice_coordinates)
+    assert_allclose(twice_value, value, rtol=1e-11)
+    assert_close_gradients(twice_gradient, (basis @ twice_basis).T @ gradient)
+
+
+# Arguments
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arguments_are_not_modified(order, make_problem):
+    arguments = [np.array(array, order=order) for array in make_problem()]
+    copies = [array.copy() for array in arguments]
+    for array in arguments:
+        array.flags.writeable = False
+    means, covariances, filters = arguments
+    objective = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)
+    value, gradient = objective(filters)
+    WithFixedFilters(objective, filters)(filters[:, ::-1] + filters**2)
+    expected, expected_gradient = MeanPairwiseDistance(*copies[:2], 0.5, FISHER_RAO)(
+        copies[2]
+    )
+    assert_allclose(value, expected, rtol=1e-13)
+    assert_close_gradients(gradient, expected_gradient, rtol=1e-12)
+    for array, copy in zip(arguments, copies, strict=True):
+        assert np.array_equal(array, copy)
+
+
+def test_contiguous_covariances_are_not_copied(make_problem):
+    means, covariances, _ = make_problem()
+    objective = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)
+    assert np.shares_memory(objective.covariances, covariances)
+    assert objective.n_features == N_FEATURES

@@ -1,0 +1,533 @@
+"""SQFA as an estimator: what it finds, its invariances, its use, and bad input."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from pymanopt.optimizers import ConjugateGradient
+from scipy.linalg import subspace_angles
+from sklearn.base import clone
+from sklearn.covariance import LedoitWolf
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skgeom import SQFA, ClassStatistics
+
+
+def rotation(degrees):
+    angle = np.deg2rad(degrees)
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+
+def statistics_of(means, covariances):
+    n_classes = len(means)
+    return ClassStatistics(range(n_classes), [100] * n_classes, means, covariances)
+
+
+@pytest.fixture
+def toy_1():
+    """Covariances differ in axes 1-2, means in 3-4, and 5-6 vary most: figure 2."""
+    means = np.zeros((3, 6))
+    means[:, 2:4] = [(-0.25, -0.25), (0.25, -0.25), (0, 0.25)]
+    covariances = np.zeros((3, 6, 6))
+    for k, (angle, variance) in enumerate(
+        zip((10, 45, 80), (0.9, 1, 1.1), strict=True)
+    ):
+        turn = rotation(angle)
+        covariances[k, :2, :2] = turn @ np.diag([0.9, 0.02]) @ turn.T
+        covariances[k, 2:4, 2:4] = 0.6 * np.eye(2)
+        covariances[k, 4:, 4:] = variance * np.eye(2)
+    return statistics_of(means, covariances)
+
+
+@pytest.fixture
+def toy_2():
+    """Means differ in axes 1-2; second moments differ more in axes 3-4: figure 3."""
+    means = np.zeros((3, 4))
+    covariances = np.zeros((3, 4, 4))
+    for k, (angle, sign) in enumerate([(0, 1), (40, -1), (80, 1)]):
+        mean = sign * rotation(angle)[:, 0]
+        means[k, :2] = mean
+        covariances[k, :2, :2] = 0.05 * np.eye(2)
+        covariances[k, 2:, 2:] = np.outer(mean, mean) + 0.045 * np.eye(2)
+    return statistics_of(means, covariances)
+
+
+@pytest.fixture
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture
+def wide():
+    """Three classes that differ in a few of 150 features of falling variance."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 300)
+    X = rng.standard_normal((900, 150)) / np.sqrt(np.arange(1, 151))
+    for k in range(3):
+        X[y == k, 10 * k : 10 * k + 5] *= 0.3
+        X[y == k, 60 + 10 * k] += 0.2
+    return X, y
+
+
+def energy(components, axes):
+    """Share of the squared norm of the filters in some axes."""
+    return (components[:, axes] ** 2).sum() / (components**2).sum()
+
+
+def largest_angle(a, b):
+    """Largest principal angle between the spans of two sets of filters."""
+    return subspace_angles(a.T, b.T).max()
+
+
+# What it finds.
+
+
+@pytest.mark.parametrize("init", ["random", "auto"])
+def test_toy_1_finds_the_different_covariances(toy_1, init):
+    for seed in range(20):
+        sqfa = SQFA(2, regularization=0.002, init=init, random_state=seed)
+        sqfa.fit_statistics(toy_1)
+        assert energy(sqfa.components_, [0, 1]) > 0.999
+        assert sqfa.objective_ == pytest.approx(3.0, abs=5e-5)
+
+
+@pytest.mark.parametrize("init", ["random", "auto"])
+def test_toy_2_finds_the_different_means(toy_2, init):
+    for seed in range(20):
+        sqfa = SQFA(2, regularization=0.001, init=init, random_state=seed)
+        sqfa.fit_statistics(toy_2)
+        assert energy(sqfa.components_, [0, 1]) > 0.999
+        # The axes 1-2 themselves give 4.02319; two filters that are not quite
+        # orthogonal gain a little more.
+        assert 4.0231 < sqfa.objective_ < 4.0235
+
+
+def test_toy_2_has_the_local_optimum_that_starts_are_for(toy_2):
+    """A single random start often ends in a mixed subspace, at 3.734."""
+    objectives = [
+        SQFA(2, regularization=0.001, init="random", n_init=1, random_state=seed)
+        .fit_statistics(toy_2)
+        .objective_
+        for seed in range(20)
+    ]
+    assert min(objectives) == pytest.approx(3.7342, abs=1e-4)
+
+
+def test_two_dimensional_comparison_with_lda():
+    means = [(-0.8, 0.2), (-0.84, -0.2), (0.84, 0.6), (0.8, -0.6)]
+    statistics = statistics_of(means, [0.008 * np.eye(2)] * 4)
+    for seed in range(20):
+        sqfa = SQFA(1, regularization=0.001, random_state=seed)
+        sqfa.fit_statistics(statistics)
+        assert sqfa.objective_ == pytest.approx(4.5634, abs=5e-5)
+        np.testing.assert_allclose(sqfa.components_, [[0.8735, 0.4869]], atol=1e-3)
+
+
+def test_more_components_than_lda_has():
+    """Two classes of equal mean: no linear discriminant, but several features."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 6))
+    y = np.repeat([0, 1], 1000)
+    X[y == 0, :3] *= 4
+    sqfa = SQFA(3, random_state=0).fit(X, y)
+    assert energy(sqfa.components_, [0, 1, 2]) > 0.98
+    assert np.linalg.matrix_rank(sqfa.components_, tol=0.1) == 3
+
+
+def test_objective_is_the_mean_distance_of_the_projected_classes(iris):
+    from skgeom.geometry import distance_calvo_oller
+
+    sqfa = SQFA(2, regularization=0.05, random_state=0).fit(*iris)
+    projected = ClassStatistics.from_data(*iris).project(sqfa.components_)
+    covariances = projected.covariances + 0.05 * np.eye(2)
+    distances = [
+        distance_calvo_oller(
+            projected.means[i], covariances[i], projected.means[j], covariances[j]
+        )
+        for i, j in [(0, 1), (0, 2), (1, 2)]
+    ]
+    assert sqfa.objective_ == pytest.approx(np.mean(distances), rel=1e-10)
+    squared = SQFA(2, regularization=0.05, squared=True, random_state=0).fit(*iris)
+    assert squared.objective_ > np.mean(np.square(distances))
+
+
+def test_coarse_problem_is_only_a_way_to_the_full_one(wide):
+    """150 features are enough for the coarse step; given filters leave it out."""
+    coarse = SQFA(3, regularization=0.1, init="pca", tol=1e-9).fit(*wide)
+    start = np.linalg.qr(np.random.default_rng(0).standard_normal((150, 3)))[0].T
+    full = SQFA(3, regularization=0.1, init=start, tol=1e-9).fit(*wide)
+    assert coarse.objective_ == pytest.approx(full.objective_, rel=1e-7)
+    assert largest_angle(coarse.components_, full.components_) < 1e-3
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    ["conjugate-gradient", "trust-regions", "steepest-descent", ConjugateGradient()],
+    ids=lambda optimizer: optimizer if isinstance(optimizer, str) else "instance",
+)
+def test_optimizers_agree(iris, optimizer, capsys):
+    settings = {"init": "lda", "tol": 1e-9, "max_iter": 3000, "regularization": 0.1}
+    if not isinstance(optimizer, str):
+        optimizer._verbosity = 0
+    expected = SQFA(2, **settings).fit(*iris).objective_
+    found = SQFA(2, optimizer=optimizer, **settings).fit(*iris).objective_
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert capsys.readouterr().out == ""
+
+
+def test_orthonormal_constraint(wide):
+    sqfa = SQFA(4, constraint="orthonormal", random_state=0).fit(*wide)
+    np.testing.assert_allclose(
+        sqfa.components_ @ sqfa.components_.T, np.eye(4), atol=1e-12
+    )
+    free = SQFA(4, random_state=0).fit(*wide)
+    np.testing.assert_allclose(np.linalg.norm(free.components_, axis=1), 1)
+    assert free.objective_ >= sqfa.objective_ * (1 - 1e-6)
+
+
+def test_given_filters_at_the_optimum_stay(iris):
+    first = SQFA(2, tol=1e-10, random_state=0).fit(*iris)
+    again = SQFA(2, init=first.components_, tol=1e-6).fit(*iris)
+    assert again.objective_ == pytest.approx(first.objective_, rel=1e-9)
+    assert again.n_iter_ < first.n_iter_
+    np.testing.assert_allclose(again.components_, first.components_, atol=1e-3)
+
+
+# Groups.
+
+
+@pytest.mark.parametrize("constraint", ["unit-norm", "orthonormal"])
+@pytest.mark.parametrize("regularization", [0, 0.01])
+def test_groups_begin_with_the_solution_of_the_first_group(constraint, regularization):
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    settings = {
+        "constraint": constraint,
+        "regularization": regularization,
+        "random_state": 0,
+    }
+    first = SQFA(2, **settings).fit(X, y)
+    grouped = SQFA(5, group_size=2, **settings).fit(X, y)
+    assert grouped.components_.shape == (5, 13)
+    np.testing.assert_allclose(grouped.components_[:2], first.components_)
+    joint = SQFA(5, **settings).fit(X, y)
+    assert first.objective_ < grouped.objective_ <= joint.objective_ * (1 + 1e-6)
+    gram = grouped.components_ @ grouped.components_.T
+    np.testing.assert_allclose(np.diag(gram), 1)
+    if constraint == "orthonormal":
+        np.testing.assert_allclose(gram, np.eye(5), atol=1e-10)
+
+
+def test_groups_of_wide_data_use_the_coarse_problem(wide):
+    grouped = SQFA(4, group_size=3, random_state=0).fit(*wide)
+    joint = SQFA(4, random_state=0).fit(*wide)
+    assert 0.9 * joint.objective_ < grouped.objective_ <= joint.objective_ * (1 + 1e-6)
+
+
+# Invariances.
+
+
+def test_linear_map_of_the_data_without_regularization(iris):
+    X, y = iris
+    A = np.random.default_rng(0).standard_normal((4, 4)) * [1, 10, 0.1, 1]
+    settings = {"regularization": 0, "tol": 1e-12, "random_state": 0}
+    direct = SQFA(2, **settings).fit(X, y)
+    mapped = SQFA(2, **settings).fit(X @ A, y)
+    assert mapped.objective_ == pytest.approx(direct.objective_, rel=1e-8)
+    # The filters of X A, applied to X A, are filters A f of X.
+    assert largest_angle(mapped.components_ @ A.T, direct.components_) < 1e-5
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1 / 1024, 3.0, 1e6])
+def test_common_factor_with_automatic_regularization(wide, factor):
+    X, y = wide
+    plain = SQFA(2, random_state=0).fit(X, y)
+    scaled = SQFA(2, random_state=0).fit(factor * X, y)
+    assert scaled.regularization_ == pytest.approx(factor**2 * plain.regularization_)
+    assert scaled.objective_ == pytest.approx(plain.objective_, rel=1e-5)
+    np.testing.assert_allclose(scaled.components_, plain.components_, atol=0.01)
+
+
+def test_common_offset(iris):
+    X, y = iris
+    plain = SQFA(2, random_state=0).fit(X, y)
+    moved = SQFA(2, random_state=0).fit(X + np.array([1e6, 0, -1e6, 10]), y)
+    assert moved.objective_ == pytest.approx(plain.objective_, rel=1e-6)
+
+
+def test_order_of_samples_and_names_of_labels(iris):
+    X, y = iris
+    order = np.random.default_rng(0).permutation(len(X))
+    plain = SQFA(2, random_state=0).fit(X, y)
+    shuffled = SQFA(2, random_state=0).fit(X[order], y[order])
+    np.testing.assert_allclose(shuffled.components_, plain.components_, atol=1e-6)
+    # These names are in another order than the numbers.
+    names = np.array(["setosa", "versicolor", "Iris virginica"])[y]
+    named = SQFA(2, random_state=0).fit(X, names)
+    assert list(named.classes_) == ["Iris virginica", "setosa", "versicolor"]
+    assert named.objective_ == pytest.approx(plain.objective_, rel=1e-5)
+
+
+def test_statistics_in_pieces(iris):
+    X, y = iris
+    pieces = [ClassStatistics.from_data(X[k::3], y[k::3]) for k in range(3)]
+    merged = pieces[0] + pieces[1] + pieces[2]
+    whole = SQFA(2, random_state=0).fit(X, y)
+    from_pieces = SQFA(2, random_state=0).fit_statistics(merged)
+    np.testing.assert_allclose(from_pieces.components_, whole.components_, atol=1e-6)
+    assert from_pieces.regularization_ == pytest.approx(whole.regularization_)
+    np.testing.assert_array_equal(
+        from_pieces.transform(X), X @ from_pieces.components_.T
+    )
+
+
+# Use.
+
+
+@parametrize_with_checks(
+    [SQFA(), SQFA(constraint="orthonormal", group_size=1, squared=True)]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_scikit_learn_checks_are_not_silenced():
+    from sklearn.utils.estimator_checks import estimator_checks_generator
+
+    names = [
+        getattr(check, "func", check).__name__
+        for _, check in estimator_checks_generator(SQFA())
+    ]
+    assert len(names) > 40
+    assert {"check_fit2d_1sample", "check_transformers_unfitted"} <= set(names)
+    assert not SQFA().__sklearn_tags__().no_validation
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_documented_pipeline_at_any_scale(scale):
+    X, y = load_digits(return_X_y=True)
+    model = make_pipeline(SQFA(9, random_state=0), QuadraticDiscriminantAnalysis(tol=0))
+    assert cross_val_score(model, scale * X, y, cv=3).mean() > 0.92
+
+
+def test_grid_search_with_two_jobs(iris):
+    X, y = iris
+    model = make_pipeline(SQFA(2, random_state=0), QuadraticDiscriminantAnalysis(tol=0))
+    grid = {"sqfa__regularization": [0, 1e-3, "auto"]}
+    search = GridSearchCV(model, grid, n_jobs=2, error_score="raise").fit(X, y)
+    assert search.best_score_ > 0.95
+    serial = GridSearchCV(model, grid, error_score="raise").fit(X, y)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], serial.cv_results_["mean_test_score"]
+    )
+
+
+def test_clone_and_pickle(iris):
+    X, y = iris
+    sqfa = SQFA(2, regularization=0.1, covariance_estimator="oas", random_state=0)
+    copy = clone(sqfa).fit(X, y)
+    np.testing.assert_array_equal(copy.components_, sqfa.fit(X, y).components_)
+    again = pickle.loads(pickle.dumps(sqfa))
+    np.testing.assert_array_equal(again.transform(X), sqfa.transform(X))
+
+
+def test_pandas_in_and_out(iris):
+    pandas = pytest.importorskip("pandas")
+    X, y = iris
+    names = ["sepal length", "sepal width", "petal length", "petal width"]
+    frame = pandas.DataFrame(X, columns=names)
+    sqfa = SQFA(2, random_state=0).set_output(transform="pandas").fit(frame, y)
+    features = sqfa.transform(frame)
+    assert list(features.columns) == ["sqfa0", "sqfa1"]
+    assert list(sqfa.feature_names_in_) == names
+    sqfa.fit_statistics(ClassStatistics.from_data(X, y))
+    assert not hasattr(sqfa, "feature_names_in_")
+
+
+def test_single_precision(wide):
+    X, y = wide
+    double = SQFA(2, random_state=0).fit(X, y)
+    single = SQFA(2, random_state=0).fit(X.astype(np.float32), y)
+    assert single.components_.dtype == single.transform(X[:5].astype("f")).dtype == "f"
+    assert single.objective_ == pytest.approx(double.objective_, rel=1e-5)
+
+
+@pytest.mark.parametrize("estimator", ["oas", "lwf", LedoitWolf()])
+def test_covariance_estimator(iris, estimator):
+    X, y = iris
+    sqfa = SQFA(2, covariance_estimator=estimator, random_state=0).fit(X, y)
+    statistics = ClassStatistics.from_data(X, y, estimator)
+    expected = SQFA(2, random_state=0).fit_statistics(statistics)
+    assert sqfa.objective_ == pytest.approx(expected.objective_, rel=1e-10)
+
+
+def test_nothing_global_is_touched(iris, capsys):
+    def snapshot():
+        random = np.random.get_state()[1].tolist()  # noqa: NPY002
+        return random, list(warnings.filters), np.geterr(), np.get_printoptions()
+
+    X, y = (array.copy() for array in iris)
+    before = snapshot()
+    first = SQFA(2, init="random", random_state=3).fit(X, y)
+    assert snapshot() == before
+    second = SQFA(2, init="random", random_state=3).fit(X, y)
+    np.testing.assert_array_equal(first.components_, second.components_)
+    np.testing.assert_array_equal(X, iris[0])
+    np.testing.assert_array_equal(y, iris[1])
+    assert capsys.readouterr().out == ""
+
+
+def test_verbose_prints_a_line_a_start(iris, capsys):
+    SQFA(2, init="random", n_init=3, verbose=1, random_state=0).fit(*iris)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert all(line.startswith("[SQFA]") for line in lines)
+
+
+def test_callbacks_hear_of_every_iteration(iris):
+    pytest.importorskip("sklearn.callback", reason="callbacks need scikit-learn 1.9")
+
+    class Recorder:
+        def __init__(self):
+            self.begun = self.ended = 0
+            self.objectives = []
+
+        def setup(self, estimator, context):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            self.begun += 1
+
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator, X):
+            self.ended += 1
+            if context.task_name == "iteration":
+                self.objectives.append(fitted_estimator.transform(X).var(axis=0))
+
+    recorder = Recorder()
+    sqfa = SQFA(2, init="lda", random_state=0).set_callbacks(recorder).fit(*iris)
+    assert recorder.begun == recorder.ended
+    assert len(recorder.objectives) == sqfa.n_iter_
+    plain = SQFA(2, init="lda", random_state=0).fit(*iris)
+    np.testing.assert_array_equal(sqfa.components_, plain.components_)
+
+
+# Bad input, and input that looks bad but is not.
+
+
+def test_one_class(iris):
+    X, _ = iris
+    with pytest.raises(ValueError, match=r"at least 2 classes.*one class only"):
+        SQFA().fit(X, np.zeros(len(X)))
+    statistics = ClassStatistics.from_data(X, np.full(len(X), "a"))
+    with pytest.raises(ValueError, match=r"one class only: a\."):
+        SQFA().fit_statistics(statistics)
+
+
+def test_class_with_one_sample(iris):
+    X, y = iris
+    keep = np.flatnonzero((y < 2) | (np.arange(150) == 149))
+    sqfa = SQFA(2, random_state=0).fit(X[keep], y[keep])
+    assert np.isfinite(sqfa.components_).all()
+    with pytest.raises(ValueError, match=r"class .*2.*, estimated from 1 samples"):
+        SQFA(2, regularization=0).fit(X[keep], y[keep])
+
+
+def test_singular_class_covariance_without_regularization(iris):
+    X, y = iris
+    X = X.copy()
+    X[y == 1, 3] = X[y == 1, 2]
+    with pytest.raises(
+        ValueError, match=r"class .*1.*rank is 3, but the data vary in 4.*'auto'"
+    ):
+        SQFA(2, regularization=0).fit(X, y)
+    assert np.isfinite(SQFA(2).fit(X, y).objective_)
+
+
+def test_too_many_components(iris):
+    with pytest.raises(
+        ValueError, match=r"n_components=5 must not exceed.*n_features=4"
+    ):
+        SQFA(5).fit(*iris)
+    X = np.c_[iris[0], iris[0][:, 0]]
+    with pytest.raises(ValueError, match="in 4 directions only, so n_components=5"):
+        SQFA(5, regularization=0).fit(X, iris[1])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_not_finite(iris, value):
+    X, y = iris
+    X = X.copy()
+    X[3, 1] = value
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        SQFA().fit(X, y)
+
+
+def test_continuous_labels(iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="continuous"):
+        SQFA().fit(X, y + 0.5 * X[:, 0])
+
+
+def test_wrong_init(iris):
+    with pytest.raises(ValueError, match=r"init must have .*\(2, 4\), got \(4, 2\)"):
+        SQFA(2, init=np.ones((4, 2))).fit(*iris)
+    X = np.c_[iris[0], np.ones(150)]
+    with pytest.raises(ValueError, match="Row 1 of init is zero on all directions"):
+        SQFA(2, init=np.eye(5)[[0, 4]]).fit(X, iris[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_components", 0),
+        ("distance", "manhattan"),
+        ("regularization", -1.0),
+        ("regularization", "none"),
+        ("constraint", "free"),
+        ("init", "zeros"),
+        ("n_init", 0),
+        ("group_size", 0),
+        ("optimizer", "adam"),
+        ("max_iter", 0),
+        ("tol", -1e-3),
+    ],
+)
+def test_invalid_parameter(iris, name, value):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of SQFA must be"):
+        SQFA(**{name: value}).fit(*iris)
+
+
+def test_unknown_covariance_estimator(iris):
+    with pytest.raises(ValueError, match=r"covariance_estimator must .*'oas'.*'magic'"):
+        SQFA(covariance_estimator="magic").fit(*iris)
+
+
+def test_statistics_of_the_wrong_kind(iris):
+    with pytest.raises(TypeError, match=r"must be a ClassStatistics.*dict"):
+        SQFA().fit_statistics({"means": iris[0]})
+
+
+def test_constant_features(iris):
+    X, y = iris
+    plain = SQFA(2, random_state=0).fit(X, y)
+    wider = SQFA(2, random_state=0).fit(np.c_[X, np.full(150, 7.0)], y)
+    assert wider.objective_ == pytest.approx(plain.objective_, rel=1e-5)
+    np.testing.assert_allclose(wider.components_[:, 4], 0, atol=1e-9)
+    unregularized = SQFA(2, regularization=0, random_state=0)
+    assert np.isfinite(unregularized.fit(np.c_[X, np.zeros(150)], y).objective_)
+    assert SQFA(2).fit(np.ones((150, 3)), y).objective_ == 0
+
+
+def test_no_convergence(iris):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=1 .*Increase max_iter"):
+        sqfa = SQFA(2, max_iter=1, init="random", random_state=0).fit(*iris)
+    assert sqfa.transform(iris[0]).shape == (150, 2)

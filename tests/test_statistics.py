@@ -1,0 +1,475 @@
+"""Class statistics against numpy, scikit-learn and pyriemann."""
+
+import functools
+import itertools
+import operator
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from pyriemann.geometry.covariance import cov_est_functions
+from pyriemann.geometry.covariance import covariances as pyriemann_covariances
+from sklearn.base import BaseEstimator
+from sklearn.covariance import LedoitWolf
+
+from skgeom import ClassStatistics, _statistics
+
+NAMED_ESTIMATORS = ["cov", "hub", "lwf", "mcd", "oas", "sch", "scm", "stu"]
+
+# pyriemann 0.12 calls a function that newer versions of array_api_extra deprecate.
+ignore_expand_dims = pytest.mark.filterwarnings(
+    "ignore:.*expand_dims.*:DeprecationWarning"
+)
+
+
+@pytest.fixture
+def data(rng):
+    """Samples of three classes that differ in count, mean and covariance."""
+    y = rng.permutation(np.repeat([0, 1, 2], [20, 31, 9]))
+    shapes = rng.normal(size=(3, 4, 4)) + 2 * np.eye(4)
+    X = (rng.normal(size=(60, 1, 4)) @ shapes[y])[:, 0] + 3 * rng.normal(size=(3, 4))[y]
+    return X, y
+
+
+@pytest.fixture
+def statistics(data):
+    return ClassStatistics.from_data(*data)
+
+
+def assert_same_statistics(first, second, rtol=1e-12):
+    assert np.array_equal(first.classes, second.classes)
+    assert np.array_equal(first.counts, second.counts)
+    assert_allclose(first.means, second.means, rtol=rtol, atol=1e-14)
+    size = np.abs(second.covariances).max()
+    assert_allclose(first.covariances, second.covariances, rtol=0, atol=rtol * size)
+
+
+def arguments_of(statistics, **changes):
+    """Arguments that construct the same statistics, with changes."""
+    names = ("classes", "counts", "means", "covariances")
+    return {name: getattr(statistics, name) for name in names} | changes
+
+
+# From data
+
+
+def test_from_data_agrees_with_numpy(data):
+    X, y = data
+    statistics = ClassStatistics.from_data(X, y)
+    assert np.array_equal(statistics.classes, [0, 1, 2])
+    assert np.array_equal(statistics.counts, [20, 31, 9])
+    assert statistics.n_features == 4
+    for k in range(3):
+        assert_allclose(statistics.means[k], X[y == k].mean(axis=0), rtol=1e-13)
+        expected = np.cov(X[y == k].T)
+        assert_allclose(statistics.covariances[k], expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 20, 31, 1000])
+def test_blocks_give_the_same_as_the_whole(rows, data, statistics, monkeypatch):
+    monkeypatch.setattr(_statistics, "_ROWS_PER_BLOCK", rows)
+    in_blocks = ClassStatistics.from_data(*data)
+    assert_same_statistics(in_blocks, statistics)
+
+
+@pytest.mark.parametrize("rows", [3, 4096])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_float32_is_accumulated_in_float64(offset, rows, data, monkeypatch):
+    monkeypatch.setattr(_statistics, "_ROWS_PER_BLOCK", rows)
+    X = (data[0] + offset).astype(np.float32)
+    statistics = ClassStatistics.from_data(X, data[1])
+    exact = ClassStatistics.from_data(X.astype(np.float64), data[1])
+    assert statistics.means.dtype == statistics.covariances.dtype == np.float64
+    # Sums of squares without centring would lose eight of the sixteen digits.
+    assert_same_statistics(statistics, exact, rtol=1e-13)
+    X64 = X.astype(np.float64)[data[1] == 0]
+    expected = np.cov(X64.T)
+    tolerance = 1e-11 * np.abs(expected).max()
+    assert_allclose(statistics.covariances[0], expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("covariance_estimator", [None, "oas"])
+def test_samples_are_not_modified(order, covariance_estimator, data):
+    X, y = np.array(data[0], order=order), data[1].copy()
+    X.flags.writeable = y.flags.writeable = False
+    expected = ClassStatistics.from_data(*data, covariance_estimator)
+    calculated = ClassStatistics.from_data(X, y, covariance_estimator)
+    assert_same_statistics(calculated, expected)
+    assert np.array_equal(X, data[0])
+    assert np.array_equal(y, data[1])
+
+
+@pytest.mark.parametrize("labels", [["b", "a", "c"], [-1.0, 5.0, 2.0], [9, 7, 8]])
+def test_labels_of_any_kind_are_sorted(labels, data):
+    X, y = data
+    labels = np.array(labels)
+    statistics = ClassStatistics.from_data(X, labels[y])
+    assert np.array_equal(statistics.classes, np.sort(labels))
+    for k, label in enumerate(statistics.classes):
+        assert statistics.counts[k] == (labels[y] == label).sum()
+        expected = X[labels[y] == label].mean(axis=0)
+        assert_allclose(statistics.means[k], expected, rtol=1e-12)
+
+
+def test_lists_and_integers_are_accepted():
+    statistics = ClassStatistics.from_data([[0, 1], [2, 1], [7, 5]], ["x", "x", "y"])
+    assert np.array_equal(statistics.means, [[1, 1], [7, 5]])
+    assert np.array_equal(statistics.covariances[0], [[2, 0], [0, 0]])
+
+
+def test_class_of_one_sample_has_no_covariance(data):
+    X, y = data
+    y = np.where(np.arange(60) == 17, 3, y)
+    statistics = ClassStatistics.from_data(X, y)
+    assert statistics.counts[3] == 1
+    assert np.array_equal(statistics.means[3], X[17])
+    assert np.array_equal(statistics.covariances[3], np.zeros((4, 4)))
+
+
+@pytest.mark.parametrize("rows", [4, 4096])
+def test_constant_feature_has_no_variance(rows, data, monkeypatch):
+    monkeypatch.setattr(_statistics, "_ROWS_PER_BLOCK", rows)
+    X, y = data
+    X[:, 2] = 1234.5  # exact in binary, and so are its sums
+    statistics = ClassStatistics.from_data(X, y)
+    assert np.array_equal(statistics.means[:, 2], np.full(3, 1234.5))
+    assert np.array_equal(statistics.covariances[:, 2], np.zeros((3, 4)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_extra_memory_is_below_the_size_of_the_data(dtype, rng):
+    X = rng.normal(size=(40_000, 25)).astype(dtype)
+    y = rng.integers(2, size=40_000)
+    tracemalloc.start()
+    try:
+        ClassStatistics.from_data(X, y)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < X.nbytes
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.ones((4, 2)), [0, 1, 0], "inconsistent numbers of samples"),
+        (np.ones(4), [0, 1, 0, 1], "Expected 2D array"),
+        (np.ones((4, 2, 2)), [0, 1, 0, 1], "dim 3"),
+        (np.ones((0, 2)), [], "0 sample"),
+        (np.ones((4, 0)), [0, 1, 0, 1], "0 feature"),
+        (np.full((4, 2), np.nan), [0, 1, 0, 1], "Input X contains NaN"),
+        (np.full((4, 2), np.inf), [0, 1, 0, 1], "Input X contains infinity"),
+        (np.ones((4, 2)) * 1j, [0, 1, 0, 1], "Complex data not supported"),
+        (np.ones((4, 2)), [0.1, 0.2, 0.3, 0.4], "Unknown label type"),
+        (np.ones((4, 2)), [0, 1, 0, np.nan], "Input y contains NaN"),
+        (np.ones((4, 2)), None, "y is None"),
+    ],
+)
+def test_malformed_data_are_refused(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        ClassStatistics.from_data(X, y)
+
+
+def test_covariance_with_a_negative_eigenvalue_is_refused():
+    covariances = np.stack([np.eye(2), np.diag([1.0, -0.1])])
+    with pytest.raises(
+        ValueError, match=r"covariances\[1\] .*negative eigenvalue -0.1"
+    ):
+        ClassStatistics([0, 1], [5, 5], np.zeros((2, 2)), covariances)
+    singular = np.stack([np.eye(2), np.zeros((2, 2))])
+    assert ClassStatistics([0, 1], [5, 5], np.zeros((2, 2)), singular).n_features == 2
+
+
+def test_labels_of_two_kinds_are_not_mixed():
+    numbers = ClassStatistics.from_data(np.ones((2, 1)), [0, 1])
+    names = ClassStatistics.from_data(np.ones((2, 1)), ["0", "1"])
+    with pytest.raises(ValueError, match="labels are of one kind"):
+        numbers + names
+
+
+# Estimators of the covariance
+
+
+def test_every_covariance_estimator_of_pyriemann_is_offered():
+    # All but the correlation and Tyler's shape, which have lost the size.
+    assert sorted(_statistics._ESTIMATOR_NAMES) == NAMED_ESTIMATORS
+    assert set(cov_est_functions) == {*NAMED_ESTIMATORS, "corr", "tyl"}
+
+
+@ignore_expand_dims
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", NAMED_ESTIMATORS)
+def test_named_estimator_is_that_of_pyriemann(name, dtype, data):
+    X, y = data[0].astype(dtype), data[1]
+    statistics = ClassStatistics.from_data(X, y, covariance_estimator=name)
+    options = {"random_state": 0} if name == "mcd" else {}
+    for k in range(3):
+        samples = X[y == k].astype(np.float64)
+        expected = pyriemann_covariances(samples.T, estimator=name, **options)
+        assert_allclose(statistics.covariances[k], expected, rtol=1e-13)
+        assert_allclose(statistics.means[k], samples.mean(axis=0), rtol=1e-13)
+
+
+@ignore_expand_dims
+@pytest.mark.parametrize("name", NAMED_ESTIMATORS)
+def test_named_estimator_leaves_the_global_random_state_alone(name, data):
+    before = np.random.get_state()[1:3]  # noqa: NPY002
+    ClassStatistics.from_data(*data, covariance_estimator=name)
+    after = np.random.get_state()[1:3]  # noqa: NPY002
+    assert np.array_equal(before[0], after[0])
+    assert before[1] == after[1]
+
+
+def test_estimator_object_is_cloned_for_each_class(data):
+    X, y = data
+    estimator = LedoitWolf(assume_centered=True)
+    statistics = ClassStatistics.from_data(X, y, covariance_estimator=estimator)
+    assert not hasattr(estimator, "covariance_")
+    for k in range(3):
+        expected = LedoitWolf(assume_centered=True).fit(X[y == k]).covariance_
+        assert_allclose(statistics.covariances[k], expected, rtol=1e-13)
+
+
+class WithoutCovariance(BaseEstimator):
+    def fit(self, X):
+        return self
+
+
+def test_estimator_object_without_covariance_is_refused(data):
+    with pytest.raises(
+        ValueError, match=r"WithoutCovariance\(\) .*has no attribute cov"
+    ):
+        ClassStatistics.from_data(*data, covariance_estimator=WithoutCovariance())
+
+
+def test_unknown_name_is_refused_with_the_known_ones(data):
+    with pytest.raises(ValueError, match=r"'oas'.*got 'corr'"):
+        ClassStatistics.from_data(*data, covariance_estimator="corr")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of the estimator itself
+def test_estimate_that_is_not_finite_names_the_class(data):
+    X, y = data
+    y = np.where(np.arange(60) == 17, 3, y)
+    with pytest.raises(
+        ValueError, match=r"'cov' fails for class 3.* has 1 samples.*NaN"
+    ):
+        ClassStatistics.from_data(X, y, covariance_estimator="cov")
+
+
+# Construction from arrays
+
+
+def test_constructor_sorts_the_classes(statistics):
+    order = [2, 0, 1]
+    labels = np.array(["a", "b", "c"])
+    shuffled = ClassStatistics(
+        labels[order],
+        statistics.counts[order],
+        statistics.means[order],
+        statistics.covariances[order],
+    )
+    in_order = ClassStatistics(**arguments_of(statistics, classes=labels))
+    assert_same_statistics(shuffled, in_order, rtol=0)
+    assert_same_statistics(
+        in_order, ClassStatistics(**arguments_of(statistics, classes=list("abc")))
+    )
+
+
+def test_constructor_accepts_lists_and_whole_floats():
+    statistics = ClassStatistics([1, 0], [2.0, 3.0], [[1], [2]], [[[4]], [[5]]])
+    assert np.array_equal(statistics.counts, [3, 2])
+    assert statistics.counts.dtype == np.int64
+    assert np.array_equal(statistics.means, [[2.0], [1.0]])
+    assert np.array_equal(statistics.covariances, [[[5.0]], [[4.0]]])
+    assert statistics.means.dtype == statistics.covariances.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"classes": [0, 1, 1]}, "^classes must hold 3 distinct labels"),
+        ({"classes": [0, 1]}, "^classes must hold 3 distinct labels"),
+        ({"classes": [0, 1, 2, 3]}, "^classes must hold 3 distinct labels"),
+        ({"classes": [[0, 1, 2]]}, "should be a 1d array"),
+        ({"counts": [20, 31]}, "^counts must hold .* each of the 3 classes"),
+        ({"counts": [20, 0, 9]}, "^counts must hold .* at least 1"),
+        ({"counts": [20, -3, 9]}, "^counts must hold .* at least 1"),
+        ({"counts": [20, 2.5, 9]}, "^counts must hold .* a whole number"),
+        ({"counts": [20, np.nan, 9]}, "^counts must hold .* a whole number"),
+        ({"counts": [20, np.inf, 9]}, "^counts must hold .* a whole number"),
+        ({"counts": ["20", "31", "9"]}, "^counts must hold .* a whole number"),
+        ({"means": np.ones(4)}, "Expected 2D array"),
+        ({"means": np.full((3, 4), np.nan)}, "Input means contains NaN"),
+        ({"means": np.ones((3, 5))}, r"^covariances must have shape \(3, 5, 5\)"),
+        ({"means": np.ones((2, 4))}, r"^covariances must have shape \(2, 4, 4\)"),
+        ({"covariances": np.eye(4)}, r"^covariances must have shape .* got \(4, 4\)"),
+        ({"covariances": np.full((3, 4, 4), np.inf)}, "Input covariances contains inf"),
+    ],
+)
+def test_malformed_arrays_are_refused(changes, message, statistics):
+    with pytest.raises(ValueError, match=message):
+        ClassStatistics(**arguments_of(statistics, **changes))
+
+
+def test_asymmetric_covariance_is_named(statistics):
+    covariances = statistics.covariances.copy()
+    covariances[1, 0, 3] += 0.5
+    with pytest.raises(ValueError, match=r"^covariances\[1\] is not symmetric.* 0\.5;"):
+        ClassStatistics(**arguments_of(statistics, covariances=covariances))
+
+
+# Merging
+
+
+@pytest.mark.parametrize("sizes", [[60], [30, 30], [1, 59], [10, 20, 30], [1] * 60])
+def test_sum_of_pieces_is_the_whole(sizes, data, statistics):
+    X, y = data
+    bounds = np.cumsum([0, *sizes])
+    pieces = [
+        ClassStatistics.from_data(X[a:b], y[a:b]) for a, b in itertools.pairwise(bounds)
+    ]
+    # With pieces of one sample, no piece has all the classes.
+    assert_same_statistics(sum(pieces), statistics)
+    assert_same_statistics(functools.reduce(operator.add, pieces[::-1]), statistics)
+
+
+def test_pieces_without_a_common_class(data, statistics):
+    X, y = data
+    X, y = X[np.argsort(y)], np.sort(y)
+    first, last = (
+        ClassStatistics.from_data(X[s], y[s]) for s in np.split(range(60), [51])
+    )
+    assert np.array_equal(last.classes, [2])
+    assert_same_statistics(first + last, statistics)
+    assert_same_statistics(last + first, statistics)
+
+
+def test_string_labels_of_different_lengths_merge(data, statistics):
+    labels = np.array(["a", "bbb", "cc"])
+    X, y = data
+    pieces = [ClassStatistics.from_data(X[y == k], labels[y[y == k]]) for k in range(3)]
+    expected = ClassStatistics(**arguments_of(statistics, classes=labels))
+    assert_same_statistics(pieces[1] + pieces[2] + pieces[0], expected)
+
+
+def test_merging_loses_no_digits_to_a_large_offset(data):
+    X, y = data[0] + 1e6, data[1]
+    whole = ClassStatistics.from_data(X, y)
+    parts = [ClassStatistics.from_data(X[k::4], y[k::4]) for k in range(4)]
+    # The offset itself is rounded in the means of the parts: 1e6 times eps.
+    tolerance = 1e-9 * np.abs(whole.covariances).max()
+    assert_allclose(sum(parts).covariances, whole.covariances, rtol=0, atol=tolerance)
+
+
+def test_merging_is_associative_and_commutative(data):
+    X, y = data
+    a, b, c = (ClassStatistics.from_data(X[k::3], y[k::3]) for k in range(3))
+    assert_same_statistics((a + b) + c, a + (b + c))
+    assert_same_statistics(a + b, b + a)
+
+
+def test_merging_does_not_modify_the_pieces(data):
+    X, y = data
+    first, second = (ClassStatistics.from_data(X[k::2], y[k::2]) for k in range(2))
+    copies = [ClassStatistics.from_data(X[k::2], y[k::2]) for k in range(2)]
+    first + second
+    sum([first]).update(X[1::2], y[1::2])
+    assert_same_statistics(first, copies[0], rtol=0)
+    assert_same_statistics(second, copies[1], rtol=0)
+
+
+def test_update_adds_samples_in_place(data, statistics):
+    X, y = data
+    growing = ClassStatistics.from_data(X[:10], y[:10])
+    for start in range(10, 60, 10):
+        block = slice(start, start + 10)
+        assert growing.update(X[block], y[block]) is growing
+    assert_same_statistics(growing, statistics)
+
+
+def test_failed_update_changes_nothing(data, statistics):
+    X, y = data
+    with pytest.raises(ValueError, match="one number of features, got 4 and 3"):
+        statistics.update(X[:, :3], y)
+    assert_same_statistics(statistics, ClassStatistics.from_data(X, y), rtol=0)
+
+
+def test_estimated_covariances_do_not_merge(data, statistics):
+    estimated = ClassStatistics.from_data(*data, covariance_estimator="oas")
+    for first, second in [(estimated, statistics), (statistics, estimated)]:
+        with pytest.raises(ValueError, match=r"not estimates of .*'oas'"):
+            first + second
+    with pytest.raises(ValueError, match=r"not estimates of .*'oas'"):
+        estimated.project(np.eye(4)).update(*data)
+
+
+@pytest.mark.parametrize("other", [1, 0.0, None, "a", np.ones(3)])
+def test_only_statistics_can_be_added(other, statistics):
+    with pytest.raises(TypeError):
+        statistics + other
+    with pytest.raises(TypeError):
+        other + statistics
+
+
+# What follows from the statistics
+
+
+@pytest.mark.parametrize("n_components", [1, 3, 6])
+def test_project_agrees_with_the_statistics_of_projected_data(n_components, data, rng):
+    X, y = data
+    components = rng.normal(size=(n_components, 4))
+    projected = ClassStatistics.from_data(X, y).project(components)
+    assert projected.n_features == n_components
+    assert_same_statistics(projected, ClassStatistics.from_data(X @ components.T, y))
+    assert np.array_equal(projected.covariances, projected.covariances.mT)
+    # A projection can go on growing.
+    more = ClassStatistics.from_data(X, y).project(components)
+    expected = projected + projected
+    assert_same_statistics(more.update(X @ components.T, y), expected)
+
+
+@pytest.mark.parametrize(
+    ("components", "message"),
+    [
+        (np.ones((2, 3)), r"^components must have 4 columns.* \(2, 3\)"),
+        (np.ones(4), "Expected 2D array"),
+        (np.full((1, 4), np.nan), "Input components contains NaN"),
+    ],
+)
+def test_project_refuses_malformed_components(components, message, statistics):
+    with pytest.raises(ValueError, match=message):
+        statistics.project(components)
+
+
+def test_second_moments_agree_with_the_data(data, statistics):
+    X, y = data
+    for k, count in enumerate(statistics.counts):
+        samples = X[y == k]
+        # The covariance is unbiased; the mean of x x' has its biased counterpart.
+        biased = statistics.covariances[k] / count
+        expected = samples.T @ samples / count + biased
+        assert_allclose(statistics.second_moments[k], expected, rtol=1e-12)
+
+
+def test_pooled_covariances_decompose_the_total_covariance(data, statistics):
+    r"""The class covariances are unbiased, so the total is not quite ``np.cov``.
+
+    With weights w_k = n_k / n, the biased total covariance is the sum of
+    w_k (n_k - 1) / n_k C_k and of the covariance of the means. ``total`` has C_k
+    where that has (n_k - 1) / n_k C_k, which makes it larger by the sum of C_k / n.
+    """
+    X, _ = data
+    within, total = statistics.pooled_covariances()
+    expected = np.average(statistics.covariances, axis=0, weights=statistics.counts)
+    assert_allclose(within, expected, rtol=1e-13)
+    excess = statistics.covariances.sum(axis=0) / len(X)
+    expected = np.cov(X.T, bias=True) + excess
+    assert_allclose(total, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_repr_tells_the_sizes(statistics):
+    expected = "ClassStatistics(3 classes, 4 features, 60 samples)"
+    assert repr(statistics) == expected
