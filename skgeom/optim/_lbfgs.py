@@ -14,13 +14,17 @@ from collections import deque
 import numpy as np
 from pymanopt.optimizers.optimizer import Optimizer
 
+# Iterations without progress after which the search has reached the rounding floor.
+_PATIENCE = 5
+
 
 class RiemannianLBFGS(Optimizer):
     r"""Riemannian limited-memory BFGS for any pymanopt manifold.
 
-    It needs the manifold's inner product, retraction and vector transport, and works
-    on product manifolds as well. The method is the one of [1]_ with the cautious
-    update of [2]_.
+    It needs the manifold's inner product, retraction, vector transport and typical
+    distance, and works on product manifolds as well. The method is the one of [1]_
+    with the cautious update of [2]_. Besides its limits, it ends where rounding hides
+    any further progress.
 
     Parameters
     ----------
@@ -89,9 +93,9 @@ class RiemannianLBFGS(Optimizer):
         Returns
         -------
         pymanopt.optimizers.optimizer.OptimizerResult
-            With the last point, which is also the best, its cost and gradient norm,
-            the reason for stopping, and the number of iterations and of evaluations
-            of the cost.
+            With the last point, which but for rounding is also the best, its cost and
+            gradient norm, the reason for stopping, and the number of iterations and of
+            evaluations of the cost.
         """
         manifold = problem.manifold
         point = manifold.random_point() if initial_point is None else initial_point
@@ -99,6 +103,8 @@ class RiemannianLBFGS(Optimizer):
         gradient = problem.riemannian_gradient(point)
         history = deque(maxlen=self.memory)
         iteration, evaluations, step_size = 0, 1, np.inf
+        reach = 0.1 * manifold.typical_dist
+        progress = _Progress()
         start_time = time.time()
         self._initialize_log(optimizer_parameters={"memory": self.memory})
         while True:
@@ -111,29 +117,31 @@ class RiemannianLBFGS(Optimizer):
                 step_size=step_size,
                 cost_evaluations=evaluations,
             )
-            if reason or gradient_norm == 0:
+            reason = reason or progress.reason_to_stop(cost, gradient_norm)
+            if reason:
                 break
-            direction = _direction(manifold, point, gradient, history)
-            found, trials = self._search(problem, point, cost, gradient, direction)
-            evaluations += trials
-            if found is None and history:
-                history.clear()
-                continue  # once more, along the gradient
-            if found is None:
+            for direction in _directions(manifold, point, gradient, history, reach):
+                found, trials = self._search(problem, point, cost, gradient, direction)
+                evaluations += trials
+                if found:
+                    break
+                history.clear()  # it misled; once more, along the gradient
+            else:
                 reason = "Terminated - no step along the gradient lowers the cost."
                 break
             iteration += 1
-            (new_point, new_cost, step) = found
+            new_point, new_cost, step = found
             new_gradient = problem.riemannian_gradient(new_point)
             _update(manifold, history, point, new_point, step, gradient, new_gradient)
             step_size = manifold.norm(point, step)
+            reach = 2 * step_size
             point, cost, gradient = new_point, new_cost, new_gradient
         return self._return_result(
             start_time=start_time,
             point=point,
             cost=cost,
             iterations=iteration,
-            stopping_criterion=reason or "Terminated - the gradient is zero.",
+            stopping_criterion=reason,
             cost_evaluations=evaluations,
             step_size=step_size,
             gradient_norm=gradient_norm,
@@ -146,9 +154,11 @@ class RiemannianLBFGS(Optimizer):
         """
         manifold = problem.manifold
         slope = manifold.inner_product(point, gradient, direction)
-        # What rounding may add to a cost: without it, the last digits of a minimum
-        # are out of reach of a test that compares costs.
-        slack = 4 * np.finfo(float).eps * abs(cost)
+        if not slope < 0:  # by rounding, or a gradient that is not finite
+            return None, 0
+        # Without the slack, the last digits of a minimum are out of reach of a test
+        # that compares costs.
+        slack = rounding(cost)
         length = 1.0
         for trial in range(1, self.max_line_search + 1):
             step = length * direction
@@ -161,7 +171,9 @@ class RiemannianLBFGS(Optimizer):
             # An infinite or undefined cost only shortens the step.
             parabola = -slope * length**2 / (2 * excess) if excess > 0 else 0.0
             length = float(np.clip(parabola, 0.1 * length, 0.5 * length))
-        return None, self.max_line_search
+            if -length * slope <= slack:
+                break  # what a shorter step may gain is lost in rounding
+        return None, trial
 
     def _report(self, iteration, point, cost, gradient_norm):
         self._add_log_entry(
@@ -171,11 +183,47 @@ class RiemannianLBFGS(Optimizer):
             print(f"{iteration:6d} {cost:+.16e} {gradient_norm:.8e}")
 
 
-def _direction(manifold, point, gradient, history):
-    """The two-loop recursion; a tenth of the manifold's size where nothing is known."""
-    if not history:
-        length = 0.1 * manifold.typical_dist / manifold.norm(point, gradient)
-        return -length * gradient
+class _Progress:
+    """Notices that neither the cost decreases nor the gradient, by half.
+
+    At the rounding floor steps may go on for ever, because the line search has to
+    accept changes of the cost that are within rounding.
+    """
+
+    def __init__(self):
+        self._least_cost = self._least_norm = np.inf
+        self._idle = 0
+
+    def reason_to_stop(self, cost, gradient_norm):
+        if gradient_norm == 0:
+            return "Terminated - the gradient is zero."
+        self._idle += 1
+        if cost < self._least_cost - rounding(cost):
+            self._least_cost, self._idle = cost, 0
+        if gradient_norm < self._least_norm / 2:
+            self._least_norm, self._idle = gradient_norm, 0
+        if self._idle >= _PATIENCE:
+            return "Terminated - cost and gradient have reached the rounding floor."
+        return None
+
+
+def rounding(cost):
+    """What rounding may add to a cost."""
+    return 4 * np.finfo(float).eps * abs(cost)
+
+
+def _directions(manifold, point, gradient, history, reach):
+    """Directions to search along: quasi-Newton if anything is known, then the gradient.
+
+    ``reach`` is the length of the first step to try along the gradient.
+    """
+    if history:
+        yield _quasi_newton(manifold, point, gradient, history)
+    yield -(reach / manifold.norm(point, gradient)) * gradient
+
+
+def _quasi_newton(manifold, point, gradient, history):
+    """The two-loop recursion."""
 
     def inner(a, b):
         return manifold.inner_product(point, a, b)
@@ -195,7 +243,7 @@ def _direction(manifold, point, gradient, history):
 
 
 def _update(manifold, history, point, new_point, step, gradient, new_gradient):
-    """Carry the history to the new point and append the newest pair if it is convex."""
+    """Carry the pairs, and the newest one, to the new point; keep the convex ones."""
 
     def carry(vector):
         return manifold.transport(point, new_point, vector)
@@ -203,13 +251,13 @@ def _update(manifold, history, point, new_point, step, gradient, new_gradient):
     def inner(a, b):
         return manifold.inner_product(new_point, a, b)
 
-    carried = [(carry(s), carry(y)) for s, y, _ in history]
-    step, change = carry(step), new_gradient - carry(gradient)
-    least_curvature = 1e-6 * manifold.norm(point, gradient) * inner(step, step)
-    if inner(step, change) > least_curvature:
-        carried.append((step, change))
+    pairs = [(carry(s), carry(y)) for s, y, _ in history]
+    pairs.append((carry(step), new_gradient - carry(gradient)))
+    # A carried pair is tested again: a transport that is no isometry may have cost it
+    # its curvature.
+    least_curvature = 1e-6 * manifold.norm(point, gradient)
     history.clear()
-    for s, y in carried:
+    for s, y in pairs:
         curvature = inner(s, y)
-        if curvature > 0:  # a transport that is no isometry may lose it
+        if curvature > least_curvature * inner(s, s):
             history.append((s, y, curvature))

@@ -3,7 +3,7 @@
 The optimisers ask for the cost and for the gradient separately, and each has its own
 absolute stopping rules. Here a monitor stands between them and the objective. It
 computes value and gradient together, once a point; it counts; and, as every optimiser
-asks for one gradient an iteration, it also applies one relative stopping rule to all.
+asks for one gradient an iteration, it also applies relative stopping rules to all.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import numpy as np
 from pymanopt.optimizers import ConjugateGradient, SteepestDescent, TrustRegions
 from pymanopt.optimizers.optimizer import Optimizer
 
-from skgeom.optim._lbfgs import RiemannianLBFGS
+from skgeom.optim._lbfgs import RiemannianLBFGS, rounding
 
 OPTIMIZERS = {
     "lbfgs": RiemannianLBFGS,
@@ -26,8 +26,9 @@ OPTIMIZERS = {
 # they happen on a plateau, must not end the search.
 _WINDOW = 10
 
-# A gradient this much smaller than the first one is zero but for rounding.
-_NEGLIGIBLE = 1e-6
+# A gradient is zero but for rounding if it is this much smaller than the first one, or
+# if a step across the manifold would change the cost by this fraction of it.
+_NEGLIGIBLE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class MinimizeResult:
     Attributes
     ----------
     point : point of the manifold
-        The best point that was evaluated.
+        The best iterate: the lowest cost and, among those that are equal but for
+        rounding, the smallest gradient.
     cost : float
         The cost there.
     gradient_norm : float
@@ -75,31 +77,31 @@ def minimize(
 
     The search stops when ten iterations together have lowered the cost by no more than
     ``tol * abs(cost)``, or when the norm of the gradient has fallen to ``tol`` times
-    that at the start. Both rules are relative: they do not change
-    when the cost is multiplied by a constant. There is no limit of time, nothing is
-    printed, and no random numbers are drawn.
+    that at the start, or when the optimiser no longer moves. These rules are relative:
+    they do not change when the cost is multiplied by a constant. There is no limit of
+    time, nothing is printed, and no random numbers are drawn.
 
     Parameters
     ----------
     value_and_gradient : callable
         Maps a point to ``(cost, euclidean_gradient)``. On a product manifold, a point
-        and a gradient are lists of arrays. ``numpy.linalg.LinAlgError`` counts as an
-        infinite cost, except at the start.
+        and a gradient are lists of arrays. A ``numpy.linalg.LinAlgError``, or a cost
+        or gradient that is not finite, counts as an infinite cost, which is avoided.
     manifold : pymanopt.manifolds.manifold.Manifold
         Where to search.
     start : point of the manifold
         Where to begin; not modified.
     optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
         ``"lbfgs"``, ``"conjugate-gradient"``, ``"trust-regions"`` (with the Hessian
-        from differences of gradients), ``"steepest-descent"``, or an instance, whose
-        own limits apply as well.
+        from differences of gradients), ``"steepest-descent"``, or an instance of an
+        optimiser that uses gradients, whose own limits and verbosity apply as well.
     max_iter : int, default=500
         Largest number of iterations.
     tol : float, default=1e-6
         Relative tolerance; with 0 the search goes on until nothing changes.
     callback : callable, default=None
-        Called as ``callback(point, cost)`` after each iteration; the search stops if
-        it returns True.
+        Called as ``callback(point, cost)`` with the best iterate so far after each
+        iteration; the search stops if it returns True.
 
     Returns
     -------
@@ -109,7 +111,8 @@ def minimize(
     Raises
     ------
     ValueError
-        If the cost at the start is not finite, or for an unknown optimiser.
+        If the cost or its gradient at the start is not finite, or for an unknown
+        optimiser.
 
     Examples
     --------
@@ -127,14 +130,15 @@ def minimize(
     """
     problem = _MonitoredProblem(value_and_gradient, manifold, max_iter, tol, callback)
     solver = _make_optimizer(optimizer)
-    if not np.isfinite(problem.cost(start)):
-        raise ValueError("The cost at the start is not finite; choose another start.")
+    # The limits of an instance are meant for the cost as it is.
+    problem.begin(start, normalized=isinstance(optimizer, str))
     try:
         outcome = solver.run(problem, initial_point=start)
     except _Stop as stop:
         return problem.result(stop.reason, stop.converged)
+    problem.record(outcome.point)  # steepest descent has not asked for its gradient
     reason = outcome.stopping_criterion
-    return problem.result(reason, "max " not in reason and problem.is_stationary())
+    return problem.result(reason, "grad norm" in reason or problem.is_stationary())
 
 
 def _make_optimizer(optimizer):
@@ -177,40 +181,73 @@ class _MonitoredProblem:
         self._max_iter = max_iter
         self._tol = tol
         self._callback = callback
-        self._memo = None
+        self._unit = 1.0
+        self._latest = self._iterate = None
         self._best = None
         self._costs = []
-        self._first_gradient_norm = None
+        self._first_norm = None
         self._n_evaluations = 0
 
+    def begin(self, start, normalized):
+        """Evaluate the start; on demand make its gradient the unit of the cost.
+
+        Some optimisers, trust regions among them, have absolute thresholds.
+        """
+        cost, _, norm = self._evaluate(start)
+        if not np.isfinite(cost):
+            raise ValueError(
+                "The cost or its gradient at the start is not finite; choose another "
+                "start."
+            )
+        self._first_norm = norm
+        if normalized and norm > 0:
+            self._unit = norm
+
     def cost(self, point):
-        return self._evaluate(point)[0]
+        return self._evaluate(point)[0] / self._unit
 
     def riemannian_gradient(self, point):
         """The gradient at the next iterate; ends the search if that is good enough."""
-        cost, gradient = self._evaluate(point)
-        norm = self.manifold.norm(point, gradient)
-        if self._best is None or cost <= self._best[0]:
-            self._best = cost, point, norm
-        self._costs.append(cost)
+        if not self.record(point):
+            raise _Stop("No step lowers the cost any more.", self.is_stationary())
         if self._callback is not None and len(self._costs) > 1:
-            if self._callback(point, cost):
+            if self._callback(self._best[1], self._best[0]):
                 raise _Stop("The callback asked to stop.", True)
+        _, gradient, norm = self._evaluate(point)
         self._stop_if_done(norm)
-        return gradient
+        return gradient / self._unit
+
+    def record(self, point):
+        """Note an iterate; returns whether it differs from the one before."""
+        if self._iterate is not None and _same(self._iterate[0], point):
+            return False
+        cost, _, norm = evaluated = self._evaluate(point)
+        self._iterate = point, evaluated
+        self._costs.append(cost)
+        if self._best is None or self._is_better(cost, norm):
+            self._best = cost, point, norm
+        return True
+
+    def _is_better(self, cost, norm):
+        best_cost, _, best_norm = self._best
+        if abs(cost - best_cost) <= rounding(best_cost):
+            return norm < best_norm
+        return cost < best_cost
 
     def riemannian_hessian(self, point, vector):
         """The derivative of the gradient along a vector, by a forward difference."""
         norm = self.manifold.norm(point, vector)
         if norm == 0:
             return vector
-        length = 2.0**-14 / norm
-        near = self.manifold.retraction(point, length * vector)
-        _, gradient = self._evaluate(point)
-        # Evaluated past the memo, which the optimiser still needs at its own points.
-        _, gradient_near = self._compute(near)
+        _, gradient, _ = self._evaluate(point)
+        gradient_near, length = None, 2.0**-13 / norm
+        while gradient_near is None:  # a shorter step where the cost is infinite
+            length /= 2
+            near = self.manifold.retraction(point, length * vector)
+            # Evaluated past the memo, which the optimiser still needs.
+            _, gradient_near, _ = self._compute(near)
         carried = self.manifold.transport(near, point, gradient_near)
-        return (carried - gradient) / length
+        return (carried - gradient) / (length * self._unit)
 
     @staticmethod
     def preconditioner(point, vector):
@@ -218,7 +255,9 @@ class _MonitoredProblem:
 
     def is_stationary(self):
         """Whether the gradient at the best point is zero but for rounding."""
-        return self._best[2] <= _NEGLIGIBLE * self._first_gradient_norm
+        cost, _, norm = self._best
+        scale = max(self._first_norm, abs(cost) / self.manifold.typical_dist)
+        return bool(norm <= _NEGLIGIBLE * scale)
 
     def result(self, reason, converged):
         cost, point, norm = self._best
@@ -233,25 +272,35 @@ class _MonitoredProblem:
         )
 
     def _evaluate(self, point):
-        """Cost and Riemannian gradient, computed once a point."""
-        if self._memo is None or not _same(self._memo[0], point):
-            self._memo = point, *self._compute(point)
-        return self._memo[1:]
+        """Cost, Riemannian gradient and its norm, computed once a point.
+
+        Both the latest point and the latest iterate are kept: an optimiser returns to
+        its iterate when a trial has failed.
+        """
+        for memo in (self._latest, self._iterate):
+            if memo is not None and _same(memo[0], point):
+                return memo[1]
+        self._latest = point, self._compute(point)
+        return self._latest[1]
 
     def _compute(self, point):
         self._n_evaluations += 1
         try:
             cost, gradient = self._value_and_gradient(point)
         except np.linalg.LinAlgError:
-            return np.inf, None
+            return np.inf, None, np.inf
         if not np.isfinite(cost):
-            return np.inf, None
-        return cost, self.manifold.euclidean_to_riemannian_gradient(point, gradient)
+            return np.inf, None, np.inf
+        gradient = self.manifold.euclidean_to_riemannian_gradient(point, gradient)
+        norm = self.manifold.norm(point, gradient)
+        if not np.isfinite(norm):
+            return np.inf, None, np.inf
+        return cost, gradient, norm
 
     def _stop_if_done(self, norm):
-        if self._first_gradient_norm is None:
-            self._first_gradient_norm = norm
-        if norm <= self._tol * self._first_gradient_norm:
+        if norm == np.inf:
+            raise _Stop("The optimizer went where the cost is infinite.", False)
+        if norm <= self._tol * self._first_norm:
             raise _Stop("The gradient fell below tol times its first norm.", True)
         costs = self._costs
         if len(costs) > _WINDOW:
@@ -263,9 +312,9 @@ class _MonitoredProblem:
 
 
 def _same(a, b):
-    """Whether two points, arrays or lists of arrays, are equal."""
+    """Whether two points, arrays or sequences of points, are equal."""
     if a is b:
         return True
     if isinstance(a, np.ndarray):
         return np.array_equal(a, b)
-    return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+    return all(_same(x, y) for x, y in zip(a, b, strict=True))

@@ -1,0 +1,195 @@
+"""SQFA beside the package sqfa, LDA and PCA: seconds, memory, objective, accuracy.
+
+All methods run in one process, in turn, several times; medians are printed, and ratios.
+Run it with nothing else on the machine::
+
+    python benchmarks/bench_sqfa.py                            # scikit-learn's digits
+    python benchmarks/bench_sqfa.py --data mnist.npz           # X, y, n_train
+
+The peer needs ``pip install sqfa==0.2.0`` (first a CPU build of torch); it is left out
+where it is missing. ``--data`` names a file with the arrays ``X``, whose first axis are
+the samples, ``y``, and ``n_train``, the number of leading samples that train. A bare
+name is looked for in the folder ``SKGEOM_DATA`` as well.
+"""
+
+import argparse
+import contextlib
+import os
+import statistics
+import time
+import tracemalloc
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.model_selection import train_test_split
+
+from skgeom import SQFA, ClassStatistics
+from skgeom.objectives import DISTANCES, MeanPairwiseDistance
+
+try:
+    import torch
+    from sqfa.model import SQFA as PeerSQFA
+except ImportError:
+    PeerSQFA = None
+
+
+def load(name):
+    """Training and test data, centred and divided by the training deviation."""
+    if name is None:
+        X, y = load_digits(return_X_y=True)
+        split = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+        X_train, X_test, y_train, y_test = split
+    else:
+        path = Path(name)
+        if not path.exists():
+            path = Path(os.environ.get("SKGEOM_DATA", "."), name)
+        data = np.load(path)
+        n_train = int(data["n_train"])
+        X, y = data["X"].reshape(len(data["y"]), -1), data["y"].astype(np.int64)
+        X_train, X_test = X[:n_train], X[n_train:]
+        y_train, y_test = y[:n_train], y[n_train:]
+    scale = X_train.std()
+    X_train, X_test = (np.asarray(X / scale, np.float32) for X in (X_train, X_test))
+    mean = X_train.mean(axis=0)
+    return X_train - mean, y_train, X_test - mean, y_test
+
+
+def interleaved(jobs, repeats):
+    """Median seconds and last result of each job, after one warm-up in turn."""
+    seconds, results = {name: [] for name in jobs}, {}
+    for repeat in range(repeats + 1):
+        for name, job in jobs.items():
+            start = time.perf_counter()
+            results[name] = job()
+            if repeat:
+                seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(s) for name, s in seconds.items()}, results
+
+
+def extra_memory(job):
+    """Largest memory, in MB, that Python and numpy held beside what was there."""
+    tracemalloc.start()
+    job()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 1e6
+
+
+def peer_fit(stats, n_components, regularization):
+    model = PeerSQFA(
+        n_dim=stats.n_features, n_filters=n_components, feature_noise=regularization
+    )
+    tensors = {
+        "means": torch.tensor(stats.means, dtype=torch.float32),
+        "covariances": torch.tensor(stats.covariances, dtype=torch.float32),
+    }
+    with contextlib.redirect_stdout(None):
+        model.fit_pca(data_statistics=tensors)
+        model.fit(data_statistics=tensors, show_progress=False)
+    return model.filters.detach().numpy().astype(float)
+
+
+def compare_from_statistics(stats, n_components, regularizations, repeats):
+    """Seconds from given class statistics, and the objective in double precision."""
+    print(f"\nFrom class statistics, {n_components} filters (medians of {repeats}):")
+    print("sigma^2  method           seconds   objective   peer's time / ours")
+    for regularization in regularizations:
+        objective = MeanPairwiseDistance(
+            stats.means, stats.covariances, regularization, DISTANCES["fisher-rao"]
+        )
+
+        def ours(regularization=regularization, **settings):
+            sqfa = SQFA(n_components, regularization=regularization, **settings)
+            return sqfa.fit_statistics(stats).components_
+
+        jobs = {}
+        if PeerSQFA is not None:
+            jobs["sqfa 0.2.0"] = lambda s=regularization: peer_fit(
+                stats, n_components, s
+            )
+        jobs["skgeom, PCA"] = lambda ours=ours: ours(init="pca")
+        jobs["skgeom, auto"] = lambda ours=ours: ours(random_state=0)
+        seconds, filters = interleaved(jobs, repeats)
+        peer = seconds.get("sqfa 0.2.0", np.nan)
+        for name in jobs:
+            value, _ = objective(filters[name].T)
+            ratio = f"{peer / seconds[name]:18.1f}" if name != "sqfa 0.2.0" else ""
+            row = f"{regularization:7g}  {name:14s} {seconds[name]:9.3f} {value:11.5f}"
+            print(row, ratio, flush=True)
+
+
+def compare_from_data(data, n_components, regularization, repeats):
+    """Seconds, memory and accuracy of whole fits."""
+    X_train, y_train, X_test, y_test = data
+    lda = {"n_components": min(n_components, len(np.unique(y_train)) - 1)}
+    estimators = {
+        "PCA": PCA(n_components),
+        "LDA eigen, shrinkage 0.5": LinearDiscriminantAnalysis(
+            solver="eigen", shrinkage=0.5, **lda
+        ),
+        "LDA svd": LinearDiscriminantAnalysis(solver="svd", **lda),
+        "SQFA, auto": SQFA(n_components, random_state=0),
+        f"SQFA, sigma^2 = {regularization:g}": SQFA(
+            n_components, regularization=regularization, random_state=0
+        ),
+    }
+    jobs = {
+        name: lambda estimator=estimator: estimator.fit(X_train, y_train)
+        for name, estimator in estimators.items()
+    }
+    covariances = "class covariances alone"
+    jobs[covariances] = lambda: ClassStatistics.from_data(X_train, y_train)
+    seconds, fitted = interleaved(jobs, repeats)
+    print(
+        f"\nFrom data, {X_train.shape[0]} x {X_train.shape[1]}, "
+        f"{X_train.nbytes / 1e6:.0f} MB (medians of {repeats}):"
+    )
+    print(
+        "method                      seconds   / covariances   extra MB   QDA accuracy"
+    )
+    for name, job in jobs.items():
+        ratio = seconds[name] / seconds[covariances]
+        row = f"{name:26s} {seconds[name]:8.3f} {ratio:15.2f} {extra_memory(job):10.0f}"
+        if name != covariances:
+            classifier = QuadraticDiscriminantAnalysis(reg_param=1e-5, tol=0)
+            classifier.fit(fitted[name].transform(X_train)[:, :n_components], y_train)
+            test = fitted[name].transform(X_test)[:, :n_components]
+            row += f" {classifier.score(test, y_test):14.4f}"
+        print(row, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", help="an .npz file with X, y, n_train")
+    parser.add_argument("--n-components", type=int, default=9)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--regularizations",
+        type=float,
+        nargs="+",
+        help="default: 10 1 0.5 0.1 0.01 for --data, else 1 0.5 0.1 0.01",
+    )
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    regularizations = arguments.regularizations
+    if regularizations is None:
+        regularizations = [10, 1, 0.5, 0.1, 0.01][arguments.data is None :]
+    data = load(arguments.data)
+    compare_from_data(
+        data, arguments.n_components, regularizations[0], arguments.repeats
+    )
+    stats = ClassStatistics.from_data(*data[:2])
+    compare_from_statistics(
+        stats, arguments.n_components, regularizations, arguments.repeats
+    )
+
+
+if __name__ == "__main__":
+    main()
