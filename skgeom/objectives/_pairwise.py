@@ -65,16 +65,22 @@ class MeanPairwiseDistance:
         numpy.linalg.LinAlgError
             If a projected covariance is not positive definite.
         """
-        # One pass over the covariances, which is nearly all of the cost: (c, m, n).
-        half = filters.T @ self.covariances
-        covariances = half @ filters
+        n_classes, n_features = self.means.shape
+        n_filters = filters.shape[1]
+        # One pass over the covariances, which is nearly all of the cost: (m, c n), as
+        # one product, since the covariances are symmetric.
+        half = filters.T @ self.covariances.reshape(-1, n_features).T
+        by_class = half.reshape(n_filters, n_classes, n_features).swapaxes(0, 1)
+        covariances = by_class @ filters
         covariances = (covariances + covariances.mT) / 2
-        covariances += self.regularization * np.eye(filters.shape[1])
+        covariances += self.regularization * np.eye(n_filters)
         distance = self.distance(self.means @ filters, covariances)
 
         value, gradient = self._average(distance)
         of_means, of_covariances = distance.pull_back(gradient)
-        of_filters = 2 * (of_covariances @ half).sum(axis=0).T
+        # The sum over the classes of of_covariances @ by_class, again as one product.
+        of_covariances = of_covariances.transpose(1, 2, 0).reshape(n_filters, -1)
+        of_filters = 2 * (of_covariances @ half.reshape(-1, n_features)).T
         of_filters += self.means.T @ of_means
         return value, of_filters
 
