@@ -19,18 +19,23 @@ INITS = ("auto", "pca", "lda", "random")
 _SMALL = 100
 
 
-def automatic_regularization(within):
-    r"""Noise variance from the scale of the data: half of a mean variance.
+def automatic_regularization(within, total, n_components):
+    """Noise variance from the scale of the data.
 
-    .. math:: \sigma^2 = \tfrac12 \|\bar\Phi\|_F^2 / \operatorname{tr} \bar\Phi
-
-    is half of the mean of the eigenvalues of the within-class covariance, weighted by
-    themselves: small beside the directions that carry the data, large beside those
-    that are mostly noise, and proportional to the square of the data's unit. It is 1
-    if there is no variance at all.
+    A quarter of the variance within the classes along the principal axis of rank
+    ``n_components``, so that there is room above the noise for all filters. If the data
+    vary in fewer directions, along the last of these; if they do not vary within the
+    classes, the total covariance takes its place; without any variance, 1.
     """
-    trace = np.trace(within)
-    return 0.5 * float((within**2).sum() / trace) if trace > 0 else 1.0
+    for covariance in (within, total):
+        trace = np.trace(covariance)
+        if trace > 0:
+            # Divided first, so that very small or large numbers stay in range.
+            variances = np.linalg.eigvalsh(covariance / trace)[::-1]
+            precision = len(covariance) * np.finfo(float).eps * variances[0]
+            rank = np.count_nonzero(variances > precision)
+            return float(0.25 * trace * variances[min(n_components, rank) - 1])
+    return 1.0
 
 
 @dataclass(frozen=True)
@@ -85,12 +90,13 @@ def whitening_coordinates(total):
 class FilterSearch:
     """The search for the filters that maximise an objective.
 
-    The fields are the parameters of the estimators of the same names, with
+    The other fields are the parameters of the estimators of the same names, with
     ``regularization`` a number.
     """
 
     n_components: int
     regularization: float
+    span_only: bool  # whether the objective depends on the span of the filters alone
     constraint: str
     init: object
     n_init: object
@@ -110,9 +116,9 @@ class FilterSearch:
 
     def group_sizes(self):
         """Number of filters of each group."""
-        size = self.group_size or self.n_components
-        full, rest = divmod(self.n_components, size)
-        return [size] * full + [rest] * (rest > 0)
+        size = int(self.group_size or self.n_components)
+        full, rest = divmod(int(self.n_components), size)
+        return [size] * full + ([rest] if rest else [])
 
     def n_stages(self):
         """Largest number of stages that the callback can hear of."""
@@ -172,7 +178,7 @@ class _Group:
         self.complement = None
         if self.n_fixed > 0:
             objective = WithFixedFilters(objective, fixed)
-            if search.constraint == "orthonormal" and search.regularization > 0:
+            if search.constraint == "orthonormal" and not search.span_only:
                 orthogonal, _ = np.linalg.qr(fixed, mode="complete")
                 self.complement = orthogonal[:, self.n_fixed :]
                 objective = objective.project(self.complement)
@@ -180,7 +186,7 @@ class _Group:
                 total = self.complement.T @ total @ self.complement
                 self.fixed = np.empty((len(total), 0))
         self.objective = objective
-        if search.regularization == 0:
+        if search.span_only:
             self.coordinates = whitening_coordinates(total)
         else:
             self.coordinates = principal_coordinates(
@@ -249,6 +255,7 @@ class _Group:
 
     def _given(self):
         given = self.search.init[self.n_fixed : self.n_fixed + self.size].T
+        given = given / np.maximum(np.abs(given).max(axis=0), np.finfo(float).tiny)
         if self.complement is not None:
             given = self.complement.T @ given
         start = self.coordinates.dual.T @ given

@@ -90,8 +90,9 @@ class ClassStatistics:
             )
         check_symmetric(covariances, "covariances")
         check_semidefinite(covariances, "covariances")
+        covariances = (covariances + covariances.mT) / 2
         whole = counts.dtype.kind in "iuf" and np.all(
-            np.isfinite(counts) & (counts == np.round(counts))
+            (counts == np.round(counts)) & (counts < 2**53)
         )
         if len(counts) != n_classes or not whole or np.any(counts < 1):
             raise ValueError(
@@ -270,7 +271,7 @@ class ClassStatistics:
                 "Statistics can be added only for one number of features, got "
                 f"{self.n_features} and {other.n_features}."
             )
-        if (self.classes.dtype.kind in "US") != (other.classes.dtype.kind in "US"):
+        if _kind_of(self.classes) != _kind_of(other.classes):
             raise ValueError(
                 "Statistics can be added only if their class labels are of one kind, "
                 f"got {self.classes} and {other.classes}."
@@ -291,7 +292,7 @@ class ClassStatistics:
             k = np.searchsorted(classes, part.classes)
             total = counts[k] + part.counts
             offsets = part.means - means[k]
-            weights = counts[k] * part.counts / total
+            weights = counts[k] * (part.counts / total)
             scatters[k] += (part.counts - 1)[:, None, None] * part.covariances
             scatters[k] += (weights[:, None] * offsets)[:, :, None] * offsets[:, None]
             means[k] += (part.counts / total)[:, None] * offsets
@@ -316,6 +317,13 @@ class ClassStatistics:
             f"{type(self).__name__}({len(self.classes)} classes, "
             f"{self.n_features} features, {self.counts.sum()} samples)"
         )
+
+
+def _kind_of(labels):
+    """Text, numbers, or the dtype of anything else: what can be sorted together."""
+    if all(isinstance(label, str) for label in labels.tolist()):
+        return "text"
+    return "numbers" if labels.dtype.kind in "biuf" else labels.dtype
 
 
 def _sample_moments(X, rows):
@@ -354,12 +362,14 @@ def _estimate(estimator, samples, label):
         f"{len(samples)} samples"
     )
     try:
-        covariance = fit(estimator, samples)
+        covariance = check_array(fit(estimator, samples), dtype=np.float64)
+        if covariance.shape != 2 * samples.shape[1:]:
+            raise ValueError(f"the covariance has shape {covariance.shape}.")
+        check_symmetric(covariance, "the covariance")
+        check_semidefinite(covariance[None], "the covariance")
     except (ValueError, ArithmeticError) as error:
         raise ValueError(f"{failure}: {error}") from error
-    if not np.isfinite(covariance).all():
-        raise ValueError(f"{failure}: its result contains NaN or infinity.")
-    return covariance
+    return (covariance + covariance.T) / 2
 
 
 def _fit_by_name(name, samples):

@@ -4,7 +4,44 @@ An objective is called with a point and returns ``(value, gradient)``. It knows 
 an estimator nor an optimiser.
 """
 
-from skgeom.objectives._distances import DISTANCES
+from skgeom.objectives._distances import (
+    AffineInvariantDistance,
+    CalvoOllerDistance,
+    EuclideanDistance,
+    LogEuclideanDistance,
+)
+from skgeom.objectives._gaussian_distances import (
+    BhattacharyyaDistance,
+    HellingerDistance,
+    JeffreysDistance,
+    MahalanobisDistance,
+    WassersteinDistance,
+)
 from skgeom.objectives._pairwise import MeanPairwiseDistance, WithFixedFilters
 
-__all__ = ["DISTANCES", "MeanPairwiseDistance", "WithFixedFilters"]
+DISTANCES = {
+    "fisher-rao": CalvoOllerDistance,
+    "bhattacharyya": BhattacharyyaDistance,
+    "hellinger": HellingerDistance,
+    "jeffreys": JeffreysDistance,
+    "wasserstein": WassersteinDistance,
+    "mahalanobis": MahalanobisDistance,
+}
+
+# Of centred classes: the covariances are their second moments, and the means zero.
+SECOND_MOMENT_DISTANCES = {
+    "affine-invariant": AffineInvariantDistance,
+    "log-euclidean": LogEuclideanDistance,
+    "bhattacharyya": BhattacharyyaDistance,
+    "hellinger": HellingerDistance,
+    "jeffreys": JeffreysDistance,
+    "wasserstein": WassersteinDistance,
+    "euclidean": EuclideanDistance,
+}
+
+__all__ = [
+    "DISTANCES",
+    "SECOND_MOMENT_DISTANCES",
+    "MeanPairwiseDistance",
+    "WithFixedFilters",
+]

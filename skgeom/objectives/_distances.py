@@ -7,83 +7,231 @@ This is the place where a distance is added. A distance is a class:
     per class whatever can be done once per class;
 ``distance.pairs(i, j)``
     takes two integer arrays of p class indices and returns p values and a function
-    that maps p weights to the gradient of the weighted sum of the values, in the
-    coordinates of the distance's own choice: an array whose first axis is the class;
+    that maps p weights to the gradient of the weighted sum of the values, an array
+    whose first axis is the class;
 ``distance.pull_back(gradient)``
     turns such an array into the gradients with respect to means and covariances,
     (c, m) and (c, m, m), the latter symmetric;
 ``Distance.returns_square``
     says that ``pairs`` returns the square of the distance. Where the distance is a
-    root, only its square has a gradient at zero.
+    root, only its square has a gradient at zero;
+``Distance.affine_invariant``
+    says that an invertible linear map of the features changes nothing.
 
-Then it gets its name in ``DISTANCES``, and the tests of the registry find it there.
+It raises ``numpy.linalg.LinAlgError`` where a covariance is not positive definite. With
+its name in ``DISTANCES`` or ``SECOND_MOMENT_DISTANCES``, in ``__init__.py``, it can be
+used, and the tests of the registries find it.
 """
 
 import numpy as np
 
 
-class CalvoOllerDistance:
-    r"""Calvo-Oller bound of the Fisher-Rao distance, as the Gaussians' parameters move.
+def sum_by_class(labels, arrays, n_classes):
+    """Sum of the arrays, (p, ...), that carry each label: (n_classes, ...)."""
+    indicator = np.equal.outer(np.arange(n_classes), labels).astype(float)
+    return np.tensordot(indicator, arrays, axes=1)
 
-    With the embeddings :math:`\Omega_i` (equation 5 of Herrera-Esposito and Burge,
-    2025), :math:`\Omega_j V = \Omega_i V \Lambda` and :math:`V^\top \Omega_i V = I`,
+
+class StackedGradient:
+    """For distances of means and covariances: how the gradients of a pair are kept.
+
+    The gradient of the covariance, (m, m), and that of the mean as a last column.
+    """
+
+    returns_square = False
+    affine_invariant = True
+
+    def __init__(self, means, covariances):
+        self.means = means
+        self.covariances = covariances
+
+    def by_class(self, i, j, of_i, of_j):
+        """Sum over the pairs of each class; ``of_i`` is (of_covariance, of_mean)."""
+        stacked = [
+            np.concatenate([of_covariance, of_mean[..., None]], axis=-1)
+            for of_covariance, of_mean in (of_i, of_j)
+        ]
+        n_classes = len(self.means)
+        return sum_by_class(i, stacked[0], n_classes) + sum_by_class(
+            j, stacked[1], n_classes
+        )
+
+    @staticmethod
+    def pull_back(gradient):
+        """Split the stack."""
+        return gradient[..., -1], gradient[..., :-1]
+
+
+def inverse_factors_of(matrices):
+    """Inverses of the lower Cholesky factors."""
+    return np.linalg.inv(np.linalg.cholesky(matrices))
+
+
+def _spectrum(quotients):
+    """Eigenvalues and eigenvectors of Q Q' for a stack of square matrices Q.
+
+    Singular values keep twice as many digits and cost twice as much, so they are taken
+    where the eigenvalues of the product would not be good to about 1e-7.
+    """
+    eigenvalues, vectors = np.linalg.eigh(quotients @ quotients.mT)
+    if not (eigenvalues[:, 0] > 1e-9 * eigenvalues[:, -1]).all():
+        vectors, singular_values, _ = np.linalg.svd(quotients)
+        eigenvalues = singular_values**2
+        if not (eigenvalues > 0).all():
+            raise np.linalg.LinAlgError("A projected class is singular.")
+    return eigenvalues, vectors
+
+
+class AffineInvariantDistance:
+    r"""Affine-invariant distance of matrices; means are not used.
+
+    With :math:`A_j V = A_i V \Lambda` and :math:`V^\top A_i V = I`,
 
     .. math::
 
-       d^2 = \tfrac12 \sum_k \log^2 \lambda_k, \quad
-       \frac{\partial d^2}{\partial \Omega_i} = -V \log(\Lambda) V^\top, \quad
-       \frac{\partial d^2}{\partial \Omega_j} = V \log(\Lambda) \Lambda^{-1} V^\top
+       d^2 = \sum_k \log^2 \lambda_k, \quad
+       \frac{\partial d^2}{\partial A_i} = -2 V \log(\Lambda) V^\top, \quad
+       \frac{\partial d^2}{\partial A_j} = 2 V \log(\Lambda) \Lambda^{-1} V^\top
 
-    so one symmetric eigendecomposition a pair gives value and gradient.
+    so one symmetric eigendecomposition a pair gives value and gradient. It is that of
+    :math:`Q Q^\top` with the quotient :math:`Q = L_i^{-1} L_j` of Cholesky factors.
+    """
+
+    returns_square = True
+    affine_invariant = True
+
+    def __init__(self, means, covariances):
+        self._means = means
+        self._factors = np.linalg.cholesky(covariances)
+        self._inverse_factors = np.linalg.inv(self._factors)
+
+    def pairs(self, i, j):
+        inverse_factors = self._inverse_factors[i]
+        eigenvalues, vectors = _spectrum(inverse_factors @ self._factors[j])
+        logs = np.log(eigenvalues)
+
+        def gradient(weights):
+            scaled = 2 * weights[:, None] * logs
+            v = inverse_factors.mT @ vectors
+            of_i = (v * -scaled[:, None]) @ v.mT
+            of_j = (v * (scaled / eigenvalues)[:, None]) @ v.mT
+            n_classes = len(self._means)
+            return sum_by_class(i, of_i, n_classes) + sum_by_class(j, of_j, n_classes)
+
+        return (logs**2).sum(axis=1), gradient
+
+    def pull_back(self, gradient):
+        return np.zeros_like(self._means), gradient
+
+
+class CalvoOllerDistance(StackedGradient):
+    r"""Calvo-Oller bound of the Fisher-Rao distance.
+
+    :math:`d^2 = \tfrac12 d_{AI}^2(\Omega_i, \Omega_j)` with the embedding
+    :math:`\Omega` of equation 5 of Herrera-Esposito and Burge (2025), which has the
+    factor :math:`K = [[L, \mu], [0, 1]]`. The quotient
+    :math:`K_i^{-1} K_j = [[L_i^{-1} L_j, L_i^{-1} (\mu_j - \mu_i)], [0, 1]]` holds the
+    difference of the means only, so that classes far apart cost no digits. In these
+    coordinates class i is the standard Gaussian, and the derivatives are those of
+    :class:`AffineInvariantDistance` with :math:`V` orthogonal.
     """
 
     returns_square = True
 
     def __init__(self, means, covariances):
-        n_classes, size = means.shape
-        # A translation changes nothing, and centred means keep the embedding well
-        # conditioned. A common factor needs no such care: it does not harm Cholesky.
-        self._means = means - means.mean(axis=0)
-        embedded = np.ones((n_classes, size + 1, size + 1))
-        np.multiply(
-            self._means[:, :, None], self._means[:, None], embedded[:, :-1, :-1]
-        )
-        embedded[:, :-1, :-1] += covariances
-        embedded[:, :-1, -1] = embedded[:, -1, :-1] = self._means
-        self._embedded = embedded
-        self._inverse_factors = np.linalg.inv(np.linalg.cholesky(embedded))
+        super().__init__(means, covariances)
+        self._factors = np.linalg.cholesky(covariances)
+        self._inverse_factors = np.linalg.inv(self._factors)
 
     def pairs(self, i, j):
         inverse_factors = self._inverse_factors[i]
-        eigenvalues, vectors = np.linalg.eigh(
-            inverse_factors @ self._embedded[j] @ inverse_factors.mT
-        )
-        if not (eigenvalues > 0).all():
-            raise np.linalg.LinAlgError("An embedded class is singular.")
+        offsets = self.means[j] - self.means[i]
+        size = offsets.shape[1]
+        quotients = np.zeros((len(i), size + 1, size + 1))
+        quotients[:, :-1, :-1] = inverse_factors @ self._factors[j]
+        quotients[:, :-1, -1:] = inverse_factors @ offsets[:, :, None]
+        quotients[:, -1, -1] = 1
+        eigenvalues, vectors = _spectrum(quotients)
         logs = np.log(eigenvalues)
-        squared = (logs**2).sum(axis=1) / 2
 
         def gradient(weights):
             scaled = weights[:, None] * logs
-            v = inverse_factors.mT @ vectors
+            v = inverse_factors.mT @ vectors[:, :-1]
             of_i = (v * -scaled[:, None]) @ v.mT
             of_j = (v * (scaled / eigenvalues)[:, None]) @ v.mT
-            n_classes = len(self._embedded)
-            return _sum_by_class(i, of_i, n_classes) + _sum_by_class(j, of_j, n_classes)
+            # The means enter by their difference; the mean of class i is at the origin,
+            # where its derivative is twice the last column of that of the embedding.
+            of_mean = -2 * (v @ (scaled * vectors[:, -1])[:, :, None])[:, :, 0]
+            return self.by_class(i, j, (of_i, of_mean), (of_j, -of_mean))
 
-        return squared, gradient
+        return (logs**2).sum(axis=1) / 2, gradient
+
+
+class LogEuclideanDistance:
+    r"""Frobenius distance of the matrix logarithms; means are not used.
+
+    The derivative of the logarithm at :math:`V \Lambda V^\top` multiplies, in the basis
+    V, by the divided differences of the logarithm at the eigenvalues (Daleckii and
+    Krein): one eigendecomposition a class serves all pairs.
+    """
+
+    returns_square = True
+    affine_invariant = False
+
+    def __init__(self, means, covariances):
+        self._means = means
+        eigenvalues, self._vectors = np.linalg.eigh(covariances)
+        if not (eigenvalues > 0).all():
+            raise np.linalg.LinAlgError("A projected class is singular.")
+        logs = np.log(eigenvalues)
+        self._logarithms = (self._vectors * logs[:, None]) @ self._vectors.mT
+        self._differences = _divided_differences(eigenvalues, logs)
+
+    def pairs(self, i, j):
+        offsets = self._logarithms[i] - self._logarithms[j]
+
+        def gradient(weights):
+            of_i = 2 * weights[:, None, None] * offsets
+            n_classes = len(self._means)
+            return sum_by_class(i, of_i, n_classes) - sum_by_class(j, of_i, n_classes)
+
+        return (offsets**2).sum(axis=(1, 2)), gradient
 
     def pull_back(self, gradient):
-        of_covariances = gradient[:, :-1, :-1]
-        of_means = (of_covariances @ self._means[:, :, None])[:, :, 0]
-        of_means += gradient[:, :-1, -1]
-        return 2 * of_means, of_covariances
+        inside = self._vectors.mT @ gradient @ self._vectors * self._differences
+        return np.zeros_like(self._means), self._vectors @ inside @ self._vectors.mT
 
 
-def _sum_by_class(labels, arrays, n_classes):
-    """Sum of the arrays, (p, k, k), that carry each label: (n_classes, k, k)."""
-    indicator = np.equal.outer(np.arange(n_classes), labels).astype(float)
-    return np.tensordot(indicator, arrays, axes=1)
+def _divided_differences(eigenvalues, logs):
+    """(log a - log b) / (a - b) for all pairs of eigenvalues, 1 / a if they agree."""
+    a, b = eigenvalues[:, :, None], eigenvalues[:, None, :]
+    ratio = (a - b) / b
+    close = np.abs(ratio) < 1e-5
+    safe = np.where(close, 1.0, a - b)
+    far = (logs[:, :, None] - logs[:, None, :]) / safe
+    near = (1 - ratio / 2 + ratio**2 / 3) / b
+    return np.where(close, near, far)
 
 
-DISTANCES = {"fisher-rao": CalvoOllerDistance}
+class EuclideanDistance:
+    """Frobenius distance of the matrices; means are not used."""
+
+    returns_square = True
+    affine_invariant = False
+
+    def __init__(self, means, covariances):
+        self._means = means
+        self._matrices = covariances
+
+    def pairs(self, i, j):
+        offsets = self._matrices[i] - self._matrices[j]
+
+        def gradient(weights):
+            of_i = 2 * weights[:, None, None] * offsets
+            n_classes = len(self._means)
+            return sum_by_class(i, of_i, n_classes) - sum_by_class(j, of_i, n_classes)
+
+        return (offsets**2).sum(axis=(1, 2)), gradient
+
+    def pull_back(self, gradient):
+        return np.zeros_like(self._means), gradient

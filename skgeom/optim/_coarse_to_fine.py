@@ -5,10 +5,11 @@ leading principal axes it reads c k^2 only, so that is where starts are compared
 most iterations are made; a few evaluations in the whole space then finish the work.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 
 from skgeom.optim._manifolds import CONSTRAINTS
-from skgeom.optim._minimize import minimize
+from skgeom.optim._minimize import StartError, minimize
 
 # How closely the starts are optimised before the best one is chosen, and how much more
 # loosely than the whole problem the coarse one is solved.
@@ -65,6 +66,11 @@ def maximize_coarse_to_fine(
         are those of the chosen start and of all that followed it.
     list of float
         The value that each start reached when one was chosen.
+
+    Raises
+    ------
+    ValueError
+        If the objective is not finite at any start; other starts are left out.
     """
     nearest = CONSTRAINTS[constraint].nearest
 
@@ -94,10 +100,15 @@ def maximize_coarse_to_fine(
     screen = refine_tol, max_iter
     if len(starts) > 1:
         screen = max(refine_tol, _SCREENING_TOL), min(max_iter, _SCREENING_ITERATIONS)
-    runs = [
-        ascend(coarse, start, stage, lift, *screen)
-        for stage, start in enumerate(starts)
-    ]
+    runs = []
+    for stage, start in enumerate(starts):
+        with suppress(StartError):
+            runs.append(ascend(coarse, start, stage, lift, *screen))
+    if not runs:
+        raise ValueError(
+            "The objective is not finite at any start: the classes are too close to "
+            "singular. Increase regularization, or give another init."
+        )
     result = min(runs, key=lambda run: run.cost)
     if len(starts) > 1:
         stage = len(starts)

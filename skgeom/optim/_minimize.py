@@ -49,7 +49,8 @@ class MinimizeResult:
     n_evaluations : int
         Number of points at which cost and gradient were computed.
     converged : bool
-        Whether a stopping rule was met before ``max_iter``.
+        Whether a stopping rule was met, or the callback asked to stop, before
+        ``max_iter``.
     reason : str
         Why the optimiser stopped.
     """
@@ -160,6 +161,10 @@ def _make_optimizer(optimizer):
     )
 
 
+class StartError(ValueError):
+    """The cost, or its gradient, is not finite at the start."""
+
+
 class _Stop(Exception):
     """Ends an optimiser from within."""
 
@@ -195,7 +200,7 @@ class _MonitoredProblem:
         """
         cost, _, norm = self._evaluate(start)
         if not np.isfinite(cost):
-            raise ValueError(
+            raise StartError(
                 "The cost or its gradient at the start is not finite; choose another "
                 "start."
             )

@@ -110,8 +110,9 @@ def check_semidefinite(matrices, name):
         except np.linalg.LinAlgError:
             smallest = np.linalg.eigvalsh(matrix)[0]
             if smallest < -1e-8 * abs(scale):
+                where = f"[{index}]" if len(matrices) > 1 else ""
                 raise ValueError(
-                    f"{name}[{index}] is no covariance: it has the negative eigenvalue "
+                    f"{name}{where} is no covariance: it has the negative eigenvalue "
                     f"{smallest:.3g}. Set such eigenvalues to zero first."
                 ) from None
 
