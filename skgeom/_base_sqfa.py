@@ -18,7 +18,7 @@ from skgeom._filters import (
     INITS,
     FilterSearch,
     automatic_regularization,
-    whitening_coordinates,
+    check_regular,
 )
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import MeanPairwiseDistance
@@ -42,18 +42,18 @@ regularization : "auto" or float, default="auto"
 constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
     What holds for the filters.
 covariance_estimator : None, str or object, default=None
-    How the class covariances are estimated: None for the sample covariance, a name
-    from ``pyriemann.geometry.covariance`` such as ``"oas"`` (all but ``"corr"`` and
-    ``"tyl"``, which have no size), or an object whose ``fit`` sets ``covariance_``.
-    The means are sample means in any case.
+    How the class covariances are estimated: None for the sample covariance, one of
+    the names ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"``, ``"scm"`` of
+    ``pyriemann.geometry.covariance``, or an object whose ``fit`` sets
+    ``covariance_``. The means are sample means in any case.
 init : str or array-like of shape (n_components, n_features), default="auto"
     Where to start: ``"pca"``, the leading principal axes; ``"lda"``, the linear
     discriminants, completed by principal axes; ``"random"``; or given filters.
     ``"auto"`` tries ``"lda"``, ``"pca"`` and random ones.
 n_init : "auto" or int, default="auto"
     Number of starts, of which the best is followed to the end. Those that ``init``
-    does not name are random. ``"auto"`` is 4 for ``init="auto"``, 10 for
-    ``init="random"``, and otherwise 1.
+    does not name are random. ``"auto"`` is, for ``init="auto"``, 8 with up to 100
+    features and 4 with more, 10 for ``init="random"``, and otherwise 1.
 group_size : int or None, default=None
     If given, filters are learnt in groups of this size, the last group being
     smaller if need be, each with the earlier ones fixed: the groups are then ordered
@@ -83,7 +83,8 @@ regularization_ : float
 classes_ : ndarray of shape (n_classes,)
     The class labels.
 n_iter_ : int
-    Number of iterations from the chosen start to the end, over all groups.
+    Number of iterations from the chosen start to the end, over all stages and
+    groups, each of which may take ``max_iter``.
 n_features_in_ : int
     Number of features seen during fit.
 feature_names_in_ : ndarray of shape (n_features,)
@@ -249,8 +250,8 @@ class BaseSQFA(
     def _check_sizes(self, classes):
         if len(classes) < 2:
             raise ValueError(
-                f"{type(self).__name__} compares classes, so it needs samples of at "
-                f"least 2 classes, but y has one class only: {classes[0]}."
+                f"{type(self).__name__} compares classes, so it needs at least 2 "
+                f"classes, but there is one class only: {classes[0]}."
             )
         if self.n_components > self.n_features_in_:
             raise ValueError(
@@ -271,6 +272,14 @@ class BaseSQFA(
             )
         return init
 
+    def _n_starts(self):
+        if self.n_init != "auto":
+            return self.n_init
+        if not isinstance(self.init, str):
+            return 1
+        few = 8 if self.n_features_in_ <= 100 else 4
+        return {"auto": few, "random": 10}.get(self.init, 1)
+
     def _fit(self, statistics, X=None, y=None):
         within, _ = statistics.pooled_covariances()
         means, covariances, total = self._compared(statistics)
@@ -279,18 +288,17 @@ class BaseSQFA(
             regularization = automatic_regularization(within, total, self.n_components)
         distance = self._distances[self.distance]
         # Below rounding, the regularisation regularises nothing.
-        negligible = regularization <= len(total) * np.finfo(float).eps * np.trace(
-            total
-        )
+        rounding = len(within) * np.finfo(float).eps * np.trace(within)
+        negligible = regularization <= rounding
         if negligible:
-            _check_regular(statistics, covariances, total, self.n_components)
+            check_regular(statistics, covariances, total, self.n_components)
         search = FilterSearch(
             n_components=self.n_components,
             regularization=float(regularization),
             span_only=negligible and distance.affine_invariant,
             constraint=self.constraint,
             init=self._checked_init(),
-            n_init=self.n_init,
+            n_init=self._n_starts(),
             group_size=self.group_size,
             optimizer=self.optimizer,
             max_iter=self.max_iter,
@@ -324,34 +332,35 @@ class BaseSQFA(
 
     def _print(self, groups):
         if self.verbose:
-            name = type(self).__name__
             for number, (result, values) in enumerate(groups, start=1):
+                group = f"group {number}, " if len(groups) > 1 else ""
+                prefix = f"[{type(self).__name__}] {group}"
                 for start, value in enumerate(values, start=1):
-                    print(f"[{name}] group {number}, start {start}: {value:.6f}")
+                    print(f"{prefix}start {start}: objective {value:.6f}")
                 print(
-                    f"[{name}] group {number}: {-result.cost:.6f} after "
-                    f"{result.n_iter} iterations. {result.reason}"
+                    f"{prefix}end: objective {-result.cost:.6f} after "
+                    f"{result.n_iter} iterations"
                 )
 
     def _warn(self, groups, filters):
         """Warn if a search did not end, or if filters repeat each other."""
         for result, _ in groups:
             if not result.converged:
+                cure = "max_iter or tol" if "max_iter" in result.reason else "tol"
                 warn_user(
                     f"{type(self).__name__} did not converge: {result.reason} The "
-                    "filters found so far can be used. Increase max_iter or tol, or "
+                    f"filters found so far can be used. Increase {cure}, or "
                     "regularization.",
                     ConvergenceWarning,
                 )
         rank = np.linalg.matrix_rank(filters, tol=_DEPENDENT)
         if rank < self.n_components and self.objective_ > _DEPENDENT:
             warn_user(
-                f"The {self.n_components} filters span {rank} directions only: beside "
-                f"noise of variance regularization_={self.regularization_:.3g} in each "
-                "filter's output, repeating a filter is worth more than another "
-                "direction. A classifier cannot use such features together. Use "
-                "constraint='orthonormal', or a smaller regularization, or fewer "
-                "components.",
+                f"The {self.n_components} filters span {rank} directions only: with "
+                f"distance={self.distance!r} and regularization_="
+                f"{self.regularization_:.3g}, repeating a filter is worth more than "
+                "another direction. Use constraint='orthonormal', or a smaller "
+                "regularization, or fewer components.",
                 UserWarning,
             )
 
@@ -364,32 +373,3 @@ class BaseSQFA(
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _check_regular(statistics, covariances, total, n_components):
-    """Raise unless all class covariances are regular on the span of the data.
-
-    Otherwise filters exist for which a distance is infinite, and the objective has no
-    maximum. The ranks do not depend on the units of the features.
-    """
-    basis = whitening_coordinates(total).basis
-    rank = basis.shape[1]
-    if n_components > rank:
-        raise ValueError(
-            f"The data vary in {rank} directions only, so n_components={n_components} "
-            "filters need regularization > 0."
-        )
-    for label, count, covariance in zip(
-        statistics.classes, statistics.counts, covariances, strict=True
-    ):
-        variances = np.linalg.eigvalsh(basis.T @ covariance @ basis)
-        precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
-        class_rank = np.count_nonzero(variances > precision)
-        if class_rank < rank:
-            raise ValueError(
-                f"The covariance of class {label}, estimated from {count} samples, "
-                f"is singular: its rank is {class_rank}, but the data vary in {rank} "
-                "directions. Without regularization its distance to other classes has "
-                "no bound: set regularization to 'auto' or to a positive number, or "
-                "use covariance_estimator='oas', or reduce the features by PCA first."
-            )

@@ -86,12 +86,42 @@ def whitening_coordinates(total):
     return Coordinates(basis, total @ basis, complete=True)
 
 
+def check_regular(statistics, covariances, total, n_components):
+    """Raise unless all class covariances are regular on the span of the data.
+
+    Otherwise filters exist for which a distance is infinite, and the objective has no
+    maximum. The ranks do not depend on the units of the features.
+    """
+    basis = whitening_coordinates(total).basis
+    rank = basis.shape[1]
+    if n_components > rank:
+        raise ValueError(
+            f"The data vary in {rank} directions only, so n_components={n_components} "
+            "filters need regularization > 0."
+        )
+    for label, count, covariance in zip(
+        statistics.classes, statistics.counts, covariances, strict=True
+    ):
+        variances = np.linalg.eigvalsh(basis.T @ covariance @ basis)
+        precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
+        class_rank = np.count_nonzero(variances > precision)
+        if class_rank < rank:
+            raise ValueError(
+                f"The covariance of class {label}, which has {count} samples, "
+                f"is singular: its rank is {class_rank}, but the data vary in {rank} "
+                "directions. Without regularization its distance to other classes has "
+                "no bound: set regularization to 'auto' or to a positive number, or "
+                "reduce the features by PCA first, or shrink the covariances (in fit, "
+                "by covariance_estimator='oas')."
+            )
+
+
 @dataclass(frozen=True)
 class FilterSearch:
     """The search for the filters that maximise an objective.
 
     The other fields are the parameters of the estimators of the same names, with
-    ``regularization`` a number.
+    numbers in place of ``"auto"``.
     """
 
     n_components: int
@@ -99,20 +129,12 @@ class FilterSearch:
     span_only: bool  # whether the objective depends on the span of the filters alone
     constraint: str
     init: object
-    n_init: object
+    n_init: int
     group_size: object
     optimizer: object
     max_iter: int
     tol: float
     random_state: object
-
-    def n_starts(self):
-        """Number of starts of each group."""
-        if self.n_init != "auto":
-            return self.n_init
-        if not isinstance(self.init, str):
-            return 1
-        return {"auto": 4, "random": 10}.get(self.init, 1)
 
     def group_sizes(self):
         """Number of filters of each group."""
@@ -122,7 +144,7 @@ class FilterSearch:
 
     def n_stages(self):
         """Largest number of stages that the callback can hear of."""
-        return len(self.group_sizes()) * (self.n_starts() + 2)
+        return len(self.group_sizes()) * (self.n_init + 2)
 
     def run(self, objective, within, total, callback=None):
         """Learn all groups of filters, each with the earlier ones fixed.
@@ -157,7 +179,7 @@ class FilterSearch:
         return filters, groups
 
     def _reporter(self, callback, index, fixed):
-        first_stage = index * (self.n_starts() + 2)
+        first_stage = index * (self.n_init + 2)
 
         def report(stage, filters, value):
             return callback(first_stage + stage, np.hstack([fixed, filters]), value)
@@ -231,7 +253,7 @@ class _Group:
         }
         init = self.search.init
         makers = named[init] if isinstance(init, str) else [self._given]
-        n_starts = self.search.n_starts()
+        n_starts = self.search.n_init
         starts = [make() for make in makers[:n_starts]]
         nearest = CONSTRAINTS[self.search.constraint].nearest
         shape = (self.coordinates.basis.shape[1], self.size)

@@ -11,8 +11,9 @@ from skgeom.utils._validation import check_semidefinite, check_symmetric
 _ROWS_PER_BLOCK = 2048
 
 # The estimators of pyriemann.geometry.covariance that estimate a covariance.
-# "tyl" is not among them: it gives the shape of a covariance without its size.
-_ESTIMATOR_NAMES = ("cov", "hub", "lwf", "mcd", "oas", "sch", "scm", "stu")
+# The M-estimators "hub", "stu" and "tyl" are not among them: they give the shape of a
+# covariance, but not its size, which has to fit that of the means.
+_ESTIMATOR_NAMES = ("cov", "lwf", "mcd", "oas", "sch", "scm")
 
 
 class ClassStatistics:
@@ -142,9 +143,10 @@ class ClassStatistics:
             Their labels.
         covariance_estimator : None, str, or object, default=None
             None for the sample covariance; the name of an estimator of
-            ``pyriemann.geometry.covariance``, such as ``"oas"`` or ``"lwf"``; or an
-            object whose ``fit(X)`` sets ``covariance_``, such as
-            ``sklearn.covariance.LedoitWolf()``, which is cloned for each class.
+            ``pyriemann.geometry.covariance``, one of ``"cov"``, ``"lwf"``, ``"mcd"``,
+            ``"oas"``, ``"sch"`` and ``"scm"``; or an object whose ``fit(X)`` sets
+            ``covariance_``, such as ``sklearn.covariance.LedoitWolf()``, which is
+            cloned for each class. Only sample covariances can be merged later.
 
         Returns
         -------
@@ -319,6 +321,10 @@ class ClassStatistics:
         )
 
 
+def _samples(count):
+    return f"{count} sample{'s' * (count != 1)}"
+
+
 def _kind_of(labels):
     """Text, numbers, or the dtype of anything else: what can be sorted together."""
     if all(isinstance(label, str) for label in labels.tolist()):
@@ -359,7 +365,7 @@ def _estimate(estimator, samples, label):
     fit = _fit_by_name if isinstance(estimator, str) else _fit_object
     failure = (
         f"covariance_estimator={estimator!r} fails for class {label}, which has "
-        f"{len(samples)} samples"
+        f"{_samples(len(samples))}"
     )
     try:
         covariance = check_array(fit(estimator, samples), dtype=np.float64)

@@ -9,14 +9,21 @@ from pymanopt.optimizers import ConjugateGradient
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.covariance import LedoitWolf
-from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_wine,
+)
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skgeom import SQFA, ClassStatistics
+from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
+from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
+from skgeom.objectives import DISTANCES
 
 
 def rotation(degrees):
@@ -141,8 +148,6 @@ def test_more_components_than_lda_has():
 
 
 def test_objective_is_the_mean_distance_of_the_projected_classes(iris):
-    from skgeom.geometry import distance_calvo_oller
-
     sqfa = SQFA(2, regularization=0.05, random_state=0).fit(*iris)
     projected = ClassStatistics.from_data(*iris).project(sqfa.components_)
     covariances = projected.covariances + 0.05 * np.eye(2)
@@ -197,6 +202,157 @@ def test_given_filters_at_the_optimum_stay(iris):
     assert again.objective_ == pytest.approx(first.objective_, rel=1e-9)
     assert again.n_iter_ < first.n_iter_
     np.testing.assert_allclose(again.components_, first.components_, atol=1e-3)
+
+
+DATA_SETS = [load_iris, load_wine, load_breast_cancer, load_digits]
+
+
+@pytest.mark.parametrize("load", DATA_SETS, ids=lambda load: load.__name__)
+@pytest.mark.parametrize("n_components", [2, 4])
+def test_filters_are_independent_at_the_defaults(load, n_components):
+    """Too large a noise pays for repeating a filter; the automatic one must not."""
+    X, y = load(return_X_y=True)
+    sqfa = SQFA(n_components, random_state=0).fit(X, y)
+    assert np.linalg.svd(sqfa.components_, compute_uv=False)[-1] > 0.05
+
+
+def test_repeated_filters_are_a_warning(iris):
+    with pytest.warns(UserWarning, match="2 filters span 1 directions only") as record:
+        SQFA(2, regularization=10.0, random_state=0).fit(*iris)
+    assert record[0].filename == __file__
+    sqfa = SQFA(2, regularization=10.0, constraint="orthonormal", random_state=0)
+    assert np.linalg.matrix_rank(sqfa.fit(*iris).components_) == 2
+
+
+def test_classes_far_apart():
+    """The distance of classes 1e7 deviations apart, to many digits."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 50)
+    X = rng.standard_normal((150, 5)) + 1e7 * rng.standard_normal((3, 5))[y]
+    sqfa = SQFA(2, random_state=0).fit(X, y)
+    features = ClassStatistics.from_data(X, y).project(sqfa.components_)
+    covariances = features.covariances + sqfa.regularization_ * np.eye(2)
+    i, j = np.triu_indices(3, 1)
+    distances = distance_calvo_oller(
+        features.means[i], covariances[i], features.means[j], covariances[j]
+    )
+    assert sqfa.objective_ == pytest.approx(distances.mean(), rel=1e-9)
+
+
+def test_numpy_integers_are_integers(iris):
+    search = GridSearchCV(
+        SQFA(random_state=0),
+        {"n_components": np.arange(1, 4), "group_size": np.arange(1, 3)},
+        scoring=lambda sqfa, X, y: sqfa.objective_,
+    )
+    assert search.fit(*iris).best_params_["n_components"] == 3
+    SQFA(np.int64(2), n_init=np.int64(2), max_iter=np.int64(90)).fit(*iris)
+
+
+# Second moments.
+
+
+def test_second_moments_of_toy_2(toy_2):
+    """smSQFA prefers axes 3-4, in which the second moments differ more: figure 3."""
+    for seed in range(20):
+        smsqfa = SecondMomentSQFA(2, regularization=0.001, random_state=seed)
+        smsqfa.fit_statistics(toy_2)
+        assert energy(smsqfa.components_, [2, 3]) > 0.999
+        assert smsqfa.objective_ == pytest.approx(3.6768, abs=1e-4)
+
+
+@pytest.fixture
+def toy_3():
+    """Centred classes with orientations that differ more in axes 1-2 than in 3-4."""
+    covariances = np.zeros((3, 4, 4))
+    for k in range(3):
+        left, right = rotation(40 * k), rotation(20 * k)
+        covariances[k, :2, :2] = left @ np.diag([0.25, 0.01]) @ left.T
+        covariances[k, 2:, 2:] = right @ np.diag([1, 0.04]) @ right.T
+    return statistics_of(np.zeros((3, 4)), covariances)
+
+
+@pytest.mark.parametrize(
+    ("distance", "constraint", "axes", "objective"),
+    [
+        ("affine-invariant", "unit-norm", [0, 1], 3.685),
+        ("log-euclidean", "unit-norm", [0, 1], 3.512),
+        ("jeffreys", "unit-norm", [0, 1], 12.525),
+        ("wasserstein", "unit-norm", [2, 3], 0.497),
+        ("euclidean", "orthonormal", [2, 3], 0.600),
+    ],
+)
+def test_which_axes_each_distance_prefers(toy_3, distance, constraint, axes, objective):
+    """The paper's v1, figure 7; its text differs for jeffreys, see the user guide."""
+    smsqfa = SecondMomentSQFA(
+        2,
+        distance=distance,
+        constraint=constraint,
+        regularization=0.001,
+        n_init=20,
+        random_state=0,
+    ).fit_statistics(toy_3)
+    assert energy(smsqfa.components_, axes) > 0.999
+    assert smsqfa.objective_ == pytest.approx(objective, abs=1e-3)
+
+
+def test_euclidean_distance_with_unit_norm_repeats_its_filter(toy_3):
+    smsqfa = SecondMomentSQFA(
+        2, distance="euclidean", regularization=0.001, n_init=20, random_state=0
+    )
+    with pytest.warns(UserWarning, match="2 filters span 1 directions only"):
+        smsqfa.fit_statistics(toy_3)
+
+
+def test_second_moments_are_those_about_the_origin(iris):
+    X, y = iris
+    sm = SecondMomentSQFA(2, regularization=0.1, random_state=0).fit(X, y)
+    features = sm.transform(X)
+    moments = [features[y == k].T @ features[y == k] / 50 for k in range(3)]
+    # The covariance part is the unbiased one.
+    moments = [
+        moment + np.cov(features[y == k].T) / 50 + 0.1 * np.eye(2)
+        for k, moment in enumerate(moments)
+    ]
+    i, j = np.triu_indices(3, 1)
+    moments = np.array(moments)
+    distances = distance_affine_invariant(moments[i], moments[j])
+    assert sm.objective_ == pytest.approx(distances.mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize("regularization", [0, 1e-3])
+@pytest.mark.parametrize("name", DISTANCES)
+def test_every_distance_separates_wine(name, regularization):
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    # Filters of unit norm would both take the direction that separates best.
+    constraint = "orthonormal" if name == "wasserstein" else "unit-norm"
+    sqfa = SQFA(
+        2,
+        distance=name,
+        regularization=regularization,
+        constraint=constraint,
+        random_state=0,
+    )
+    accuracy = cross_val_score(
+        make_pipeline(sqfa, QuadraticDiscriminantAnalysis(tol=0)), X, y
+    ).mean()
+    assert accuracy > 0.75
+
+
+def test_hellinger_on_digits():
+    """Above the Fisher-Rao distance, PCA (.957) and LDA (.956), as in the paper."""
+    X, y = load_digits(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(
+        X / X.std(), y, test_size=0.5, stratify=y, random_state=0
+    )
+
+    def accuracy(distance):
+        sqfa = SQFA(9, distance=distance, regularization=0.1, random_state=0)
+        model = make_pipeline(sqfa, QuadraticDiscriminantAnalysis(tol=0))
+        return model.fit(X_train, y_train).score(X_test, y_test)
+
+    assert accuracy("hellinger") > 0.98 > accuracy("fisher-rao") > 0.957
 
 
 # Groups.
@@ -290,8 +446,14 @@ def test_statistics_in_pieces(iris):
 # Use.
 
 
+# The checks' data are often separated by one direction, which is then repeated.
+@pytest.mark.filterwarnings("ignore:The . filters span:UserWarning")
 @parametrize_with_checks(
-    [SQFA(), SQFA(constraint="orthonormal", group_size=1, squared=True)]
+    [
+        SQFA(),
+        SQFA(constraint="orthonormal", group_size=1, squared=True),
+        SecondMomentSQFA(),
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -386,8 +548,12 @@ def test_nothing_global_is_touched(iris, capsys):
 def test_verbose_prints_a_line_a_start(iris, capsys):
     SQFA(2, init="random", n_init=3, verbose=1, random_state=0).fit(*iris)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4
-    assert all(line.startswith("[SQFA]") for line in lines)
+    assert [line.split(":")[0] for line in lines] == [
+        "[SQFA] start 1",
+        "[SQFA] start 2",
+        "[SQFA] start 3",
+        "[SQFA] end",
+    ]
 
 
 def test_callbacks_hear_of_every_iteration(iris):
@@ -437,7 +603,7 @@ def test_class_with_one_sample(iris):
     keep = np.flatnonzero((y < 2) | (np.arange(150) == 149))
     sqfa = SQFA(2, random_state=0).fit(X[keep], y[keep])
     assert np.isfinite(sqfa.components_).all()
-    with pytest.raises(ValueError, match=r"class .*2.*, estimated from 1 samples"):
+    with pytest.raises(ValueError, match=r"class 2, which has 1 samples.*rank is 0"):
         SQFA(2, regularization=0).fit(X[keep], y[keep])
 
 
@@ -528,6 +694,9 @@ def test_constant_features(iris):
 
 
 def test_no_convergence(iris):
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=1 .*Increase max_iter"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"max_iter=1 .*Increase max_iter"
+    ) as record:
         sqfa = SQFA(2, max_iter=1, init="random", random_state=0).fit(*iris)
+    assert record[0].filename == __file__
     assert sqfa.transform(iris[0]).shape == (150, 2)
