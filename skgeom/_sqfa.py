@@ -81,41 +81,6 @@ class SQFA(BaseSQFA):
     }
     _distances = DISTANCES
 
-    def __init__(
-        self,
-        n_components=2,
-        *,
-        distance="fisher-rao",
-        squared=False,
-        regularization="auto",
-        constraint="unit-norm",
-        covariance_estimator=None,
-        init="auto",
-        n_init="auto",
-        group_size=None,
-        optimizer="lbfgs",
-        max_iter=500,
-        tol=1e-6,
-        random_state=None,
-        verbose=0,
-    ):
-        super().__init__(
-            n_components,
-            distance=distance,
-            squared=squared,
-            regularization=regularization,
-            constraint=constraint,
-            covariance_estimator=covariance_estimator,
-            init=init,
-            n_init=n_init,
-            group_size=group_size,
-            optimizer=optimizer,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            verbose=verbose,
-        )
-
     @staticmethod
     def _compared(statistics):
         _, total = statistics.pooled_covariances()

@@ -167,52 +167,6 @@ class CalvoOllerDistance(StackedGradient):
         return (logs**2).sum(axis=1) / 2, gradient
 
 
-class LogEuclideanDistance:
-    r"""Frobenius distance of the matrix logarithms; means are not used.
-
-    The derivative of the logarithm at :math:`V \Lambda V^\top` multiplies, in the basis
-    V, by the divided differences of the logarithm at the eigenvalues (Daleckii and
-    Krein): one eigendecomposition a class serves all pairs.
-    """
-
-    returns_square = True
-    affine_invariant = False
-
-    def __init__(self, means, covariances):
-        self._means = means
-        eigenvalues, self._vectors = np.linalg.eigh(covariances)
-        if not (eigenvalues > 0).all():
-            raise np.linalg.LinAlgError("A projected class is singular.")
-        logs = np.log(eigenvalues)
-        self._logarithms = (self._vectors * logs[:, None]) @ self._vectors.mT
-        self._differences = _divided_differences(eigenvalues, logs)
-
-    def pairs(self, i, j):
-        offsets = self._logarithms[i] - self._logarithms[j]
-
-        def gradient(weights):
-            of_i = 2 * weights[:, None, None] * offsets
-            n_classes = len(self._means)
-            return sum_by_class(i, of_i, n_classes) - sum_by_class(j, of_i, n_classes)
-
-        return (offsets**2).sum(axis=(1, 2)), gradient
-
-    def pull_back(self, gradient):
-        inside = self._vectors.mT @ gradient @ self._vectors * self._differences
-        return np.zeros_like(self._means), self._vectors @ inside @ self._vectors.mT
-
-
-def _divided_differences(eigenvalues, logs):
-    """(log a - log b) / (a - b) for all pairs of eigenvalues, 1 / a if they agree."""
-    a, b = eigenvalues[:, :, None], eigenvalues[:, None, :]
-    ratio = (a - b) / b
-    close = np.abs(ratio) < 1e-5
-    safe = np.where(close, 1.0, a - b)
-    far = (logs[:, :, None] - logs[:, None, :]) / safe
-    near = (1 - ratio / 2 + ratio**2 / 3) / b
-    return np.where(close, near, far)
-
-
 class EuclideanDistance:
     """Frobenius distance of the matrices; means are not used."""
 
@@ -235,3 +189,35 @@ class EuclideanDistance:
 
     def pull_back(self, gradient):
         return np.zeros_like(self._means), gradient
+
+
+class LogEuclideanDistance(EuclideanDistance):
+    r"""Frobenius distance of the matrix logarithms; means are not used.
+
+    The derivative of the logarithm at :math:`V \Lambda V^\top` multiplies, in the basis
+    V, by the divided differences of the logarithm at the eigenvalues (Daleckii and
+    Krein): one eigendecomposition a class serves all pairs.
+    """
+
+    def __init__(self, means, covariances):
+        eigenvalues, self._vectors = np.linalg.eigh(covariances)
+        if not (eigenvalues > 0).all():
+            raise np.linalg.LinAlgError("A projected class is singular.")
+        logs = np.log(eigenvalues)
+        self._differences = _divided_differences(eigenvalues, logs)
+        super().__init__(means, (self._vectors * logs[:, None]) @ self._vectors.mT)
+
+    def pull_back(self, gradient):
+        inside = self._vectors.mT @ gradient @ self._vectors * self._differences
+        return super().pull_back(self._vectors @ inside @ self._vectors.mT)
+
+
+def _divided_differences(eigenvalues, logs):
+    """(log a - log b) / (a - b) for all pairs of eigenvalues, 1 / a if they agree."""
+    a, b = eigenvalues[:, :, None], eigenvalues[:, None, :]
+    ratio = (a - b) / b
+    close = np.abs(ratio) < 1e-5
+    safe = np.where(close, 1.0, a - b)
+    far = (logs[:, :, None] - logs[:, None, :]) / safe
+    near = (1 - ratio / 2 + ratio**2 / 3) / b
+    return np.where(close, near, far)

@@ -13,7 +13,7 @@ from skgeom.optim._minimize import StartError, minimize
 
 # How closely the starts are optimised before the best one is chosen, and how much more
 # loosely than the whole problem the coarse one is solved.
-_SCREENING_TOL = 1e-4
+_SCREENING_TOL = 1e-3
 _SCREENING_ITERATIONS = 100
 _COARSE_FACTOR = 10
 

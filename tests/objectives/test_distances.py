@@ -1,0 +1,170 @@
+"""Each registered distance against independent computations, and its invariances."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from pyriemann.geometry.distance import (
+    distance_euclid,
+    distance_logeuclid,
+    distance_riemann,
+    distance_wasserstein,
+)
+from scipy.integrate import quad
+from scipy.spatial.distance import mahalanobis
+from scipy.stats import norm
+
+from skgeom.geometry import distance_calvo_oller
+from skgeom.objectives import (
+    DISTANCES,
+    SECOND_MOMENT_DISTANCES,
+    MeanPairwiseDistance,
+)
+
+EVERY = [*DISTANCES.items(), *SECOND_MOMENT_DISTANCES.items()]
+IDS = [f"{name}-{i}" for i, (name, _) in enumerate(EVERY)]
+
+
+def values(distance, means, covariances):
+    """The distances of the pairs (0, 1), (0, 2), (1, 2)."""
+    i, j = np.triu_indices(len(means), 1)
+    computed, _ = distance(means, covariances).pairs(i, j)
+    return np.sqrt(computed) if distance.returns_square else computed
+
+
+@pytest.fixture
+def gaussians(make_gaussians):
+    return make_gaussians((3,), 4, condition=30.0)
+
+
+def on_the_line(integrand):
+    """Integrals for all pairs of three Gaussians on the line."""
+    means, deviations = [0.0, 0.7, -1.5], [1.0, 0.6, 1.7]
+    densities = [norm(m, s).pdf for m, s in zip(means, deviations, strict=True)]
+    i, j = np.triu_indices(3, 1)
+    pairs = [(densities[a], densities[b]) for a, b in zip(i, j, strict=True)]
+    integrals = [
+        quad(lambda x, p, q: integrand(p(x), q(x)), -20, 20, args=pair)[0]
+        for pair in pairs
+    ]
+    covariances = np.square(deviations)[:, None, None]
+    return np.array(means)[:, None], covariances, np.array(integrals)
+
+
+def test_bhattacharyya_and_hellinger_by_quadrature():
+    means, covariances, overlap = on_the_line(lambda p, q: np.sqrt(p * q))
+    bhattacharyya = values(DISTANCES["bhattacharyya"], means, covariances)
+    assert_allclose(bhattacharyya, -np.log(overlap), rtol=1e-8)
+    hellinger = values(DISTANCES["hellinger"], means, covariances)
+    assert_allclose(hellinger, np.sqrt(1 - overlap), rtol=1e-8)
+
+
+def test_jeffreys_by_quadrature():
+    tiny = np.finfo(float).tiny
+    means, covariances, divergence = on_the_line(
+        lambda p, q: (p - q) * np.log((p + tiny) / (q + tiny))
+    )
+    jeffreys = values(DISTANCES["jeffreys"], means, covariances)
+    assert_allclose(jeffreys, divergence, rtol=1e-6)
+
+
+def test_distances_of_means(gaussians):
+    means, covariances = gaussians
+    i, j = np.triu_indices(3, 1)
+    expected = [
+        mahalanobis(
+            means[a], means[b], np.linalg.inv((covariances[a] + covariances[b]) / 2)
+        )
+        for a, b in zip(i, j, strict=True)
+    ]
+    found = values(DISTANCES["mahalanobis"], means, covariances)
+    assert_allclose(found, expected, rtol=1e-10)
+    expected = distance_calvo_oller(means[i], covariances[i], means[j], covariances[j])
+    found = values(DISTANCES["fisher-rao"], means, covariances)
+    assert_allclose(found, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [
+        ("affine-invariant", distance_riemann),
+        ("log-euclidean", distance_logeuclid),
+        ("wasserstein", distance_wasserstein),
+        ("euclidean", distance_euclid),
+    ],
+)
+def test_distances_of_matrices_are_those_of_pyriemann(name, reference, gaussians):
+    _, covariances = gaussians
+    i, j = np.triu_indices(3, 1)
+    found = values(SECOND_MOMENT_DISTANCES[name], np.zeros((3, 4)), covariances)
+    assert_allclose(found, reference(covariances[i], covariances[j]), rtol=1e-8)
+
+
+def test_wasserstein_of_gaussians_adds_the_distance_of_the_means(gaussians):
+    means, covariances = gaussians
+    i, j = np.triu_indices(3, 1)
+    bures = values(DISTANCES["wasserstein"], np.zeros((3, 4)), covariances)
+    found = values(DISTANCES["wasserstein"], means, covariances)
+    offsets = np.linalg.norm(means[i] - means[j], axis=1)
+    assert_allclose(found, np.hypot(bures, offsets), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("name", "distance"), EVERY, ids=IDS)
+def test_affine_invariance_is_as_declared(name, distance, gaussians, rng):
+    means, covariances = gaussians
+    mixing = rng.normal(size=(4, 4)) + 2 * np.eye(4)
+    plain = values(distance, means, covariances)
+    mixed = values(distance, means @ mixing.T, mixing @ covariances @ mixing.T)
+    agree = np.allclose(mixed, plain, rtol=1e-9)
+    assert agree == distance.affine_invariant
+
+
+@pytest.mark.parametrize(("name", "distance"), EVERY, ids=IDS)
+@pytest.mark.parametrize("squared", [False, True])
+def test_gradient_by_central_differences(name, distance, squared, gaussians, rng):
+    means, covariances = gaussians
+    objective = MeanPairwiseDistance(means, covariances, 0.3, distance, squared)
+    filters, direction = rng.normal(size=(2, 4, 2))
+    _, gradient = objective(filters)
+    step = 1e-5
+    ahead, _ = objective(filters + step * direction)
+    behind, _ = objective(filters - step * direction)
+    slope = (ahead - behind) / (2 * step)
+    assert_allclose(np.vdot(gradient, direction), slope, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "distance"), EVERY, ids=IDS)
+def test_equal_classes_have_no_distance(name, distance, gaussians):
+    means, covariances = (np.repeat(array[:1], 3, axis=0) for array in gaussians)
+    assert_allclose(values(distance, means, covariances), 0, atol=1e-6)
+
+
+def test_hellinger_is_at_most_one_and_close_to_fisher_rao_when_small(rng):
+    far = np.array([[0.0, 0.0], [1e3, 0.0]])
+    identity = np.stack([np.eye(2)] * 2)
+    assert values(DISTANCES["hellinger"], far, identity) <= 1
+    near = 1e-3 * rng.normal(size=(2, 2))
+    shift = 1e-3 * rng.normal(size=(2, 2, 2))
+    covariances = identity + (shift + shift.mT) / 2
+    fisher_rao = values(DISTANCES["fisher-rao"], near, covariances)
+    for name, root in [("hellinger", 1), ("bhattacharyya", 2)]:
+        small = values(DISTANCES[name], near, covariances) ** (1 / root)
+        assert_allclose(small, fisher_rao / (2 * np.sqrt(2)), rtol=1e-3)
+
+
+def test_logarithm_of_equal_eigenvalues_has_its_derivative(rng):
+    """The divided differences of the logarithm where they are 0 / 0."""
+    covariances = np.stack([2 * np.eye(3), 2 * np.eye(3) + 1e-9, np.diag([1.0, 2, 3])])
+    objective = MeanPairwiseDistance(
+        np.zeros((3, 3)),
+        covariances,
+        0.5,
+        SECOND_MOMENT_DISTANCES["log-euclidean"],
+        True,
+    )
+    point, direction = np.eye(3), rng.normal(size=(3, 3))
+    _, gradient = objective(point)
+    step = 1e-5
+    slope = (
+        objective(point + step * direction)[0] - objective(point - step * direction)[0]
+    )
+    assert_allclose(np.vdot(gradient, direction), slope / (2 * step), rtol=1e-6)
