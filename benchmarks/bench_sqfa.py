@@ -28,6 +28,7 @@ from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
 from skgeom import SQFA, ClassStatistics
@@ -178,6 +179,7 @@ def main():
     )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    warnings.simplefilter("always", ConvergenceWarning)
     regularizations = arguments.regularizations
     if regularizations is None:
         regularizations = [10, 1, 0.5, 0.1, 0.01][arguments.data is None :]
