@@ -101,8 +101,8 @@ class BaseSQFA(
     """Filters that maximise the mean distance between classes.
 
     A subclass has ``_distances``, a registry, and ``_compared(statistics)``, which
-    returns what is compared: means, covariances, and the total covariance that says in
-    which directions the data vary.
+    returns what is compared, means and covariances, and the covariance within the
+    classes and the total one, which says in which directions the data vary.
     """
 
     _parameter_constraints = {
@@ -281,8 +281,7 @@ class BaseSQFA(
         return {"auto": few, "random": 10}.get(self.init, 1)
 
     def _fit(self, statistics, X=None, y=None):
-        within, _ = statistics.pooled_covariances()
-        means, covariances, total = self._compared(statistics)
+        means, covariances, within, total = self._compared(statistics)
         regularization = self.regularization
         if regularization == "auto":
             regularization = automatic_regularization(within, total, self.n_components)

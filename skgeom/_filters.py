@@ -208,6 +208,7 @@ class _Group:
                 total = self.complement.T @ total @ self.complement
                 self.fixed = np.empty((len(total), 0))
         self.objective = objective
+        self.within, self.total = within, total
         if search.span_only:
             self.coordinates = whitening_coordinates(total)
         else:
@@ -217,9 +218,6 @@ class _Group:
                 self.fixed.shape[1] + size,
                 allow_coarse=isinstance(search.init, str),
             )
-        basis = self.coordinates.basis
-        self.within = basis.T @ within @ basis
-        self.between = basis.T @ (total - within) @ basis
 
     def learn(self, rng, callback):
         """Return the filters, how the search ended, and what the starts reached."""
@@ -262,14 +260,15 @@ class _Group:
         return starts
 
     def _pca(self):
-        return self._completed(np.empty((len(self.within), 0)))
+        return self._completed(np.empty((self.coordinates.basis.shape[1], 0)))
 
     def _lda(self):
-        order = len(self.within)
+        basis = self.coordinates.basis
+        order = basis.shape[1]
         noise = self.search.regularization * np.eye(order)
         ratios, directions = eigh(
-            self.between,
-            self.within + noise,
+            basis.T @ (self.total - self.within) @ basis,
+            basis.T @ self.within @ basis + noise,
             subset_by_index=[max(order - self.size, 0), order - 1],
         )
         separates = ratios > 1e-10 * ratios[-1]

@@ -83,10 +83,10 @@ class SQFA(BaseSQFA):
 
     @staticmethod
     def _compared(statistics):
-        _, total = statistics.pooled_covariances()
+        within, total = statistics.pooled_covariances()
         # All distances between Gaussians are invariant under translations.
         means = statistics.means - statistics.means.mean(axis=0)
-        return means, statistics.covariances, total
+        return means, statistics.covariances, within, total
 
 
 @shares(parameters=PARAMETERS, attributes=ATTRIBUTES)
@@ -186,7 +186,8 @@ class SecondMomentSQFA(BaseSQFA):
 
     @staticmethod
     def _compared(statistics):
+        within, _ = statistics.pooled_covariances()
         second_moments = statistics.second_moments
         weights = statistics.counts / statistics.counts.sum()
         total = np.tensordot(weights, second_moments, axes=1)
-        return np.zeros_like(statistics.means), second_moments, total
+        return np.zeros_like(statistics.means), second_moments, within, total
