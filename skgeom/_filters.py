@@ -5,6 +5,7 @@ within the classes and the total one. Filters are columns here, of shape (n, m).
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh
@@ -19,7 +20,27 @@ INITS = ("auto", "pca", "lda", "random")
 _SMALL = 100
 
 
-def automatic_regularization(within, total, n_components):
+@dataclass(frozen=True)
+class PooledCovariances:
+    """Covariance within the classes and total covariance of some data, (n, n)."""
+
+    within: np.ndarray
+    total: np.ndarray
+
+    @cached_property
+    def principal_axes(self):
+        """Variances, falling, and axes, in columns, of the total covariance."""
+        variances, axes = np.linalg.eigh(self.total)
+        return variances[::-1], axes[:, ::-1]
+
+    def project(self, basis):
+        """The covariances of the data in the coordinates ``basis.T @ x``."""
+        return PooledCovariances(
+            basis.T @ self.within @ basis, basis.T @ self.total @ basis
+        )
+
+
+def automatic_regularization(pooled, n_components):
     """Noise variance from the scale of the data.
 
     A quarter of the variance within the classes along the principal axis of rank
@@ -27,7 +48,7 @@ def automatic_regularization(within, total, n_components):
     vary in fewer directions, along the last of these; if they do not vary within the
     classes, the total covariance takes its place; without any variance, 1.
     """
-    for covariance in (within, total):
+    for covariance in (pooled.within, pooled.total):
         trace = np.trace(covariance)
         if trace > 0:
             # Divided first, so that very small or large numbers stay in range.
@@ -55,15 +76,14 @@ class Coordinates:
     complete: bool
 
 
-def principal_coordinates(total, regularization, n_components, allow_coarse=True):
+def principal_coordinates(pooled, regularization, n_components, allow_coarse=True):
     """Leading principal axes, as many as matter beside the regularisation.
 
     If the remaining ones are few, or if ``allow_coarse`` is false, all axes along
     which the data vary at all, which loses nothing.
     """
-    variances, axes = np.linalg.eigh(total)
-    variances, axes = variances[::-1], axes[:, ::-1]
-    precision = len(total) * np.finfo(float).eps * variances[0]
+    variances, axes = pooled.principal_axes
+    precision = len(axes) * np.finfo(float).eps * variances[0]
     rank = max(np.count_nonzero(variances > precision), n_components)
     size = max(_SMALL, 10 * n_components, np.count_nonzero(variances > regularization))
     complete = not allow_coarse or size > 0.7 * rank
@@ -146,18 +166,20 @@ class FilterSearch:
         """Largest number of stages that the callback can hear of."""
         return len(self.group_sizes()) * (self.n_init + 2)
 
-    def run(self, objective, within, total, callback=None):
+    def run(self, objective, pooled, callback=None, warm_start=None):
         """Learn all groups of filters, each with the earlier ones fixed.
 
         Parameters
         ----------
         objective : callable
             Maps filters (n, m) to value and gradient, for any m; has ``project``.
-        within, total : ndarray of shape (n, n)
-            Within-class and total covariance of the data.
+        pooled : PooledCovariances
+            Those of the data.
         callback : callable, default=None
             Called as ``callback(stage, filters, value)`` after each iteration, with all
             filters so far.
+        warm_start : ndarray of shape (n, n_components), default=None
+            Filters to start from, beside the starts of ``init``.
 
         Returns
         -------
@@ -166,14 +188,14 @@ class FilterSearch:
             For each group how its search ended and what its starts reached.
         """
         rng = check_random_state(self.random_state)
-        filters = np.empty((len(total), 0))
+        filters = np.empty((len(pooled.total), 0))
         groups = []
         for index, size in enumerate(self.group_sizes()):
             report = None
             if callback is not None:
                 report = self._reporter(callback, index, filters)
-            group = _Group(self, objective, within, total, filters, size)
-            new, *outcome = group.learn(rng, report)
+            group = _Group(self, objective, pooled, filters, size)
+            new, *outcome = group.learn(rng, report, warm_start)
             filters = np.hstack([filters, new])
             groups.append(outcome)
         return filters, groups
@@ -190,7 +212,7 @@ class FilterSearch:
 class _Group:
     """The search for some filters beside others that are fixed."""
 
-    def __init__(self, search, objective, within, total, fixed, size):
+    def __init__(self, search, objective, pooled, fixed, size):
         self.search = search
         self.size = size
         self.fixed = fixed
@@ -204,27 +226,29 @@ class _Group:
                 orthogonal, _ = np.linalg.qr(fixed, mode="complete")
                 self.complement = orthogonal[:, self.n_fixed :]
                 objective = objective.project(self.complement)
-                within = self.complement.T @ within @ self.complement
-                total = self.complement.T @ total @ self.complement
-                self.fixed = np.empty((len(total), 0))
+                pooled = pooled.project(self.complement)
+                self.fixed = np.empty((len(pooled.total), 0))
         self.objective = objective
-        self.within, self.total = within, total
+        self.pooled = pooled
         if search.span_only:
-            self.coordinates = whitening_coordinates(total)
+            self.coordinates = whitening_coordinates(pooled.total)
         else:
             self.coordinates = principal_coordinates(
-                total,
+                pooled,
                 search.regularization,
                 self.fixed.shape[1] + size,
                 allow_coarse=isinstance(search.init, str),
             )
 
-    def learn(self, rng, callback):
+    def learn(self, rng, callback, warm_start=None):
         """Return the filters, how the search ended, and what the starts reached."""
         search = self.search
+        starts = self._starts(rng)
+        if warm_start is not None:
+            starts.append(self._from(warm_start))
         result, values = maximize_coarse_to_fine(
             self.objective,
-            self._starts(rng),
+            starts,
             self.coordinates.basis,
             complete=self.coordinates.complete,
             constraint=search.constraint,
@@ -267,15 +291,19 @@ class _Group:
         order = basis.shape[1]
         noise = self.search.regularization * np.eye(order)
         ratios, directions = eigh(
-            basis.T @ (self.total - self.within) @ basis,
-            basis.T @ self.within @ basis + noise,
+            basis.T @ (self.pooled.total - self.pooled.within) @ basis,
+            basis.T @ self.pooled.within @ basis + noise,
             subset_by_index=[max(order - self.size, 0), order - 1],
         )
         separates = ratios > 1e-10 * ratios[-1]
         return self._completed(directions[:, separates][:, ::-1])
 
     def _given(self):
-        given = self.search.init[self.n_fixed : self.n_fixed + self.size].T
+        return self._from(self.search.init.T)
+
+    def _from(self, filters):
+        """Those of given filters that belong to this group, as a start."""
+        given = filters[:, self.n_fixed : self.n_fixed + self.size]
         given = given / np.maximum(np.abs(given).max(axis=0), np.finfo(float).tiny)
         if self.complement is not None:
             given = self.complement.T @ given

@@ -3,12 +3,19 @@
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from skgeom._base_sqfa import ATTRIBUTES, PARAMETERS, BaseSQFA
+from skgeom._base_filters import SEARCH_ATTRIBUTES, SEARCH_PARAMETERS
+from skgeom._base_sqfa import SQFA_ATTRIBUTES, SQFA_PARAMETERS, BaseSQFA
+from skgeom._filters import PooledCovariances
 from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES
 from skgeom.utils._docs import shares
 
 
-@shares(parameters=PARAMETERS, attributes=ATTRIBUTES)
+@shares(
+    squared=SQFA_PARAMETERS,
+    search_parameters=SEARCH_PARAMETERS,
+    attributes=SQFA_ATTRIBUTES,
+    search_attributes=SEARCH_ATTRIBUTES,
+)
 class SQFA(BaseSQFA):
     r"""Supervised quadratic feature analysis.
 
@@ -29,16 +36,21 @@ class SQFA(BaseSQFA):
     ----------
     n_components : int, default=2
         Number m of filters, at most ``n_features``.
-    distance : str, default="fisher-rao"
+    distance : str, StudentT or callable, default="fisher-rao"
         Distance between two classes, see the user guide: ``"fisher-rao"`` (the
         Calvo-Oller lower bound, :func:`skgeom.geometry.distance_calvo_oller`),
-        ``"bhattacharyya"``, ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"`` or
-        ``"mahalanobis"``.
-    {parameters}
+        ``"bhattacharyya"``, ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"``,
+        ``"mahalanobis"``, or a :class:`skgeom.objectives.StudentT`. A function
+        ``distance(means_a, covariances_a, means_b, covariances_b)`` of the projected
+        moments of p pairs, of shapes (p, m) and (p, m, m), returns p distances in terms
+        of ``autograd.numpy``, which differentiates it.
+    {squared}
+    {search_parameters}
 
     Attributes
     ----------
     {attributes}
+    {search_attributes}
 
     See Also
     --------
@@ -77,19 +89,30 @@ class SQFA(BaseSQFA):
 
     _parameter_constraints = {
         **BaseSQFA._parameter_constraints,
-        "distance": [StrOptions(set(DISTANCES))],
+        "distance": [StrOptions(set(DISTANCES)), callable],
     }
     _distances = DISTANCES
 
     @staticmethod
     def _compared(statistics):
-        within, total = statistics.pooled_covariances()
-        # All distances between Gaussians are invariant under translations.
+        if statistics.means is None:
+            raise ValueError(
+                "SQFA compares means and covariances, but these statistics hold second "
+                "moments only: use SecondMomentSQFA, or make the statistics with "
+                "ClassStatistics(classes, counts, means, covariances)."
+            )
+        pooled = PooledCovariances(*statistics.pooled_covariances())
+        # Distances between distributions are invariant under translations.
         means = statistics.means - statistics.means.mean(axis=0)
-        return means, statistics.covariances, within, total
+        return means, statistics.covariances, pooled
 
 
-@shares(parameters=PARAMETERS, attributes=ATTRIBUTES)
+@shares(
+    squared=SQFA_PARAMETERS,
+    search_parameters=SEARCH_PARAMETERS,
+    attributes=SQFA_ATTRIBUTES,
+    search_attributes=SEARCH_ATTRIBUTES,
+)
 class SecondMomentSQFA(BaseSQFA):
     r"""Supervised quadratic feature analysis of second moments (smSQFA).
 
@@ -107,16 +130,19 @@ class SecondMomentSQFA(BaseSQFA):
     ----------
     n_components : int, default=2
         Number m of filters, at most ``n_features``.
-    distance : str, default="affine-invariant"
+    distance : str, StudentT or callable, default="affine-invariant"
         Distance between two second moments, see the user guide:
         ``"affine-invariant"`` (equation 4 of [1]_), ``"log-euclidean"``,
         ``"bhattacharyya"``, ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"`` (the
-        Bures distance) or ``"euclidean"``.
-    {parameters}
+        Bures distance) or ``"euclidean"``; or an object or function as for
+        :class:`SQFA`, which is given zero means.
+    {squared}
+    {search_parameters}
 
     Attributes
     ----------
     {attributes}
+    {search_attributes}
 
     See Also
     --------
@@ -145,7 +171,7 @@ class SecondMomentSQFA(BaseSQFA):
 
     _parameter_constraints = {
         **BaseSQFA._parameter_constraints,
-        "distance": [StrOptions(set(SECOND_MOMENT_DISTANCES))],
+        "distance": [StrOptions(set(SECOND_MOMENT_DISTANCES)), callable],
     }
     _distances = SECOND_MOMENT_DISTANCES
 
@@ -190,4 +216,5 @@ class SecondMomentSQFA(BaseSQFA):
         second_moments = statistics.second_moments
         weights = statistics.counts / statistics.counts.sum()
         total = np.tensordot(weights, second_moments, axes=1)
-        return np.zeros_like(statistics.means), second_moments, within, total
+        means = np.zeros(second_moments.shape[:2])
+        return means, second_moments, PooledCovariances(within, total)

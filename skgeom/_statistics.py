@@ -1,19 +1,15 @@
 """Class-conditional means and covariances, from data, in pieces, merged, projected."""
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_X_y, column_or_1d
+from sklearn.utils.validation import check_array, check_X_y
 
-from skgeom.utils._validation import check_semidefinite, check_symmetric
-
-# Rows that are copied, as float64, at a time. Large enough for BLAS, small beside X.
-_ROWS_PER_BLOCK = 2048
-
-# The estimators of pyriemann.geometry.covariance that estimate a covariance.
-# The M-estimators "hub", "stu" and "tyl" are not among them: they give the shape of a
-# covariance, but not its size, which has to fit that of the means.
-_ESTIMATOR_NAMES = ("cov", "lwf", "mcd", "oas", "sch", "scm")
+from skgeom._class_moments import (
+    checked_labels,
+    checked_matrices,
+    estimated_covariance,
+    sample_moments,
+)
 
 
 class ClassStatistics:
@@ -76,43 +72,10 @@ class ClassStatistics:
     """
 
     def __init__(self, classes, counts, means, covariances):
-        classes = column_or_1d(np.asarray(classes))
-        counts = column_or_1d(np.asarray(counts))
         means = check_array(means, dtype=np.float64, input_name="means")
-        covariances = check_array(
-            covariances, dtype=np.float64, allow_nd=True, input_name="covariances"
-        )
-        n_classes, n_features = means.shape
-        expected = (n_classes, n_features, n_features)
-        if covariances.shape != expected:
-            raise ValueError(
-                f"covariances must have shape {expected} to go with means of shape "
-                f"{means.shape}, got {covariances.shape}."
-            )
-        check_symmetric(covariances, "covariances")
-        check_semidefinite(covariances, "covariances")
-        covariances = (covariances + covariances.mT) / 2
-        whole = counts.dtype.kind in "iuf" and np.all(
-            (counts == np.round(counts)) & (counts < 2**53)
-        )
-        if len(counts) != n_classes or not whole or np.any(counts < 1):
-            raise ValueError(
-                f"counts must hold the number of samples, a whole number of at least "
-                f"1, of each of the {n_classes} classes, got {counts}."
-            )
-        labels, order = np.unique(classes, return_index=True)
-        if len(classes) != n_classes or len(labels) != n_classes:
-            raise ValueError(
-                f"classes must hold {n_classes} distinct labels, one for each row of "
-                f"means, got {classes}."
-            )
-        in_order = np.array_equal(order, np.arange(n_classes))
-        self._set(
-            labels,
-            counts[order].astype(np.int64),
-            means[order],
-            covariances if in_order else covariances[order],
-        )
+        covariances = checked_matrices(covariances, "covariances", means.shape)
+        classes, counts, order = checked_labels(classes, counts, len(means))
+        self._set(classes, counts, means[order], covariances[order])
 
     def _set(self, classes, counts, means, covariances, covariance_estimator=None):
         self.classes = classes
@@ -171,12 +134,45 @@ class ClassStatistics:
         rows = np.split(np.argsort(encoded, kind="stable"), np.cumsum(counts)[:-1])
         for k, of_class in enumerate(rows):
             if covariance_estimator is None:
-                means[k], covariances[k] = _sample_moments(X, of_class)
+                means[k], covariances[k] = sample_moments(X, of_class)
             else:
                 samples = X[of_class].astype(np.float64, copy=False)
                 means[k] = samples.mean(axis=0)
-                covariances[k] = _estimate(covariance_estimator, samples, classes[k])
+                covariances[k] = estimated_covariance(
+                    covariance_estimator, samples, classes[k]
+                )
         return cls._make(classes, counts, means, covariances, covariance_estimator)
+
+    @classmethod
+    def from_second_moments(cls, classes, counts, second_moments):
+        r"""Make statistics of second moments about the origin only.
+
+        They are enough for :class:`SecondMomentSQFA`. ``means`` and ``covariances`` are
+        None.
+
+        Parameters
+        ----------
+        classes : array-like of shape (n_classes,)
+            The distinct labels.
+        counts : array-like of shape (n_classes,)
+            Number of samples of each class, at least 1.
+        second_moments : array-like of shape (n_classes, n_features, n_features)
+            The mean :math:`\Psi_i` of :math:`x x^\top` over the samples of each class.
+
+        Returns
+        -------
+        ClassStatistics
+            With second moments only.
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit, labels repeat, counts are below 1, numbers are not
+            finite, or matrices are not symmetric or have negative eigenvalues.
+        """
+        second_moments = checked_matrices(second_moments, "second_moments")
+        classes, counts, order = checked_labels(classes, counts, len(second_moments))
+        return _SecondMoments._make(classes, counts, second_moments[order])
 
     @property
     def n_features(self):
@@ -225,20 +221,23 @@ class ClassStatistics:
         ValueError
             If ``components`` does not have ``n_features`` columns.
         """
+        components = self._checked_components(components)
+        return self._make(
+            self.classes,
+            self.counts,
+            self.means @ components.T,
+            _congruent(components, self.covariances),
+            self._covariance_estimator,
+        )
+
+    def _checked_components(self, components):
         components = check_array(components, dtype=np.float64, input_name="components")
         if components.shape[1] != self.n_features:
             raise ValueError(
                 f"components must have {self.n_features} columns, one a feature, got "
                 f"shape {components.shape}."
             )
-        projected = components @ self.covariances @ components.T
-        return self._make(
-            self.classes,
-            self.counts,
-            self.means @ components.T,
-            (projected + projected.mT) / 2,
-            self._covariance_estimator,
-        )
+        return components
 
     def update(self, X, y):
         """Add samples to these statistics, in place.
@@ -268,16 +267,7 @@ class ClassStatistics:
         """Statistics of the union of two sets of samples."""
         if not isinstance(other, ClassStatistics):
             return NotImplemented
-        if other.n_features != self.n_features:
-            raise ValueError(
-                "Statistics can be added only for one number of features, got "
-                f"{self.n_features} and {other.n_features}."
-            )
-        if _kind_of(self.classes) != _kind_of(other.classes):
-            raise ValueError(
-                "Statistics can be added only if their class labels are of one kind, "
-                f"got {self.classes} and {other.classes}."
-            )
+        self._check_addition(other)
         for part in (self, other):
             if part._covariance_estimator is not None:
                 raise ValueError(
@@ -302,6 +292,24 @@ class ClassStatistics:
         scatters /= np.maximum(counts - 1, 1)[:, None, None]
         return self._make(classes, counts, means, scatters)
 
+    def _check_addition(self, other):
+        if (self.means is None) != (other.means is None):
+            raise ValueError(
+                "Statistics that hold second moments only can be added to their like "
+                "only: with ClassStatistics.from_second_moments(s.classes, s.counts, "
+                "s.second_moments) other statistics s become so."
+            )
+        if other.n_features != self.n_features:
+            raise ValueError(
+                "Statistics can be added only for one number of features, got "
+                f"{self.n_features} and {other.n_features}."
+            )
+        if _kind_of(self.classes) != _kind_of(other.classes):
+            raise ValueError(
+                "Statistics can be added only if their class labels are of one kind, "
+                f"got {self.classes} and {other.classes}."
+            )
+
     def __radd__(self, other):
         """The statistics themselves where ``other`` is 0, with which ``sum`` begins."""
         if not (isinstance(other, int) and other == 0):
@@ -321,8 +329,64 @@ class ClassStatistics:
         )
 
 
-def _samples(count):
-    return f"{count} sample{'s' * (count != 1)}"
+class _SecondMoments(ClassStatistics):
+    """Statistics that hold counts and second moments only."""
+
+    def _set(self, classes, counts, second_moments):
+        super()._set(classes, counts, None, None)
+        self._second_moments = second_moments
+
+    @property
+    def n_features(self):
+        return self._second_moments.shape[1]
+
+    @property
+    def second_moments(self):
+        return self._second_moments
+
+    def pooled_covariances(self):
+        weights = self.counts / self.counts.sum()
+        pooled = np.tensordot(weights, self._second_moments, axes=1)
+        return pooled, pooled
+
+    def project(self, components):
+        components = self._checked_components(components)
+        return self._make(
+            self.classes, self.counts, _congruent(components, self._second_moments)
+        )
+
+    def update(self, X, y):
+        new = ClassStatistics.from_data(X, y)
+        # The mean of x x' is that about the class mean, by count, and the mean's own.
+        scatters = (1 - 1 / new.counts)[:, None, None] * new.covariances
+        moments = scatters + new.means[:, :, None] * new.means[:, None]
+        merged = self + self._make(new.classes, new.counts, moments)
+        self._set(merged.classes, merged.counts, merged._second_moments)
+        return self
+
+    def __add__(self, other):
+        if not isinstance(other, ClassStatistics):
+            return NotImplemented
+        self._check_addition(other)
+        classes = np.union1d(self.classes, other.classes)
+        counts = np.zeros(len(classes), dtype=np.int64)
+        sums = np.zeros((len(classes), *self._second_moments.shape[1:]))
+        for part in (self, other):
+            k = np.searchsorted(classes, part.classes)
+            counts[k] += part.counts
+            sums[k] += part.counts[:, None, None] * part._second_moments
+        return self._make(classes, counts, sums / counts[:, None, None])
+
+    def __radd__(self, other):
+        if not (isinstance(other, int) and other == 0):
+            return NotImplemented
+        return self._make(self.classes, self.counts, self._second_moments)
+
+
+def _congruent(components, matrices):
+    """The matrices ``components @ matrix @ components.T``, exactly symmetric."""
+    projected = components @ matrices @ components.T
+    return (projected + projected.mT) / 2
 
 
 def _kind_of(labels):
@@ -330,65 +394,3 @@ def _kind_of(labels):
     if all(isinstance(label, str) for label in labels.tolist()):
         return "text"
     return "numbers" if labels.dtype.kind in "biuf" else labels.dtype
-
-
-def _sample_moments(X, rows):
-    """Mean and unbiased covariance of some rows of X, in one pass, block by block.
-
-    Each block is centred by its own mean and its scatter is merged into that of the
-    blocks before it (Chan, Golub and LeVeque, 1983), so a large common offset costs no
-    digits. numpy evaluates ``block.T @ block`` by a symmetric rank-k update.
-    """
-    n_features = X.shape[1]
-    count, mean, scatter = 0, np.zeros(n_features), np.zeros((n_features, n_features))
-    for start in range(0, len(rows), _ROWS_PER_BLOCK):
-        block = X[rows[start : start + _ROWS_PER_BLOCK]].astype(np.float64, copy=False)
-        block_mean = block.mean(axis=0)
-        block -= block_mean
-        scatter += block.T @ block
-        offset = block_mean - mean
-        total = count + len(block)
-        scatter += np.outer(offset * (count * len(block) / total), offset)
-        mean += offset * (len(block) / total)
-        count = total
-    scatter /= max(count - 1, 1)
-    return mean, scatter
-
-
-def _estimate(estimator, samples, label):
-    """Covariance of the samples of one class by a named estimator or an object."""
-    if isinstance(estimator, str) and estimator not in _ESTIMATOR_NAMES:
-        raise ValueError(
-            f"covariance_estimator must be None, one of {_ESTIMATOR_NAMES}, or an "
-            f"object with fit and covariance_, got {estimator!r}."
-        )
-    fit = _fit_by_name if isinstance(estimator, str) else _fit_object
-    failure = (
-        f"covariance_estimator={estimator!r} fails for class {label}, which has "
-        f"{_samples(len(samples))}"
-    )
-    try:
-        covariance = check_array(fit(estimator, samples), dtype=np.float64)
-        if covariance.shape != 2 * samples.shape[1:]:
-            raise ValueError(f"the covariance has shape {covariance.shape}.")
-        check_symmetric(covariance, "the covariance")
-        check_semidefinite(covariance[None], "the covariance")
-    except (ValueError, ArithmeticError) as error:
-        raise ValueError(f"{failure}: {error}") from error
-    return (covariance + covariance.T) / 2
-
-
-def _fit_by_name(name, samples):
-    # pyriemann imports matplotlib, which takes as long as all of scikit-learn.
-    from pyriemann.geometry.covariance import covariances
-
-    # Unseeded, "mcd" would draw its starts from the global random state.
-    options = {"random_state": 0} if name == "mcd" else {}
-    return covariances(samples.T, estimator=name, **options)
-
-
-def _fit_object(estimator, samples):
-    fitted = clone(estimator).fit(samples)
-    if not hasattr(fitted, "covariance_"):
-        raise ValueError("it has no attribute covariance_ after fit.")
-    return fitted.covariance_

@@ -1,47 +1,17 @@
 """What the estimators optimise: value and analytic gradient as a function of a point.
 
 An objective is called with a point and returns ``(value, gradient)``. It knows neither
-an estimator nor an optimiser.
+an estimator nor an optimiser. Public are the distances between classes that have
+parameters of their own; they are values of ``distance`` of :class:`skgeom.SQFA`.
 """
 
-from skgeom.objectives._distances import (
-    AffineInvariantDistance,
-    CalvoOllerDistance,
-    EuclideanDistance,
-    LogEuclideanDistance,
+from skgeom.objectives._pairwise import MeanPairwiseDistance as MeanPairwiseDistance
+from skgeom.objectives._pairwise import WithFixedFilters as WithFixedFilters
+from skgeom.objectives._registry import DISTANCES as DISTANCES
+from skgeom.objectives._registry import (
+    SECOND_MOMENT_DISTANCES as SECOND_MOMENT_DISTANCES,
 )
-from skgeom.objectives._gaussian_distances import (
-    BhattacharyyaDistance,
-    HellingerDistance,
-    JeffreysDistance,
-    MahalanobisDistance,
-    WassersteinDistance,
-)
-from skgeom.objectives._pairwise import MeanPairwiseDistance, WithFixedFilters
+from skgeom.objectives._registry import find_distance as find_distance
+from skgeom.objectives._student_t import StudentT
 
-DISTANCES = {
-    "fisher-rao": CalvoOllerDistance,
-    "bhattacharyya": BhattacharyyaDistance,
-    "hellinger": HellingerDistance,
-    "jeffreys": JeffreysDistance,
-    "wasserstein": WassersteinDistance,
-    "mahalanobis": MahalanobisDistance,
-}
-
-# Of centred classes: the covariances are their second moments, and the means zero.
-SECOND_MOMENT_DISTANCES = {
-    "affine-invariant": AffineInvariantDistance,
-    "log-euclidean": LogEuclideanDistance,
-    "bhattacharyya": BhattacharyyaDistance,
-    "hellinger": HellingerDistance,
-    "jeffreys": JeffreysDistance,
-    "wasserstein": WassersteinDistance,
-    "euclidean": EuclideanDistance,
-}
-
-__all__ = [
-    "DISTANCES",
-    "SECOND_MOMENT_DISTANCES",
-    "MeanPairwiseDistance",
-    "WithFixedFilters",
-]
+__all__ = ["StudentT"]

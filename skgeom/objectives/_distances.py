@@ -16,20 +16,29 @@ This is the place where a distance is added. A distance is a class:
     says that ``pairs`` returns the square of the distance. Where the distance is a
     root, only its square has a gradient at zero;
 ``Distance.affine_invariant``
-    says that an invertible linear map of the features changes nothing.
+    says that an invertible linear map of the features changes nothing;
+``Distance.parallel``
+    is only there, and false, if ``pairs`` must not be called by several threads.
 
+A distance with parameters is an object that is called in the place of the class.
 It raises ``numpy.linalg.LinAlgError`` where a covariance is not positive definite. With
 its name in ``DISTANCES`` or ``SECOND_MOMENT_DISTANCES``, in ``__init__.py``, it can be
 used, and the tests of the registries find it.
 """
 
 import numpy as np
+from scipy.sparse import csc_array
 
 
-def sum_by_class(labels, arrays, n_classes):
-    """Sum of the arrays, (p, ...), that carry each label: (n_classes, ...)."""
-    indicator = np.equal.outer(np.arange(n_classes), labels).astype(float)
-    return np.tensordot(indicator, arrays, axes=1)
+def sum_by_class(i, j, of_i, of_j, n_classes):
+    """Sum of arrays of pairs, (p, ...), that belong to each class: (n_classes, ...)."""
+    arrays = np.concatenate([of_i, of_j])
+    labels = np.concatenate([i, j])
+    n_arrays = len(arrays)
+    one_a_column = np.ones(n_arrays), labels, np.arange(n_arrays + 1)
+    indicator = csc_array(one_a_column, shape=(n_classes, n_arrays))
+    sums = indicator @ arrays.reshape(n_arrays, -1)
+    return sums.reshape(n_classes, *arrays.shape[1:])
 
 
 class StackedGradient:
@@ -51,10 +60,7 @@ class StackedGradient:
             np.concatenate([of_covariance, of_mean[..., None]], axis=-1)
             for of_covariance, of_mean in (of_i, of_j)
         ]
-        n_classes = len(self.means)
-        return sum_by_class(i, stacked[0], n_classes) + sum_by_class(
-            j, stacked[1], n_classes
-        )
+        return sum_by_class(i, j, *stacked, len(self.means))
 
     @staticmethod
     def pull_back(gradient):
@@ -115,8 +121,7 @@ class AffineInvariantDistance:
             v = inverse_factors.mT @ vectors
             of_i = (v * -scaled[:, None]) @ v.mT
             of_j = (v * (scaled / eigenvalues)[:, None]) @ v.mT
-            n_classes = len(self._means)
-            return sum_by_class(i, of_i, n_classes) + sum_by_class(j, of_j, n_classes)
+            return sum_by_class(i, j, of_i, of_j, len(self._means))
 
         return (logs**2).sum(axis=1), gradient
 
@@ -138,6 +143,9 @@ class CalvoOllerDistance(StackedGradient):
 
     returns_square = True
 
+    # d^2 = spread * sum(log^2) - dilation * sum(log)^2, for the sake of StudentT.
+    spread, dilation = 0.5, 0.0
+
     def __init__(self, means, covariances):
         super().__init__(means, covariances)
         self._factors = np.linalg.cholesky(covariances)
@@ -146,16 +154,18 @@ class CalvoOllerDistance(StackedGradient):
     def pairs(self, i, j):
         inverse_factors = self._inverse_factors[i]
         offsets = self.means[j] - self.means[i]
-        size = offsets.shape[1]
-        quotients = np.zeros((len(i), size + 1, size + 1))
+        order = offsets.shape[1] + 1
+        quotients = np.zeros((len(i), order, order))
         quotients[:, :-1, :-1] = inverse_factors @ self._factors[j]
         quotients[:, :-1, -1:] = inverse_factors @ offsets[:, :, None]
         quotients[:, -1, -1] = 1
         eigenvalues, vectors = _spectrum(quotients)
         logs = np.log(eigenvalues)
+        sums = logs.sum(axis=1)
 
         def gradient(weights):
-            scaled = weights[:, None] * logs
+            slopes = 2 * self.spread * logs - 2 * self.dilation * sums[:, None]
+            scaled = weights[:, None] * slopes
             v = inverse_factors.mT @ vectors[:, :-1]
             of_i = (v * -scaled[:, None]) @ v.mT
             of_j = (v * (scaled / eigenvalues)[:, None]) @ v.mT
@@ -164,7 +174,8 @@ class CalvoOllerDistance(StackedGradient):
             of_mean = -2 * (v @ (scaled * vectors[:, -1])[:, :, None])[:, :, 0]
             return self.by_class(i, j, (of_i, of_mean), (of_j, -of_mean))
 
-        return (logs**2).sum(axis=1) / 2, gradient
+        squares = self.spread * (logs**2).sum(axis=1) - self.dilation * sums**2
+        return squares, gradient
 
 
 class EuclideanDistance:
@@ -182,8 +193,7 @@ class EuclideanDistance:
 
         def gradient(weights):
             of_i = 2 * weights[:, None, None] * offsets
-            n_classes = len(self._means)
-            return sum_by_class(i, of_i, n_classes) - sum_by_class(j, of_i, n_classes)
+            return sum_by_class(i, j, of_i, -of_i, len(self._means))
 
         return (offsets**2).sum(axis=(1, 2)), gradient
 

@@ -2,9 +2,12 @@
 
 import numpy as np
 
-# Pairs are evaluated in blocks of this size, so that memory stays small with many
-# classes; the numerical libraries' overhead is negligible at this size already.
-_PAIRS_PER_BLOCK = 2048
+from skgeom.utils._threads import map_threads
+
+# Pairs are evaluated in blocks of at most this size, each by one thread: with many
+# classes, most of the work is in the factorisations of small matrices, which keep one
+# core busy only. The blocks, and so the result, do not depend on the number of threads.
+_PAIRS_PER_BLOCK = 512
 
 
 class MeanPairwiseDistance:
@@ -65,10 +68,10 @@ class MeanPairwiseDistance:
         numpy.linalg.LinAlgError
             If a projected covariance is not positive definite.
         """
-        n_classes, n_features = self.means.shape
         n_filters = filters.shape[1]
         # One pass over the covariances, which is nearly all of the cost: (m, c n), as
         # one product, since the covariances are symmetric.
+        n_classes, n_features = self.means.shape
         half = filters.T @ self.covariances.reshape(-1, n_features).T
         by_class = half.reshape(n_filters, n_classes, n_features).swapaxes(0, 1)
         covariances = by_class @ filters
@@ -84,16 +87,34 @@ class MeanPairwiseDistance:
         of_filters += self.means.T @ of_means
         return value, of_filters
 
+    def matrix(self):
+        """Distances between all pairs, unprojected, as a symmetric (c, c) matrix."""
+        noise = self.regularization * np.eye(self.n_features)
+        distance = self.distance(self.means, self.covariances + noise)
+        values = self._map_pairs(distance, lambda values, _: values)
+        values = np.concatenate(values)
+        matrix = np.zeros(2 * (len(self.means),))
+        matrix[self._pairs] = np.sqrt(values) if distance.returns_square else values
+        return matrix + matrix.T
+
     def _average(self, distance):
-        total, gradient = 0.0, 0.0
-        i, j = self._pairs
-        for start in range(0, len(i), _PAIRS_PER_BLOCK):
-            block = slice(start, start + _PAIRS_PER_BLOCK)
-            values, gradient_of = distance.pairs(i[block], j[block])
+        n_pairs = len(self._pairs[0])
+
+        def average(values, gradient_of):
             values, slopes = self._objective_of(values)
-            total += values.sum()
-            gradient = gradient + gradient_of(slopes / len(i))
-        return total / len(i), gradient
+            return values.sum() / n_pairs, gradient_of(slopes / n_pairs)
+
+        values, gradients = zip(*self._map_pairs(distance, average), strict=True)
+        return sum(values), sum(gradients)
+
+    def _map_pairs(self, distance, function):
+        """List of what a function makes of ``distance.pairs``, block by block."""
+        n_blocks = -(-len(self._pairs[0]) // _PAIRS_PER_BLOCK)
+        blocks = zip(*(np.array_split(k, n_blocks) for k in self._pairs), strict=True)
+        parallel = getattr(self.distance, "parallel", True)
+        return map_threads(
+            lambda block: function(*distance.pairs(*block)), list(blocks), parallel
+        )
 
     def _objective_of(self, values):
         """What is averaged, and its derivative, given what ``pairs`` returns."""

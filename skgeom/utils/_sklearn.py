@@ -1,5 +1,9 @@
 """All that depends on the version of scikit-learn."""
 
+from sklearn.utils._openmp_helpers import (
+    _openmp_effective_n_threads as effective_n_threads,  # noqa: F401
+)
+
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:

@@ -1,0 +1,252 @@
+"""What all estimators that learn filters from labelled data have in common."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from skgeom._filters import INITS, FilterSearch, automatic_regularization, check_regular
+from skgeom.optim import CONSTRAINTS, OPTIMIZERS
+from skgeom.utils._sklearn import CallbackSupportMixin, FitCallbacks
+from skgeom.utils._warnings import warn_user
+
+# Filters of unit norm are taken for dependent below this smallest singular value.
+DEPENDENT = 1e-3
+
+SEARCH_PARAMETERS = r"""
+regularization : "auto" or float, default="auto"
+    The variance :math:`\sigma^2`, in squared units of X, that is added to that of
+    each filter's output. Directions of a smaller variance count for little.
+    ``"auto"`` is a quarter of the variance within the classes along the principal
+    axis of rank ``n_components``, so that a common factor on X changes nothing; a
+    heuristic of this package, not of the paper. With 0, all class covariances must
+    be regular.
+constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
+    What holds for the filters.
+covariance_estimator : None, str or object, default=None
+    How the class covariances are estimated: None for the sample covariance, one of
+    the names ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"``, ``"scm"`` of
+    ``pyriemann.geometry.covariance``, or an object whose ``fit`` sets
+    ``covariance_``. The means are sample means in any case.
+init : str or array-like of shape (n_components, n_features), default="auto"
+    Where to start: ``"pca"``, the leading principal axes; ``"lda"``, the linear
+    discriminants, completed by principal axes; ``"random"``; or given filters.
+    ``"auto"`` tries ``"lda"``, ``"pca"`` and random ones.
+n_init : "auto" or int, default="auto"
+    Number of starts, of which the best is followed to the end. Those that ``init``
+    does not name are random. ``"auto"`` is, for ``init="auto"``, 8 with up to 100
+    features and 4 with more, 10 for ``init="random"``, and otherwise 1.
+group_size : int or None, default=None
+    If given, filters are learnt in groups of this size, the last group being
+    smaller if need be, each with the earlier ones fixed: the groups are then ordered
+    by usefulness.
+optimizer : str or pymanopt optimizer, default="lbfgs"
+    What maximises the objective: ``"lbfgs"``, ``"conjugate-gradient"``,
+    ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
+    optimizer; see :func:`skgeom.optim.minimize`.
+max_iter : int, default=500
+    Largest number of iterations of each run of the optimizer.
+tol : float, default=1e-6
+    The search ends when ten iterations together raise the objective by no more than
+    this fraction of it.
+random_state : int, RandomState instance or None, default=None
+    For random starts.
+verbose : int, default=0
+    If positive, a line is printed for each start and for the end of the search.
+"""
+
+SEARCH_ATTRIBUTES = r"""
+regularization_ : float
+    The value of :math:`\sigma^2` that was used.
+classes_ : ndarray of shape (n_classes,)
+    The class labels.
+n_iter_ : int
+    Number of iterations from the chosen start to the end, over all stages and
+    groups, each of which may take ``max_iter``.
+n_features_in_ : int
+    Number of features seen during fit.
+feature_names_in_ : ndarray of shape (n_features,)
+    Names of the features, if X had names that are all strings.
+"""
+
+
+class BaseFilters(
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+):
+    """Linear features by filters that maximise an objective of labelled data."""
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "regularization": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, None, closed="left"),
+        ],
+        "constraint": [StrOptions(set(CONSTRAINTS))],
+        "covariance_estimator": [None, str, HasMethods("fit")],
+        "init": [StrOptions(set(INITS)), "array-like"],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "group_size": [None, Interval(Integral, 1, None, closed="left")],
+        "optimizer": [StrOptions(set(OPTIMIZERS)), HasMethods("run")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def transform(self, X):
+        """Apply the filters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The features ``X @ components_.T``.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return X @ self.components_.T
+
+    def _check_sizes(self, classes):
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} compares classes, so it needs at least 2 "
+                f"classes, but there is one class only: {classes[0]}."
+            )
+        if self.n_components > self.n_features_in_:
+            raise ValueError(
+                f"n_components={self.n_components} must not exceed the number of "
+                f"features: n_features={self.n_features_in_}."
+            )
+        self._checked_init()
+
+    def _checked_init(self):
+        if isinstance(self.init, str):
+            return self.init
+        init = check_array(self.init, dtype=np.float64, input_name="init")
+        expected = (self.n_components, self.n_features_in_)
+        if init.shape != expected:
+            raise ValueError(
+                f"init must have shape (n_components, n_features) = {expected}, "
+                f"got {init.shape}."
+            )
+        return init
+
+    def _n_starts(self):
+        if self.n_init != "auto":
+            return self.n_init
+        if not isinstance(self.init, str):
+            return 1
+        few = 8 if self.n_features_in_ <= 100 else 4
+        return {"auto": few, "random": 10}.get(self.init, 1)
+
+    def _noise(self, pooled):
+        """The value of the regularisation."""
+        if self.regularization == "auto":
+            return automatic_regularization(pooled, self.n_components)
+        return float(self.regularization)
+
+    def _check_noise(self, regularization, statistics, covariances, pooled):
+        """Whether the noise is below rounding; the classes must then be regular."""
+        rounding = len(pooled.within) * np.finfo(float).eps * np.trace(pooled.within)
+        negligible = regularization <= rounding
+        if negligible:
+            check_regular(statistics, covariances, pooled.total, self.n_components)
+        return negligible
+
+    def _search(self, regularization, span_only, **changes):
+        """The search that the parameters ask for."""
+        parameters = {
+            "n_components": self.n_components,
+            "regularization": regularization,
+            "span_only": span_only,
+            "constraint": self.constraint,
+            "init": self._checked_init(),
+            "n_init": self._n_starts(),
+            "group_size": self.group_size,
+            "optimizer": self.optimizer,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "random_state": self.random_state,
+        }
+        return FilterSearch(**{**parameters, **changes})
+
+    def _learn(self, search, objective, pooled, X=None, y=None, warm_start=None):
+        """Run the search, set the attributes of its result, and return the filters."""
+        callbacks = FitCallbacks(self, search.n_stages(), self.max_iter, X, y)
+        dtype = np.float64 if X is None else X.dtype
+
+        def report(stage, filters, value):
+            attributes = {"components_": np.asarray(filters.T, dtype=dtype)}
+            return callbacks.iteration(stage, attributes)
+
+        filters, groups = search.run(
+            objective, pooled, report if callbacks.active else None, warm_start
+        )
+        self._print(groups)
+        largest = np.abs(filters).argmax(axis=0), range(filters.shape[1])
+        filters = filters * np.sign(filters[largest])
+        self.regularization_ = search.regularization
+        self.components_ = np.ascontiguousarray(filters.T, dtype=dtype)
+        self.objective_ = -groups[-1][0].cost
+        self.n_iter_ = sum(result.n_iter for result, _ in groups)
+        callbacks.end()
+        self._warn(groups, filters)
+        return filters
+
+    def _print(self, groups):
+        if self.verbose:
+            for number, (result, values) in enumerate(groups, start=1):
+                group = f"group {number}, " if len(groups) > 1 else ""
+                prefix = f"[{type(self).__name__}] {group}"
+                for start, value in enumerate(values, start=1):
+                    print(f"{prefix}start {start}: objective {value:.6f}")
+                print(
+                    f"{prefix}end: objective {-result.cost:.6f} after "
+                    f"{result.n_iter} iterations"
+                )
+
+    def _warn(self, groups, filters):
+        """Warn if a search did not end, or if filters repeat each other."""
+        for result, _ in groups:
+            if not result.converged:
+                cure = "max_iter or tol" if "max_iter" in result.reason else "tol"
+                warn_user(
+                    f"{type(self).__name__} did not converge: {result.reason} The "
+                    f"filters found so far can be used. Increase {cure}, or "
+                    "regularization.",
+                    ConvergenceWarning,
+                )
+        rank = np.linalg.matrix_rank(filters, tol=DEPENDENT)
+        if rank < self.n_components and abs(self.objective_) > DEPENDENT:
+            warn_user(
+                f"The {self.n_components} filters span {rank} directions only: with "
+                f"regularization_={self.regularization_:.3g}, repeating a filter is "
+                "worth more to this objective than another direction. Use "
+                "constraint='orthonormal', or a smaller regularization, or fewer "
+                "components.",
+                UserWarning,
+            )
+
+    @property
+    def _n_features_out(self):
+        return self.components_.shape[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,118 @@
+"""Distances that the user writes, differentiated by autograd."""
+
+import numpy as np
+
+from skgeom.objectives._distances import StackedGradient
+
+
+class CallableDistance:
+    """A function of the moments of pairs of classes as a distance.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(means_a, covariances_a, means_b, covariances_b)`` maps stacks of
+        shapes (p, m), (p, m, m), (p, m) and (p, m, m), the moments of p pairs, to p
+        distances, in terms of ``autograd.numpy``.
+    """
+
+    returns_square = False
+    affine_invariant = False  # for all that is known
+    parallel = False  # autograd keeps a global stack
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, means, covariances):
+        return _CalledDistance(means, covariances, self.function)
+
+
+class _CalledDistance(StackedGradient):
+    def __init__(self, means, covariances, function):
+        super().__init__(means, covariances)
+        self._function = function
+        self._name = getattr(function, "__name__", repr(function))
+
+    def pairs(self, i, j):
+        moments = self.means[i], self.covariances[i], self.means[j], self.covariances[j]
+        values, pull_back = self._differentiate(moments)
+        values = self._checked(values, i, j)
+
+        def gradient(weights):
+            mean_i, covariance_i, mean_j, covariance_j = pull_back(weights)
+            parts = (covariance_i, mean_i), (covariance_j, mean_j)
+            self._check_gradients(parts, i, j)
+            of_i, of_j = (
+                ((covariance + covariance.mT) / 2, mean) for covariance, mean in parts
+            )
+            return self.by_class(i, j, of_i, of_j)
+
+        return values, gradient
+
+    def _differentiate(self, moments):
+        """The values, and a function from their weights to gradients of the moments."""
+        from autograd import make_vjp
+        from autograd.tracer import getval, isbox
+
+        traced = None
+
+        def function(*moments):
+            nonlocal traced
+            traced = self._function(*moments)
+            return traced
+
+        try:
+            pull_back, _ = make_vjp(function, argnum=(0, 1, 2, 3))(*moments)
+        except np.linalg.LinAlgError:
+            raise
+        except Exception as error:
+            values = self._function(*moments)  # raises what is not due to autograd
+            self._check_shape(values, moments)
+            raise ValueError(self._not_differentiable) from error
+        values = getval(traced)
+        self._check_shape(values, moments)
+        if not isbox(traced):
+            raise ValueError(self._not_differentiable)
+        return np.asarray(values), pull_back
+
+    def _check_shape(self, values, moments):
+        values, n_pairs = np.asarray(values), len(moments[0])
+        if values.shape != (n_pairs,) or values.dtype.kind not in "fiu":
+            raise ValueError(
+                f"The distance {self._name} must return a real number for each of the "
+                f"{n_pairs} pairs that it is given, an array of shape ({n_pairs},), "
+                f"got shape {values.shape} and dtype {values.dtype}."
+            )
+
+    def _checked(self, values, i, j):
+        wrong = np.isnan(values) | (values < 0)
+        if wrong.any():
+            pair = np.flatnonzero(wrong)[0]
+            raise ValueError(
+                f"The distance {self._name} must return numbers of at least 0, got "
+                f"{values[pair]} for the classes of index {i[pair]} and {j[pair]}."
+            )
+        if np.isinf(values).any():
+            raise np.linalg.LinAlgError("A distance is infinite.")
+        return values
+
+    @property
+    def _not_differentiable(self):
+        return (
+            f"The distance {self._name} cannot be differentiated: autograd cannot "
+            "follow its result back to its arguments. Write it with the functions of "
+            "autograd.numpy, without assignments to parts of arrays."
+        )
+
+    def _check_gradients(self, parts, i, j):
+        for of_i, of_j in zip(*parts, strict=True):
+            both = (of_i + of_j).reshape(len(i), -1)
+            wrong = ~np.isfinite(both).all(axis=1)
+            if wrong.any():
+                pair = np.flatnonzero(wrong)[0]
+                raise ValueError(
+                    f"The derivative of the distance {self._name} is not finite for "
+                    f"the classes of index {i[pair]} and {j[pair]}. A square root has "
+                    "none where two classes coincide: add a small positive number "
+                    "under it."
+                )

@@ -1,0 +1,45 @@
+"""The distances by name."""
+
+from skgeom.objectives._callable import CallableDistance
+from skgeom.objectives._distances import (
+    AffineInvariantDistance,
+    CalvoOllerDistance,
+    EuclideanDistance,
+    LogEuclideanDistance,
+)
+from skgeom.objectives._gaussian_distances import (
+    BhattacharyyaDistance,
+    HellingerDistance,
+    JeffreysDistance,
+    MahalanobisDistance,
+    WassersteinDistance,
+)
+
+DISTANCES = {
+    "fisher-rao": CalvoOllerDistance,
+    "bhattacharyya": BhattacharyyaDistance,
+    "hellinger": HellingerDistance,
+    "jeffreys": JeffreysDistance,
+    "wasserstein": WassersteinDistance,
+    "mahalanobis": MahalanobisDistance,
+}
+
+# Of centred classes: the covariances are their second moments, and the means zero.
+SECOND_MOMENT_DISTANCES = {
+    "affine-invariant": AffineInvariantDistance,
+    "log-euclidean": LogEuclideanDistance,
+    "bhattacharyya": BhattacharyyaDistance,
+    "hellinger": HellingerDistance,
+    "jeffreys": JeffreysDistance,
+    "wasserstein": WassersteinDistance,
+    "euclidean": EuclideanDistance,
+}
+
+
+def find_distance(distance, registry):
+    """The distance of a name, or that which a user gives: see ``_distances.py``."""
+    if isinstance(distance, str):
+        return registry[distance]
+    if hasattr(distance, "returns_square"):
+        return distance
+    return CallableDistance(distance)
