@@ -1,0 +1,148 @@
+"""Distances written by the user: as the built-in ones, and what can be wrong."""
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
+from skgeom.objectives import DISTANCES, MeanPairwiseDistance, find_distance
+
+
+def bhattacharyya(means_a, covariances_a, means_b, covariances_b):
+    average = (covariances_a + covariances_b) / 2
+    offsets = means_a - means_b
+    u = anp.linalg.solve(average, offsets[:, :, None])[:, :, 0]
+    log_dets = [
+        anp.linalg.slogdet(matrices)[1]
+        for matrices in (average, covariances_a, covariances_b)
+    ]
+    ends = (log_dets[1] + log_dets[2]) / 2
+    return anp.sum(offsets * u, axis=1) / 8 + (log_dets[0] - ends) / 2
+
+
+@pytest.fixture
+def problem(make_gaussians, rng):
+    means, covariances = make_gaussians((5,), 6)
+    return means, covariances, rng.normal(size=(6, 3))
+
+
+@pytest.fixture
+def statistics(make_gaussians):
+    means, covariances = make_gaussians((4,), 6)
+    return ClassStatistics(list("abcd"), [50] * 4, means, covariances)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_callable_is_as_the_analytic_distance(squared, problem):
+    means, covariances, filters = problem
+    by_hand = DISTANCES["bhattacharyya"]
+    by_autograd = find_distance(bhattacharyya, DISTANCES)
+    expected, found = (
+        MeanPairwiseDistance(means, covariances, 0.1, distance, squared)(filters)
+        for distance in (by_hand, by_autograd)
+    )
+    assert_allclose(found[0], expected[0], rtol=1e-10)
+    assert_allclose(found[1], expected[1], atol=1e-9 * np.abs(expected[1]).max())
+
+
+@pytest.mark.parametrize("estimator", [SQFA, SecondMomentSQFA])
+def test_fit_with_a_callable(estimator, statistics):
+    by_name = estimator(2, distance="bhattacharyya", random_state=0)
+    by_function = estimator(2, distance=bhattacharyya, random_state=0)
+    expected = by_name.fit_statistics(statistics).objective_
+    found = by_function.fit_statistics(statistics).objective_
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def wrong_shape(means_a, covariances_a, means_b, covariances_b):
+    return anp.sum((means_a - means_b) ** 2)
+
+
+def wrong_type(means_a, covariances_a, means_b, covariances_b):
+    return ["far"] * len(means_a)
+
+
+def not_a_number(means_a, covariances_a, means_b, covariances_b):
+    return anp.sum((means_a - means_b) ** 2, axis=1) * np.nan
+
+
+def negative(means_a, covariances_a, means_b, covariances_b):
+    return -anp.sum((means_a - means_b) ** 2, axis=1)
+
+
+def with_numpy(means_a, covariances_a, means_b, covariances_b):
+    return np.linalg.det(covariances_a + covariances_b)
+
+
+def with_assignment(means_a, covariances_a, means_b, covariances_b):
+    result = np.zeros(len(means_a))
+    for pair in range(len(means_a)):
+        result[pair] = anp.sum((means_a[pair] - means_b[pair]) ** 2)
+    return result
+
+
+def constant(means_a, covariances_a, means_b, covariances_b):
+    return np.ones(len(means_a))
+
+
+def of_eigenvalues(means_a, covariances_a, means_b, covariances_b):
+    """autograd has no derivative of the general eigenvalues' function used here."""
+    return anp.linalg.matrix_rank(covariances_a + covariances_b) * 1.0
+
+
+@pytest.mark.parametrize(
+    ("distance", "message"),
+    [
+        (
+            wrong_shape,
+            r"wrong_shape must return .* array of shape \(6,\), got shape \(",
+        ),
+        (wrong_type, "wrong_type must return a real number .* dtype <U3"),
+        (not_a_number, "not_a_number must return numbers of at least 0, got nan for"),
+        (negative, "negative must return numbers of at least 0, got -"),
+        (with_numpy, "with_numpy cannot be differentiated.*autograd.numpy"),
+        (with_assignment, "with_assignment cannot be differentiated.*assignments"),
+        (constant, "constant cannot be differentiated"),
+        (of_eigenvalues, "of_eigenvalues cannot be differentiated"),
+    ],
+)
+def test_what_is_wrong_with_a_callable(distance, message, statistics):
+    sqfa = SQFA(2, distance=distance, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        sqfa.fit_statistics(statistics)
+
+
+def test_errors_of_the_function_itself_are_kept(statistics):
+    def broken(means_a, covariances_a, means_b, covariances_b):
+        return means_a.no_such_attribute
+
+    with pytest.raises(AttributeError, match="no_such_attribute"):
+        SQFA(2, distance=broken, random_state=0).fit_statistics(statistics)
+
+
+def test_derivative_that_is_not_finite_names_the_classes(problem):
+    def euclidean(means_a, covariances_a, means_b, covariances_b):
+        return anp.sqrt(anp.sum((means_a - means_b) ** 2, axis=1))
+
+    means, covariances, filters = problem
+    means[3] = means[1]
+    distance = find_distance(euclidean, DISTANCES)
+    objective = MeanPairwiseDistance(means, covariances, 0.1, distance)
+    with np.errstate(all="ignore"):
+        with pytest.raises(ValueError, match="not finite for the classes of index 1 a"):
+            objective(filters)
+
+
+def test_singular_matrices_and_infinite_distances_are_avoided(problem):
+    def infinite(means_a, covariances_a, means_b, covariances_b):
+        return anp.inf * anp.sum((means_a - means_b) ** 2, axis=1)
+
+    def singular(means_a, covariances_a, means_b, covariances_b):
+        raise np.linalg.LinAlgError
+
+    means, covariances, filters = problem
+    for function in (infinite, singular):
+        distance = find_distance(function, DISTANCES)
+        with pytest.raises(np.linalg.LinAlgError):
+            MeanPairwiseDistance(means, covariances, 0.1, distance)(filters)

@@ -1,0 +1,123 @@
+"""The bound for t distributions: closed forms, limits, bad degrees of freedom."""
+
+import copy
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import quad
+from scipy.special import gammaln
+
+from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
+from skgeom.objectives import MeanPairwiseDistance, StudentT
+
+
+def distances(df, means, covariances):
+    return MeanPairwiseDistance(means, covariances, 0.0, StudentT(df)).matrix()
+
+
+def exact_on_the_line(df, location_a, scale_a, location_b, scale_b):
+    """Of t distributions on the line, which are a hyperbolic plane.
+
+    The metric is (df + 1) / (df + 3) dm^2 / s^2 + 2 df / (df + 3) ds^2 / s^2.
+    """
+    stretch = (df + 1) / (2 * df)
+    squared = stretch * (location_a - location_b) ** 2 + (scale_a - scale_b) ** 2
+    angle = np.arccosh(1 + squared / (2 * scale_a * scale_b))
+    return np.sqrt(2 * df / (df + 3)) * angle
+
+
+@pytest.mark.parametrize("df", [1, 2.5, 30])
+def test_metric_on_the_line_by_quadrature(df):
+    """Fisher information of location and scale, from the density itself."""
+
+    def density(x):
+        constant = gammaln((df + 1) / 2) - gammaln(df / 2)
+        power = (1 + x**2 / df) ** (-(df + 1) / 2)
+        return np.exp(constant) / np.sqrt(df * np.pi) * power
+
+    def score(x):
+        return -(df + 1) * x / (df + x**2)
+
+    of_location = quad(lambda x: score(x) ** 2 * density(x), -np.inf, np.inf)[0]
+    of_scale = quad(lambda x: (1 + x * score(x)) ** 2 * density(x), -np.inf, np.inf)[0]
+    small = 1e-4
+    means = np.array([[0.0], [small], [0.0]])
+    covariances = np.array([1.0, 1.0, np.exp(2 * small)])[:, None, None]
+    found = distances(df, means, covariances)[0, 1:]
+    assert_allclose(found, small * np.sqrt([of_location, of_scale]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("df", [1, 1.5, 4, 100])
+def test_bound_on_the_line(df, rng):
+    means = rng.normal(size=(20, 1))
+    deviations = np.exp(rng.normal(size=20))
+    bound = distances(df, means, (deviations**2)[:, None, None])
+    for i in range(20):
+        exact = exact_on_the_line(
+            df, means[i, 0], deviations[i], means[:, 0], deviations
+        )
+        assert (bound[i] <= exact + 1e-12).all()
+        assert (bound[i] >= 0.5 * exact).all()
+
+
+@pytest.mark.parametrize("df", [1, 3])
+def test_equal_locations_on_the_line_are_exact(df):
+    deviations = np.array([0.1, 1.0, 7.0])
+    bound = distances(df, np.zeros((3, 1)), (deviations**2)[:, None, None])
+    exact = exact_on_the_line(df, 0.0, deviations[:, None], 0.0, deviations)
+    assert_allclose(bound, exact, rtol=1e-12)
+
+
+def test_many_degrees_of_freedom_are_a_gaussian(make_gaussians):
+    means, covariances = make_gaussians((4,), 3)
+    i, j = np.triu_indices(4, 1)
+    expected = distance_calvo_oller(means[i], covariances[i], means[j], covariances[j])
+    assert_allclose(distances(1e9, means, covariances)[i, j], expected, rtol=1e-7)
+
+
+def test_equal_means_by_the_eigenvalues(make_gaussians):
+    """The distance of elliptical distributions of one location."""
+    _, covariances = make_gaussians((2,), 3)
+    df, m = 5, 3
+    logs = np.log(np.linalg.eigvals(np.linalg.solve(*covariances)).real)
+    squared = (df + m) * (logs**2).sum() - logs.sum() ** 2
+    expected = np.sqrt(squared / (2 * (df + m + 2)))
+    found = distances(df, np.zeros((2, 3)), covariances)[0, 1]
+    assert_allclose(found, expected, rtol=1e-12)
+    # The dilation counts for less than in the affine-invariant distance.
+    assert found < distance_affine_invariant(*covariances) / np.sqrt(2)
+
+
+@pytest.mark.parametrize("df", [1, 4])
+def test_triangle_inequality_and_affine_invariance(df, make_gaussians, rng):
+    means, covariances = make_gaussians((12,), 3)
+    matrix = distances(df, means, covariances)
+    assert (matrix[:, None] <= matrix[:, :, None] + matrix[None] + 1e-12).all()
+    mixing = rng.normal(size=(3, 3)) + 2 * np.eye(3)
+    mixed = distances(df, means @ mixing.T + 5, mixing @ covariances @ mixing.T)
+    assert_allclose(mixed, matrix, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_gradient_by_central_differences(squared, make_gaussians, rng):
+    means, covariances = make_gaussians((4,), 5)
+    objective = MeanPairwiseDistance(means, covariances, 0.2, StudentT(2), squared)
+    filters, direction = rng.normal(size=(2, 5, 3))
+    _, gradient = objective(filters)
+    step = 1e-5
+    ahead, behind = (objective(filters + s * direction)[0] for s in (step, -step))
+    slope = (ahead - behind) / (2 * step)
+    assert_allclose(np.vdot(gradient, direction), slope, rtol=1e-7)
+
+
+@pytest.mark.parametrize("df", [0.99, 0, -1, np.nan, np.inf, "3", None])
+def test_degrees_of_freedom_below_their_limit(df):
+    with pytest.raises(ValueError, match="df, the degrees of freedom, must be"):
+        StudentT(df)
+
+
+def test_is_a_value():
+    assert StudentT(3) == StudentT(3) == copy.deepcopy(StudentT(3))
+    assert StudentT(3) != StudentT(4)
+    assert repr(StudentT(df=3)) == "StudentT(df=3)"

@@ -1,0 +1,238 @@
+"""What all SQFA estimators offer beside fit: distances, bases, moments, limits."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.linalg import subspace_angles
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
+
+from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
+from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
+from skgeom.objectives import StudentT
+
+
+@pytest.fixture
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def second_moments_of(statistics):
+    return ClassStatistics.from_second_moments(
+        statistics.classes, statistics.counts, statistics.second_moments
+    )
+
+
+# Limits and elliptical classes.
+
+
+@pytest.mark.parametrize("n_components", [1, 2])
+def test_squared_mahalanobis_distance_of_equal_covariances_is_lda(n_components, rng):
+    """Fisher's discriminants, for classes of equal counts."""
+    X = rng.normal(size=(600, 6)) @ rng.normal(size=(6, 6))
+    y = np.repeat([0, 1, 2], 200)
+    X += 0.5 * rng.normal(size=(3, 6))[y]
+    lda = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+    statistics = ClassStatistics.from_data(X, y)
+    within = np.tile(statistics.covariances.mean(axis=0), (3, 1, 1))
+    statistics = ClassStatistics(
+        statistics.classes, statistics.counts, statistics.means, within
+    )
+    sqfa = SQFA(
+        n_components,
+        distance="mahalanobis",
+        squared=True,
+        regularization=0,
+        init="random",
+        tol=1e-14,
+        random_state=0,
+    ).fit_statistics(statistics)
+    expected = lda.scalings_[:, :n_components]
+    assert subspace_angles(sqfa.components_.T, expected).max() < 1e-6
+
+
+def test_classes_of_heavy_tails():
+    """The bound for t distributions as the objective of a fit."""
+    X, y = load_iris(return_X_y=True)
+    fits = {
+        df: SQFA(2, distance=StudentT(df), random_state=0).fit(X, y) for df in (1, 1e9)
+    }
+    gaussian = SQFA(2, random_state=0).fit(X, y)
+    assert fits[1e9].objective_ == pytest.approx(gaussian.objective_, rel=1e-6)
+    assert fits[1].objective_ < 0.9 * gaussian.objective_
+    assert clone(fits[1]).distance == StudentT(1)
+    assert pickle.loads(pickle.dumps(fits[1])).distance == StudentT(1)
+
+
+# Distances of a fitted model.
+
+
+@pytest.mark.parametrize("regularized", [True, False])
+def test_class_distances(regularized, wine):
+    X, y = wine
+    sqfa = SQFA(3, regularization=0.2, random_state=0).fit(X, y)
+    matrix = sqfa.class_distances(regularized=regularized)
+    features = ClassStatistics.from_data(sqfa.transform(X), y)
+    covariances = features.covariances + 0.2 * regularized * np.eye(3)
+    a, b = np.indices((3, 3))
+    expected = distance_calvo_oller(
+        features.means[a], covariances[a], features.means[b], covariances[b]
+    )
+    assert_allclose(matrix, expected, rtol=1e-7, atol=1e-7)
+    pairs = matrix[np.triu_indices(3, 1)]
+    assert (pairs.mean() > sqfa.objective_ + 0.01) == (not regularized)
+    if regularized:
+        assert pairs.mean() == pytest.approx(sqfa.objective_, rel=1e-12)
+
+
+def test_class_distances_are_not_squared(wine):
+    plain = SQFA(2, regularization=0.2, random_state=0).fit(*wine)
+    squared = clone(plain).set_params(squared=True, init=plain.components_)
+    squared.set_params(max_iter=1, tol=1e9).fit(*wine)
+    pairs = squared.class_distances()[np.triu_indices(3, 1)]
+    assert np.mean(pairs**2) == pytest.approx(squared.objective_, rel=1e-12)
+
+
+def test_class_distances_of_singular_features():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), np.repeat([0, 1, 2], 20)
+    X[y == 1, 0] = 3.0  # no variance in this class
+    sqfa = SQFA(1, regularization=0.1, init=[[1.0, 0, 0, 0]], tol=1e9).fit(X, y)
+    sqfa.components_ = np.eye(1, 4)
+    sqfa.statistics_ = ClassStatistics.from_data(X, y).project(sqfa.components_)
+    assert np.isfinite(sqfa.class_distances()).all()
+    with pytest.raises(ValueError, match=r"singular.*regularized=True"):
+        sqfa.class_distances(regularized=False)
+
+
+def test_what_needs_a_fit():
+    for method in ("class_distances", "orthonormalize"):
+        with pytest.raises(NotFittedError):
+            getattr(SQFA(), method)()
+
+
+# Another basis.
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_orthonormal_filters_leave_the_decisions(dtype, wine):
+    X, y = wine
+    X = X.astype(dtype)
+    sqfa = SQFA(3, random_state=0).fit(X, y)
+    before = sqfa.components_.copy()
+    decisions = QuadraticDiscriminantAnalysis().fit(sqfa.transform(X), y)
+    expected = decisions.predict_proba(sqfa.transform(X))
+    assert sqfa.orthonormalize() is sqfa
+    assert sqfa.components_.dtype == dtype
+    tolerance = 1e-12 if dtype == np.float64 else 1e-5
+    assert_allclose(sqfa.components_ @ sqfa.components_.T, np.eye(3), atol=tolerance)
+    assert subspace_angles(sqfa.components_.T, before.T).max() < 10 * tolerance
+    decisions = QuadraticDiscriminantAnalysis().fit(sqfa.transform(X), y)
+    found = decisions.predict_proba(sqfa.transform(X))
+    assert_allclose(found, expected, atol=1e3 * tolerance)
+    # What else depends on the filters is that of the new ones.
+    features = ClassStatistics.from_data(sqfa.transform(X), y)
+    assert_allclose(
+        sqfa.statistics_.covariances, features.covariances, atol=10 * tolerance
+    )
+    pairs = sqfa.class_distances()[np.triu_indices(3, 1)]
+    assert pairs.mean() == pytest.approx(sqfa.objective_, rel=1e-10)
+    again = sqfa.components_.copy()
+    assert_allclose(sqfa.orthonormalize().components_, again, atol=tolerance)
+
+
+def test_dependent_filters_have_no_orthonormal_basis(wine):
+    sqfa = SQFA(2, random_state=0).fit(*wine)
+    sqfa.components_ = np.repeat(sqfa.components_[:1], 2, axis=0)
+    with pytest.raises(ValueError, match="2 filters are linearly dependent"):
+        sqfa.orthonormalize()
+
+
+# Statistics of second moments only.
+
+
+def test_second_moments_alone_are_enough(wine):
+    X, y = wine
+    statistics = ClassStatistics.from_data(X, y)
+    whole = SecondMomentSQFA(2, regularization=0.1, random_state=0)
+    alone = clone(whole).fit_statistics(second_moments_of(statistics))
+    whole.fit_statistics(statistics)
+    assert alone.objective_ == pytest.approx(whole.objective_, rel=1e-6)
+    assert subspace_angles(alone.components_.T, whole.components_.T).max() < 1e-2
+    projected = alone.components_ @ statistics.second_moments @ alone.components_.T
+    projected = projected + 0.1 * np.eye(2)
+    a, b = np.indices((3, 3))
+    assert_allclose(
+        alone.class_distances(),
+        distance_affine_invariant(projected[a], projected[b]),
+        atol=1e-7,
+    )
+    automatic = SecondMomentSQFA(2).fit_statistics(second_moments_of(statistics))
+    assert automatic.regularization_ > 0
+
+
+def test_second_moments_alone_are_not_enough_for_means(wine):
+    statistics = second_moments_of(ClassStatistics.from_data(*wine))
+    with pytest.raises(ValueError, match=r"second moments only: use SecondMomentSQFA"):
+        SQFA(2).fit_statistics(statistics)
+
+
+def test_second_moments_add_up(wine):
+    """Pieces give the whole, by the plain mean of x x'."""
+    X, y = wine
+    expected = np.stack([X[y == k].T @ X[y == k] / (y == k).sum() for k in range(3)])
+    first, second = (
+        ClassStatistics.from_second_moments(
+            np.unique(y[rows]),
+            np.unique(y[rows], return_counts=True)[1],
+            np.stack(
+                [
+                    X[rows][y[rows] == k].T
+                    @ X[rows][y[rows] == k]
+                    / (y[rows] == k).sum()
+                    for k in np.unique(y[rows])
+                ]
+            ),
+        )
+        for rows in (slice(0, 100), slice(100, None))
+    )
+    whole = sum([first, second])
+    assert_allclose(whole.second_moments, expected, atol=1e-12)
+    assert np.array_equal(whole.counts, np.bincount(y))
+    assert first.update(X[100:], y[100:]) is first
+    assert_allclose(first.second_moments, expected, atol=1e-12)
+    assert np.array_equal(first.counts, np.bincount(y))
+
+
+def test_second_moments_do_not_mix_with_means(wine):
+    statistics = ClassStatistics.from_data(*wine)
+    moments = second_moments_of(statistics)
+    for pair in ((statistics, moments), (moments, statistics)):
+        with pytest.raises(ValueError, match="second moments only can be added to"):
+            pair[0] + pair[1]
+    with pytest.raises(TypeError):
+        moments + 1
+
+
+@pytest.mark.parametrize(
+    ("second_moments", "message"),
+    [
+        (np.eye(2), r"must have shape \(n_classes, n_features, n_features\)"),
+        (np.ones((2, 2, 3)), "must be a stack of square matrices"),
+        (np.stack([np.eye(2), -np.eye(2)]), r"second_moments\[1\] is no covariance"),
+        (np.stack([np.eye(2)] * 3), "counts must hold .* each of the 3 classes"),
+        (np.full((2, 2, 2), np.nan), "Input second_moments contains NaN"),
+    ],
+)
+def test_malformed_second_moments(second_moments, message):
+    with pytest.raises(ValueError, match=message):
+        ClassStatistics.from_second_moments([0, 1], [5, 5], second_moments)
