@@ -20,62 +20,6 @@ from skgeom.utils._warnings import warn_user
 # Filters of unit norm are taken for dependent below this smallest singular value.
 DEPENDENT = 1e-3
 
-SEARCH_PARAMETERS = r"""
-regularization : "auto" or float, default="auto"
-    The variance :math:`\sigma^2`, in squared units of X, that is added to that of
-    each filter's output. Directions of a smaller variance count for little.
-    ``"auto"`` is a quarter of the variance within the classes along the principal
-    axis of rank ``n_components``, so that a common factor on X changes nothing; a
-    heuristic of this package, not of the paper. With 0, all class covariances must
-    be regular.
-constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
-    What holds for the filters.
-covariance_estimator : None, str or object, default=None
-    How the class covariances are estimated: None for the sample covariance, one of
-    the names ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"``, ``"scm"`` of
-    ``pyriemann.geometry.covariance``, or an object whose ``fit`` sets
-    ``covariance_``. The means are sample means in any case.
-init : str or array-like of shape (n_components, n_features), default="auto"
-    Where to start: ``"pca"``, the leading principal axes; ``"lda"``, the linear
-    discriminants, completed by principal axes; ``"random"``; or given filters.
-    ``"auto"`` tries ``"lda"``, ``"pca"`` and random ones.
-n_init : "auto" or int, default="auto"
-    Number of starts, of which the best is followed to the end. Those that ``init``
-    does not name are random. ``"auto"`` is, for ``init="auto"``, 8 with up to 100
-    features and 4 with more, 10 for ``init="random"``, and otherwise 1.
-group_size : int or None, default=None
-    If given, filters are learnt in groups of this size, the last group being
-    smaller if need be, each with the earlier ones fixed: the groups are then ordered
-    by usefulness.
-optimizer : str or pymanopt optimizer, default="lbfgs"
-    What maximises the objective: ``"lbfgs"``, ``"conjugate-gradient"``,
-    ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
-    optimizer; see :func:`skgeom.optim.minimize`.
-max_iter : int, default=500
-    Largest number of iterations of each run of the optimizer.
-tol : float, default=1e-6
-    The search ends when ten iterations together raise the objective by no more than
-    this fraction of it.
-random_state : int, RandomState instance or None, default=None
-    For random starts.
-verbose : int, default=0
-    If positive, a line is printed for each start and for the end of the search.
-"""
-
-SEARCH_ATTRIBUTES = r"""
-regularization_ : float
-    The value of :math:`\sigma^2` that was used.
-classes_ : ndarray of shape (n_classes,)
-    The class labels.
-n_iter_ : int
-    Number of iterations from the chosen start to the end, over all stages and
-    groups, each of which may take ``max_iter``.
-n_features_in_ : int
-    Number of features seen during fit.
-feature_names_in_ : ndarray of shape (n_features,)
-    Names of the features, if X had names that are all strings.
-"""
-
 
 class BaseFilters(
     CallbackSupportMixin,
@@ -184,7 +128,7 @@ class BaseFilters(
         }
         return FilterSearch(**{**parameters, **changes})
 
-    def _learn(self, search, objective, pooled, X=None, y=None, warm_start=None):
+    def _learn(self, search, objective, pooled, X=None, y=None):
         """Run the search, set the attributes of its result, and return the filters."""
         callbacks = FitCallbacks(self, search.n_stages(), self.max_iter, X, y)
         dtype = np.float64 if X is None else X.dtype
@@ -194,7 +138,7 @@ class BaseFilters(
             return callbacks.iteration(stage, attributes)
 
         filters, groups = search.run(
-            objective, pooled, report if callbacks.active else None, warm_start
+            objective, pooled, report if callbacks.active else None
         )
         self._print(groups)
         largest = np.abs(filters).argmax(axis=0), range(filters.shape[1])

@@ -10,20 +10,6 @@ from skgeom._statistics import ClassStatistics
 from skgeom.objectives import MeanPairwiseDistance, find_distance
 from skgeom.utils._sklearn import with_callbacks
 
-SQFA_PARAMETERS = r"""
-squared : bool, default=False
-    Whether to average the squares of the distances.
-"""
-
-SQFA_ATTRIBUTES = r"""
-components_ : ndarray of shape (n_components, n_features)
-    The filters.
-objective_ : float
-    The mean pairwise distance (or squared distance) of the classes that they reach.
-statistics_ : ClassStatistics
-    The statistics of the features of the classes, without the regularisation.
-"""
-
 
 class BaseSQFA(BaseFilters):
     """Filters that maximise the mean distance between classes.
@@ -70,6 +56,101 @@ class BaseSQFA(BaseFilters):
         self.tol = tol
         self.random_state = random_state
         self.verbose = verbose
+
+    def class_distances(self, *, regularized=True):
+        """Distances between the classes in the space of the features.
+
+        Parameters
+        ----------
+        regularized : bool, default=True
+            Whether the features have the noise of variance ``regularization_``, as in
+            the objective.
+
+        Returns
+        -------
+        ndarray of shape (n_classes, n_classes)
+            Distances, not squared, in the order of ``classes_``; symmetric, with a
+            zero diagonal.
+
+        Raises
+        ------
+        ValueError
+            If a class covariance of the features is singular, without regularisation.
+        """
+        check_is_fitted(self)
+        noise = self.regularization_ if regularized else 0.0
+        try:
+            return self._objective(self.statistics_, noise).matrix()
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "The covariance of the features of a class is singular, so that its "
+                "distance to others is infinite; use regularized=True."
+            ) from None
+
+    def orthonormalize(self):
+        """Replace the filters by an orthonormal basis of their span, in place.
+
+        Of all such bases it is the one nearest to the filters. The features then are
+        an invertible linear map of those before, which leaves the decisions of a
+        quadratic or linear discriminant analysis as they are, if that is fitted again.
+        ``objective_`` and ``statistics_`` follow.
+
+        Returns
+        -------
+        self
+            This object.
+
+        Raises
+        ------
+        ValueError
+            If the filters are linearly dependent.
+        """
+        check_is_fitted(self)
+        filters = self.components_.astype(np.float64)
+        left, sizes, right = np.linalg.svd(filters, full_matrices=False)
+        if sizes[-1] <= DEPENDENT * sizes[0]:
+            raise ValueError(
+                f"The {len(filters)} filters are linearly dependent, so that no "
+                "orthonormal ones have their span. Fit with constraint='orthonormal'."
+            )
+        self.components_ = (left @ right).astype(self.components_.dtype)
+        self.statistics_ = self.statistics_.project((left / sizes) @ left.T)
+        objective = self._objective(self.statistics_, self.regularization_)
+        self.objective_ = objective(np.eye(len(filters)))[0]
+        return self
+
+    def _objective(self, statistics, regularization):
+        means, covariances, _ = self._compared(statistics)
+        distance = find_distance(self.distance, self._distances)
+        return MeanPairwiseDistance(
+            means, covariances, regularization, distance, self.squared
+        )
+
+    def _problem(self, statistics, compared, regularization, **changes):
+        """The search and the objective, given what ``_compared`` returns."""
+        means, covariances, pooled = compared
+        distance = find_distance(self.distance, self._distances)
+        negligible = self._check_noise(regularization, statistics, covariances, pooled)
+        objective = MeanPairwiseDistance(
+            means, covariances, regularization, distance, self.squared
+        )
+        span_only = negligible and distance.affine_invariant
+        return self._search(regularization, span_only, **changes), objective
+
+    def _fit(self, statistics, X=None, y=None, regularization=None):
+        compared = self._compared(statistics)
+        pooled = compared[-1]
+        if regularization is None:
+            regularization = self._noise(pooled)
+        search, objective = self._problem(statistics, compared, regularization)
+        self.classes_ = statistics.classes
+        filters = self._learn(search, objective, pooled, X, y)
+        self.statistics_ = statistics.project(filters.T)
+        return self
+
+
+class FitsStatistics:
+    """The methods that fit an SQFA estimator to data, or to their statistics alone."""
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -143,86 +224,3 @@ class BaseSQFA(BaseFilters):
         self.n_features_in_ = statistics.n_features
         self._check_sizes(statistics.classes)
         return self._fit(statistics)
-
-    def class_distances(self, *, regularized=True):
-        """Distances between the classes in the space of the features.
-
-        Parameters
-        ----------
-        regularized : bool, default=True
-            Whether the features have the noise of variance ``regularization_``, as in
-            the objective.
-
-        Returns
-        -------
-        ndarray of shape (n_classes, n_classes)
-            Distances, not squared, in the order of ``classes_``; symmetric, with a
-            zero diagonal.
-
-        Raises
-        ------
-        ValueError
-            If a class covariance of the features is singular, without regularisation.
-        """
-        check_is_fitted(self)
-        noise = self.regularization_ if regularized else 0.0
-        try:
-            return self._objective(self.statistics_, noise).matrix()
-        except np.linalg.LinAlgError:
-            raise ValueError(
-                "The covariance of the features of a class is singular, so that its "
-                "distance to others is infinite; use regularized=True."
-            ) from None
-
-    def orthonormalize(self):
-        """Replace the filters by an orthonormal basis of their span, in place.
-
-        Of all such bases it is the one nearest to the filters. The features then are
-        an invertible linear map of those before, which leaves the decisions of a
-        quadratic or linear discriminant analysis as they are, if that is fitted again.
-        ``objective_`` and ``statistics_`` follow.
-
-        Returns
-        -------
-        self
-            This object.
-
-        Raises
-        ------
-        ValueError
-            If the filters are linearly dependent.
-        """
-        check_is_fitted(self)
-        filters = self.components_.astype(np.float64)
-        left, sizes, right = np.linalg.svd(filters, full_matrices=False)
-        if sizes[-1] <= DEPENDENT * sizes[0]:
-            raise ValueError(
-                f"The {len(filters)} filters are linearly dependent, so that no "
-                "orthonormal ones have their span. Fit with constraint='orthonormal'."
-            )
-        self.components_ = (left @ right).astype(self.components_.dtype)
-        self.statistics_ = self.statistics_.project((left / sizes) @ left.T)
-        objective = self._objective(self.statistics_, self.regularization_)
-        self.objective_ = objective(np.eye(len(filters)))[0]
-        return self
-
-    def _objective(self, statistics, regularization):
-        means, covariances, _ = self._compared(statistics)
-        distance = find_distance(self.distance, self._distances)
-        return MeanPairwiseDistance(
-            means, covariances, regularization, distance, self.squared
-        )
-
-    def _fit(self, statistics, X=None, y=None):
-        means, covariances, pooled = self._compared(statistics)
-        regularization = self._noise(pooled)
-        distance = find_distance(self.distance, self._distances)
-        negligible = self._check_noise(regularization, statistics, covariances, pooled)
-        objective = MeanPairwiseDistance(
-            means, covariances, regularization, distance, self.squared
-        )
-        search = self._search(regularization, negligible and distance.affine_invariant)
-        self.classes_ = statistics.classes
-        filters = self._learn(search, objective, pooled, X, y)
-        self.statistics_ = statistics.project(filters.T)
-        return self

@@ -155,6 +155,8 @@ class FilterSearch:
     max_iter: int
     tol: float
     random_state: object
+    warm_start: object = None  # filters (n, m) to start from, beside the n_init starts
+    batch_size: object = None  # of samples, for objectives of samples
 
     def group_sizes(self):
         """Number of filters of each group."""
@@ -164,9 +166,13 @@ class FilterSearch:
 
     def n_stages(self):
         """Largest number of stages that the callback can hear of."""
-        return len(self.group_sizes()) * (self.n_init + 2)
+        return len(self.group_sizes()) * self._stages_per_group
 
-    def run(self, objective, pooled, callback=None, warm_start=None):
+    @property
+    def _stages_per_group(self):
+        return self.n_init + (self.warm_start is not None) + 2
+
+    def run(self, objective, pooled, callback=None):
         """Learn all groups of filters, each with the earlier ones fixed.
 
         Parameters
@@ -178,8 +184,6 @@ class FilterSearch:
         callback : callable, default=None
             Called as ``callback(stage, filters, value)`` after each iteration, with all
             filters so far.
-        warm_start : ndarray of shape (n, n_components), default=None
-            Filters to start from, beside the starts of ``init``.
 
         Returns
         -------
@@ -195,13 +199,13 @@ class FilterSearch:
             if callback is not None:
                 report = self._reporter(callback, index, filters)
             group = _Group(self, objective, pooled, filters, size)
-            new, *outcome = group.learn(rng, report, warm_start)
+            new, *outcome = group.learn(rng, report)
             filters = np.hstack([filters, new])
             groups.append(outcome)
         return filters, groups
 
     def _reporter(self, callback, index, fixed):
-        first_stage = index * (self.n_init + 2)
+        first_stage = index * self._stages_per_group
 
         def report(stage, filters, value):
             return callback(first_stage + stage, np.hstack([fixed, filters]), value)
@@ -240,12 +244,12 @@ class _Group:
                 allow_coarse=isinstance(search.init, str),
             )
 
-    def learn(self, rng, callback, warm_start=None):
+    def learn(self, rng, callback):
         """Return the filters, how the search ended, and what the starts reached."""
         search = self.search
         starts = self._starts(rng)
-        if warm_start is not None:
-            starts.append(self._from(warm_start))
+        if search.warm_start is not None:
+            starts.append(self._from(search.warm_start))
         result, values = maximize_coarse_to_fine(
             self.objective,
             starts,
@@ -255,6 +259,7 @@ class _Group:
             optimizer=search.optimizer,
             max_iter=search.max_iter,
             tol=search.tol,
+            batches=None if search.batch_size is None else (search.batch_size, rng),
             callback=callback,
         )
         filters = result.point

@@ -3,20 +3,29 @@
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from skgeom._base_filters import SEARCH_ATTRIBUTES, SEARCH_PARAMETERS
-from skgeom._base_sqfa import SQFA_ATTRIBUTES, SQFA_PARAMETERS, BaseSQFA
+from skgeom._base_sqfa import BaseSQFA, FitsStatistics
+from skgeom._filter_docs import FILTER_DOCS
 from skgeom._filters import PooledCovariances
 from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES
 from skgeom.utils._docs import shares
 
 
-@shares(
-    squared=SQFA_PARAMETERS,
-    search_parameters=SEARCH_PARAMETERS,
-    attributes=SQFA_ATTRIBUTES,
-    search_attributes=SEARCH_ATTRIBUTES,
-)
-class SQFA(BaseSQFA):
+def compared_gaussians(statistics):
+    """What SQFA compares: means, covariances, and where the data vary."""
+    if statistics.means is None:
+        raise ValueError(
+            "SQFA compares means and covariances, but these statistics hold second "
+            "moments only: use SecondMomentSQFA, or make the statistics with "
+            "ClassStatistics(classes, counts, means, covariances)."
+        )
+    pooled = PooledCovariances(*statistics.pooled_covariances())
+    # Distances between distributions are invariant under translations.
+    means = statistics.means - statistics.means.mean(axis=0)
+    return means, statistics.covariances, pooled
+
+
+@shares(**FILTER_DOCS)
+class SQFA(FitsStatistics, BaseSQFA):
     r"""Supervised quadratic feature analysis.
 
     Learns linear filters for which the classes, taken as Gaussians, are far from each
@@ -45,12 +54,28 @@ class SQFA(BaseSQFA):
         moments of p pairs, of shapes (p, m) and (p, m, m), returns p distances in terms
         of ``autograd.numpy``, which differentiates it.
     {squared}
-    {search_parameters}
+    {regularization}
+    {constraint}
+    {covariance_estimator}
+    {init}
+    {n_init}
+    {group_size}
+    {optimizer}
+    {max_iter}
+    {tol}
+    {random_state}
+    {verbose}
 
     Attributes
     ----------
-    {attributes}
-    {search_attributes}
+    {components_}
+    {objective_}
+    {statistics_}
+    {regularization_}
+    {classes_}
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
 
     See Also
     --------
@@ -93,27 +118,11 @@ class SQFA(BaseSQFA):
     }
     _distances = DISTANCES
 
-    @staticmethod
-    def _compared(statistics):
-        if statistics.means is None:
-            raise ValueError(
-                "SQFA compares means and covariances, but these statistics hold second "
-                "moments only: use SecondMomentSQFA, or make the statistics with "
-                "ClassStatistics(classes, counts, means, covariances)."
-            )
-        pooled = PooledCovariances(*statistics.pooled_covariances())
-        # Distances between distributions are invariant under translations.
-        means = statistics.means - statistics.means.mean(axis=0)
-        return means, statistics.covariances, pooled
+    _compared = staticmethod(compared_gaussians)
 
 
-@shares(
-    squared=SQFA_PARAMETERS,
-    search_parameters=SEARCH_PARAMETERS,
-    attributes=SQFA_ATTRIBUTES,
-    search_attributes=SEARCH_ATTRIBUTES,
-)
-class SecondMomentSQFA(BaseSQFA):
+@shares(**FILTER_DOCS)
+class SecondMomentSQFA(FitsStatistics, BaseSQFA):
     r"""Supervised quadratic feature analysis of second moments (smSQFA).
 
     As :class:`SQFA`, but the classes are compared by their second moments
@@ -137,12 +146,28 @@ class SecondMomentSQFA(BaseSQFA):
         Bures distance) or ``"euclidean"``; or an object or function as for
         :class:`SQFA`, which is given zero means.
     {squared}
-    {search_parameters}
+    {regularization}
+    {constraint}
+    {covariance_estimator}
+    {init}
+    {n_init}
+    {group_size}
+    {optimizer}
+    {max_iter}
+    {tol}
+    {random_state}
+    {verbose}
 
     Attributes
     ----------
-    {attributes}
-    {search_attributes}
+    {components_}
+    {objective_}
+    {statistics_}
+    {regularization_}
+    {classes_}
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
 
     See Also
     --------

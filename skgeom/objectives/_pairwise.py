@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skgeom.objectives._projection import ProjectedClasses
 from skgeom.utils._threads import map_threads
 
 # Pairs are evaluated in blocks of at most this size, each by one thread: with many
@@ -34,9 +35,7 @@ class MeanPairwiseDistance:
     """
 
     def __init__(self, means, covariances, regularization, distance, squared=False):
-        self.means = means
-        self.covariances = np.ascontiguousarray(covariances)
-        self.regularization = regularization
+        self.classes = ProjectedClasses(means, covariances, regularization)
         self.distance = distance
         self.squared = squared
         self._pairs = np.triu_indices(len(means), 1)
@@ -44,7 +43,7 @@ class MeanPairwiseDistance:
     @property
     def n_features(self):
         """Number of rows of the filters."""
-        return self.means.shape[1]
+        return self.classes.means.shape[1]
 
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G.
@@ -52,13 +51,8 @@ class MeanPairwiseDistance:
         ``basis`` has shape (n, k). If its columns are orthonormal, filters G and
         ``basis @ G`` meet the constraint of unit norm together.
         """
-        return MeanPairwiseDistance(
-            self.means @ basis,
-            basis.T @ (self.covariances @ basis),
-            self.regularization,
-            self.distance,
-            self.squared,
-        )
+        moments = self.classes.project(basis)
+        return MeanPairwiseDistance(*moments, self.distance, self.squared)
 
     def __call__(self, filters):
         """Value and gradient, (n, m), at ``filters``, (n, m).
@@ -68,32 +62,18 @@ class MeanPairwiseDistance:
         numpy.linalg.LinAlgError
             If a projected covariance is not positive definite.
         """
-        n_filters = filters.shape[1]
-        # One pass over the covariances, which is nearly all of the cost: (m, c n), as
-        # one product, since the covariances are symmetric.
-        n_classes, n_features = self.means.shape
-        half = filters.T @ self.covariances.reshape(-1, n_features).T
-        by_class = half.reshape(n_filters, n_classes, n_features).swapaxes(0, 1)
-        covariances = by_class @ filters
-        covariances = (covariances + covariances.mT) / 2
-        covariances += self.regularization * np.eye(n_filters)
-        distance = self.distance(self.means @ filters, covariances)
-
+        means, covariances, pull_back = self.classes(filters)
+        distance = self.distance(means, covariances)
         value, gradient = self._average(distance)
-        of_means, of_covariances = distance.pull_back(gradient)
-        # The sum over the classes of of_covariances @ by_class, again as one product.
-        of_covariances = of_covariances.transpose(1, 2, 0).reshape(n_filters, -1)
-        of_filters = 2 * (of_covariances @ half.reshape(-1, n_features)).T
-        of_filters += self.means.T @ of_means
-        return value, of_filters
+        return value, pull_back(*distance.pull_back(gradient))
 
     def matrix(self):
         """Distances between all pairs, unprojected, as a symmetric (c, c) matrix."""
-        noise = self.regularization * np.eye(self.n_features)
-        distance = self.distance(self.means, self.covariances + noise)
+        means, covariances, _ = self.classes(np.eye(self.n_features))
+        distance = self.distance(means, covariances)
         values = self._map_pairs(distance, lambda values, _: values)
         values = np.concatenate(values)
-        matrix = np.zeros(2 * (len(self.means),))
+        matrix = np.zeros((len(means), len(means)))
         matrix[self._pairs] = np.sqrt(values) if distance.returns_square else values
         return matrix + matrix.T
 
@@ -154,6 +134,16 @@ class WithFixedFilters:
         n_fixed = self.fixed.shape[1]
         both = self.objective.project(np.hstack([self.fixed, self._pad(basis)]))
         return WithFixedFilters(both, np.eye(both.n_features, n_fixed), n_fixed)
+
+    @property
+    def n_samples(self):
+        """Number of samples, if the objective is one of samples."""
+        return self.objective.n_samples
+
+    def sample(self, rows):
+        """The same objective of some samples only."""
+        objective = self.objective.sample(rows)
+        return WithFixedFilters(objective, self.fixed, self.n_padding)
 
     def _pad(self, filters):
         return np.pad(filters, ((self.n_padding, 0), (0, 0)))

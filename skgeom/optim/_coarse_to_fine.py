@@ -8,6 +8,7 @@ most iterations are made; a few evaluations in the whole space then finish the w
 from contextlib import suppress
 from dataclasses import replace
 
+from skgeom.optim._batches import maximize_in_batches
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import StartError, minimize
 
@@ -28,6 +29,7 @@ def maximize_coarse_to_fine(
     optimizer="lbfgs",
     max_iter=500,
     tol=1e-6,
+    batches=None,
     callback=None,
 ):
     """Maximise an objective over constrained filters, from several starts.
@@ -53,6 +55,9 @@ def maximize_coarse_to_fine(
         Largest number of iterations of each call of :func:`minimize`.
     tol : float, default=1e-6
         Relative tolerance, as for :func:`minimize`.
+    batches : (int, RandomState), default=None
+        If given, the size and the source of the batches in which the samples of the
+        objective are taken, by :func:`maximize_in_batches` instead of the optimizer.
     callback : callable, default=None
         Called as ``callback(stage, filters, value)`` after each iteration, where
         filters has shape (n, m), and stage counts the starts, from 0, then the
@@ -82,14 +87,20 @@ def maximize_coarse_to_fine(
         def report(filters, cost):
             return callback(stage, lift(filters), -cost)
 
+        report = None if callback is None else report
+        manifold = CONSTRAINTS[constraint].manifold(*start.shape)
+        if batches is not None:
+            return maximize_in_batches(
+                objective, manifold, start, *batches, max_iter=max_iter, callback=report
+            )
         return minimize(
             cost,
-            CONSTRAINTS[constraint].manifold(*start.shape),
+            manifold,
             start,
             optimizer=optimizer,
             max_iter=max_iter,
             tol=tol,
-            callback=None if callback is None else report,
+            callback=report,
         )
 
     def lift(filters):

@@ -386,5 +386,5 @@ def test_arguments_are_not_modified(order, make_problem):
 def test_contiguous_covariances_are_not_copied(make_problem):
     means, covariances, _ = make_problem()
     objective = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)
-    assert np.shares_memory(objective.covariances, covariances)
+    assert np.shares_memory(objective.classes.covariances, covariances)
     assert objective.n_features == N_FEATURES

@@ -1,0 +1,268 @@
+"""SQFA with the regularisation chosen by cross-validation of a classifier."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, validate_data
+
+from skgeom._base_sqfa import BaseSQFA
+from skgeom._filter_docs import FILTER_DOCS
+from skgeom._filters import automatic_regularization
+from skgeom._sqfa import compared_gaussians
+from skgeom._statistics import ClassStatistics
+from skgeom.objectives import DISTANCES
+from skgeom.utils._docs import shares
+from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._warnings import warn_user
+
+
+@shares(**FILTER_DOCS)
+class SQFACV(BaseSQFA):
+    r"""SQFA with the regularisation chosen by cross-validation of a classifier.
+
+    For each fold, the statistics of its classes are computed once, and the filters of
+    each value of :math:`\sigma^2` are sought from those of the next larger one. The
+    classifier is fitted to the features of the training part and scored on those of the
+    rest. The value with the best mean score then serves for a fit to all samples, which
+    is that of ``SQFA(regularization=...)``.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number m of filters, at most ``n_features``.
+    regularizations : int or array-like of shape (n_values,), default=10
+        The values of :math:`\sigma^2` to try, or their number: they are then spread
+        evenly, on a logarithmic scale, from a hundredth of to ten times the automatic
+        value of :class:`SQFA` for all samples.
+    cv : int, cross-validation generator or iterable, default=None
+        How folds are made, as in scikit-learn: None for 5 stratified folds.
+    classifier : classifier or None, default=None
+        What the features are for; None is a
+        :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`.
+    scoring : str, callable or None, default=None
+        A scorer of classifiers, as in scikit-learn; None is the classifier's ``score``.
+    distance : str, StudentT or callable, default="fisher-rao"
+        Distance between two classes, as for :class:`SQFA`.
+    {squared}
+    {constraint}
+    {covariance_estimator}
+    {init}
+    {n_init}
+    {group_size}
+    {optimizer}
+    {max_iter}
+    {tol}
+    {random_state}
+    {verbose}
+
+    Attributes
+    ----------
+    regularization_ : float
+        The chosen value of :math:`\sigma^2`; of equal ones, the first.
+    best_score_ : float
+        Its mean score.
+    cv_results_ : dict of ndarrays
+        With one entry for each value: ``"regularization"``, ``"mean_test_score"``,
+        ``"std_test_score"``, and ``"split0_test_score"`` and so on.
+    {components_}
+    {objective_}
+    {statistics_}
+    {classes_}
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    SQFA : With a given regularisation.
+    sklearn.model_selection.GridSearchCV : For any other parameter.
+
+    Notes
+    -----
+    Filters that start elsewhere can end in another local optimum, so that scores may
+    differ a little from those of a grid search over :class:`SQFA`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skgeom import SQFACV
+    >>> X, y = load_wine(return_X_y=True)
+    >>> sqfa = SQFACV(2, random_state=0).fit(StandardScaler().fit_transform(X), y)
+    >>> bool(sqfa.best_score_ > 0.97)
+    True
+    """
+
+    _parameter_constraints = {
+        **BaseSQFA._parameter_constraints,
+        "distance": [StrOptions(set(DISTANCES)), callable],
+        "regularizations": [
+            Interval(Integral, 1, None, closed="left"),
+            "array-like",
+        ],
+        "cv": ["cv_object"],
+        "classifier": [None, HasMethods(["fit", "predict"])],
+        "scoring": [None, str, callable],
+    }
+    _parameter_constraints.pop("regularization")
+    _distances = DISTANCES
+    _compared = staticmethod(compared_gaussians)
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        regularizations=10,
+        cv=None,
+        classifier=None,
+        scoring=None,
+        distance="fisher-rao",
+        squared=False,
+        constraint="unit-norm",
+        covariance_estimator=None,
+        init="auto",
+        n_init="auto",
+        group_size=None,
+        optimizer="lbfgs",
+        max_iter=500,
+        tol=1e-6,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.regularizations = regularizations
+        self.cv = cv
+        self.classifier = classifier
+        self.scoring = scoring
+        self.distance = distance
+        self.squared = squared
+        self.constraint = constraint
+        self.covariance_estimator = covariance_estimator
+        self.init = init
+        self.n_init = n_init
+        self.group_size = group_size
+        self.optimizer = optimizer
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Choose the regularisation and learn the filters from samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples; not modified.
+        y : array-like of shape (n_samples,)
+            Their class labels, of at least two classes.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`SQFA.fit`; or if ``regularizations`` holds anything but
+            non-negative numbers, or if a score is not finite.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a search does not end within ``max_iter`` iterations.
+        """
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self._check_sizes(np.unique(y))
+        statistics = ClassStatistics._from_valid_data(X, y, self.covariance_estimator)
+        values = self._values(statistics)
+        scores = self._scores(X, y, values)
+        means = scores.mean(axis=1)
+        best = np.argmax(means)
+        self.best_score_ = float(means[best])
+        self.cv_results_ = {
+            "regularization": values,
+            "mean_test_score": means,
+            "std_test_score": scores.std(axis=1),
+            **{f"split{k}_test_score": column for k, column in enumerate(scores.T)},
+        }
+        return self._fit(statistics, X, y, regularization=float(values[best]))
+
+    def _values(self, statistics):
+        """The values to try, in the user's order."""
+        if isinstance(self.regularizations, Integral):
+            _, _, pooled = self._compared(statistics)
+            automatic = automatic_regularization(pooled, self.n_components)
+            return automatic * np.logspace(-2, 1, self.regularizations)
+        values = check_array(
+            self.regularizations,
+            dtype=np.float64,
+            ensure_2d=False,
+            input_name="regularizations",
+        )
+        if values.ndim != 1 or (values < 0).any():
+            raise ValueError(
+                "regularizations must be a number of values, or a list of non-negative "
+                f"numbers, got {self.regularizations!r}."
+            )
+        return values
+
+    def _scores(self, X, y, values):
+        """Scores of the classifier, (n_values, n_splits)."""
+        classifier = self.classifier
+        if classifier is None:
+            # Whatever the units of X: scikit-learn compares tol with absolute sizes.
+            classifier = QuadraticDiscriminantAnalysis(tol=0)
+        scorer = check_scoring(classifier, scoring=self.scoring)
+        splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        scores = np.empty((len(values), len(splits)))
+        n_failed = 0
+        for split, (train, test) in enumerate(splits):
+            path, converged = self._path(X[train], y[train], values)
+            n_failed += len(values) - sum(converged)
+            # One pass over X serves all values.
+            features = X @ np.hstack(path)
+            for k in range(len(values)):
+                block = features[:, k * self.n_components :][:, : self.n_components]
+                fitted = clone(classifier).fit(block[train], y[train])
+                scores[k, split] = scorer(fitted, block[test], y[test])
+        if n_failed:
+            warn_user(
+                f"{n_failed} of the {scores.size} searches of the cross-validation did "
+                "not converge. Increase max_iter, tol or the regularizations.",
+                ConvergenceWarning,
+            )
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                "The classifier has scores that are not finite; use another scoring or "
+                f"classifier. Scores by value and fold:\n{scores}"
+            )
+        return scores
+
+    def _path(self, X, y, values):
+        """Filters for each value, and whether their searches converged."""
+        statistics = ClassStatistics._from_valid_data(X, y, self.covariance_estimator)
+        compared = self._compared(statistics)
+        filters, path, converged = None, [None] * len(values), []
+        for k in np.argsort(-values, kind="stable"):
+            changes = {}
+            if filters is not None:
+                changes = {"init": "random", "n_init": 0, "warm_start": filters}
+            search, objective = self._problem(
+                statistics, compared, float(values[k]), **changes
+            )
+            filters, groups = search.run(objective, compared[-1])
+            path[k] = filters.astype(X.dtype, copy=False)
+            converged.append(all(result.converged for result, _ in groups))
+        return path, converged

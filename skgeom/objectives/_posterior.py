@@ -1,0 +1,149 @@
+"""The mean log posterior of the correct class, by Gaussians of projected data."""
+
+from copy import copy
+
+import numpy as np
+
+from skgeom.objectives._projection import ProjectedClasses
+from skgeom.utils._threads import map_threads
+
+# Samples are evaluated in blocks of this size, each by one thread. The blocks, and so
+# the result, do not depend on the number of threads.
+_SAMPLES_PER_BLOCK = 4096
+
+
+class MeanLogPosterior:
+    r"""Mean log posterior of the correct class under Gaussian features.
+
+    For filters F of shape (n, m), a sample has the features :math:`z_k = F^\top x_k`,
+    and class i the projected statistics :math:`\mu_i = F^\top \gamma_i` and
+    :math:`\Sigma_i = F^\top \Phi_i F + \sigma^2 I`. The value is
+
+    .. math::
+
+       \frac1N \sum_k \log \frac{\pi_{y_k} \mathcal{N}(z_k; \mu_{y_k}, \Sigma_{y_k})}
+       {\sum_i \pi_i \mathcal{N}(z_k; \mu_i, \Sigma_i)}
+
+    (appendix E.2 of Herrera-Esposito and Burge, 2025, with the mean noise, zero, in the
+    place of a sample of it). With :math:`u_{ki} = \Sigma_i^{-1} (z_k - \mu_i)` and the
+    differences :math:`a_{ki}` between the indicator of the correct class and the
+    posterior, divided by N, its gradient is
+
+    .. math::
+
+       \sum_{ki} a_{ki} \big( (\gamma_i - x_k) u_{ki}^\top
+       + \Phi_i F (u_{ki} u_{ki}^\top - \Sigma_i^{-1}) \big)
+
+    Parameters
+    ----------
+    X : ndarray of shape (N, n)
+        Samples; not copied.
+    labels : ndarray of shape (N,)
+        Index of the class of each sample.
+    means : ndarray of shape (c, n)
+        Class means :math:`\gamma_i`.
+    covariances : ndarray of shape (c, n, n)
+        Class covariances :math:`\Phi_i`.
+    regularization : float
+        :math:`\sigma^2`, in squared units of the data.
+    log_priors : ndarray of shape (c,)
+        Logarithms of the prior probabilities :math:`\pi_i`.
+    """
+
+    def __init__(self, X, labels, means, covariances, regularization, log_priors):
+        self.X = X
+        self.labels = labels
+        self.classes = ProjectedClasses(means, covariances, regularization)
+        self.log_priors = log_priors
+
+    @property
+    def n_features(self):
+        """Number of rows of the filters."""
+        return self.X.shape[1]
+
+    @property
+    def n_samples(self):
+        """Number of samples."""
+        return len(self.X)
+
+    def project(self, basis):
+        """The same objective for filters ``basis @ G``, as a function of G."""
+        blocks = [self.X[block] @ basis for block in self._blocks()]
+        moments = self.classes.project(basis)
+        return MeanLogPosterior(
+            np.concatenate(blocks), self.labels, *moments, self.log_priors
+        )
+
+    def sample(self, rows):
+        """The same objective of some samples only; the classes remain as they are."""
+        sampled = copy(self)
+        sampled.X, sampled.labels = self.X[rows], self.labels[rows]
+        return sampled
+
+    def __call__(self, filters):
+        """Value and gradient, (n, m), at ``filters``, (n, m).
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If a projected covariance is not positive definite.
+        """
+        means, covariances, pull_back = self.classes(filters)
+        gaussians = _Gaussians(means, covariances, self.log_priors)
+
+        def evaluate(block):
+            X = self.X[block].astype(np.float64, copy=False)
+            value, of_features, *sums = gaussians(X @ filters, self.labels[block])
+            return value, X.T @ of_features, *sums
+
+        parts = map_threads(evaluate, self._blocks())
+        value, of_filters, *sums = (
+            sum(part) / self.n_samples for part in zip(*parts, strict=True)
+        )
+        return value, of_filters + pull_back(*gaussians.pull_back(*sums))
+
+    def _blocks(self):
+        starts = range(0, self.n_samples, _SAMPLES_PER_BLOCK)
+        return [slice(start, start + _SAMPLES_PER_BLOCK) for start in starts]
+
+
+class _Gaussians:
+    """Log posteriors of features, with their gradients, by Gaussians of m dimensions.
+
+    Samples are whitened by each class: ``w = inv(L) (z - mean)``, ``L L.T`` being its
+    covariance.
+    """
+
+    def __init__(self, means, covariances, log_priors):
+        self._inverse_factors = np.linalg.inv(np.linalg.cholesky(covariances))
+        diagonals = np.diagonal(self._inverse_factors, axis1=1, axis2=2)
+        self._offsets = log_priors + np.log(diagonals).sum(axis=1)
+        self._means = means
+
+    def __call__(self, features, labels):
+        """Sums over samples: of the value and of what the gradient is made of.
+
+        Returns the sum of the log posteriors; its gradient with respect to the features
+        (N, m); and, by class, the sums of ``a w`` (c, m), ``a w w.T`` (c, m, m) and
+        ``a`` (c,), with a the indicator of the correct class minus the posterior.
+        """
+        whitened = (features - self._means[:, None]) @ self._inverse_factors.mT
+        logits = self._offsets[:, None] - (whitened**2).sum(axis=2) / 2
+        columns = np.arange(len(labels))
+        logits -= logits.max(axis=0)
+        likelihoods = np.exp(logits)
+        totals = likelihoods.sum(axis=0)
+        value = (logits[labels, columns] - np.log(totals)).sum()
+        a = likelihoods / -totals
+        a[labels, columns] += 1
+        weighted = a[:, :, None] * whitened
+        of_features = -(weighted @ self._inverse_factors).sum(axis=0)
+        spread = weighted.mT @ whitened
+        return value, of_features, weighted.sum(axis=1), spread, a.sum(axis=1)
+
+    def pull_back(self, of_means, spread, mass):
+        """Gradients with respect to means, (c, m), and covariances, (c, m, m)."""
+        inverse_factors = self._inverse_factors
+        of_means = (of_means[:, None] @ inverse_factors)[:, 0]
+        inside = spread - mass[:, None, None] * np.eye(spread.shape[1])
+        return of_means, inverse_factors.mT @ inside @ inverse_factors / 2

@@ -1,0 +1,54 @@
+"""Class statistics of linear features, as functions of the filters."""
+
+import numpy as np
+
+
+class ProjectedClasses:
+    r"""Means and covariances of the features of some classes.
+
+    With filters F of shape (n, m), class i has the features' mean
+    :math:`F^\top \gamma_i` and covariance :math:`F^\top \Phi_i F + \sigma^2 I`.
+
+    Parameters
+    ----------
+    means : ndarray of shape (c, n)
+        Class means :math:`\gamma_i`.
+    covariances : ndarray of shape (c, n, n)
+        Class covariances :math:`\Phi_i`; not copied if C-contiguous.
+    regularization : float
+        :math:`\sigma^2`, in squared units of the data.
+    """
+
+    def __init__(self, means, covariances, regularization):
+        self.means = means
+        self.covariances = np.ascontiguousarray(covariances)
+        self.regularization = regularization
+
+    def project(self, basis):
+        """Arguments of the same for filters ``basis @ G``, as a function of G."""
+        covariances = basis.T @ (self.covariances @ basis)
+        return self.means @ basis, covariances, self.regularization
+
+    def __call__(self, filters):
+        """Means (c, m), covariances (c, m, m), and a function of their gradients.
+
+        The function maps gradients of these shapes, the latter symmetric, to the
+        gradient with respect to the filters, (n, m).
+        """
+        n_classes, n_features = self.means.shape
+        n_filters = filters.shape[1]
+        # One pass over the covariances, which is nearly all of the cost: (m, c n), as
+        # one product, since the covariances are symmetric.
+        half = filters.T @ self.covariances.reshape(-1, n_features).T
+        by_class = half.reshape(n_filters, n_classes, n_features).swapaxes(0, 1)
+        covariances = by_class @ filters
+        covariances = (covariances + covariances.mT) / 2
+        covariances += self.regularization * np.eye(n_filters)
+
+        def pull_back(of_means, of_covariances):
+            # The sum over the classes of of_covariances @ by_class, as one product.
+            of_covariances = of_covariances.transpose(1, 2, 0).reshape(n_filters, -1)
+            of_filters = 2 * (of_covariances @ half.reshape(-1, n_features)).T
+            return of_filters + self.means.T @ of_means
+
+        return self.means @ filters, covariances, pull_back

@@ -1,0 +1,102 @@
+"""Stochastic ascent on a manifold, batch by batch, for objectives of many samples."""
+
+import numpy as np
+
+from skgeom.optim._minimize import MinimizeResult, StartError
+
+# Length of the first steps, beside the typical distance between points, and the
+# memories, in steps, of the direction and of the size of the gradients.
+_FIRST_STEP = 0.01
+_DIRECTION_MEMORY = 10
+_SIZE_MEMORY = 100
+# The steps are halved when an epoch is no better than the best one. After this many
+# halvings nothing moves any more, and the search ends.
+_MAX_HALVINGS = 8
+
+
+def maximize_in_batches(
+    objective, manifold, start, batch_size, rng, *, max_iter, callback=None
+):
+    """Maximise the mean of an objective over samples, a batch of them at a time.
+
+    Each step follows an average of the gradients of the last batches, carried along
+    the manifold, with a length that depends on their mean size only (a Riemannian form
+    of Adam with one factor, after Becigneul and Ganea, 2019). The length is halved
+    whenever the mean objective of the batches of an epoch does not rise.
+
+    Parameters
+    ----------
+    objective : callable
+        Maps a point to ``(value, gradient)``; ``objective.sample(rows)`` is that of
+        some of its ``n_samples`` samples.
+    manifold : pymanopt.manifolds.manifold.Manifold
+        Where to search.
+    start : point of the manifold
+        Where to begin; not modified.
+    batch_size : int
+        Number of samples of each step; the last batch of an epoch may be larger.
+    rng : RandomState
+        Shuffles the samples.
+    max_iter : int
+        Largest number of epochs.
+    callback : callable, default=None
+        Called as ``callback(point, cost)`` after each epoch with the negative of its
+        mean value; the search stops if it returns True.
+
+    Returns
+    -------
+    MinimizeResult
+        The end point, with the *negative* objective of all samples as the cost, and
+        epochs as iterations.
+
+    Raises
+    ------
+    StartError
+        If the objective is not finite at the start or on the way.
+    """
+    n_batches = max(objective.n_samples // batch_size, 1)
+    step = _FIRST_STEP * manifold.typical_dist
+    point, direction, size, n_steps = start, None, 0.0, 0
+    best, halvings, n_epochs = -np.inf, 0, 0
+    reason, converged = f"max_iter={max_iter} epochs were made.", False
+    while n_epochs < max_iter:
+        values = []
+        order = rng.permutation(objective.n_samples)
+        for rows in np.array_split(order, n_batches):
+            value, gradient, norm = _evaluate(objective.sample(rows), manifold, point)
+            values.append(value)
+            n_steps += 1
+            size += (norm**2 - size) / min(n_steps, _SIZE_MEMORY)
+            share = 1 / min(n_steps, _DIRECTION_MEMORY)
+            direction = gradient * share + (
+                0 if direction is None else direction * (1 - share)
+            )
+            if size > 0:
+                new = manifold.retraction(point, step / np.sqrt(size) * direction)
+                direction = manifold.transport(point, new, direction)
+                point = new
+        n_epochs += 1
+        value = np.mean(values)
+        if callback is not None and callback(point, -value):
+            reason, converged = "The callback asked to stop.", True
+            break
+        if value <= best:
+            step, halvings = step / 2, halvings + 1
+            if halvings > _MAX_HALVINGS:
+                reason, converged = "Epochs no longer raise the objective.", True
+                break
+        best = max(best, value)
+    value, _, norm = _evaluate(objective, manifold, point)
+    return MinimizeResult(point, -value, norm, n_epochs, n_steps + 1, converged, reason)
+
+
+def _evaluate(objective, manifold, point):
+    try:
+        value, gradient = objective(point)
+    except np.linalg.LinAlgError:
+        value, gradient = np.nan, np.zeros_like(point)
+    gradient = manifold.euclidean_to_riemannian_gradient(point, gradient)
+    norm = manifold.norm(point, gradient)
+    if not np.isfinite(value + norm):
+        raise StartError("The objective is not finite at the start or on the way.")
+    return value, gradient, norm
