@@ -13,7 +13,7 @@ from skgeom._base_filters import BaseFilters
 from skgeom._filter_docs import FILTER_DOCS
 from skgeom._filters import PooledCovariances
 from skgeom._statistics import ClassStatistics
-from skgeom.objectives import DISTANCES, MeanLogPosterior, MeanPairwiseDistance
+from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
 from skgeom.utils._docs import shares
 from skgeom.utils._sklearn import with_callbacks
 
@@ -210,8 +210,10 @@ class AMAGauss(BaseFilters):
                 n_init=search.n_init - 1,
                 warm_start=self._close_filters(search, moments, pooled),
             )
-        objective = MeanLogPosterior(X, labels, *moments, np.log(self.priors_))
+        log_priors = np.log(self.priors_)
+        objective = MeanInformation(X, labels, *moments, log_priors)
         self._learn(search, objective, pooled, X, y)
+        self.objective_ += log_priors[labels].mean()
         return self
 
     def _close_filters(self, search, moments, pooled):

@@ -14,7 +14,14 @@ from sklearn.utils import check_random_state
 from skgeom.objectives import WithFixedFilters
 from skgeom.optim import CONSTRAINTS, maximize_coarse_to_fine
 
-INITS = ("auto", "pca", "lda", "random")
+# The kinds of start that each value of ``init`` names; others are random.
+_NAMED_STARTS = {
+    "auto": ("lda", "pca"),
+    "pca": ("pca",),
+    "lda": ("lda",),
+    "random": (),
+}
+INITS = tuple(_NAMED_STARTS)
 
 # A subspace of this many principal axes is small; with fewer features there is none.
 _SMALL = 100
@@ -38,6 +45,11 @@ class PooledCovariances:
         return PooledCovariances(
             basis.T @ self.within @ basis, basis.T @ self.total @ basis
         )
+
+
+def n_named_starts(init):
+    """Number of starts that are not random."""
+    return len(_NAMED_STARTS[init]) if isinstance(init, str) else 1
 
 
 def automatic_regularization(pooled, n_components):
@@ -272,14 +284,12 @@ class _Group:
 
     def _starts(self, rng):
         """Points of the constraint, in the coordinates of the search."""
-        named = {
-            "auto": [self._lda, self._pca],
-            "lda": [self._lda],
-            "pca": [self._pca],
-            "random": [],
-        }
+        makers = {"lda": self._lda, "pca": self._pca}
         init = self.search.init
-        makers = named[init] if isinstance(init, str) else [self._given]
+        if isinstance(init, str):
+            makers = [makers[kind] for kind in _NAMED_STARTS[init]]
+        else:
+            makers = [self._given]
         n_starts = self.search.n_init
         starts = [make() for make in makers[:n_starts]]
         nearest = CONSTRAINTS[self.search.constraint].nearest

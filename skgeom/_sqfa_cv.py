@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from skgeom._base_sqfa import BaseSQFA
 from skgeom._filter_docs import FILTER_DOCS
-from skgeom._filters import automatic_regularization
+from skgeom._filters import automatic_regularization, n_named_starts
 from skgeom._sqfa import compared_gaussians
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES
@@ -175,10 +175,13 @@ class SQFACV(BaseSQFA):
         ------
         ValueError
             As :meth:`SQFA.fit`; or if ``regularizations`` holds anything but
-            non-negative numbers, or if a score is not finite.
+            non-negative numbers, or if no value has a score.
 
         Warns
         -----
+        FitFailedWarning
+            If the classifier cannot be fitted or scored for some values, which are
+            then not chosen.
         ConvergenceWarning
             If a search does not end within ``max_iter`` iterations.
         """
@@ -189,7 +192,12 @@ class SQFACV(BaseSQFA):
         values = self._values(statistics)
         scores = self._scores(X, y, values)
         means = scores.mean(axis=1)
-        best = np.argmax(means)
+        if np.isnan(means).all():
+            raise ValueError(
+                f"No value has a score that is a number, of scores (values, folds):\n"
+                f"{scores}"
+            )
+        best = np.nanargmax(means)
         self.best_score_ = float(means[best])
         self.cv_results_ = {
             "regularization": values,
@@ -219,36 +227,52 @@ class SQFACV(BaseSQFA):
         return values
 
     def _scores(self, X, y, values):
-        """Scores of the classifier, (n_values, n_splits)."""
+        """Scores of the classifier, (n_values, n_splits); NaN where its fit fails."""
         classifier = self.classifier
         if classifier is None:
             # Whatever the units of X: scikit-learn compares tol with absolute sizes.
             classifier = QuadraticDiscriminantAnalysis(tol=0)
         scorer = check_scoring(classifier, scoring=self.scoring)
         splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
-        scores = np.empty((len(values), len(splits)))
-        n_failed = 0
+        scores = np.full((len(values), len(splits)), np.nan)
+        n_unfinished, failures = 0, []
         for split, (train, test) in enumerate(splits):
+            if len(np.unique(y[train])) < 2:
+                raise ValueError(
+                    f"The training part of split {split} of cv has one class only: "
+                    f"{y[train][0]}. Use stratified folds, or fewer."
+                )
             path, converged = self._path(X[train], y[train], values)
-            n_failed += len(values) - sum(converged)
+            n_unfinished += len(values) - sum(converged)
             # One pass over X serves all values.
-            features = X @ np.hstack(path)
-            for k in range(len(values)):
-                block = features[:, k * self.n_components :][:, : self.n_components]
-                fitted = clone(classifier).fit(block[train], y[train])
-                scores[k, split] = scorer(fitted, block[test], y[test])
-        if n_failed:
+            features = np.split(X @ np.hstack(path), len(values), axis=1)
+            for k, Z in enumerate(features):
+                try:
+                    fitted = clone(classifier).fit(Z[train], y[train])
+                    scores[k, split] = scorer(fitted, Z[test], y[test])
+                except Exception as error:  # as in scikit-learn's grid search
+                    failures.append(error)
+        self._warn_of(failures, n_unfinished, scores.size)
+        return scores
+
+    def _warn_of(self, failures, n_unfinished, n_searches):
+        if len(failures) == n_searches:
+            raise ValueError(
+                "The classifier fails for every value and fold. The first error is: "
+                f"{failures[0]}"
+            ) from failures[0]
+        if failures:
             warn_user(
-                f"{n_failed} of the {scores.size} searches of the cross-validation did "
-                "not converge. Increase max_iter, tol or the regularizations.",
+                f"The classifier fails in {len(failures)} of {n_searches} fits, whose "
+                f"values are not chosen. The first error is: {failures[0]}",
+                FitFailedWarning,
+            )
+        if n_unfinished:
+            warn_user(
+                f"{n_unfinished} of the {n_searches} searches of the cross-validation "
+                "did not converge. Increase max_iter, tol or the regularizations.",
                 ConvergenceWarning,
             )
-        if not np.isfinite(scores).all():
-            raise ValueError(
-                "The classifier has scores that are not finite; use another scoring or "
-                f"classifier. Scores by value and fold:\n{scores}"
-            )
-        return scores
 
     def _path(self, X, y, values):
         """Filters for each value, and whether their searches converged."""
@@ -258,7 +282,8 @@ class SQFACV(BaseSQFA):
         for k in np.argsort(-values, kind="stable"):
             changes = {}
             if filters is not None:
-                changes = {"init": "random", "n_init": 0, "warm_start": filters}
+                n_init = min(self._n_starts(), n_named_starts(self.init))
+                changes = {"n_init": n_init, "warm_start": filters}
             search, objective = self._problem(
                 statistics, compared, float(values[k]), **changes
             )

@@ -1,4 +1,4 @@
-"""The mean log posterior of the correct class, by Gaussians of projected data."""
+"""What the features tell about the class, by Gaussians of projected data."""
 
 from copy import copy
 
@@ -12,8 +12,8 @@ from skgeom.utils._threads import map_threads
 _SAMPLES_PER_BLOCK = 4096
 
 
-class MeanLogPosterior:
-    r"""Mean log posterior of the correct class under Gaussian features.
+class MeanInformation:
+    r"""Mean information of Gaussian features about the correct class, in nats.
 
     For filters F of shape (n, m), a sample has the features :math:`z_k = F^\top x_k`,
     and class i the projected statistics :math:`\mu_i = F^\top \gamma_i` and
@@ -21,11 +21,13 @@ class MeanLogPosterior:
 
     .. math::
 
-       \frac1N \sum_k \log \frac{\pi_{y_k} \mathcal{N}(z_k; \mu_{y_k}, \Sigma_{y_k})}
+       \frac1N \sum_k \log \frac{\mathcal{N}(z_k; \mu_{y_k}, \Sigma_{y_k})}
        {\sum_i \pi_i \mathcal{N}(z_k; \mu_i, \Sigma_i)}
 
-    (appendix E.2 of Herrera-Esposito and Burge, 2025, with the mean noise, zero, in the
-    place of a sample of it). With :math:`u_{ki} = \Sigma_i^{-1} (z_k - \mu_i)` and the
+    which is the mean of the log posterior of the correct class, minus that of its prior
+    probability :math:`\pi_{y_k}`: zero for features that tell nothing (appendix E.2 of
+    Herrera-Esposito and Burge, 2025, without a sample of the noise in the features).
+    With :math:`u_{ki} = \Sigma_i^{-1} (z_k - \mu_i)` and the
     differences :math:`a_{ki}` between the indicator of the correct class and the
     posterior, divided by N, its gradient is
 
@@ -70,7 +72,7 @@ class MeanLogPosterior:
         """The same objective for filters ``basis @ G``, as a function of G."""
         blocks = [self.X[block] @ basis for block in self._blocks()]
         moments = self.classes.project(basis)
-        return MeanLogPosterior(
+        return MeanInformation(
             np.concatenate(blocks), self.labels, *moments, self.log_priors
         )
 
@@ -118,12 +120,13 @@ class _Gaussians:
         self._inverse_factors = np.linalg.inv(np.linalg.cholesky(covariances))
         diagonals = np.diagonal(self._inverse_factors, axis1=1, axis2=2)
         self._offsets = log_priors + np.log(diagonals).sum(axis=1)
+        self._log_priors = log_priors
         self._means = means
 
     def __call__(self, features, labels):
         """Sums over samples: of the value and of what the gradient is made of.
 
-        Returns the sum of the log posteriors; its gradient with respect to the features
+        Returns the sum of the information; its gradient with respect to the features
         (N, m); and, by class, the sums of ``a w`` (c, m), ``a w w.T`` (c, m, m) and
         ``a`` (c,), with a the indicator of the correct class minus the posterior.
         """
@@ -134,6 +137,7 @@ class _Gaussians:
         likelihoods = np.exp(logits)
         totals = likelihoods.sum(axis=0)
         value = (logits[labels, columns] - np.log(totals)).sum()
+        value -= self._log_priors[labels].sum()
         a = likelihoods / -totals
         a[labels, columns] += 1
         weighted = a[:, :, None] * whitened

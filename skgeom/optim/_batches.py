@@ -9,8 +9,10 @@ from skgeom.optim._minimize import MinimizeResult, StartError
 _FIRST_STEP = 0.01
 _DIRECTION_MEMORY = 10
 _SIZE_MEMORY = 100
-# The steps are halved when an epoch is no better than the best one. After this many
-# halvings nothing moves any more, and the search ends.
+# The steps are halved when a round, of an epoch or at least so many steps, is no better
+# than the best one by this fraction. After so many halvings the search ends.
+_STEPS_PER_ROUND = 20
+_LEAST_RISE = 1e-4
 _MAX_HALVINGS = 8
 
 
@@ -22,7 +24,7 @@ def maximize_in_batches(
     Each step follows an average of the gradients of the last batches, carried along
     the manifold, with a length that depends on their mean size only (a Riemannian form
     of Adam with one factor, after Becigneul and Ganea, 2019). The length is halved
-    whenever the mean objective of the batches of an epoch does not rise.
+    whenever the mean objective of the batches no longer rises.
 
     Parameters
     ----------
@@ -57,10 +59,9 @@ def maximize_in_batches(
     n_batches = max(objective.n_samples // batch_size, 1)
     step = _FIRST_STEP * manifold.typical_dist
     point, direction, size, n_steps = start, None, 0.0, 0
-    best, halvings, n_epochs = -np.inf, 0, 0
+    best, halvings, n_epochs, values = None, 0, 0, []
     reason, converged = f"max_iter={max_iter} epochs were made.", False
     while n_epochs < max_iter:
-        values = []
         order = rng.permutation(objective.n_samples)
         for rows in np.array_split(order, n_batches):
             value, gradient, norm = _evaluate(objective.sample(rows), manifold, point)
@@ -76,16 +77,18 @@ def maximize_in_batches(
                 direction = manifold.transport(point, new, direction)
                 point = new
         n_epochs += 1
-        value = np.mean(values)
-        if callback is not None and callback(point, -value):
+        if callback is not None and callback(point, -np.mean(values[-n_batches:])):
             reason, converged = "The callback asked to stop.", True
             break
-        if value <= best:
+        if len(values) < _STEPS_PER_ROUND:
+            continue
+        value, values = np.mean(values), []
+        if best is not None and value <= best + _LEAST_RISE * abs(best):
             step, halvings = step / 2, halvings + 1
             if halvings > _MAX_HALVINGS:
-                reason, converged = "Epochs no longer raise the objective.", True
+                reason, converged = "The objective no longer rises.", True
                 break
-        best = max(best, value)
+        best = value if best is None else max(best, value)
     value, _, norm = _evaluate(objective, manifold, point)
     return MinimizeResult(point, -value, norm, n_epochs, n_steps + 1, converged, reason)
 

@@ -1,0 +1,118 @@
+"""The mean information about the class: value by scipy, gradient by autograd."""
+
+import autograd
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal
+
+from skgeom.objectives import MeanInformation, WithFixedFilters, _posterior
+
+
+@pytest.fixture
+def problem(rng, make_gaussians):
+    """Arguments of the objective, of which the samples fit the classes, and filters."""
+    means, covariances = make_gaussians((4,), 6)
+    labels = rng.integers(4, size=300)
+    X = means[labels] + rng.normal(size=(300, 6))
+    log_priors = np.log([0.1, 0.2, 0.3, 0.4])
+    arguments = X, labels, means, covariances, 0.3, log_priors
+    return arguments, rng.normal(size=(6, 3))
+
+
+def reference(filters, X, labels, means, covariances, regularization, log_priors):
+    """As the formula is written, class by class, for autograd."""
+    features, columns = anp.dot(X, filters), []
+    for mean, covariance, log_prior in zip(means, covariances, log_priors, strict=True):
+        offsets = features - anp.dot(mean, filters)
+        sigma = anp.dot(anp.dot(filters.T, covariance), filters)
+        sigma = sigma + regularization * np.eye(filters.shape[1])
+        squares = anp.sum(offsets * anp.linalg.solve(sigma, offsets.T).T, axis=1)
+        columns.append(log_prior - (squares + anp.linalg.slogdet(sigma)[1]) / 2)
+    joint = anp.stack(columns, axis=1)
+    correct = anp.sum((joint - log_priors) * np.eye(len(means))[labels], axis=1)
+    return anp.mean(correct - anp.log(anp.sum(anp.exp(joint), axis=1)))
+
+
+def test_value_by_scipy(problem):
+    arguments, filters = problem
+    X, labels, means, covariances, noise, log_priors = arguments
+    joint = (
+        np.stack(
+            [
+                multivariate_normal(
+                    m @ filters, filters.T @ s @ filters + noise * np.eye(3)
+                ).logpdf(X @ filters)
+                for m, s in zip(means, covariances, strict=True)
+            ],
+            axis=1,
+        )
+        + log_priors
+    )
+    posteriors = joint - logsumexp(joint, axis=1, keepdims=True)
+    expected = (posteriors - log_priors)[np.arange(300), labels].mean()
+    assert_allclose(MeanInformation(*arguments)(filters)[0], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_filters", [1, 2, 5])
+def test_gradient_by_autograd(n_filters, problem, rng):
+    arguments, _ = problem
+    filters = rng.normal(size=(6, n_filters))
+    value, gradient = MeanInformation(*arguments)(filters)
+    assert_allclose(value, reference(filters, *arguments), rtol=1e-12)
+    expected = autograd.grad(reference)(filters, *arguments)
+    assert_allclose(gradient, expected, atol=1e-11 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("size", [1, 7, 299, 300])
+def test_blocks_of_samples_give_the_same(size, problem, monkeypatch):
+    arguments, filters = problem
+    value, gradient = MeanInformation(*arguments)(filters)
+    monkeypatch.setattr(_posterior, "_SAMPLES_PER_BLOCK", size)
+    block_value, block_gradient = MeanInformation(*arguments)(filters)
+    assert_allclose(block_value, value, rtol=1e-12)
+    assert_allclose(block_gradient, gradient, atol=1e-11)
+
+
+def test_projection_and_fixed_filters(problem, rng):
+    arguments, filters = problem
+    objective = MeanInformation(*arguments)
+    basis, coordinates = rng.normal(size=(6, 4)), rng.normal(size=(4, 3))
+    value, gradient = objective.project(basis)(coordinates)
+    expected_value, expected = objective(basis @ coordinates)
+    assert_allclose(value, expected_value, rtol=1e-12)
+    assert_allclose(gradient, basis.T @ expected, atol=1e-12)
+    fixed = WithFixedFilters(objective, filters[:, :1])
+    assert fixed.n_samples == objective.n_samples == 300
+    assert_allclose(fixed(filters[:, 1:])[1], objective(filters)[1][:, 1:], atol=1e-14)
+
+
+def test_mean_of_batches_is_the_whole(problem):
+    arguments, filters = problem
+    objective = MeanInformation(*arguments)
+    value, gradient = objective(filters)
+    for whole in (objective, WithFixedFilters(objective, np.empty((6, 0)))):
+        batches = [whole.sample(rows) for rows in np.arange(300).reshape(3, 100)]
+        values, gradients = zip(*(batch(filters) for batch in batches), strict=True)
+        assert_allclose(np.mean(values), value, rtol=1e-12)
+        assert_allclose(np.mean(gradients, axis=0), gradient, atol=1e-12)
+
+
+def test_samples_far_from_all_classes_are_finite(problem):
+    arguments, filters = problem
+    X = arguments[0].copy()
+    X[0] = 1e6
+    value, gradient = MeanInformation(X, *arguments[1:])(filters)
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()
+
+
+def test_single_precision_samples_are_computed_in_double(problem):
+    arguments, filters = problem
+    single = arguments[0].astype(np.float32)
+    value, gradient = MeanInformation(single, *arguments[1:])(filters)
+    exact = MeanInformation(single.astype(float), *arguments[1:])(filters)
+    assert_allclose(value, exact[0], rtol=1e-14)
+    assert_allclose(gradient, exact[1], atol=1e-14)

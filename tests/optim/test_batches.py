@@ -1,0 +1,106 @@
+"""Stochastic ascent: it finds the optimum of a mean, stops, and says why."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from pymanopt.manifolds import Oblique, Sphere, Stiefel
+
+from skgeom.optim._batches import maximize_in_batches
+from skgeom.optim._minimize import StartError
+
+
+class Quadratic:
+    """The mean of <x, S x> over samples of symmetric matrices S."""
+
+    def __init__(self, matrices):
+        self.matrices = matrices
+        self.n_samples = len(matrices)
+
+    def sample(self, rows):
+        return Quadratic(self.matrices[rows])
+
+    def __call__(self, x):
+        mean = self.matrices.mean(axis=0)
+        return np.vdot(x, mean @ x), 2 * mean @ x
+
+
+@pytest.fixture
+def objective(rng):
+    factors = rng.normal(size=(500, 6)) * np.sqrt([9, 4, 1, 0.5, 0.2, 0.1])
+    return Quadratic(factors[:, :, None] * factors[:, None])
+
+
+def run(objective, manifold, batch_size=50, n_columns=1, **options):
+    start = np.linalg.qr(np.random.default_rng(1).normal(size=(6, n_columns)))[0]
+    options = {"max_iter": 3000, **options}
+    rng = np.random.RandomState(0)
+    return maximize_in_batches(objective, manifold, start, batch_size, rng, **options)
+
+
+@pytest.mark.parametrize("batch_size", [20, 100, 500, 1000])
+@pytest.mark.parametrize(
+    ("manifold", "n_columns"),
+    [(Sphere(6, 1), 1), (Stiefel(6, 2), 2), (Oblique(6, 2), 2)],
+)
+def test_optimum(manifold, n_columns, batch_size, objective):
+    eigenvalues = np.linalg.eigvalsh(objective.matrices.mean(axis=0))[::-1]
+    if isinstance(manifold, Oblique):  # both columns go to the first axis
+        best = 2 * eigenvalues[0]
+    else:
+        best = eigenvalues[:n_columns].sum()
+    result = run(objective, manifold, batch_size, n_columns)
+    assert result.converged
+    assert -result.cost == pytest.approx(best, rel=2e-3)
+    assert_allclose(np.linalg.norm(result.point, axis=0), 1, atol=1e-12)
+
+
+def test_counts(objective):
+    result = run(objective, Sphere(6, 1), batch_size=120, max_iter=3)
+    assert result.n_iter == 3
+    # Batches of at least 120, and the objective of all samples at the end.
+    assert result.n_evaluations == 3 * 4 + 1
+    assert not result.converged
+    assert "max_iter=3 epochs" in result.reason
+    value, _ = objective(result.point)
+    assert -result.cost == value
+
+
+def test_seed_decides(objective):
+    manifold = Sphere(6, 1)
+    start = np.eye(6)[:, :1]
+    first, again, other = (
+        maximize_in_batches(
+            objective, manifold, start, 50, np.random.RandomState(seed), max_iter=5
+        ).point
+        for seed in (0, 0, 1)
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert np.array_equal(start, np.eye(6)[:, :1])
+
+
+def test_callback_hears_of_each_epoch_and_can_stop(objective):
+    heard = []
+
+    def callback(point, cost):
+        heard.append(cost)
+        return len(heard) == 4
+
+    result = run(objective, Sphere(6, 1), callback=callback)
+    assert len(heard) == result.n_iter == 4
+    assert heard[-1] < heard[0]
+    assert result.reason == "The callback asked to stop."
+
+
+def test_stationary_start_stays(objective):
+    still = Quadratic(np.zeros((10, 6, 6)))
+    result = maximize_in_batches(
+        still, Sphere(6), np.eye(6)[0], 5, np.random.RandomState(0), max_iter=1000
+    )
+    assert np.array_equal(result.point, np.eye(6)[0])
+    assert result.converged
+
+
+def test_objective_that_is_not_finite():
+    with pytest.raises(StartError, match="not finite"):
+        run(Quadratic(np.full((10, 6, 6), np.nan)), Sphere(6, 1))

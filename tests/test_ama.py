@@ -1,0 +1,219 @@
+"""AMA-Gauss as an estimator: what it finds, its use, and bad input."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.linalg import subspace_angles
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal
+from sklearn.datasets import load_digits, load_wine
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skgeom import SQFA, AMAGauss
+
+
+@pytest.fixture
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture
+def gaussians():
+    """Two classes that differ in axis 1 by the mean and in axis 2 by the variance."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 2000)
+    X = rng.normal(size=(4000, 5)) * [1, 1, 3, 2, 1]
+    X[:, 0] += 2 * y
+    X[:, 1] *= 1 + 2 * y
+    return X, y
+
+
+def log_posterior(ama, X, y, noise):
+    """The objective by scipy."""
+    features = ama.transform(X)
+    columns = []
+    for label, prior in zip(ama.classes_, ama.priors_, strict=True):
+        Z = features[y == label]
+        covariance = np.cov(Z.T) + noise * np.eye(Z.shape[1])
+        gaussian = multivariate_normal(Z.mean(axis=0), covariance)
+        columns.append(gaussian.logpdf(features) + np.log(prior))
+    joint = np.stack(columns, axis=1)
+    posteriors = joint - logsumexp(joint, axis=1, keepdims=True)
+    return posteriors[np.arange(len(y)), np.searchsorted(ama.classes_, y)].mean()
+
+
+# What it finds.
+
+
+def test_axes_that_differ(gaussians):
+    X, y = gaussians
+    ama = AMAGauss(2, regularization=0, random_state=0).fit(X, y)
+    assert subspace_angles(ama.components_.T, np.eye(5, 2)).max() < 0.1
+    assert ama.objective_ == pytest.approx(log_posterior(ama, X, y, 0))
+
+
+@pytest.mark.parametrize("priors", ["uniform", "empirical", [0.2, 0.3, 0.5]])
+def test_objective_is_the_mean_log_posterior(priors, wine):
+    X, y = wine
+    ama = AMAGauss(2, regularization=0.3, priors=priors, random_state=0).fit(X, y)
+    expected = {"uniform": [1 / 3] * 3, "empirical": np.bincount(y) / len(y)}
+    expected = expected[priors] if isinstance(priors, str) else priors
+    assert_allclose(ama.priors_, expected)
+    assert ama.objective_ == pytest.approx(log_posterior(ama, X, y, 0.3), rel=1e-9)
+
+
+def test_better_than_where_it_starts():
+    X, y = load_digits(return_X_y=True)
+    X = X / X.std()
+    sqfa = SQFA(4, distance="hellinger", regularization=1, random_state=0).fit(X, y)
+    ama = AMAGauss(4, regularization=1, random_state=0).fit(X, y)
+    sqfa.priors_ = ama.priors_
+    assert ama.objective_ > log_posterior(sqfa, X, y, 1) + 0.02
+    features = (model.transform(X) for model in (sqfa, ama))
+    qda = QuadraticDiscriminantAnalysis()
+    of_sqfa, of_ama = (qda.fit(Z, y).score(Z, y) for Z in features)
+    assert of_ama > of_sqfa
+
+
+@pytest.mark.parametrize("init", ["pca", "lda", "random"])
+def test_other_starts(init, gaussians):
+    X, y = gaussians
+    expected = AMAGauss(2, random_state=0).fit(X, y).objective_
+    ama = AMAGauss(2, init=init, n_init=4, random_state=0).fit(X, y)
+    assert ama.objective_ == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("batch_size", [100, 1000, 10000])
+def test_batches_come_close(batch_size, gaussians):
+    X, y = gaussians
+    expected = AMAGauss(2, regularization=0.1, random_state=0).fit(X, y)
+    ama = AMAGauss(
+        2,
+        regularization=0.1,
+        init="random",
+        n_init=2,
+        batch_size=batch_size,
+        max_iter=2000,
+        random_state=0,
+    ).fit(X, y)
+    assert ama.objective_ == pytest.approx(expected.objective_, rel=2e-3)
+    assert ama.objective_ <= expected.objective_ + 1e-5
+
+
+@pytest.mark.parametrize("constraint", ["unit-norm", "orthonormal"])
+@pytest.mark.parametrize("batch_size", [None, 500])
+def test_groups(constraint, batch_size, gaussians):
+    X, y = gaussians
+    options = {"constraint": constraint, "batch_size": batch_size, "random_state": 0}
+    first = AMAGauss(2, **options).fit(X, y)
+    ama = AMAGauss(3, group_size=2, regularization=first.regularization_, **options)
+    ama.fit(X, y)
+    assert ama.components_.shape == (3, 5)
+    assert_allclose(np.linalg.norm(ama.components_, axis=1), 1)
+    if constraint == "orthonormal":
+        assert_allclose(ama.components_ @ ama.components_.T, np.eye(3), atol=1e-10)
+    # The third filter has next to nothing to add.
+    assert ama.objective_ >= first.objective_ - 2e-3
+
+
+def test_many_features_use_the_coarse_problem():
+    """The search in a few principal axes is only a way to the whole one."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 300)
+    X = rng.standard_normal((900, 150)) / np.sqrt(np.arange(1, 151))
+    for k in range(3):
+        X[y == k, 10 * k : 10 * k + 5] *= 0.3
+        X[y == k, 60 + 10 * k] += 0.2
+    ama = AMAGauss(3, regularization=0.02, random_state=0).fit(X, y)
+    again = AMAGauss(3, regularization=0.02, init=ama.components_).fit(X, y)
+    assert again.objective_ == pytest.approx(ama.objective_, rel=1e-3)
+
+
+# Use.
+
+
+# The blobs of some checks are separated by one direction, which is then repeated.
+@pytest.mark.filterwarnings("ignore:The 2 filters span 1 directions only:UserWarning")
+@parametrize_with_checks([AMAGauss(), AMAGauss(batch_size=20, group_size=1)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_pipeline_and_pickle(wine):
+    X, y = wine
+    labels = np.array(["red", "white", "rosé"])[y]
+    model = make_pipeline(
+        StandardScaler(),
+        AMAGauss(2, regularization=0.5, random_state=0),
+        QuadraticDiscriminantAnalysis(),
+    )
+    assert cross_val_score(model, X, labels, cv=3).mean() > 0.95
+    ama = model.fit(X, labels)[1]
+    assert list(ama.classes_) == sorted(set(labels))
+    again = pickle.loads(pickle.dumps(ama))
+    assert np.array_equal(again.transform(X), ama.transform(X))
+    assert list(ama.get_feature_names_out()) == ["amagauss0", "amagauss1"]
+
+
+def test_order_of_samples_and_scale(gaussians):
+    X, y = gaussians
+    expected = AMAGauss(2, random_state=0).fit(X, y)
+    order = np.random.default_rng(0).permutation(len(y))
+    shuffled = AMAGauss(2, random_state=0).fit(X[order], y[order])
+    assert shuffled.objective_ == pytest.approx(expected.objective_, rel=1e-6)
+    moved = AMAGauss(2, random_state=0).fit(1e-3 * X + 5, y)
+    assert moved.objective_ == pytest.approx(expected.objective_, rel=1e-6)
+    assert moved.regularization_ == pytest.approx(1e-6 * expected.regularization_)
+
+
+def test_single_precision(gaussians):
+    X, y = gaussians
+    ama = AMAGauss(2, random_state=0).fit(X.astype(np.float32), y)
+    assert ama.components_.dtype == np.float32
+    double = AMAGauss(2, random_state=0).fit(X, y)
+    assert ama.objective_ == pytest.approx(double.objective_, rel=1e-5)
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    "priors", [[0.5, 0.5], [0.5, 0.6, 0.1], [1.0, 0.0, 0.0], [0.5, np.nan, 0.5]]
+)
+def test_priors_that_are_none(priors, wine):
+    with pytest.raises(ValueError, match="priors must hold 3 positive probabilities"):
+        AMAGauss(priors=priors).fit(*wine)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("priors", "flat"), ("batch_size", 0), ("distance", "hellinger")],
+)
+def test_invalid_parameter(name, value, wine):
+    with pytest.raises((ValueError, TypeError), match=name):
+        AMAGauss(**{name: value}).fit(*wine)
+
+
+def test_singular_class_without_regularization():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 5)), np.repeat([0, 1], [3, 27])
+    with pytest.raises(ValueError, match="The covariance of class 0, which has 3 sa"):
+        AMAGauss(2, regularization=0).fit(X, y)
+
+
+def test_one_class():
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        AMAGauss().fit(np.eye(4), np.zeros(4))
+
+
+def test_epochs_that_do_not_suffice(gaussians):
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 epochs"):
+        AMAGauss(2, batch_size=500, max_iter=2, random_state=0).fit(*gaussians)

@@ -1,0 +1,224 @@
+"""SQFACV: it chooses as a grid search does, and reports what it saw."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_iris, load_wine
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
+from sklearn.model_selection import (
+    GridSearchCV,
+    LeaveOneGroupOut,
+    RepeatedStratifiedKFold,
+    cross_val_score,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skgeom import SQFA, SQFACV
+
+
+@pytest.fixture
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture
+def noisy():
+    """Three classes that differ in the variances of three features among ten."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 60)
+    X = rng.normal(size=(180, 10)) * np.repeat([1.0, 0.1], [3, 7])
+    for k in range(3):
+        X[y == k, k] *= 0.15
+    return X, y
+
+
+def grid_search(X, y, values, classifier, **options):
+    model = make_pipeline(SQFA(3, random_state=0), classifier)
+    return GridSearchCV(model, {"sqfa__regularization": values}, **options).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "scoring", "cv"),
+    [
+        (QuadraticDiscriminantAnalysis(), None, None),
+        (QuadraticDiscriminantAnalysis(), "neg_log_loss", 3),
+        (KNeighborsClassifier(3), "f1_macro", 4),
+        (
+            QuadraticDiscriminantAnalysis(),
+            "balanced_accuracy",
+            RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0),
+        ),
+    ],
+    ids=["default", "log_loss", "neighbors", "repeated"],
+)
+def test_chooses_as_a_grid_search(classifier, scoring, cv, noisy):
+    X, y = noisy
+    values = [0.0001, 0.001, 0.01, 0.1]
+    search = grid_search(X, y, values, classifier, scoring=scoring, cv=cv)
+    sqfa = SQFACV(
+        3,
+        regularizations=values,
+        classifier=classifier,
+        scoring=scoring,
+        cv=cv,
+        random_state=0,
+    ).fit(X, y)
+    assert sqfa.regularization_ == search.best_params_["sqfa__regularization"]
+    assert_allclose(
+        sqfa.cv_results_["mean_test_score"],
+        search.cv_results_["mean_test_score"],
+        atol=0.03,
+    )
+    best = search.best_estimator_["sqfa"]
+    assert_allclose(sqfa.components_, best.components_, atol=1e-12)
+    assert sqfa.objective_ == pytest.approx(best.objective_, rel=1e-12)
+
+
+def test_results(noisy):
+    values = [1.0, 0.01, 0.1]
+    sqfa = SQFACV(2, regularizations=values, cv=3, random_state=0).fit(*noisy)
+    results = sqfa.cv_results_
+    splits = np.array([results[f"split{k}_test_score"] for k in range(3)])
+    assert len(results) == 6
+    assert_allclose(results["regularization"], values)
+    assert_allclose(results["mean_test_score"], splits.mean(axis=0))
+    assert_allclose(results["std_test_score"], splits.std(axis=0))
+    assert sqfa.best_score_ == results["mean_test_score"].max()
+    assert sqfa.regularization_ == values[np.argmax(results["mean_test_score"])]
+
+
+def test_default_values_are_around_the_automatic_one(wine):
+    X, y = wine
+    automatic = SQFA(2, random_state=0).fit(X, y).regularization_
+    values = SQFACV(2, regularizations=4, cv=2).fit(X, y).cv_results_["regularization"]
+    assert_allclose(values, automatic * np.logspace(-2, 1, 4))
+
+
+def test_scores_of_an_exact_solution(noisy):
+    """With one value nothing is shared along a path: the scores are those of SQFA."""
+    X, y = noisy
+    sqfa = SQFACV(2, regularizations=[0.1], random_state=0).fit(X, y)
+    model = make_pipeline(
+        SQFA(2, regularization=0.1, random_state=0), QuadraticDiscriminantAnalysis()
+    )
+    expected = cross_val_score(model, X, y)
+    found = [sqfa.cv_results_[f"split{k}_test_score"][0] for k in range(5)]
+    assert_allclose(found, expected)
+
+
+def test_groups_of_filters_and_second_family_members(noisy):
+    sqfa = SQFACV(
+        3, regularizations=3, group_size=2, distance="hellinger", cv=2, random_state=0
+    ).fit(*noisy)
+    assert sqfa.components_.shape == (3, 10)
+    assert sqfa.class_distances().shape == (3, 3)
+    assert_allclose(
+        sqfa.class_distances()[np.triu_indices(3, 1)].mean(), sqfa.objective_
+    )
+    orthonormal = sqfa.orthonormalize().components_
+    assert_allclose(orthonormal @ orthonormal.T, np.eye(3), atol=1e-12)
+
+
+# With the few samples of some checks, a fold leaves some classes one sample, of which a
+# quadratic discriminant makes nothing. The blobs of others are separated by one
+# direction, which the filters repeat: the warning is right.
+@pytest.mark.filterwarnings("ignore:The 2 filters span 1 directions only:UserWarning")
+@parametrize_with_checks([SQFACV(regularizations=2, cv=2, classifier=GaussianNB())])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_string_labels_pipeline_and_pickle():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    labels = y.map({0: "a", 1: "b", 2: "c"})
+    sqfa = SQFACV(2, regularizations=3, random_state=0).set_output(transform="pandas")
+    features = sqfa.fit_transform(X, labels)
+    assert list(features.columns) == ["sqfacv0", "sqfacv1"]
+    assert list(sqfa.classes_) == ["a", "b", "c"]
+    again = pickle.loads(pickle.dumps(sqfa)).transform(X)
+    assert_allclose(again, features)
+
+
+def test_path_that_does_not_converge(noisy):
+    sqfa = SQFACV(2, regularizations=[0.01, 0.1], cv=2, max_iter=2, random_state=0)
+    with pytest.warns(ConvergenceWarning) as caught:
+        sqfa.fit(*noisy)
+    messages = [str(warning.message) for warning in caught]
+    assert messages[0].startswith("4 of the 4 searches of the cross-validation did not")
+    assert messages[1].startswith("SQFACV did not converge")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "0 sample|minimum of 1"),
+        ([0.1, -1.0], "list of non-negative numbers"),
+        ([[0.1, 1.0]], "list of non-negative numbers"),
+        ([0.1, np.nan], "Input regularizations contains NaN"),
+        (0, "The 'regularizations' parameter"),
+        ("auto", "The 'regularizations' parameter"),
+    ],
+)
+def test_bad_values(values, message, noisy):
+    with pytest.raises(ValueError, match=message):
+        SQFACV(regularizations=values).fit(*noisy)
+
+
+def test_zero_names_the_singular_class():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 15)), np.repeat([0, 1], 10)
+    with pytest.raises(ValueError, match="The covariance of class 0, which has 5"):
+        SQFACV(2, regularizations=[0.1, 0.0], cv=2).fit(X, y)
+
+
+def test_scores_that_are_no_numbers(noisy):
+    def scoring(estimator, X, y):
+        return np.nan
+
+    with pytest.raises(ValueError, match="No value has a score that is a number"):
+        SQFACV(regularizations=2, cv=2, scoring=scoring).fit(*noisy)
+
+
+class Fussy(QuadraticDiscriminantAnalysis):
+    """Cannot be fitted to features that repeat each other."""
+
+    def fit(self, X, y):
+        if np.linalg.matrix_rank(X, tol=0.01) < X.shape[1]:
+            raise ValueError("I want other features.")
+        return super().fit(X, y)
+
+
+def test_classifier_that_fails_for_some_values(noisy):
+    """They are not chosen, as in a grid search."""
+    X, y = noisy
+    with pytest.warns(FitFailedWarning, match=r"fails in 2 of 4 fits.*other features"):
+        sqfa = SQFACV(
+            3, regularizations=[10, 0.01], classifier=Fussy(), cv=2, random_state=0
+        ).fit(X, y)
+    assert sqfa.regularization_ == 0.01
+    assert np.isnan(sqfa.cv_results_["mean_test_score"][0])
+
+
+def test_classifier_that_always_fails(noisy):
+    X, y = noisy
+    with pytest.raises(ValueError, match=r"for every value and fold.*other features"):
+        SQFACV(classifier=Fussy(), regularizations=2, cv=2).fit(1e-9 * X, y)
+
+
+def test_fold_that_lacks_classes(noisy):
+    X, y = noisy
+    splits = list(LeaveOneGroupOut().split(X, y, groups=(y == 2).astype(int)))
+    with pytest.raises(ValueError, match=r"training part of split 0 .* one class only"):
+        SQFACV(regularizations=2, cv=splits).fit(X, y)
+
+
+def test_nothing_is_fitted_from_statistics():
+    assert not hasattr(SQFACV(), "fit_statistics")
