@@ -13,65 +13,20 @@ name is looked for in the folder ``SKGEOM_DATA`` as well.
 """
 
 import argparse
-import contextlib
-import os
-import statistics
-import time
 import tracemalloc
 import warnings
-from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_digits
+from common import PEER, has_peer, interleaved, load, peer_fit
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
 
 from skgeom import SQFA, ClassStatistics
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-
-try:
-    import torch
-    from sqfa.model import SQFA as PeerSQFA
-except ImportError:
-    PeerSQFA = None
-
-
-def load(name):
-    """Training and test data, centred and divided by the training deviation."""
-    if name is None:
-        X, y = load_digits(return_X_y=True)
-        split = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
-        X_train, X_test, y_train, y_test = split
-    else:
-        path = Path(name)
-        if not path.exists():
-            path = Path(os.environ.get("SKGEOM_DATA", "."), name)
-        data = np.load(path)
-        n_train = int(data["n_train"])
-        X, y = data["X"].reshape(len(data["y"]), -1), data["y"].astype(np.int64)
-        X_train, X_test = X[:n_train], X[n_train:]
-        y_train, y_test = y[:n_train], y[n_train:]
-    scale = X_train.std()
-    X_train, X_test = (np.asarray(X / scale, np.float32) for X in (X_train, X_test))
-    mean = X_train.mean(axis=0)
-    return X_train - mean, y_train, X_test - mean, y_test
-
-
-def interleaved(jobs, repeats):
-    """Median seconds and last result of each job, after one warm-up in turn."""
-    seconds, results = {name: [] for name in jobs}, {}
-    for repeat in range(repeats + 1):
-        for name, job in jobs.items():
-            start = time.perf_counter()
-            results[name] = job()
-            if repeat:
-                seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(s) for name, s in seconds.items()}, results
 
 
 def extra_memory(job):
@@ -81,20 +36,6 @@ def extra_memory(job):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak / 1e6
-
-
-def peer_fit(stats, n_components, regularization):
-    model = PeerSQFA(
-        n_dim=stats.n_features, n_filters=n_components, feature_noise=regularization
-    )
-    tensors = {
-        "means": torch.tensor(stats.means, dtype=torch.float32),
-        "covariances": torch.tensor(stats.covariances, dtype=torch.float32),
-    }
-    with contextlib.redirect_stdout(None):
-        model.fit_pca(data_statistics=tensors)
-        model.fit(data_statistics=tensors, show_progress=False)
-    return model.filters.detach().numpy().astype(float)
 
 
 def compare_from_statistics(stats, n_components, regularizations, repeats):
@@ -111,17 +52,15 @@ def compare_from_statistics(stats, n_components, regularizations, repeats):
             return sqfa.fit_statistics(stats).components_
 
         jobs = {}
-        if PeerSQFA is not None:
-            jobs["sqfa 0.2.0"] = lambda s=regularization: peer_fit(
-                stats, n_components, s
-            )
+        if has_peer():
+            jobs[PEER] = lambda s=regularization: peer_fit(stats, n_components, s)
         jobs["skgeom, PCA"] = lambda ours=ours: ours(init="pca")
         jobs["skgeom, auto"] = lambda ours=ours: ours(random_state=0)
         seconds, filters = interleaved(jobs, repeats)
-        peer = seconds.get("sqfa 0.2.0", np.nan)
+        peer = seconds.get(PEER, np.nan)
         for name in jobs:
             value, _ = objective(filters[name].T)
-            ratio = f"{peer / seconds[name]:18.1f}" if name != "sqfa 0.2.0" else ""
+            ratio = f"{peer / seconds[name]:18.1f}" if name != PEER else ""
             row = f"{regularization:7g}  {name:14s} {seconds[name]:9.3f} {value:11.5f}"
             print(row, ratio, flush=True)
 

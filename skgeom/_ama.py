@@ -60,10 +60,9 @@ class AMAGauss(BaseFilters):
     {optimizer}
     {max_iter}
     {tol}
-    priors : {"uniform", "empirical"} or array-like of shape (n_classes,), \
-            default="uniform"
-        Prior probabilities :math:`\pi_i`, in the order of ``classes_``: equal, by the
-        counts of the classes, or given.
+    priors : str or array-like of shape (n_classes,), default="uniform"
+        Prior probabilities :math:`\pi_i`: ``"uniform"``, equal; ``"empirical"``, by the
+        counts of the classes; or given, in the order of ``classes_``.
     batch_size : int or None, default=None
         If given, this many samples are taken at a time, by stochastic gradient steps
         that shorten when an epoch no longer raises the objective; ``optimizer`` and

@@ -1,0 +1,231 @@
+"""The SQFA family beside its peers: many classes, other distances, AMA-Gauss, SQFACV.
+
+Three parts, each with medians, ratios, and the objective or accuracy reached. Run them
+with nothing else on the machine::
+
+    python benchmarks/bench_sqfa_family.py speed                  # beside sqfa 0.2.0
+    python benchmarks/bench_sqfa_family.py table --data mnist.npz # all methods
+    python benchmarks/bench_sqfa_family.py cv --data mnist.npz    # beside GridSearchCV
+
+``speed`` compares fits from given class statistics: of the training data of ``--data``
+(10 classes x 784 for MNIST); of 41 speeds of a moving texture, 450 features, with
+filters in pairs; and of 100 classes of 512 features. The peer needs
+``pip install sqfa==0.2.0`` (first a CPU build of torch).
+"""
+
+import argparse
+import statistics
+import time
+import warnings
+from functools import partial
+
+import numpy as np
+from common import PEER, has_peer, interleaved, load, peer_fit
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from skgeom import SQFA, SQFACV, AMAGauss, ClassStatistics, SecondMomentSQFA
+
+GRID = (1, 5, 10, 20)
+QDA = QuadraticDiscriminantAnalysis(tol=0)
+
+
+def moving_textures(n_speeds=41, n_positions=30, n_frames=15):
+    """Exact statistics of a line of texture that moves at some speed.
+
+    The texture has a Gaussian correlation over 1.5 pixels, and a window in space and
+    time; the speeds are -2 to 2 pixels a frame. All class means are zero, and the
+    total variance is 1, as of videos of normalised contrast, with a little noise.
+    """
+    position, frame = (
+        array.ravel()
+        for array in np.meshgrid(np.arange(n_positions), np.arange(n_frames))
+    )
+    window = np.sin(np.pi * (position + 0.5) / n_positions) ** 2
+    window *= np.sin(np.pi * (frame + 0.5) / n_frames)
+    covariances = []
+    for speed in np.linspace(-2, 2, n_speeds):
+        place = position - speed * frame
+        correlation = np.exp(-((place[:, None] - place) ** 2) / (2 * 1.5**2))
+        covariances.append(window[:, None] * correlation * window)
+    covariances = np.stack(covariances) / (window**2).sum()
+    covariances += 1e-5 * np.eye(len(position))
+    means = np.zeros((n_speeds, len(position)))
+    return ClassStatistics(range(n_speeds), [500] * n_speeds, means, covariances)
+
+
+def many_classes(n_classes=100, n_features=512):
+    """Classes with a common falling spectrum, own means and own leading directions."""
+    rng = np.random.default_rng(0)
+    deviations = np.arange(1, n_features + 1) ** -0.5
+    means = rng.normal(size=(n_classes, n_features)) * deviations
+    own = rng.normal(size=(n_classes, n_features, 20)) * deviations[:, None]
+    covariances = own @ own.mT / 20 + np.diag(deviations**2) / 4
+    return ClassStatistics(range(n_classes), [500] * n_classes, means, covariances)
+
+
+def compare_speed(data, repeats):
+    X_train, y_train, *_ = data
+    problems = {
+        "data": (ClassStatistics.from_data(X_train, y_train), 9, 1.0, None),
+        "41 speeds": (moving_textures(), 8, 0.001, 2),
+        "100 classes": (many_classes(), 16, 0.1, None),
+    }
+    print(f"From class statistics (medians of {repeats}):")
+    print("problem      distance          method      seconds   objective   ratio")
+    for problem, (stats, n_components, noise, group_size) in problems.items():
+        for distance in ("fisher-rao", "affine-invariant", "log-euclidean"):
+            estimator = (SQFA if distance == "fisher-rao" else SecondMomentSQFA)(
+                n_components,
+                distance=distance,
+                regularization=noise,
+                group_size=group_size,
+                init="pca",
+            )
+            settings = n_components, noise, distance, group_size is not None
+            jobs = {}
+            if has_peer():
+                jobs[PEER] = partial(peer_fit, stats, *settings)
+            jobs["skgeom"] = partial(estimator.fit_statistics, stats)
+            seconds, results = interleaved(jobs, repeats)
+            for name in jobs:
+                filters = results[name]
+                if name == "skgeom":
+                    filters = filters.components_
+                value = objective_of(estimator, stats, filters)
+                ratio = seconds[name] and seconds.get(PEER, np.nan) / seconds[name]
+                print(
+                    f"{problem:12s} {distance:17s} {name:10s} {seconds[name]:8.3f} "
+                    f"{value:11.5f} {ratio:7.1f}",
+                    flush=True,
+                )
+
+
+def objective_of(estimator, stats, filters):
+    """The objective of an estimator at given filters, in double precision."""
+    settled = clone(estimator).set_params(
+        init=filters, n_init=1, max_iter=1, tol=1.0, group_size=None
+    )
+    settled.fit_statistics(stats)
+    settled.statistics_ = stats.project(
+        filters / np.linalg.norm(filters, axis=1, keepdims=True)
+    )
+    matrix = settled.class_distances()
+    return matrix[np.triu_indices(len(matrix), 1)].mean()
+
+
+def compare_accuracy(data, n_components, repeats):
+    """Every method of figure 5 of the paper that is at hand, and the rest of ours."""
+    X_train, y_train, X_test, y_test = data
+    discriminants = min(n_components, len(np.unique(y_train)) - 1)
+    methods = {
+        "PCA": PCA(n_components),
+        "LDA, shrinkage 0.5": LinearDiscriminantAnalysis(
+            solver="eigen", shrinkage=0.5, n_components=discriminants
+        ),
+    }
+    second_moments = {"smSQFA": "affine-invariant"}
+    for name, distance in second_moments.items():
+        methods[name] = SecondMomentSQFA(
+            n_components, distance=distance, random_state=0
+        )
+    for name, distance in {
+        "SQFA": "fisher-rao",
+        "SQFA-B": "bhattacharyya",
+        "SQFA-H": "hellinger",
+    }.items():
+        methods[name] = SQFACV(
+            n_components,
+            regularizations=GRID,
+            distance=distance,
+            classifier=QDA,
+            random_state=0,
+        )
+    methods["AMA-Gauss"] = AMAGauss(n_components, random_state=0)
+    print(f"\n{X_train.shape[0]} x {X_train.shape[1]}, {n_components} features")
+    print("method                sigma^2   fit seconds   QDA accuracy", flush=True)
+    chosen = {}
+    for name, method in methods.items():
+        if isinstance(method, SQFACV):
+            chosen[name] = method.fit(X_train, y_train).regularization_
+            method = SQFA(
+                n_components,
+                distance=method.distance,
+                regularization=chosen[name],
+                random_state=0,
+            )
+        elif name in ("smSQFA", "AMA-Gauss"):
+            search = GridSearchCV(
+                make_pipeline(method, QDA),
+                {f"{type(method).__name__.lower()}__regularization": GRID},
+                cv=5 if name == "smSQFA" else 2,
+            ).fit(X_train, y_train)
+            (chosen[name],) = search.best_params_.values()
+            method.set_params(regularization=chosen[name])
+        seconds = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            fitted = method.fit(X_train, y_train)
+            seconds.append(time.perf_counter() - start)
+        classifier = clone(QDA).fit(fitted.transform(X_train), y_train)
+        accuracy = classifier.score(fitted.transform(X_test), y_test)
+        noise, median = chosen.get(name, np.nan), statistics.median(seconds)
+        print(f"{name:20s} {noise:8g} {median:13.2f} {accuracy:14.4f}", flush=True)
+
+
+def compare_cross_validation(data, n_components, repeats):
+    """Seconds and choice of SQFACV and of a grid search over the same grid."""
+    X_train, y_train, *_ = data
+    for distance in ("fisher-rao", "hellinger"):
+        ours = SQFACV(
+            n_components,
+            regularizations=GRID,
+            distance=distance,
+            classifier=QDA,
+            random_state=0,
+        )
+        sqfa = SQFA(n_components, distance=distance, random_state=0)
+        search = GridSearchCV(
+            make_pipeline(sqfa, QDA), {"sqfa__regularization": GRID}, n_jobs=1
+        )
+        jobs = {
+            "GridSearchCV": lambda search=search: search.fit(X_train, y_train),
+            "SQFACV": lambda ours=ours: ours.fit(X_train, y_train),
+        }
+        seconds, fitted = interleaved(jobs, repeats)
+        for name, model in fitted.items():
+            scores = model.cv_results_["mean_test_score"].round(4)
+            print(
+                f"{distance:12s} {name:13s} {seconds[name]:8.2f} s "
+                f"{seconds['GridSearchCV'] / seconds[name]:6.1f} x {scores} of {GRID}",
+                flush=True,
+            )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("part", choices=["speed", "table", "cv"])
+    parser.add_argument("--data", help="an .npz file with X, y, n_train")
+    parser.add_argument("--n-components", type=int, default=9)
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    warnings.simplefilter("always", ConvergenceWarning)
+    data = load(arguments.data)
+    if arguments.part == "speed":
+        compare_speed(data, arguments.repeats)
+    elif arguments.part == "table":
+        compare_accuracy(data, arguments.n_components, arguments.repeats)
+    else:
+        compare_cross_validation(data, arguments.n_components, arguments.repeats)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""
+Distances and the Bayes error
+=============================
+
+How well do distances between two Gaussians say how easily they are told apart? The
+accuracy of the best possible classifier is computed here by numerical integration, and
+compared with the Fisher-Rao, Hellinger and Bhattacharyya distances, as in appendices A
+and C of Herrera-Esposito and Burge (2025).
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.stats import norm
+
+from skgeom.geometry import distance_calvo_oller
+
+# %%
+# Centred Gaussians on the line
+# -----------------------------
+#
+# One class has variance 1 and the other :math:`\sigma^2`. Where the means agree, the
+# Calvo-Oller distance is the Fisher-Rao distance, here
+# :math:`|\log \sigma^2| / \sqrt 2`. The log odds of a correct answer,
+# log(accuracy / error), are close to a straight line as well.
+
+log_variances = np.linspace(-3, 3, 61)
+x = np.linspace(-150, 150, 300_001)
+densities = norm.pdf(x, scale=10 ** (log_variances[:, None] / 2))
+accuracy = np.maximum(densities, norm.pdf(x)).sum(axis=1) * (x[1] - x[0]) / 2
+fisher_rao = distance_calvo_oller(
+    np.zeros(1), np.eye(1), np.zeros((61, 1)), 10 ** log_variances[:, None, None]
+)
+figure, panels = plt.subplots(1, 3, figsize=(10, 3), layout="constrained")
+log_odds = np.log(accuracy / (1 - accuracy))
+for axis, values, label in zip(
+    panels,
+    (accuracy, log_odds, fisher_rao),
+    ("accuracy", "log odds of a correct answer", "Fisher-Rao distance"),
+    strict=True,
+):
+    axis.plot(log_variances, values)
+    axis.set(xlabel=r"$\log_{10} \sigma^2$", ylabel=label)
+plt.show()
+
+# %%
+# Centred Gaussians in the plane
+# ------------------------------
+#
+# One class has the identity as its covariance, the other
+# :math:`\operatorname{diag}(\sigma_1^2, \sigma_2^2)`. The level sets of the Fisher-Rao
+# distance are circles in the logarithms, and those of the other two are nearly so: all
+# three take a variance and its inverse for equally far from 1. The accuracy does not
+# quite: two variances that both grow are easier to tell from the identity than one that
+# grows and one that shrinks.
+
+log_variances = np.linspace(-1.5, 1.5, 41)
+first, second = np.meshgrid(log_variances, log_variances)
+variances = 10 ** np.stack([first, second], axis=-1)
+covariances = variances[..., None] * np.eye(2)
+x = np.linspace(-25, 25, 501)
+marginals = norm.pdf(x, scale=10 ** (log_variances[:, None] / 2))
+standard = np.outer(norm.pdf(x), norm.pdf(x))
+accuracy = np.array(
+    [[np.maximum(np.outer(a, b), standard).sum() for a in marginals] for b in marginals]
+)
+accuracy *= (x[1] - x[0]) ** 2 / 2
+fisher_rao = distance_calvo_oller(np.zeros(2), np.eye(2), np.zeros(2), covariances)
+bhattacharyya = np.log((1 + variances) / 2 / np.sqrt(variances)).sum(axis=-1) / 2
+maps = {
+    "accuracy": accuracy,
+    "log odds": np.log(accuracy / (1 - accuracy)),
+    "Fisher-Rao": fisher_rao,
+    "Hellinger": np.sqrt(-np.expm1(-bhattacharyya)),
+    "Bhattacharyya": bhattacharyya,
+}
+figure, panels = plt.subplots(1, 5, figsize=(13, 3), layout="constrained")
+for axis, (name, values) in zip(panels, maps.items(), strict=True):
+    axis.contourf(log_variances, log_variances, values, levels=12)
+    axis.set(title=name, aspect="equal", xlabel=r"$\log_{10} \sigma_1^2$")
+panels[0].set_ylabel(r"$\log_{10} \sigma_2^2$")
+plt.show()
+
+# %%
+# Equal covariances
+# -----------------
+#
+# With a common covariance, all distances are functions of the Mahalanobis distance M of
+# the means: :math:`\sqrt 2 \operatorname{arccosh}(1 + M^2 / 4)` for Fisher-Rao,
+# :math:`M^2 / 8` for Bhattacharyya and :math:`\sqrt{1 - e^{-M^2 / 8}}` for Hellinger.
+# The Bhattacharyya distance grows fastest for classes that are far apart already, and
+# the Hellinger distance is no longer interested in them: averaged over many pairs, the
+# first pulls the farthest classes further apart, and the second the closest ones.
+
+mahalanobis = np.linspace(0, 10, 201)
+curves = {
+    "Fisher-Rao": np.sqrt(2) * np.arccosh(1 + mahalanobis**2 / 4),
+    "Bhattacharyya": mahalanobis**2 / 8,
+    "Hellinger": np.sqrt(-np.expm1(-(mahalanobis**2) / 8)),
+    "accuracy": norm.cdf(mahalanobis / 2),
+}
+figure, panels = plt.subplots(1, 4, figsize=(12, 3), layout="constrained")
+for axis, (name, values) in zip(panels, curves.items(), strict=True):
+    axis.plot(mahalanobis, values)
+    axis.set(xlabel="Mahalanobis distance", title=name)
+plt.show()

@@ -1,0 +1,178 @@
+"""
+What SQFA looks for
+===================
+
+Toy problems with known class statistics, after Herrera-Esposito and Burge (2025). Each
+panel shows two axes of the data, the classes as ellipses of one standard deviation, and
+filters as arrows: those that have no length in a panel live elsewhere. No samples are
+drawn; everything is learned from the statistics.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.patches import Ellipse
+from scipy.linalg import eigh
+
+from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
+
+
+def rotation(degrees):
+    angle = np.deg2rad(degrees)
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+
+def statistics_of(means, covariances):
+    n_classes = len(means)
+    return ClassStatistics(range(n_classes), [100] * n_classes, means, covariances)
+
+
+def draw_classes(axis, statistics, first):
+    """Ellipses of one standard deviation in the axes ``first`` and ``first + 1``."""
+    plane = statistics.project(np.eye(2, statistics.n_features, k=first))
+    for k, (mean, covariance) in enumerate(
+        zip(plane.means, plane.covariances, strict=True)
+    ):
+        (small, large), directions = np.linalg.eigh(covariance)
+        angle = np.degrees(np.arctan2(directions[1, 1], directions[0, 1]))
+        axis.add_patch(
+            Ellipse(
+                mean,
+                2 * np.sqrt(large),
+                2 * np.sqrt(small),
+                angle=angle,
+                facecolor="none",
+                edgecolor=f"C{k}",
+                linewidth=1.5,
+            )
+        )
+    axis.set(
+        xlim=(-1.6, 1.6),
+        ylim=(-1.6, 1.6),
+        aspect="equal",
+        xlabel=f"axis {first + 1}",
+        ylabel=f"axis {first + 2}",
+    )
+
+
+def draw_filters(axis, filters, first, color, name):
+    for k, vector in enumerate(filters[:, first : first + 2]):
+        label = name if k == 0 else None
+        axis.quiver(
+            *(0, 0, *vector),
+            angles="xy",
+            scale_units="xy",
+            scale=1,
+            color=color,
+            width=0.012,
+            label=label,
+        )
+
+
+# %%
+# Covariances, means, or variance
+# -------------------------------
+#
+# In axes 1 and 2 the classes differ in their covariances, in 3 and 4 a little in their
+# means, and in 5 and 6 the variance is largest. SQFA chooses the axes that tell the
+# classes apart best, linear discriminant analysis those where the means differ, and
+# principal component analysis those with the largest variance.
+
+means = np.zeros((3, 6))
+means[:, 2:4] = [(-0.25, -0.25), (0.25, -0.25), (0, 0.25)]
+covariances = np.zeros((3, 6, 6))
+for k, (angle, variance) in enumerate([(10, 0.9), (45, 1.0), (80, 1.1)]):
+    covariances[k, :2, :2] = rotation(angle) @ np.diag([0.9, 0.02]) @ rotation(angle).T
+    covariances[k, 2:4, 2:4] = 0.6 * np.eye(2)
+    covariances[k, 4:, 4:] = variance * np.eye(2)
+statistics = statistics_of(means, covariances)
+
+within, total = statistics.pooled_covariances()
+methods = {
+    "SQFA": SQFA(2, regularization=0.002, random_state=0)
+    .fit_statistics(statistics)
+    .components_,
+    "LDA": eigh(total - within, within)[1][:, :-3:-1].T,
+    "PCA": np.linalg.eigh(total)[1][:, :-3:-1].T,
+}
+figure, panels = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained")
+for axis, first in zip(panels, (0, 2, 4), strict=True):
+    draw_classes(axis, statistics, first)
+    for (name, filters), color in zip(
+        methods.items(), ("black", "green", "crimson"), strict=True
+    ):
+        unit = filters / np.linalg.norm(filters, axis=1, keepdims=True)
+        draw_filters(axis, unit, first, color, name)
+panels[0].legend(loc="lower left")
+figure.suptitle("Two filters by three methods: each prefers another plane")
+plt.show()
+
+# %%
+# Means and second moments
+# ------------------------
+#
+# Here the means differ in axes 1 and 2, and the covariances in 3 and 4, in such a way
+# that the second moments differ more in 3 and 4. SQFA knows that the classes are narrow
+# in axes 1 and 2. SecondMomentSQFA takes the classes for centred ones and goes to axes
+# 3 and 4.
+
+means = np.zeros((3, 4))
+covariances = np.zeros((3, 4, 4))
+for k, (angle, sign) in enumerate([(0, 1), (40, -1), (80, 1)]):
+    mean = sign * rotation(angle)[:, 0]
+    means[k, :2] = mean
+    covariances[k, :2, :2] = 0.05 * np.eye(2)
+    covariances[k, 2:, 2:] = np.outer(mean, mean) + 0.045 * np.eye(2)
+statistics = statistics_of(means, covariances)
+figure, panels = plt.subplots(1, 2, figsize=(7, 3.6), layout="constrained")
+models = {
+    "SQFA": SQFA(2, regularization=0.001, random_state=0),
+    "smSQFA": SecondMomentSQFA(2, regularization=0.001, random_state=0),
+}
+for (name, model), color in zip(models.items(), ("black", "tab:purple"), strict=True):
+    model.fit_statistics(statistics)
+    print(f"{name}: mean distance {model.objective_:.4f}")
+    for axis, first in zip(panels, (0, 2), strict=True):
+        draw_filters(axis, model.components_, first, color, name)
+for axis, first in zip(panels, (0, 2), strict=True):
+    draw_classes(axis, statistics, first)
+panels[0].legend(loc="lower left")
+figure.suptitle("Comparing distributions, or second moments")
+plt.show()
+
+# %%
+# The choice of the distance
+# --------------------------
+#
+# Three centred classes whose orientations differ more in axes 1 and 2, where the
+# variance is small, than in 3 and 4, where it is large. Distances that do not change
+# with the scale of an axis go to the former, and Wasserstein and Euclidean ones to the
+# latter. (With the Euclidean distance, two filters of unit norm would become one.)
+
+covariances = np.zeros((3, 4, 4))
+for k in range(3):
+    left, right = rotation(40 * k), rotation(20 * k)
+    covariances[k, :2, :2] = left @ np.diag([0.25, 0.01]) @ left.T
+    covariances[k, 2:, 2:] = right @ np.diag([1, 0.04]) @ right.T
+statistics = statistics_of(np.zeros((3, 4)), covariances)
+distances = [
+    "affine-invariant",
+    "log-euclidean",
+    "jeffreys",
+    "wasserstein",
+    "euclidean",
+]
+figure, panels = plt.subplots(2, 5, figsize=(12, 5), layout="constrained")
+for column, distance in zip(panels.T, distances, strict=True):
+    model = SecondMomentSQFA(
+        2,
+        distance=distance,
+        constraint="orthonormal" if distance == "euclidean" else "unit-norm",
+        regularization=0.001,
+        n_init=20,
+        random_state=0,
+    ).fit_statistics(statistics)
+    for axis, first in zip(column, (0, 2), strict=True):
+        draw_classes(axis, statistics, first)
+        draw_filters(axis, model.components_, first, "black", distance)
+    column[0].set_title(f"{distance}\n{model.objective_:.3f}")
+plt.show()

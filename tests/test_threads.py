@@ -1,0 +1,45 @@
+"""Threads for numpy: order, errors, and as many as the rest of the process allows."""
+
+import threading
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+from skgeom.utils._threads import map_threads
+
+
+def names_of_threads(n_items=8, parallel=True):
+    """Names of the threads that evaluate a few items, each waiting for company."""
+    meeting = threading.Barrier(2)
+
+    def name(item):
+        try:
+            meeting.wait(timeout=0.2)
+        except threading.BrokenBarrierError:
+            pass
+        return threading.current_thread().name
+
+    return set(map_threads(name, list(range(n_items)), parallel))
+
+
+def test_results_keep_their_order():
+    assert map_threads(lambda x: x**2, [3, 1, 2]) == [9, 1, 4]
+    assert map_threads(lambda x: x**2, []) == []
+
+
+def test_errors_are_raised():
+    def fail(item):
+        raise ValueError(f"item {item}")
+
+    with pytest.raises(ValueError, match="item 0"):
+        map_threads(fail, [0, 1, 2, 3])
+
+
+def test_limits_are_obeyed():
+    here = {threading.current_thread().name}
+    assert names_of_threads(parallel=False) == here
+    assert names_of_threads(n_items=1) == here
+    with threadpool_limits(1):
+        assert names_of_threads() == here
+    with threadpool_limits(2):
+        assert len(names_of_threads()) == 2
