@@ -7,9 +7,9 @@ import numpy as np
 from skgeom.objectives._projection import ProjectedClasses
 from skgeom.utils._threads import map_threads
 
-# Samples are evaluated in blocks of this size, each by one thread. The blocks, and so
-# the result, do not depend on the number of threads.
-_SAMPLES_PER_BLOCK = 4096
+# Samples are evaluated in blocks of this size, which fit into a processor's cache, each
+# by one thread. The blocks, and so the result, do not depend on the number of threads.
+_SAMPLES_PER_BLOCK = 1024
 
 
 class MeanInformation:
@@ -95,8 +95,8 @@ class MeanInformation:
 
         def evaluate(block):
             X = self.X[block].astype(np.float64, copy=False)
-            value, of_features, *sums = gaussians(X @ filters, self.labels[block])
-            return value, X.T @ of_features, *sums
+            value, of_features, *sums = gaussians(filters.T @ X.T, self.labels[block])
+            return value, (of_features @ X).T, *sums
 
         parts = map_threads(evaluate, self._blocks())
         value, of_filters, *sums = (
@@ -113,7 +113,7 @@ class _Gaussians:
     """Log posteriors of features, with their gradients, by Gaussians of m dimensions.
 
     Samples are whitened by each class: ``w = inv(L) (z - mean)``, ``L L.T`` being its
-    covariance.
+    covariance. The samples are the last axis of all arrays.
     """
 
     def __init__(self, means, covariances, log_priors):
@@ -121,17 +121,22 @@ class _Gaussians:
         diagonals = np.diagonal(self._inverse_factors, axis1=1, axis2=2)
         self._offsets = log_priors + np.log(diagonals).sum(axis=1)
         self._log_priors = log_priors
-        self._means = means
+        self._centres = self._inverse_factors @ means[:, :, None]
 
     def __call__(self, features, labels):
         """Sums over samples: of the value and of what the gradient is made of.
 
-        Returns the sum of the information; its gradient with respect to the features
-        (N, m); and, by class, the sums of ``a w`` (c, m), ``a w w.T`` (c, m, m) and
-        ``a`` (c,), with a the indicator of the correct class minus the posterior.
+        Takes features (m, N) and labels (N,). Returns the sum of the information; its
+        gradient with respect to the features, (m, N); and, by class, the sums of
+        ``a w`` (c, m), ``a w w.T`` (c, m, m) and ``a`` (c,), with a the indicator of
+        the correct class minus the posterior.
         """
-        whitened = (features - self._means[:, None]) @ self._inverse_factors.mT
-        logits = self._offsets[:, None] - (whitened**2).sum(axis=2) / 2
+        n_classes, n_filters, _ = self._inverse_factors.shape
+        # All classes in one product: (c m, m) @ (m, N).
+        stacked = self._inverse_factors.reshape(-1, n_filters)
+        whitened = (stacked @ features).reshape(n_classes, n_filters, -1)
+        whitened -= self._centres
+        logits = self._offsets[:, None] - np.square(whitened).sum(axis=1) / 2
         columns = np.arange(len(labels))
         logits -= logits.max(axis=0)
         likelihoods = np.exp(logits)
@@ -140,10 +145,10 @@ class _Gaussians:
         value -= self._log_priors[labels].sum()
         a = likelihoods / -totals
         a[labels, columns] += 1
-        weighted = a[:, :, None] * whitened
-        of_features = -(weighted @ self._inverse_factors).sum(axis=0)
-        spread = weighted.mT @ whitened
-        return value, of_features, weighted.sum(axis=1), spread, a.sum(axis=1)
+        weighted = a[:, None] * whitened
+        of_features = -(stacked.T @ weighted.reshape(n_classes * n_filters, -1))
+        spread = weighted @ whitened.mT
+        return value, of_features, weighted.sum(axis=2), spread, a.sum(axis=1)
 
     def pull_back(self, of_means, spread, mass):
         """Gradients with respect to means, (c, m), and covariances, (c, m, m)."""
