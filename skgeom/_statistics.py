@@ -10,6 +10,7 @@ from skgeom._class_moments import (
     estimated_covariance,
     sample_moments,
 )
+from skgeom.objectives import ProjectedClasses
 
 
 class ClassStatistics:
@@ -222,12 +223,9 @@ class ClassStatistics:
             If ``components`` does not have ``n_features`` columns.
         """
         components = self._checked_components(components)
+        moments = _projected(self.means, self.covariances, components)
         return self._make(
-            self.classes,
-            self.counts,
-            self.means @ components.T,
-            _congruent(components, self.covariances),
-            self._covariance_estimator,
+            self.classes, self.counts, *moments, self._covariance_estimator
         )
 
     def _checked_components(self, components):
@@ -351,9 +349,9 @@ class _SecondMoments(ClassStatistics):
 
     def project(self, components):
         components = self._checked_components(components)
-        return self._make(
-            self.classes, self.counts, _congruent(components, self._second_moments)
-        )
+        means = np.zeros((len(self.classes), self.n_features))
+        _, moments = _projected(means, self._second_moments, components)
+        return self._make(self.classes, self.counts, moments)
 
     def update(self, X, y):
         new = ClassStatistics.from_data(X, y)
@@ -383,10 +381,10 @@ class _SecondMoments(ClassStatistics):
         return self._make(self.classes, self.counts, self._second_moments)
 
 
-def _congruent(components, matrices):
-    """The matrices ``components @ matrix @ components.T``, exactly symmetric."""
-    projected = components @ matrices @ components.T
-    return (projected + projected.mT) / 2
+def _projected(means, matrices, components):
+    """Means and matrices, such as covariances, of ``X @ components.T``."""
+    means, matrices, _ = ProjectedClasses(means, matrices, 0.0)(components.T)
+    return means, matrices
 
 
 def _kind_of(labels):

@@ -8,6 +8,7 @@ parameters of their own; they are values of ``distance`` of :class:`skgeom.SQFA`
 from skgeom.objectives._pairwise import MeanPairwiseDistance as MeanPairwiseDistance
 from skgeom.objectives._pairwise import WithFixedFilters as WithFixedFilters
 from skgeom.objectives._posterior import MeanInformation as MeanInformation
+from skgeom.objectives._projection import ProjectedClasses as ProjectedClasses
 from skgeom.objectives._registry import DISTANCES as DISTANCES
 from skgeom.objectives._registry import (
     SECOND_MOMENT_DISTANCES as SECOND_MOMENT_DISTANCES,
