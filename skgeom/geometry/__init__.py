@@ -8,6 +8,11 @@ from skgeom.geometry._distances import (
     distance_affine_invariant,
     distance_calvo_oller,
 )
+from skgeom.geometry._fisher_rao import (
+    distance_fisher_rao,
+    distance_fisher_rao_diagonal,
+    distance_fisher_rao_equal_covariance,
+)
 from skgeom.geometry._spd import (
     expm,
     generalized_eigenvalues,
@@ -21,6 +26,9 @@ __all__ = [
     "calvo_oller_embedding",
     "distance_affine_invariant",
     "distance_calvo_oller",
+    "distance_fisher_rao",
+    "distance_fisher_rao_diagonal",
+    "distance_fisher_rao_equal_covariance",
     "expm",
     "generalized_eigenvalues",
     "invsqrtm",

@@ -111,7 +111,7 @@ def calvo_oller_embedding(means, covariances):
     array([[5., 2.],
            [2., 1.]])
     """
-    _check_gaussians(means, "means", covariances, "covariances")
+    check_gaussians(means, "means", covariances, "covariances")
     second_moments = covariances + means[..., :, None] * means[..., None, :]
     return _border(second_moments, means, means)
 
@@ -169,8 +169,8 @@ def distance_calvo_oller(
     >>> float(d / np.sqrt(2))
     1.0
     """
-    _check_gaussians(means_a, "means_a", covariances_a, "covariances_a")
-    _check_gaussians(means_b, "means_b", covariances_b, "covariances_b")
+    check_gaussians(means_a, "means_a", covariances_a, "covariances_a")
+    check_gaussians(means_b, "means_b", covariances_b, "covariances_b")
     if means_a.shape[-1] != means_b.shape[-1]:
         raise ValueError(
             "means_a and means_b must have one number of dimensions, "
@@ -203,7 +203,7 @@ def _border(matrices, column, row):
     return bordered
 
 
-def _check_gaussians(means, name_means, covariances, name_covariances):
+def check_gaussians(means, name_means, covariances, name_covariances):
     check_symmetric(covariances, name_covariances)
     if means.ndim == 0 or means.shape[-1] != covariances.shape[-1]:
         raise ValueError(

@@ -13,6 +13,9 @@ ARGUMENTS = {
     "calvo_oller_embedding": ("mean", "symmetric"),
     "distance_affine_invariant": ("spd", "spd"),
     "distance_calvo_oller": ("mean", "spd", "mean", "spd"),
+    "distance_fisher_rao": ("mean", "spd", "mean", "spd"),
+    "distance_fisher_rao_diagonal": ("mean", "variances", "mean", "variances"),
+    "distance_fisher_rao_equal_covariance": ("mean", "mean", "spd"),
     "expm": ("symmetric",),
     "generalized_eigenvalues": ("symmetric", "spd"),
     "invsqrtm": ("spd",),
@@ -35,6 +38,8 @@ def positions(*kinds):
 MATRICES = positions("spd", "symmetric")
 SPD = positions("spd")
 MEANS = positions("mean")
+VECTORS = positions("mean", "variances")
+VARIANCES = positions("variances")
 
 
 def parameter(name, position):
@@ -49,6 +54,7 @@ def make_arguments(rng, make_spd, make_symmetric):
             "mean": lambda: rng.normal(size=(*lead, n)),
             "spd": lambda: make_spd(lead, n, condition),
             "symmetric": lambda: make_symmetric(lead, n),
+            "variances": lambda: rng.uniform(0.5, 2, size=(*lead, n)),
         }
         return [makers[kind]() for kind in ARGUMENTS[name]]
 
@@ -137,7 +143,12 @@ def test_mixed_precision_gives_float64(name, make_arguments):
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_lists_of_integers_are_accepted(name):
-    examples = {"mean": [1, -2], "spd": [[2, 1], [1, 3]], "symmetric": [[1, 2], [2, 0]]}
+    examples = {
+        "mean": [1, -2],
+        "spd": [[2, 1], [1, 3]],
+        "symmetric": [[1, 2], [2, 0]],
+        "variances": [1, 2],
+    }
     arguments = [examples[kind] for kind in ARGUMENTS[name]]
     function = getattr(geometry, name)
     result = function(*arguments)
@@ -168,8 +179,8 @@ def test_matrix_with_nan_or_infinity_is_named(name, position, value, error_of):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize(("name", "position"), MEANS)
-def test_mean_with_nan_or_infinity_is_named(name, position, value, error_of):
+@pytest.mark.parametrize(("name", "position"), VECTORS)
+def test_vector_with_nan_or_infinity_is_named(name, position, value, error_of):
     message = error_of(name, position, lambda a: spoil(a, with_entry(value, 1)))
     expected = f"{parameter(name, position)}[1, 2] contains NaN or infinity"
     assert message.startswith(expected)
@@ -259,6 +270,16 @@ def test_means_that_do_not_fit_are_named(name, position, shape, error_of):
     assert str(shape) in message
 
 
+@pytest.mark.parametrize("value", [0.0, -1e-4])
+@pytest.mark.parametrize(("name", "position"), VARIANCES)
+def test_variance_that_is_not_positive_is_named(name, position, value, error_of):
+    message = error_of(name, position, lambda a: spoil(a, with_entry(value, 0)))
+    expected = (
+        f"{parameter(name, position)}[1, 2, 0] is not positive: it is {value:.3g}"
+    )
+    assert message.startswith(expected)
+
+
 @pytest.mark.parametrize("name", ["distance_affine_invariant", "whiten"])
 def test_matrices_of_two_sizes_are_refused(name):
     expected = f"{parameter(name, 0)} and {parameter(name, 1)} must hold .* one size"
@@ -266,9 +287,15 @@ def test_matrices_of_two_sizes_are_refused(name):
         getattr(geometry, name)(np.eye(2), np.eye(3))
 
 
-def test_gaussians_of_two_sizes_are_refused():
+@pytest.mark.parametrize("name", ["distance_calvo_oller", "distance_fisher_rao"])
+def test_gaussians_of_two_sizes_are_refused(name):
     with pytest.raises(ValueError, match="means_a and means_b must have one number"):
-        geometry.distance_calvo_oller([0, 0], np.eye(2), [0, 0, 0], np.eye(3))
+        getattr(geometry, name)([0, 0], np.eye(2), [0, 0, 0], np.eye(3))
+
+
+def test_gaussians_of_two_numbers_of_variables_are_refused():
+    with pytest.raises(ValueError, match="means_a and means_b must have one number"):
+        geometry.distance_fisher_rao_diagonal([0, 0], [1, 1], [0, 0, 0], [1, 1, 1])
 
 
 @pytest.mark.parametrize("name", [n for n, kinds in ARGUMENTS.items() if kinds[1:]])
@@ -283,7 +310,7 @@ def test_stacks_that_do_not_broadcast_are_refused(name, make_arguments):
     [np.eye(3) * 1j, np.eye(3, dtype=object), np.full((3, 3), "a"), None],
     ids=["complex", "object", "text", "None"],
 )
-@pytest.mark.parametrize(("name", "position"), MATRICES + MEANS)
+@pytest.mark.parametrize(("name", "position"), MATRICES + VECTORS)
 def test_other_than_real_numbers_are_refused(name, position, array, error_of):
     message = error_of(name, position, lambda _: array, TypeError)
     expected = f"{parameter(name, position)} must hold real numbers, got dtype "

@@ -1,0 +1,278 @@
+r"""The shortest geodesics between Gaussians, found by a search on fibres.
+
+The Gaussians of m dimensions are the quotient of a symmetric space, that of the SPD
+matrices G of order 2m + 1 with J G J = G^-1, where J swaps the first m coordinates with
+the last m (Kobayashi 2023). Every Gaussian is a fibre of such matrices, one for each
+antisymmetric matrix of order m, the fibre coordinate. Their projection is a Riemannian
+submersion, and so the distance of two Gaussians is the least distance of their fibres:
+take the first Gaussian to the standard one by an affine map, stay at G = I there, and
+move along the fibre of the second.
+
+With the mean d and the covariance diag(q)^2 of the second, the eigenvalues of log G are
+0 and pairs of plus and minus s_k, where sinh(s_k / 2) are the singular values of
+
+    [ diag(q)^-1 (I + d d' / 2 + fibre) / 2 - diag(q) / 2 ]
+    [                    d' / sqrt(2)                     ]    of shape (m + 1, m).
+
+That is the block of a factor F of G = F' F which maps between the eigenspaces of J. The
+squared length is sum(s_k^2) / 2. Its gradient in the fibre coordinate is the block of
+log G that vanishes where the geodesic is horizontal. Newton's method finds its minimum,
+with conjugate gradients in a trust region, for many pairs at once.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Up to this length every geodesic is the only shortest one. The manifold is homogeneous
+# and has no closed geodesic, so that its injectivity radius is the distance to the
+# first conjugate point. The sectional curvature, at most 2/7, puts that beyond
+# pi sqrt(7/2) = 5.87; minimised numerically, it is 11.7496 for each m from 2 to 6.
+# One dimension is a hyperbolic plane, without conjugate points.
+INJECTIVITY_RADIUS = 11.7
+
+MAX_ITERATIONS = 100
+MAX_CG_ITERATIONS = 300
+EPS = np.finfo(np.float64).eps
+
+
+def distances_from_standard(offset, scale, tol):
+    """Distances of Gaussians from the standard one.
+
+    Parameters
+    ----------
+    offset : ndarray of shape (p, m)
+        Means of the Gaussians.
+    scale : ndarray of shape (p, m)
+        Their standard deviations; the covariances are diagonal.
+    tol : float
+        Error accepted, relative to the distances that exceed 1.
+
+    Returns
+    -------
+    ndarray of shape (4, p)
+        The distances, their lower and upper bounds, and estimates of their errors. A
+        lower bound is zero where the shortest geodesic is not known to be unique.
+    """
+    outer = offset[:, :, None] * offset[:, None, :] / 2
+    found = _descend(offset, scale, 0 * outer, tol)
+    far = found[0] > INJECTIVITY_RADIUS
+    if far.any() and scale.shape[1] > 1:
+        # The fibre coordinate with the least trace of G leads to another geodesic
+        # where there is one. Either can be the shorter.
+        variance = scale**2
+        rows, columns = variance[:, :, None], variance[:, None, :]
+        start = outer * ((rows - columns) / (rows + columns))
+        other = _descend(offset[far], scale[far], start[far], tol)
+        found[:, far] = np.where(other[2] < found[0, far], other, found[:, far])
+    return found
+
+
+class _Points(NamedTuple):
+    """Points on the fibres of a stack of pairs, with their distances from I."""
+
+    offset: np.ndarray  # (p, m), mean of the second Gaussian
+    scale: np.ndarray  # (p, m), its standard deviations
+    fibre: np.ndarray  # (p, m, m), antisymmetric
+    left: np.ndarray  # (p, m, m), singular vectors without their last entries
+    sinh: np.ndarray  # (p, m), singular values
+    right: np.ndarray  # (p, m, m), singular vectors in the rows
+    value: np.ndarray  # (p,), squared distances
+
+    @classmethod
+    def evaluate(cls, offset, scale, fibre):
+        pairs, m = scale.shape
+        block = np.empty((pairs, m + 1, m))
+        top = block[:, :m]
+        top[...] = offset[:, :, None] * offset[:, None, :] / 2 + fibre
+        top /= 2 * scale[:, :, None]
+        top[:, range(m), range(m)] += (1 - scale) * (1 + scale) / (2 * scale)
+        block[:, m] = offset / np.sqrt(2)
+        left, sinh, right = np.linalg.svd(block, full_matrices=False)
+        value = 2 * (np.arcsinh(sinh) ** 2).sum(axis=-1)
+        return cls(offset, scale, fibre, left[:, :m], sinh, right, value)
+
+    def replace(self, mask, others):
+        """Take the others where the mask is set."""
+        for array, other in zip(self[2:], others[2:], strict=True):
+            array[mask] = other[mask]
+
+
+class _Hessian(NamedTuple):
+    """Second derivatives of the squared distance in the coordinates of a model.
+
+    A step changes the block by ``change``, in the basis of the singular vectors. The
+    second derivatives of a function of singular values are divided differences of its
+    slopes; those of the majorant have been subtracted.
+    """
+
+    size: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    direct: np.ndarray
+    transposed: np.ndarray
+
+    def product(self, step):
+        change = self.left @ ((self.size * step) @ self.right.mT) / 2
+        change = self.direct * change + self.transposed * change.mT
+        pulled = self.left.mT @ change @ self.right
+        return step + self.size * _antisymmetric(pulled) / 2
+
+
+class _Model:
+    """Quadratic models of the squared distance at points on the fibres.
+
+    The squared distance is a concave function of the squares of the singular values:
+    its tangent in these is a quadratic majorant. The models are expressed in
+    coordinates in which the majorant has the Hessian I, which makes the true Hessian
+    well-conditioned: I less a correction.
+    """
+
+    def __init__(self, points):
+        self._points = points
+        sinh, cosh = points.sinh, np.hypot(1, points.sinh)
+        slope = 4 * np.arcsinh(sinh) / cosh  # first derivatives of 2 arsinh^2
+        curvature = (4 - slope * sinh) / cosh**2  # second derivatives
+        ratio = _quotient(slope, sinh, 4.0)
+
+        scaled = points.scale[:, :, None] * points.right.mT
+        vectors, roots, _ = np.linalg.svd(scaled * np.sqrt(ratio)[:, None, :])
+        squares = roots**2
+        size = np.sqrt(8 / (squares[:, :, None] + squares[:, None, :]))
+        left, right = points.left.mT @ vectors, scaled.mT @ vectors
+
+        rows, columns = sinh[:, :, None], sinh[:, None, :]
+        gaps, sums = rows - columns, rows + columns
+        gaps[np.abs(gaps) < 1e-5 * (1 + sums)] = 0
+        mean = (curvature[:, :, None] + curvature[:, None, :]) / 2
+        rows, columns = slope[:, :, None], slope[:, None, :]
+        symmetric = _quotient(rows - columns, gaps, mean)
+        antisymmetric = _quotient(rows + columns, sums, 4.0)
+        direct = (symmetric + antisymmetric) / 2 - ratio[:, None, :]
+        transposed = (symmetric - antisymmetric) / 2
+
+        self.hessian = _Hessian(size, left, right, direct, transposed)
+        pulled = left.mT @ (slope[:, :, None] * right)
+        self.gradient = size * _antisymmetric(pulled) / 2
+        # In the fibre coordinate itself, the gradient is a block of log G.
+        block = (points.left * slope[:, None, :]) @ points.right
+        block /= 2 * points.scale[:, :, None]
+        self.residual = np.linalg.norm(_antisymmetric(block), axis=(-2, -1))
+        self._frame = points.scale[:, :, None] * vectors
+
+    def moved(self, step):
+        """The points after a step."""
+        step = self._frame @ (self.hessian.size * step) @ self._frame.mT
+        offset, scale, fibre = self._points[:3]
+        return _Points.evaluate(offset, scale, fibre + step)
+
+
+def _descend(offset, scale, fibre, tol):
+    """Newton's method with a trust region, from given points on the fibres."""
+    points = _Points.evaluate(offset, scale, fibre)
+    result = np.empty((4, len(scale)))
+    left = np.arange(len(scale))  # the pairs whose search goes on
+    radius, last = np.ones(len(scale)), np.zeros(len(scale), dtype=bool)
+    for _ in range(MAX_ITERATIONS):
+        model = _Model(points)
+        distance, rounding = np.sqrt(points.value), _rounding(points)
+        lower = _lower_bound(points, model.residual)
+        error = np.where(last, 0, distance - lower) + rounding
+        result[:, left] = distance, lower - rounding, distance + rounding, error
+        going = ~last & (error > tol * np.maximum(1, distance))
+        if not going.any():
+            break
+        step, predicted, on_boundary = _step(model, radius)
+        trial = model.moved(step)
+        # Differences that rounding explains count neither for nor against a step.
+        slack = 2 * distance * rounding + rounding**2
+        gained = (points.value - trial.value + slack) / (predicted + slack)
+        radius[gained < 0.25] = np.linalg.norm(step, axis=(-2, -1))[gained < 0.25] / 4
+        radius[(gained > 0.5) & on_boundary] *= 4
+        last = (predicted <= 1e-3 * slack) & ~on_boundary
+        points.replace(gained > 0, trial)
+        left, radius, last = left[going], radius[going], last[going]
+        points = _select(points, going)
+    return result
+
+
+def _step(model, radius):
+    """Conjugate gradients to the minimum of a model, or to the radius (Steihaug).
+
+    Return the steps, by how much they lower the model, and which end at the radius.
+    """
+    steps = np.zeros_like(model.gradient)
+    lowered, on_boundary = np.zeros(len(steps)), np.zeros(len(steps), dtype=bool)
+    at = np.arange(len(steps))  # the pairs that the arrays below are about
+    hessian, step, residue = model.hessian, steps, -model.gradient
+    direction, squared = residue, _dot(residue, residue)
+    goal = np.clip(np.sqrt(squared), 1e-4, 0.1) ** 2 * squared
+    for _ in range(MAX_CG_ITERATIONS):
+        going = (squared > goal) & ~on_boundary[at]
+        if not going.any():
+            break
+        if 4 * np.count_nonzero(going) < 3 * len(going):
+            steps[at], at = step, at[going]
+            hessian = _select(hessian, going)
+            step, residue, direction, radius, squared, goal = (
+                array[going]
+                for array in (step, residue, direction, radius, squared, goal)
+            )
+            going = going[going]
+        image = hessian.product(direction)
+        curvature, length = _dot(direction, image), _dot(direction, direction)
+        along = _dot(step, direction)
+        room = np.maximum(radius**2 - _dot(step, step), 0)
+        # The t with |step + t direction| = radius, in the form without cancellation.
+        limit = _quotient(room, along + np.sqrt(along**2 + length * room), 0.0)
+        full = np.where(curvature > 0, _quotient(squared, curvature, 0.0), np.inf)
+        t = np.where(going, np.minimum(full, limit), 0)
+        lowered[at] += t * (squared - t * curvature / 2)
+        on_boundary[at] |= going & (full >= limit)
+        step = step + t[:, None, None] * direction
+        residue = residue - t[:, None, None] * image
+        previous, squared = squared, _dot(residue, residue)
+        ratio = _quotient(squared, previous, 0.0)[:, None, None]
+        direction = residue + ratio * direction
+    steps[at] = step
+    return steps, lowered, on_boundary
+
+
+def _lower_bound(points, residual):
+    """Lower bound of distances of at most the injectivity radius, 0 of others.
+
+    Without the block of log G that is not horizontal, whose norm is the residual, log G
+    is the direction of a geodesic. It misses the second Gaussian by at most the norm of
+    the differential of the exponential, sinh(s) / s, times that of the block.
+    """
+    spread = np.minimum(2 * np.arcsinh(points.sinh[:, 0]) + residual, 700)
+    growth = _quotient(np.sinh(spread), spread, 1.0)
+    horizontal = np.sqrt(np.maximum(points.value - residual**2 / 2, 0))
+    bound = np.maximum(horizontal - growth * residual / np.sqrt(2), 0)
+    known = points.value <= INJECTIVITY_RADIUS**2
+    return bound * (known | (points.sinh.shape[1] == 1))
+
+
+def _rounding(points):
+    """Rounding error of distances: it goes with the largest singular value."""
+    return EPS * (points.sinh.shape[1] + 8 * points.sinh[:, 0])
+
+
+def _select(arrays, mask):
+    """The same named tuple of arrays for some of the pairs."""
+    return type(arrays)(*(array[mask] for array in arrays))
+
+
+def _antisymmetric(matrices):
+    return (matrices - matrices.mT) / 2
+
+
+def _dot(a, b):
+    """Inner products of two stacks of matrices."""
+    return np.einsum("pij,pij->p", a, b)
+
+
+def _quotient(a, b, limit):
+    """The quotient a / b, and a limit where b is zero."""
+    zero = b == 0
+    return np.where(zero, limit, a / np.where(zero, 1, b))

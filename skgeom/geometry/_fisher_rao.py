@@ -1,0 +1,329 @@
+"""Fisher-Rao distances between Gaussian distributions."""
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from skgeom.geometry._distances import check_gaussians, distance_calvo_oller
+from skgeom.geometry._fibres import distances_from_standard
+from skgeom.utils._validation import check_finite, cholesky, float64_arrays
+from skgeom.utils._warnings import warn_user
+
+# Entries of a stack of matrices, few enough that those in use stay in the cache.
+ENTRIES_AT_ONCE = 2**17
+
+
+@float64_arrays("means_a", "covariances_a", "means_b", "covariances_b")
+def distance_fisher_rao(
+    means_a,
+    covariances_a,
+    means_b,
+    covariances_b,
+    *,
+    tol=1e-8,
+    return_bounds=False,
+):
+    r"""Fisher-Rao distance between Gaussians.
+
+    The length of the shortest path between two Gaussians among all Gaussians, in the
+    metric of the Fisher information,
+
+    .. math::
+
+       ds^2 = d\mu^\top \Sigma^{-1} d\mu
+       + \tfrac 1 2 \operatorname{tr} \left( (\Sigma^{-1} d\Sigma)^2 \right).
+
+    It is invariant under affine maps of the variable. It has no closed form, and is
+    found numerically: the Gaussians are the quotient of a symmetric space [1]_, the
+    distance is the least one between two fibres, and Newton's method finds it.
+
+    Parameters
+    ----------
+    means_a : array-like of shape (..., m)
+        Means of the first Gaussians.
+    covariances_a : array-like of shape (..., m, m)
+        Covariances of the first Gaussians.
+    means_b : array-like of shape (..., m)
+        Means of the second Gaussians, broadcast against the first.
+    covariances_b : array-like of shape (..., m, m)
+        Covariances of the second Gaussians.
+    tol : float, default=1e-8
+        Error accepted in each distance, relative to those distances that exceed 1.
+    return_bounds : bool, default=False
+        Whether to return bounds of the distances, too.
+
+    Returns
+    -------
+    ndarray of shape (...) or (3, ...)
+        The distances, a scalar for two single Gaussians; with ``return_bounds``, the
+        distances, their lower and their upper bounds.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, if a covariance is not finite, not symmetric or not
+        positive definite, if two Gaussians are too far apart for floating-point
+        numbers, or if ``tol`` is not positive; the message names the argument.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a distance may be wrong by more than ``tol``. Rounding alone limits the
+        accuracy to about 1e-12 at a distance of 10, 1e-9 at 20 and 1e-6 at 30.
+
+    See Also
+    --------
+    distance_calvo_oller : A lower bound; the distance where the means are equal.
+    distance_fisher_rao_diagonal : The distance where all variables are independent.
+    distance_fisher_rao_equal_covariance : The closed form for equal covariances.
+
+    Notes
+    -----
+    The upper bound is the length of the path that was found, with an allowance for
+    rounding. The lower bound is the largest of three:
+
+    - the Calvo-Oller distance [2]_;
+    - the distance of the marginals along :math:`(\Sigma_a + \Sigma_b)^{-1}
+      (\mu_b - \mu_a)`, which is the better one for means that are far apart;
+    - up to a distance of 11.7, the length of the geodesic that was found, less a bound
+      of the distance by which it misses the second Gaussian. The bracket then closes,
+      to about 1e-7 in most cases and 1e-5 close to 11.7.
+
+    The first two are theorems. The third needs that every geodesic of at most that
+    length is a shortest one, which rests on numerical searches: for the largest
+    sectional curvature, 2/7, which implies it up to a length of 5.87, and for conjugate
+    points, the first of which lie at 11.7496 in two to six dimensions.
+
+    Gaussians that are farther apart can be joined by several geodesics. The distance is
+    the shorter one of those found from two starts. Many random starts found no shorter
+    one wherever that was tried, but there is no proof, and the bracket stays as wide as
+    the first two bounds leave it.
+
+    References
+    ----------
+    .. [1] S. Kobayashi, "Geodesics of multivariate normal distributions and a Toda
+       lattice type Lax pair", Physica Scripta 98(11), 2023.
+    .. [2] M. Calvo and J. M. Oller, "A distance between multivariate normal
+       distributions based in an embedding into the Siegel group", Journal of
+       Multivariate Analysis 35(2), 1990.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgeom.geometry import distance_fisher_rao
+    >>> d, lower, upper = distance_fisher_rao(
+    ...     [0, 0], np.eye(2), [2, 1], np.diag([4, 1]), return_bounds=True
+    ... )
+    >>> round(float(d), 6)
+    1.880599
+    >>> bool(upper - lower < 1e-7)
+    True
+    """
+    if not tol > 0:
+        raise ValueError(f"tol must be positive, got {tol!r}.")
+    # This bound checks the arguments as well.
+    bound = distance_calvo_oller(means_a, covariances_a, means_b, covariances_b)
+    offsets, scales = _normal_form(means_a, covariances_a, means_b, covariances_b)
+    bound = np.maximum(bound, _marginal_bound(offsets, scales)) * (1 - 1e-14)
+    m = scales.shape[-1]
+    offsets, scales = offsets.reshape(-1, m), scales.reshape(-1, m)
+    size = max(1, ENTRIES_AT_ONCE // m**2)
+    results = [
+        distances_from_standard(offsets[i : i + size], scales[i : i + size], tol)
+        for i in range(0, max(1, len(scales)), size)
+    ]
+    results = np.concatenate(results, axis=-1).reshape(4, *bound.shape)
+    distances, lower, upper, errors = results
+    lower = np.minimum(np.maximum(lower, bound), distances)
+    _warn_of_errors(distances, np.minimum(errors, distances - lower), tol)
+    return np.stack([distances, lower, upper]) if return_bounds else distances[()]
+
+
+@float64_arrays("means_a", "variances_a", "means_b", "variances_b")
+def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
+    r"""Fisher-Rao distance among Gaussians of independent variables.
+
+    The length of the shortest path through Gaussians with diagonal covariances,
+
+    .. math::
+
+       d^2 = 8 \sum_k \operatorname{arsinh}^2 \sqrt{
+       \frac{(\mu_{ak} - \mu_{bk})^2 / 2 + (\sigma_{ak} - \sigma_{bk})^2}
+       {4 \sigma_{ak} \sigma_{bk}}},
+
+    since the variables span hyperbolic planes, and their squared distances add up: see
+    [1]_. In one dimension it is the Fisher-Rao distance. In more, paths through other
+    Gaussians can be shorter, and it is an upper bound of :func:`distance_fisher_rao`,
+    which is reached where the means differ in at most one variable.
+
+    Parameters
+    ----------
+    means_a : array-like of shape (..., m)
+        Means of the first Gaussians.
+    variances_a : array-like of shape (..., m)
+        Variances of the first Gaussians.
+    means_b : array-like of shape (..., m)
+        Means of the second Gaussians, broadcast against the first.
+    variances_b : array-like of shape (..., m)
+        Variances of the second Gaussians.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        The distances; a scalar for two single Gaussians.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, if a mean or a variance is not finite, or if a
+        variance is not positive; the message names the argument.
+
+    References
+    ----------
+    .. [1] S. I. R. Costa, S. A. Santos and J. E. Strapasson, "Fisher information
+       distance: a geometrical reading", Discrete Applied Mathematics 197, 2015.
+
+    Examples
+    --------
+    >>> from skgeom.geometry import distance_fisher_rao_diagonal
+    >>> d = distance_fisher_rao_diagonal([0.0, 0.0], [1.0, 1.0], [2.0, 1.0], [4.0, 1.0])
+    >>> round(float(d), 6)
+    1.909604
+    """
+    _check_vectors(means_a, "means_a", variances_a, "variances_a")
+    _check_vectors(means_b, "means_b", variances_b, "variances_b")
+    _check_dimensions(means_a, means_b)
+    sigmas_a, sigmas_b = np.sqrt(variances_a), np.sqrt(variances_b)
+    distances = _distance_in_planes(means_b - means_a, sigmas_a, sigmas_b)
+    return np.sqrt((distances**2).sum(axis=-1))
+
+
+@float64_arrays("means_a", "means_b", "covariances")
+def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
+    r"""Fisher-Rao distance between Gaussians with equal covariances.
+
+    .. math:: d = \sqrt 2 \operatorname{arcosh} (1 + M^2 / 4)
+
+    with the Mahalanobis distance M of the means. The shortest path leads through other
+    covariances.
+
+    Parameters
+    ----------
+    means_a : array-like of shape (..., m)
+        Means of the first Gaussians.
+    means_b : array-like of shape (..., m)
+        Means of the second Gaussians, broadcast against the first.
+    covariances : array-like of shape (..., m, m)
+        The covariance of each pair, or one of all.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        The distances; a scalar for two single Gaussians.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or if a covariance is not finite, not symmetric or
+        not positive definite; the message names it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgeom.geometry import distance_fisher_rao_equal_covariance
+    >>> d = distance_fisher_rao_equal_covariance([0.0, 0.0], [2.0, 0.0], np.eye(2))
+    >>> round(float(d / np.sqrt(2)), 6)
+    1.316958
+    """
+    check_gaussians(means_a, "means_a", covariances, "covariances")
+    check_gaussians(means_b, "means_b", covariances, "covariances")
+    factor = cholesky(covariances, "covariances")
+    offsets = np.linalg.solve(factor, (means_b - means_a)[..., None])[..., 0]
+    # arcosh(1 + M^2 / 4) is 2 arsinh(M / sqrt(8)), which is accurate for small M too.
+    return np.sqrt(8) * np.arcsinh(np.linalg.norm(offsets, axis=-1) / np.sqrt(8))
+
+
+def _normal_form(means_a, covariances_a, means_b, covariances_b):
+    """Mean and standard deviations of the second Gaussian where the first is standard.
+
+    An affine map takes the first Gaussian to the standard one, and a rotation makes
+    the covariance of the second diagonal.
+    """
+    factor = cholesky(covariances_a, "covariances_a")
+    quotient = np.linalg.solve(factor, cholesky(covariances_b, "covariances_b"))
+    offsets = np.linalg.solve(factor, (means_b - means_a)[..., None])
+    rotations, scales, _ = np.linalg.svd(quotient)
+    offsets, scales = np.broadcast_arrays((rotations.mT @ offsets)[..., 0], scales)
+    # The entries of the matrices to come are of this size; their squares must not
+    # overflow.
+    extent = (1 + np.abs(offsets)) ** 2 * np.maximum(scales, 1 / scales)
+    if not (extent < 1e100).all():
+        raise ValueError(
+            "means_b or covariances_b are too far from means_a and covariances_a for "
+            "floating-point numbers: in units of a standard deviation of the first "
+            f"Gaussian, a mean of the second is up to {np.abs(offsets).max():.2g}, and "
+            f"its standard deviations are {scales.min():.2g} to {scales.max():.2g}. "
+            "Remove the variables that hardly vary in a class."
+        )
+    return offsets, scales
+
+
+def _distance_in_planes(offsets, sigmas_a, sigmas_b):
+    """Distances of univariate Gaussians: those in hyperbolic planes, times sqrt(2)."""
+    # Each quotient by itself: a product of standard deviations could overflow.
+    offsets = offsets / np.sqrt(sigmas_a) / np.sqrt(sigmas_b)
+    ratios = np.sqrt(sigmas_b / sigmas_a)
+    sinh = np.hypot(offsets / np.sqrt(8), (ratios - 1 / ratios) / 2)
+    return np.sqrt(8) * np.arcsinh(sinh)
+
+
+def _marginal_bound(offsets, scales):
+    """Distance of the marginals along the discriminant, a lower bound.
+
+    No image of two distributions is farther apart than they are. This bound is tight
+    for means that are far apart, where the Calvo-Oller distance is not.
+    """
+    directions = offsets / (1 + scales**2)
+    sigmas_a = np.linalg.norm(directions, axis=-1)
+    sigmas_b = np.linalg.norm(directions * scales, axis=-1)
+    apart = sigmas_a * sigmas_b > 0
+    sigmas_a, sigmas_b = (np.where(apart, s, 1) for s in (sigmas_a, sigmas_b))
+    separations = (directions * offsets).sum(axis=-1)
+    return _distance_in_planes(separations, sigmas_a, sigmas_b) * apart
+
+
+def _warn_of_errors(distances, errors, tol):
+    bad = errors > tol * np.maximum(1, distances)
+    if bad.any():
+        worst = np.argmax(errors)
+        warn_user(
+            f"{np.count_nonzero(bad)} of {bad.size} Fisher-Rao distances miss "
+            f"tol={tol:g}: the distance {distances.flat[worst]:.6g} may be wrong by "
+            f"{errors.flat[worst]:.2g}. Rounding limits the accuracy for Gaussians "
+            "that are far apart; raise tol, or ask for return_bounds=True.",
+            ConvergenceWarning,
+        )
+
+
+def _check_vectors(means, name_means, variances, name_variances):
+    if means.ndim == 0 or variances.ndim == 0 or means.shape[-1] != variances.shape[-1]:
+        raise ValueError(
+            f"{name_means} must have shape (..., m) for {name_variances} of shape "
+            f"(..., m), got shapes {means.shape} and {variances.shape}."
+        )
+    check_finite(means, name_means, axis=-1)
+    check_finite(variances, name_variances, axis=-1)
+    if not (variances > 0).all():
+        index = [int(i) for i in np.argwhere(~(variances > 0))[0]]
+        raise ValueError(
+            f"{name_variances}{index} is not positive: it is "
+            f"{variances[tuple(index)]:.3g}. Remove such a variable, or add a small "
+            "number to its variances."
+        )
+
+
+def _check_dimensions(means_a, means_b):
+    if means_a.shape[-1] != means_b.shape[-1]:
+        raise ValueError(
+            "means_a and means_b must have one number of dimensions, "
+            f"got shapes {means_a.shape} and {means_b.shape}."
+        )
