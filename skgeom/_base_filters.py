@@ -12,7 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from skgeom._filters import INITS, FilterSearch, automatic_regularization, check_regular
+from skgeom._filters import (
+    FEW_FEATURES,
+    INITS,
+    FilterSearch,
+    automatic_regularization,
+    check_regular,
+)
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS
 from skgeom.utils._sklearn import CallbackSupportMixin, FitCallbacks
 from skgeom.utils._warnings import warn_user
@@ -94,7 +100,7 @@ class BaseFilters(
             return self.n_init
         if not isinstance(self.init, str):
             return 1
-        few = 8 if self.n_features_in_ <= 100 else 4
+        few = 8 if self.n_features_in_ <= FEW_FEATURES else 4
         return {"auto": few, "random": 10}.get(self.init, 1)
 
     def _noise(self, pooled):

@@ -80,7 +80,7 @@ class BaseSQFA(BaseFilters):
         check_is_fitted(self)
         noise = self.regularization_ if regularized else 0.0
         try:
-            return self._objective(self.statistics_, noise).matrix()
+            return self._objective(self._compared(self.statistics_), noise).matrix()
         except np.linalg.LinAlgError:
             raise ValueError(
                 "The covariance of the features of a class is singular, so that its "
@@ -115,12 +115,14 @@ class BaseSQFA(BaseFilters):
             )
         self.components_ = (left @ right).astype(self.components_.dtype)
         self.statistics_ = self.statistics_.project((left / sizes) @ left.T)
-        objective = self._objective(self.statistics_, self.regularization_)
+        compared = self._compared(self.statistics_)
+        objective = self._objective(compared, self.regularization_)
         self.objective_ = objective(np.eye(len(filters)))[0]
         return self
 
-    def _objective(self, statistics, regularization):
-        means, covariances, _ = self._compared(statistics)
+    def _objective(self, compared, regularization):
+        """The mean distance of what ``_compared`` returns."""
+        means, covariances, _ = compared
         distance = find_distance(self.distance, self._distances)
         return MeanPairwiseDistance(
             means, covariances, regularization, distance, self.squared
@@ -128,13 +130,9 @@ class BaseSQFA(BaseFilters):
 
     def _problem(self, statistics, compared, regularization, **changes):
         """The search and the objective, given what ``_compared`` returns."""
-        means, covariances, pooled = compared
-        distance = find_distance(self.distance, self._distances)
-        negligible = self._check_noise(regularization, statistics, covariances, pooled)
-        objective = MeanPairwiseDistance(
-            means, covariances, regularization, distance, self.squared
-        )
-        span_only = negligible and distance.affine_invariant
+        objective = self._objective(compared, regularization)
+        negligible = self._check_noise(regularization, statistics, *compared[1:])
+        span_only = negligible and objective.distance.affine_invariant
         return self._search(regularization, span_only, **changes), objective
 
     def _fit(self, statistics, X=None, y=None, regularization=None):

@@ -24,7 +24,7 @@ _NAMED_STARTS = {
 INITS = tuple(_NAMED_STARTS)
 
 # A subspace of this many principal axes is small; with fewer features there is none.
-_SMALL = 100
+FEW_FEATURES = 100
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,9 @@ def principal_coordinates(pooled, regularization, n_components, allow_coarse=Tru
     variances, axes = pooled.principal_axes
     precision = len(axes) * np.finfo(float).eps * variances[0]
     rank = max(np.count_nonzero(variances > precision), n_components)
-    size = max(_SMALL, 10 * n_components, np.count_nonzero(variances > regularization))
+    size = max(
+        FEW_FEATURES, 10 * n_components, np.count_nonzero(variances > regularization)
+    )
     complete = not allow_coarse or size > 0.7 * rank
     basis = np.ascontiguousarray(axes[:, : rank if complete else size])
     return Coordinates(basis, basis, complete)

@@ -1,5 +1,6 @@
 """SQFA with the regularisation chosen by cross-validation of a classifier."""
 
+from itertools import chain
 from numbers import Integral
 
 import numpy as np
@@ -8,19 +9,25 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
+from skgeom._base_filters import DEPENDENT
 from skgeom._base_sqfa import BaseSQFA
 from skgeom._filter_docs import FILTER_DOCS
-from skgeom._filters import automatic_regularization, n_named_starts
+from skgeom._filters import FEW_FEATURES, automatic_regularization, n_named_starts
 from skgeom._sqfa import compared_gaussians
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES
 from skgeom.utils._docs import shares
 from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._threads import map_threads
 from skgeom.utils._warnings import warn_user
+
+# Scores need filters that are good to this tolerance only.
+_PATH_TOL = 1e-4
 
 
 @shares(**FILTER_DOCS)
@@ -86,8 +93,9 @@ class SQFACV(BaseSQFA):
 
     Notes
     -----
-    Filters that start elsewhere can end in another local optimum, so that scores may
-    differ a little from those of a grid search over :class:`SQFA`.
+    The filters of the folds are sought with a tolerance of 1e-4, or ``tol`` if that is
+    larger, and from fewer starts than those of :class:`SQFA`, so that their scores may
+    differ a little from those of a grid search. The folds are spread over threads.
 
     Examples
     --------
@@ -190,7 +198,11 @@ class SQFACV(BaseSQFA):
         self._check_sizes(np.unique(y))
         statistics = ClassStatistics._from_valid_data(X, y, self.covariance_estimator)
         values = self._values(statistics)
-        scores = self._scores(X, y, values)
+        # One seed for all folds: threads must not share a source of random numbers.
+        seed = self.random_state
+        if not isinstance(seed, Integral):
+            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
+        scores = self._scores(X, y, statistics, values, seed)
         means = scores.mean(axis=1)
         if np.isnan(means).all():
             raise ValueError(
@@ -226,7 +238,7 @@ class SQFACV(BaseSQFA):
             )
         return values
 
-    def _scores(self, X, y, values):
+    def _scores(self, X, y, statistics, values, seed):
         """Scores of the classifier, (n_values, n_splits); NaN where its fit fails."""
         classifier = self.classifier
         if classifier is None:
@@ -234,28 +246,52 @@ class SQFACV(BaseSQFA):
             classifier = QuadraticDiscriminantAnalysis(tol=0)
         scorer = check_scoring(classifier, scoring=self.scoring)
         splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
-        scores = np.full((len(values), len(splits)), np.nan)
-        n_unfinished, failures = 0, []
-        for split, (train, test) in enumerate(splits):
-            if len(np.unique(y[train])) < 2:
-                raise ValueError(
-                    f"The training part of split {split} of cv has one class only: "
-                    f"{y[train][0]}. Use stratified folds, or fewer."
-                )
-            path, converged = self._path(X[train], y[train], values)
-            n_unfinished += len(values) - sum(converged)
+
+        def evaluate(split):
+            """Scores of a split, whether searches converged, and errors, by value."""
+            train, test = split
+            training = self._training_statistics(X, y, statistics, train, test)
+            path, converged = self._path(training, values, seed)
             # One pass over X serves all values.
-            features = np.split(X @ np.hstack(path), len(values), axis=1)
+            filters = np.hstack(path).astype(X.dtype, copy=False)
+            features = np.split(X @ filters, len(values), axis=1)
+            scores, errors = np.full(len(values), np.nan), []
             for k, Z in enumerate(features):
                 try:
                     fitted = clone(classifier).fit(Z[train], y[train])
-                    scores[k, split] = scorer(fitted, Z[test], y[test])
+                    scores[k] = scorer(fitted, Z[test], y[test])
                 except Exception as error:  # as in scikit-learn's grid search
-                    failures.append(error)
-        self._warn_of(failures, n_unfinished, scores.size)
+                    errors.append(error)
+            return scores, converged, errors
+
+        scores, converged, errors = zip(*map_threads(evaluate, splits), strict=True)
+        scores = np.stack(scores, axis=1)
+        failures = list(chain.from_iterable(errors))
+        self._warn_of(failures, np.size(converged) - np.sum(converged), scores)
         return scores
 
-    def _warn_of(self, failures, n_unfinished, n_searches):
+    def _training_statistics(self, X, y, statistics, train, test):
+        """Statistics of the training part, from those of the rest where it is smaller.
+
+        ``statistics`` are those of all samples.
+        """
+        if len(np.unique(y[train])) < 2:
+            raise ValueError(
+                "The training part of a split of cv has one class only: "
+                f"{y[train][0]}. Use stratified folds, or fewer."
+            )
+        complementary = np.array_equal(
+            np.sort(np.concatenate([train, test])), np.arange(len(y))
+        )
+        estimator = self.covariance_estimator
+        if estimator is None and complementary and len(test) < len(train):
+            return _without(
+                statistics, ClassStatistics._from_valid_data(X[test], y[test])
+            )
+        return ClassStatistics._from_valid_data(X[train], y[train], estimator)
+
+    def _warn_of(self, failures, n_unfinished, scores):
+        n_searches = scores.size
         if len(failures) == n_searches:
             raise ValueError(
                 "The classifier fails for every value and fold. The first error is: "
@@ -274,20 +310,47 @@ class SQFACV(BaseSQFA):
                 ConvergenceWarning,
             )
 
-    def _path(self, X, y, values):
+    def _path(self, statistics, values, seed):
         """Filters for each value, and whether their searches converged."""
-        statistics = ClassStatistics._from_valid_data(X, y, self.covariance_estimator)
         compared = self._compared(statistics)
-        filters, path, converged = None, [None] * len(values), []
+        filters, path, converged = None, [None] * len(values), [None] * len(values)
         for k in np.argsort(-values, kind="stable"):
-            changes = {}
+            changes = {"random_state": seed, "tol": max(self.tol, _PATH_TOL)}
             if filters is not None:
-                n_init = min(self._n_starts(), n_named_starts(self.init))
-                changes = {"n_init": n_init, "warm_start": filters}
+                # Filters that repeat each other would do so along the whole path, and
+                # with few features other starts cost little.
+                dependent = np.linalg.matrix_rank(filters, tol=DEPENDENT) < len(
+                    filters.T
+                )
+                others = dependent or len(filters) <= FEW_FEATURES
+                n_init = min(self._n_starts(), n_named_starts(self.init) * others)
+                changes |= {"n_init": n_init, "warm_start": filters}
+                if n_init == 0:
+                    changes["init"] = "random"
             search, objective = self._problem(
                 statistics, compared, float(values[k]), **changes
             )
             filters, groups = search.run(objective, compared[-1])
-            path[k] = filters.astype(X.dtype, copy=False)
-            converged.append(all(result.converged for result, _ in groups))
+            path[k] = filters
+            converged[k] = all(result.converged for result, _ in groups)
         return path, converged
+
+
+def _without(whole, part):
+    """Statistics of the samples of a whole that are not in a part of it."""
+    k = np.searchsorted(whole.classes, part.classes)
+    of_part, counts = np.zeros_like(whole.counts), whole.counts.copy()
+    of_part[k] = part.counts
+    counts[k] -= part.counts
+    left = counts > 0
+    means = whole.means.copy()
+    means[k] -= (of_part / np.maximum(counts, 1))[k, None] * (part.means - means[k])
+    scatters = (whole.counts - 1)[:, None, None] * whole.covariances
+    scatters[k] -= (part.counts - 1)[:, None, None] * part.covariances
+    offsets = part.means - means[k]
+    weights = counts[k] * (part.counts / whole.counts[k])
+    scatters[k] -= (weights[:, None] * offsets)[:, :, None] * offsets[:, None]
+    scatters /= np.maximum(counts - 1, 1)[:, None, None]
+    return ClassStatistics._make(
+        whole.classes[left], counts[left], means[left], scatters[left]
+    )

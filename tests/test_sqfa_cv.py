@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skgeom import SQFA, SQFACV
+from skgeom import SQFA, SQFACV, ClassStatistics, _sqfa_cv
 
 
 @pytest.fixture
@@ -114,9 +114,14 @@ def test_scores_of_an_exact_solution(noisy):
     assert_allclose(found, expected)
 
 
-def test_groups_of_filters_and_second_family_members(noisy):
+def test_groups_of_filters_and_another_distance(noisy):
     sqfa = SQFACV(
-        3, regularizations=3, group_size=2, distance="hellinger", cv=2, random_state=0
+        3,
+        regularizations=[0.001, 0.01],
+        group_size=2,
+        distance="hellinger",
+        cv=2,
+        random_state=0,
     ).fit(*noisy)
     assert sqfa.components_.shape == (3, 10)
     assert sqfa.class_distances().shape == (3, 3)
@@ -139,7 +144,9 @@ def test_scikit_learn_checks(estimator, check):
 def test_string_labels_pipeline_and_pickle():
     X, y = load_iris(return_X_y=True, as_frame=True)
     labels = y.map({0: "a", 1: "b", 2: "c"})
-    sqfa = SQFACV(2, regularizations=3, random_state=0).set_output(transform="pandas")
+    sqfa = SQFACV(2, regularizations=[0.001, 0.01], random_state=0).set_output(
+        transform="pandas"
+    )
     features = sqfa.fit_transform(X, labels)
     assert list(features.columns) == ["sqfacv0", "sqfacv1"]
     assert list(sqfa.classes_) == ["a", "b", "c"]
@@ -216,8 +223,36 @@ def test_classifier_that_always_fails(noisy):
 def test_fold_that_lacks_classes(noisy):
     X, y = noisy
     splits = list(LeaveOneGroupOut().split(X, y, groups=(y == 2).astype(int)))
-    with pytest.raises(ValueError, match=r"training part of split 0 .* one class only"):
+    with pytest.raises(ValueError, match=r"training part of a split .* one class only"):
         SQFACV(regularizations=2, cv=splits).fit(X, y)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_statistics_without_a_part_are_those_of_the_rest(offset, noisy):
+    X, y = noisy
+    X = X + offset
+    rest = np.arange(len(y)) % 3 > 0
+    rest[y == 2] = False
+    whole, part, expected = (
+        ClassStatistics.from_data(X[rows], y[rows])
+        for rows in (slice(None), ~rest, rest)
+    )
+    found = _sqfa_cv._without(whole, part)
+    assert np.array_equal(found.classes, [0, 1])
+    assert np.array_equal(found.counts, expected.counts)
+    assert_allclose(found.means, expected.means, rtol=1e-12)
+    assert_allclose(found.covariances, expected.covariances, atol=1e-12)
+
+
+def test_random_state_that_is_shared(noisy):
+    """One source of random numbers gives the same results, whatever the order."""
+    fits = [
+        SQFACV(2, regularizations=3, cv=3, random_state=np.random.RandomState(0))
+        .fit(*noisy)
+        .cv_results_["mean_test_score"]
+        for _ in range(2)
+    ]
+    assert np.array_equal(*fits)
 
 
 def test_nothing_is_fitted_from_statistics():
