@@ -139,9 +139,9 @@ class BaseKernelDiscriminant(
             first, whose sign decides.
         """
         # The regularised within-class covariance of the components is the identity.
-        means = self.means_.astype(np.float64)
         Z = self.transform(X)
-        scores = Z @ means.T + np.log(self.priors_) - (means**2).sum(axis=1) / 2
+        halves = (self.means_**2).sum(axis=1) / 2
+        scores = Z @ self.means_.T - halves + np.log(self.priors_)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X):
@@ -195,7 +195,7 @@ class BaseKernelDiscriminant(
         return np.exp(self.predict_log_proba(X))
 
     def _validate(self, X, y):
-        """Valid X and class numbers; sets the classes and ``gamma_``."""
+        """Valid X and class numbers; sets the classes."""
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -210,6 +210,10 @@ class BaseKernelDiscriminant(
                 f"{n_classes - 1}, which is the number of discriminants that "
                 f"{n_classes} classes have."
             )
+        return X, codes
+
+    def _prepare_kernel(self, X, sample_weight=None):
+        """Check a precomputed kernel, or set ``gamma_``."""
         if self.kernel == "precomputed":
             if X.shape[0] != X.shape[1]:
                 raise ValueError(
@@ -219,9 +223,12 @@ class BaseKernelDiscriminant(
             check_symmetric(X, "X, the precomputed kernel,")
         self.gamma_ = self.gamma
         if self.gamma == "scale":
-            variance = X.var(dtype=np.float64)
+            # As everywhere, weights stand for repeated samples.
+            means = X.mean(axis=1, dtype=np.float64)
+            center = np.average(means, weights=sample_weight)
+            squares = np.square(X - center).mean(axis=1)
+            variance = np.average(squares, weights=sample_weight)
             self.gamma_ = 1 / (X.shape[1] * variance) if variance else 1.0
-        return X, codes
 
     def _weigh(self, codes, sample_weight):
         """Weights of sum one, and those of the classes; sets ``priors_``."""
@@ -266,6 +273,11 @@ class BaseKernelDiscriminant(
         return pairwise_kernels(
             X, Y, metric=self.kernel, filter_params=True, **parameters
         )
+
+    def _kernel_matrix(self, X):
+        """Kernel matrix of the training samples, an array of its own."""
+        kernel = np.asarray(self._kernel(X), dtype=np.float64, order="C")
+        return kernel.copy() if self.kernel == "precomputed" else kernel
 
     @property
     def _definite(self):

@@ -201,6 +201,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
         weights, shares = self._weigh(codes, sample_weight)
+        self._prepare_kernel(X, sample_weight)
         self.solver_ = self._chosen_solver(len(X))
         solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
         settings = {
@@ -231,7 +232,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         self.X_fit_ = None
         if self.kernel != "precomputed":
             self.X_fit_ = X = np.array(X, dtype=np.float64)
-        kernel = np.array(self._kernel(X), dtype=np.float64, order="C")
+        kernel = self._kernel_matrix(X)
         problem = KernelProblem(
             kernel,
             codes,

@@ -137,11 +137,12 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             positive, or if a training part of the splits lacks a class.
         """
         X, codes = self._validate(X, y)
+        self._prepare_kernel(X)
         self.regularizations_ = self._values()
         self.X_fit_ = None
         if self.kernel != "precomputed":
             self.X_fit_ = X = np.array(X, dtype=np.float64)
-        kernel = np.array(self._kernel(X), dtype=np.float64, order="C")
+        kernel = self._kernel_matrix(X)
         splits = check_cv(self.cv, codes, classifier=True).split(X, codes)
         scores = [self._score_path(kernel, codes, *split) for split in splits]
         self.scores_ = np.transpose(scores)

@@ -20,6 +20,31 @@ _BLOCK = 4096
 _PILOT = 1000
 
 
+def pivoted_cholesky(matrix, tol):
+    """Factor a semidefinite matrix, as far as it is above rounding.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        The matrix; not modified.
+    tol : float
+        Where to end: the largest diagonal entry of what remains, over that of the
+        matrix.
+
+    Returns
+    -------
+    factor : ndarray of shape (n, rank)
+        A lower trapezoidal matrix.
+    pivots : ndarray of shape (n,)
+        ``factor @ factor.T`` approximates ``matrix[pivots][:, pivots]``.
+    """
+    matrix = np.array(matrix, dtype=np.float64, order="F")
+    factor, pivots, rank, _ = dpstrf(
+        matrix, lower=1, tol=tol * matrix.diagonal().max(), overwrite_a=1
+    )
+    return np.tril(factor[:, :rank]), pivots - 1
+
+
 class LandmarkFeatures:
     """The features z(x) of a set of landmarks.
 
@@ -46,13 +71,11 @@ class LandmarkFeatures:
     """
 
     def __init__(self, matrix, columns, dtype):
-        matrix = np.array(matrix, dtype=np.float64, order="F")
         # The rounding of the kernel, which dividing by L enlarges, is to stay below
         # what is left out.
-        tol = np.finfo(dtype).eps ** 0.75 * matrix.diagonal().max()
-        factor, pivots, rank, _ = dpstrf(matrix, lower=1, tol=tol, overwrite_a=1)
-        self.kept = pivots[:rank] - 1
-        self.factor = np.tril(factor[:rank, :rank])
+        factor, pivots = pivoted_cholesky(matrix, np.finfo(dtype).eps ** 0.75)
+        rank = factor.shape[1]
+        self.kept, self.factor = pivots[:rank], factor[:rank]
         self._columns = columns
         self._rounded = self.factor.astype(dtype)
         self.dtype = np.dtype(dtype)
@@ -113,10 +136,11 @@ def solve_nystroem(
     if identity:
         # The vectors M x, with M M^T the (centred) moment, are those whose smallest
         # coefficients of the samples have the length of x.
-        lengths = total.copy() if center else moment.copy()
-        noise = np.finfo(features.dtype).eps * np.trace(lengths)
-        lengths.flat[:: len(lengths) + 1] += noise
-        root = np.linalg.cholesky(lengths)
+        factor, pivots = pivoted_cholesky(
+            total if center else moment, 10 * np.finfo(features.dtype).eps
+        )
+        root = np.empty_like(factor)
+        root[pivots] = factor
         total, between = root.T @ total @ root, root.T @ between
     penalty = regularization * np.trace(total)
     ratios, vectors = solve_primal(total, between, penalty, **settings)
