@@ -16,11 +16,14 @@ from skgeom._kernel_solvers import (
     factorize,
     solve_dense,
     solve_dual,
+    solve_krylov,
 )
 from skgeom.utils._validation import check_semidefinite
 
 # A centred kernel matrix this small beside the kernel matrix is rounding.
 _CONSTANT = 1e-13
+# From this number of samples on, squaring the kernel matrix takes most of the time.
+_LARGE = 3000
 # Classes are separated perfectly if the share of the variance within them is smaller.
 _SINGULAR = 1e-10
 
@@ -164,6 +167,12 @@ class KernelProblem:
     def solve_cholesky(self, regularization, criterion, n_components):
         """Solve by one Cholesky factor; overwrites the matrix where it can."""
         penalty = regularization * self.scale
+        if self.identity and self.symmetric and len(self.centered) > _LARGE:
+            found = solve_krylov(
+                self.centered, self.indicators, penalty, criterion, n_components
+            )
+            if found:
+                return self._discriminants(*found, penalty)
         if self.identity:
             gram = self.centered @ self.centered.T
         else:

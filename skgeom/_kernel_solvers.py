@@ -23,7 +23,7 @@ I)^{-1}` they are the leading eigenvectors of
 
 for "total", and lie in the span of H E for "between"; then :math:`x = F^\top (F F^\top
 + \lambda I)^{-1} u` with :math:`u = z / \rho + E E^\top z` for an eigenvalue
-:math:`\rho` of the former.
+:math:`\rho` of the former. ``solve_krylov`` is for large K and ``penalty="identity"``.
 """
 
 from functools import partial
@@ -32,6 +32,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+# Steps of the Krylov space between two looks at its solution.
+_CHECK = 4
 # Ratios below this fraction of the largest one are taken for zero.
 RANK_TOLERANCE = 1e-11
 
@@ -134,6 +136,55 @@ def solve_dual(solve, indicators, penalty, criterion, n_components):
     scores = scores * np.sqrt(eigenvalues)
     duals = solve(scores / eigenvalues + indicators @ (indicators.T @ scores))
     return eigenvalues, duals, scores
+
+
+def solve_krylov(kernel, indicators, penalty, criterion, n_components, tol=1e-10):
+    """Solve for F = K, a semidefinite kernel matrix, without squaring it.
+
+    The x of "between" and "total" are functions of C = (K + sqrt(lambda) I)^-1 K,
+    whose eigenvalues are in [0, 1), times the columns of E, and these functions are
+    smooth there: their singularities are about half a unit off the interval. So the x
+    are found in the Krylov space of C and E by the Ritz method, in about twenty steps
+    whatever the size of K, and need one Cholesky factor of K + sqrt(lambda) I.
+
+    Returns
+    -------
+    result : tuple or None
+        Eigenvalues, x and scores; None if the space grew too large, as when the ratios
+        are hardly above those of functions that ignore the classes, or if K is not
+        semidefinite.
+    """
+    n, shift = len(kernel), np.sqrt(penalty)
+    shifted = kernel.copy()
+    shifted.flat[:: n + 1] += shift
+    try:
+        solve = factorize(shifted, overwrite=True)
+    except LinAlgError:
+        return None
+    # A random direction, for vectors that are orthogonal to all of E by symmetry.
+    random = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(n)
+    block = np.hstack([indicators, random])
+    basis, images = np.empty((n, 0)), np.empty((n, 0))
+    while basis.shape[1] + _CHECK * block.shape[1] <= n // 4:
+        for _ in range(_CHECK):
+            block = block - shift * solve(block)
+            for _ in range(2):
+                block -= basis @ (basis.T @ block)
+            block, _ = np.linalg.qr(block)
+            basis = np.hstack([basis, block])
+            images = np.hstack([images, kernel @ block])
+        ratios, mix = solve_dense(images, indicators, penalty, criterion, n_components)
+        vectors, scores = basis @ mix, images @ mix
+        between = indicators @ (indicators.T @ scores)
+        numerator = scores if criterion == "total" else between
+        residuals = kernel @ (numerator - ratios * (scores - between))
+        residuals -= ratios * penalty * vectors
+        # Preconditioned, the errors of all eigenvectors of K count alike.
+        errors = np.linalg.norm(solve(residuals), axis=0)
+        errors /= ratios * np.linalg.norm(kernel @ vectors + shift * vectors, axis=0)
+        if errors.max() < tol:
+            return ratios, vectors, scores
+    return None
 
 
 def factorize(matrix, overwrite=False):
