@@ -202,7 +202,7 @@ class BaseKernelDiscriminant(
         n_classes = len(self.classes_)
         if n_classes < 2:
             raise ValueError(
-                f"y has one class only, {self.classes_[0]!r}; at least 2 are needed."
+                f"y has one class only, {self._label(0)}; at least 2 are needed."
             )
         if self.n_components is not None and self.n_components > n_classes - 1:
             raise ValueError(
@@ -230,14 +230,18 @@ class BaseKernelDiscriminant(
             variance = np.average(squares, weights=sample_weight)
             self.gamma_ = 1 / (X.shape[1] * variance) if variance else 1.0
 
+    def _label(self, code):
+        """A class label as the user wrote it, for messages."""
+        return repr(self.classes_.tolist()[code])
+
     def _weigh(self, codes, sample_weight):
         """Weights of sum one, and those of the classes; sets ``priors_``."""
         weights = np.ones(len(codes)) if sample_weight is None else sample_weight
         shares = np.bincount(codes, weights, minlength=len(self.classes_))
         if not shares.all():
-            label = self.classes_[shares.argmin()]
+            label = self._label(shares.argmin())
             raise ValueError(
-                f"The class {label!r} has no sample of positive weight; remove it."
+                f"The class {label} has no sample of positive weight; remove it."
             )
         self.priors_ = self._checked_priors(shares / shares.sum())
         return weights * (self.priors_ / shares)[codes], self.priors_

@@ -72,7 +72,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     >>> from skgeom import KernelDiscriminantAnalysisCV
     >>> X, y = load_iris(return_X_y=True)
     >>> kda = KernelDiscriminantAnalysisCV(gamma="scale").fit(X, y)
-    >>> kda.best_score_ > 0.95
+    >>> bool(kda.best_score_ > 0.95)
     True
     """
 
@@ -169,7 +169,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         missing = np.setdiff1d(codes, codes[train])
         if len(missing):
             raise ValueError(
-                f"The class {self.classes_[missing[0]]!r} has no sample in a training "
+                f"The class {self._label(missing[0])} has no sample in a training "
                 "part; give it more samples, or use fewer or other splits."
             )
         problem = self._problem(kernel[np.ix_(train, train)], codes[train])

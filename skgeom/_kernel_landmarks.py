@@ -11,7 +11,7 @@ from scipy.linalg.lapack import dpstrf
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
-from skgeom._kernel_problem import Discriminants
+from skgeom._kernel_problem import SAME, Discriminants, check_finite_kernel
 from skgeom._kernel_solvers import class_contrasts, solve_primal
 
 # Samples of a block: enough for fast products, and small beside the landmarks.
@@ -38,6 +38,7 @@ def pivoted_cholesky(matrix, tol):
     pivots : ndarray of shape (n,)
         ``factor @ factor.T`` approximates ``matrix[pivots][:, pivots]``.
     """
+    check_finite_kernel(matrix)
     matrix = np.array(matrix, dtype=np.float64, order="F")
     factor, pivots, rank, _ = dpstrf(
         matrix, lower=1, tol=tol * matrix.diagonal().max(), overwrite_a=1
@@ -131,7 +132,10 @@ def solve_nystroem(
         With coefficients of the landmarks kept.
     """
     mean = shares @ means
+    check_finite_kernel(moment)
     total = moment - np.outer(mean, mean)
+    if np.trace(total) <= 10 * np.finfo(features.dtype).eps * np.trace(moment):
+        raise ValueError(SAME)
     between = (means.T * np.sqrt(shares)) @ class_contrasts(shares)
     if identity:
         # The vectors M x, with M M^T the (centred) moment, are those whose smallest

@@ -20,12 +20,25 @@ from skgeom._kernel_solvers import (
 )
 from skgeom.utils._validation import check_semidefinite
 
+SAME = (
+    "All samples are the same to the kernel: its centred matrix is zero. X must have a "
+    "feature that is not constant, and gamma must not be too small."
+)
 # A centred kernel matrix this small beside the kernel matrix is rounding.
 _CONSTANT = 1e-13
 # From this number of samples on, squaring the kernel matrix takes most of the time.
 _LARGE = 3000
 # Classes are separated perfectly if the share of the variance within them is smaller.
 _SINGULAR = 1e-10
+
+
+def check_finite_kernel(kernel):
+    """Raise ValueError if a kernel matrix has values that are not finite."""
+    if not np.isfinite(kernel).all():
+        raise ValueError(
+            "The kernel has values that are NaN or infinite; scale X, or change the "
+            "kernel or its parameters."
+        )
 
 
 @contextmanager
@@ -90,12 +103,8 @@ class KernelProblem:
     def __init__(
         self, kernel, codes, weights, shares, *, identity, center, definite=False
     ):
+        check_finite_kernel(kernel)
         size = np.abs(kernel).max()
-        if not np.isfinite(size):
-            raise ValueError(
-                "The kernel has values that are NaN or infinite; scale X, or change "
-                "the kernel or its parameters."
-            )
         self.codes, self.weights, self.shares = codes, weights, shares
         self.identity, self.center, self.definite = identity, center, definite
         self.root = np.sqrt(weights)
@@ -105,11 +114,7 @@ class KernelProblem:
         self.symmetric = center or not identity
         self.centered = self._center(kernel)
         if np.abs(self.centered).max() <= _CONSTANT * size * weights.max():
-            raise ValueError(
-                "All samples are the same to the kernel: its centred matrix is zero. "
-                "X must have a feature that is not constant, and gamma must be neither "
-                "too small nor too large."
-            )
+            raise ValueError(SAME)
         contrasts = class_contrasts(shares)
         self.indicators = (self.root / np.sqrt(shares)[codes])[:, None] * contrasts[
             codes
