@@ -32,8 +32,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-# Steps of the Krylov space between two looks at its solution.
-_CHECK = 4
+# Steps of the Krylov space before its solution is looked at, and between two looks.
+_FIRST, _NEXT = 12, 4
 # Ratios below this fraction of the largest one are taken for zero.
 RANK_TOLERANCE = 1e-11
 
@@ -138,7 +138,7 @@ def solve_dual(solve, indicators, penalty, criterion, n_components):
     return eigenvalues, duals, scores
 
 
-def solve_krylov(kernel, indicators, penalty, criterion, n_components, tol=1e-10):
+def solve_krylov(kernel, indicators, penalty, criterion, n_components, tol=1e-8):
     """Solve for F = K, a semidefinite kernel matrix, without squaring it.
 
     The x of "between" and "total" are functions of C = (K + sqrt(lambda) I)^-1 K,
@@ -165,8 +165,9 @@ def solve_krylov(kernel, indicators, penalty, criterion, n_components, tol=1e-10
     random = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(n)
     block = np.hstack([indicators, random])
     basis, images = np.empty((n, 0)), np.empty((n, 0))
-    while basis.shape[1] + _CHECK * block.shape[1] <= n // 4:
-        for _ in range(_CHECK):
+    steps = _FIRST
+    while basis.shape[1] + steps * block.shape[1] <= n // 4:
+        for _ in range(steps):
             block = block - shift * solve(block)
             for _ in range(2):
                 block -= basis @ (basis.T @ block)
@@ -184,12 +185,14 @@ def solve_krylov(kernel, indicators, penalty, criterion, n_components, tol=1e-10
         errors /= ratios * np.linalg.norm(kernel @ vectors + shift * vectors, axis=0)
         if errors.max() < tol:
             return ratios, vectors, scores
+        steps = _NEXT
     return None
 
 
 def factorize(matrix, overwrite=False):
-    """Cholesky factor of a matrix, as a function that multiplies by its inverse."""
-    factor = cho_factor(matrix, lower=True, overwrite_a=overwrite, check_finite=False)
+    """Cholesky factor of a symmetric matrix, as what multiplies by its inverse."""
+    # The transpose of an array in C order is one in Fortran order: it is not copied.
+    factor = cho_factor(matrix.T, lower=True, overwrite_a=overwrite, check_finite=False)
     return partial(cho_solve, factor, check_finite=False)
 
 
