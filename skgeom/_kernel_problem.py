@@ -15,9 +15,9 @@ from sklearn.utils import gen_batches
 from skgeom._kernel_solvers import (
     class_contrasts,
     factorize,
+    solve_davidson,
     solve_dense,
     solve_dual,
-    solve_krylov,
 )
 from skgeom.utils._validation import check_semidefinite
 
@@ -185,7 +185,7 @@ class KernelProblem:
         """Solve by one Cholesky factor; overwrites the matrix where it can."""
         penalty = regularization * self.scale
         if self.identity and self.symmetric and len(self.centered) > _LARGE:
-            found = solve_krylov(
+            found = solve_davidson(
                 self.centered, self.indicators, penalty, criterion, n_components
             )
             if found:

@@ -23,7 +23,7 @@ I)^{-1}` they are the leading eigenvectors of
 
 for "total", and lie in the span of H E for "between"; then :math:`x = F^\top (F F^\top
 + \lambda I)^{-1} u` with :math:`u = z / \rho + E E^\top z` for an eigenvalue
-:math:`\rho` of the former. ``solve_krylov`` is for large K and ``penalty="identity"``.
+:math:`\rho` of the former. ``solve_davidson`` serves large K and the first penalty.
 """
 
 from functools import partial
@@ -32,8 +32,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-# Steps of the Krylov space before its solution is looked at, and between two looks.
-_FIRST, _NEXT = 12, 4
+# Steps after which the iteration without squares is given up.
+_STEPS = 40
 # Ratios below this fraction of the largest one are taken for zero.
 RANK_TOLERANCE = 1e-11
 
@@ -138,54 +138,63 @@ def solve_dual(solve, indicators, penalty, criterion, n_components):
     return eigenvalues, duals, scores
 
 
-def solve_krylov(kernel, indicators, penalty, criterion, n_components, tol=1e-8):
+def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-8):
     """Solve for F = K, a semidefinite kernel matrix, without squaring it.
 
-    The x of "between" and "total" are functions of C = (K + sqrt(lambda) I)^-1 K,
-    whose eigenvalues are in [0, 1), times the columns of E, and these functions are
-    smooth there: their singularities are about half a unit off the interval. So the x
-    are found in the Krylov space of C and E by the Ritz method, in about twenty steps
-    whatever the size of K, and need one Cholesky factor of K + sqrt(lambda) I.
+    A subspace grows by the preconditioned residuals of the best x in it. The inverse of
+    (K + sqrt(lambda) I)^2 differs from that of K^2 + lambda I by factors between one
+    half and one, whatever K. So the error falls by about (sqrt(2) - 1) / (sqrt(2) + 1),
+    or 0.17, a step, and the one Cholesky factor can be in single precision.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n_samples, n_samples)
+        The centred kernel matrix.
+    indicators : ndarray of shape (n_samples, n_classes - 1)
+        The matrix E.
+    penalty, criterion, n_components
+        As for :func:`solve_primal`.
+    tol : float
+        The size of the last correction, relative to x.
 
     Returns
     -------
     result : tuple or None
-        Eigenvalues, x and scores; None if the space grew too large, as when the ratios
-        are hardly above those of functions that ignore the classes, or if K is not
-        semidefinite.
+        Eigenvalues, x and scores; None if they did not converge.
     """
     n, shift = len(kernel), np.sqrt(penalty)
-    shifted = kernel.copy()
+    shifted = kernel.astype(np.float32)
     shifted.flat[:: n + 1] += shift
     try:
         solve = factorize(shifted, overwrite=True)
     except LinAlgError:
         return None
+
+    def precondition(block):
+        return solve(solve(block.astype(np.float32))).astype(np.float64)
+
     # A random direction, for vectors that are orthogonal to all of E by symmetry.
     random = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(n)
-    block = np.hstack([indicators, random])
+    block = precondition(np.hstack([kernel @ indicators, random]))
     basis, images = np.empty((n, 0)), np.empty((n, 0))
-    steps = _FIRST
-    while basis.shape[1] + steps * block.shape[1] <= n // 4:
-        for _ in range(steps):
-            block = block - shift * solve(block)
-            for _ in range(2):
-                block -= basis @ (basis.T @ block)
+    for _ in range(_STEPS):
+        for _ in range(2):
+            block = block - basis @ (basis.T @ block)
             block, _ = np.linalg.qr(block)
-            basis = np.hstack([basis, block])
-            images = np.hstack([images, kernel @ block])
+        basis, images = np.hstack([basis, block]), np.hstack([images, kernel @ block])
         ratios, mix = solve_dense(images, indicators, penalty, criterion, n_components)
         vectors, scores = basis @ mix, images @ mix
         between = indicators @ (indicators.T @ scores)
         numerator = scores if criterion == "total" else between
-        residuals = kernel @ (numerator - ratios * (scores - between))
-        residuals -= ratios * penalty * vectors
-        # Preconditioned, the errors of all eigenvectors of K count alike.
-        errors = np.linalg.norm(solve(residuals), axis=0)
-        errors /= ratios * np.linalg.norm(kernel @ vectors + shift * vectors, axis=0)
+        residuals = kernel @ (numerator / ratios - scores + between)
+        block = precondition(residuals - penalty * vectors)
+        sizes = np.linalg.norm(block, axis=0)
+        errors = sizes / np.linalg.norm(vectors, axis=0)
         if errors.max() < tol:
             return ratios, vectors, scores
-        steps = _NEXT
+        block = (block / sizes)[:, errors >= tol]
+        if basis.shape[1] + block.shape[1] > n // 4:
+            break
     return None
 
 

@@ -14,7 +14,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from skgeom import KernelDiscriminantAnalysis
 from skgeom._kernel_problem import KernelProblem
-from skgeom._kernel_solvers import solve_krylov
+from skgeom._kernel_solvers import solve_davidson
 
 PENALTIES = ["identity", "kernel"]
 CRITERIA = ["total", "between"]
@@ -158,7 +158,7 @@ def test_solvers_agree(digits, regularization, penalty, criterion, center):
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("regularization", [1, 1e-3, 1e-8])
-def test_krylov_solver(digits, regularization, criterion):
+def test_iterative_solver(digits, regularization, criterion):
     """What large problems use equals the dense eigenproblem."""
     X, y = digits
     n = len(X)
@@ -172,17 +172,39 @@ def test_krylov_solver(digits, regularization, criterion):
     )
     penalty = regularization * problem.scale
     F, E = problem.centered, problem.indicators
-    # Of all nine columns, the Krylov space would be too large for so few samples.
-    values, vectors, scores = solve_krylov(F, E[:, :2], penalty, criterion, 2)
+    values, vectors, scores = solve_davidson(F, E, penalty, criterion, 9)
     np.testing.assert_allclose(F @ vectors, scores, atol=1e-12)
-    means = F @ E[:, :2]
+    means = F @ E
     within = F @ F - means @ means.T + penalty * np.eye(n)
     numerator = F @ F if criterion == "total" else means @ means.T
-    reference, x = eigh(numerator, within, subset_by_index=[n - 2, n - 1])
+    reference, x = eigh(numerator, within, subset_by_index=[n - 9, n - 1])
     np.testing.assert_allclose(values, reference[::-1], rtol=1e-8)
     assert subspace_angles(vectors, x).max() < 1e-6
-    assert solve_krylov(F, E, penalty, criterion, 9, tol=0) is None
-    assert solve_krylov(-F, E, penalty * 1e-9, criterion, 9) is None
+    assert solve_davidson(F, E, penalty, criterion, 9, tol=0) is None
+    assert solve_davidson(-F, E, penalty * 1e-9, criterion, 9) is None
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_fit_of_large_problems(digits, criterion, monkeypatch):
+    X, y = digits
+    kda = KernelDiscriminantAnalysis(gamma=0.03, criterion=criterion).fit(X, y)
+    expected = kda.transform(X)
+    calls = []
+
+    def spy(*args):
+        calls.append(solve_davidson(*args))
+        return calls[-1]
+
+    monkeypatch.setattr("skgeom._kernel_problem._LARGE", 100)
+    monkeypatch.setattr("skgeom._kernel_problem.solve_davidson", spy)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(
+        kda.fit(X, y).transform(X), expected, rtol=0, atol=1e-6 * size
+    )
+    assert calls[0] is not None
+    # Without convergence, the matrix is squared.
+    monkeypatch.setattr("skgeom._kernel_problem.solve_davidson", lambda *args: None)
+    np.testing.assert_allclose(kda.fit(X, y).transform(X), expected)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
