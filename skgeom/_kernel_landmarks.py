@@ -184,7 +184,8 @@ def leverage_landmarks(n_landmarks, make_features, X, weights, random_state):
     for batch in gen_batches(len(X), _BLOCK):
         whitened = solve_triangular(factor, features(X[batch]).T, lower=True)
         scores[batch] = np.einsum("ij,ij->j", whitened, whitened)
-    scores *= weights
+    # Some samples may be orthogonal to all of the pilot.
+    scores = np.maximum(scores, 1e-6 * scores.max()) * weights
     return np.sort(
         random_state.choice(len(X), n_landmarks, replace=False, p=scores / scores.sum())
     )

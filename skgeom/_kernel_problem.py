@@ -124,10 +124,8 @@ class KernelProblem:
         self.centered = self._center(kernel)
         if largest(self.centered) <= _CONSTANT * size * weights.max():
             raise ValueError(SAME)
-        contrasts = class_contrasts(shares)
-        self.indicators = (self.root / np.sqrt(shares)[codes])[:, None] * contrasts[
-            codes
-        ]
+        levels = class_contrasts(shares) / np.sqrt(shares)[:, None]
+        self.indicators = self.root[:, None] * levels[codes]
 
     def _center(self, kernel):
         """Centre and weight the kernel matrix in place, some rows at a time."""

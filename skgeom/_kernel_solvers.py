@@ -138,7 +138,7 @@ def solve_dual(solve, indicators, penalty, criterion, n_components):
     return eigenvalues, duals, scores
 
 
-def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-8):
+def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-7):
     """Solve for F = K, a semidefinite kernel matrix, without squaring it.
 
     A subspace grows by the preconditioned residuals of the best x in it. The inverse of
