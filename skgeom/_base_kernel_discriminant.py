@@ -194,6 +194,25 @@ class BaseKernelDiscriminant(
         """
         return np.exp(self.predict_log_proba(X))
 
+    def score(self, X, y, sample_weight=None):
+        """Accuracy of the predicted classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, as for :meth:`transform`.
+        y : array-like of shape (n_samples,)
+            Their true labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples; None is one for each.
+
+        Returns
+        -------
+        accuracy : float
+            The weighted share of samples whose class is predicted.
+        """
+        return super().score(X, y, sample_weight)
+
     def _validate(self, X, y):
         """Valid X and class numbers; sets the classes."""
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
