@@ -1,9 +1,19 @@
 """Supervised dimensionality reduction and classification by geometric objectives."""
 
 from skgeom._ama import AMAGauss
+from skgeom._kernel_discriminant import KernelDiscriminantAnalysis
+from skgeom._kernel_discriminant_cv import KernelDiscriminantAnalysisCV
 from skgeom._sqfa import SQFA, SecondMomentSQFA
 from skgeom._sqfa_cv import SQFACV
 from skgeom._statistics import ClassStatistics
 
-__all__ = ["SQFA", "SQFACV", "AMAGauss", "ClassStatistics", "SecondMomentSQFA"]
+__all__ = [
+    "SQFA",
+    "SQFACV",
+    "AMAGauss",
+    "ClassStatistics",
+    "KernelDiscriminantAnalysis",
+    "KernelDiscriminantAnalysisCV",
+    "SecondMomentSQFA",
+]
 __version__ = "0.1.0.dev0"

@@ -100,7 +100,9 @@ def check_positive(eigenvalues, name):
         )
 
 
-def check_semidefinite(matrices, name):
+def check_semidefinite(
+    matrices, name, kind="covariance", remedy="Set such eigenvalues to zero first"
+):
     """Raise ValueError unless (c, n, n) matrices are semidefinite to rounding."""
     size = matrices.shape[-1]
     for index, matrix in enumerate(matrices):
@@ -112,8 +114,8 @@ def check_semidefinite(matrices, name):
             if smallest < -1e-8 * abs(scale):
                 where = f"[{index}]" if len(matrices) > 1 else ""
                 raise ValueError(
-                    f"{name}{where} is no covariance: it has the negative eigenvalue "
-                    f"{smallest:.3g}. Set such eigenvalues to zero first."
+                    f"{name}{where} is no {kind}: it has the negative eigenvalue "
+                    f"{smallest:.3g}. {remedy}."
                 ) from None
 
 

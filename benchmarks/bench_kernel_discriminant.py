@@ -1,0 +1,243 @@
+"""Kernel discriminant analysis beside scikit-kda, kfda and SVC: seconds, memory, score.
+
+All methods of a table run in one process, in turn; medians are printed, and ratios. Run
+it with nothing else on the machine::
+
+    python benchmarks/bench_kernel_discriminant.py solvers peers svc path
+    python benchmarks/bench_kernel_discriminant.py mnist
+
+The data are those of ``mnist.npz``, with arrays ``X``, ``y`` and ``n_train``, in the
+folder ``SKGEOM_DATA``; images of 0 to 1. The peers need ``pip install scikit-kda kfda``
+and are left out where they are missing, or fail. ``mnist`` runs each size in a process
+of its own, for the largest memory that it held.
+"""
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.svm import SVC
+
+from skgeom import KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
+from skgeom._kernel_problem import KernelProblem
+
+GAMMA = 0.025
+PENALTIES, CRITERIA = ["identity", "kernel"], ["total", "between"]
+
+
+def load(n, dtype=np.float64):
+    """The first n training images, and all test images."""
+    data = np.load(Path(os.environ.get("SKGEOM_DATA", "."), "mnist.npz"))
+    n_train = int(data["n_train"])
+    X = data["X"].reshape(len(data["y"]), -1)
+    y = data["y"].astype(np.int64)
+    X_train, X_test = (part.astype(dtype) / 255 for part in (X[:n], X[n_train:]))
+    return X_train, y[:n], X_test, y[n_train:]
+
+
+def interleaved(jobs, repeats):
+    """Median seconds and last result of each job, run in turn."""
+    seconds, results = {name: [] for name in jobs}, {}
+    for _ in range(repeats):
+        for name, job in jobs.items():
+            start = time.perf_counter()
+            try:
+                results[name] = job()
+            except Exception as error:  # a peer may fail in any way
+                results[name] = error
+            seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(s) for name, s in seconds.items()}, results
+
+
+def table(title, jobs, repeats, reference, test):
+    """Print seconds, what multiple of the reference they are, and test accuracy."""
+    print(f"\n{title} (medians of {repeats})")
+    print(f"{'method':40s}  seconds  / {reference:24s} accuracy")
+    seconds, results = interleaved(jobs, repeats)
+    for name in jobs:
+        result = results[name]
+        if isinstance(result, Exception):
+            print(f"{name:40s}  fails: {type(result).__name__}: {str(result)[:60]}")
+            continue
+        ratio = seconds[name] / seconds[reference]
+        score = result.score(*test) if hasattr(result, "predict") else np.nan
+        print(f"{name:40s} {seconds[name]:8.2f}   {ratio:23.2f} {score:10.4f}")
+
+
+def ours(X, y, solver, penalty, criterion):
+    regularization = 1e-6 if penalty == "identity" else 1e-5
+    return KernelDiscriminantAnalysis(
+        gamma=GAMMA,
+        solver=solver,
+        penalty=penalty,
+        criterion=criterion,
+        regularization=regularization,
+    ).fit(X, y)
+
+
+def compare_solvers(repeats, n=4000):
+    X, y, *test = load(n)
+    for penalty in PENALTIES:
+        for criterion in CRITERIA:
+            jobs = {
+                solver: lambda s=solver, p=penalty, c=criterion: ours(X, y, s, p, c)
+                for solver in ("cholesky", "eigen")
+            }
+            title = f"Solvers, n = {n}, penalty {penalty}, criterion {criterion}"
+            table(title, jobs, repeats, "cholesky", test)
+
+
+def compare_peers(repeats, n=2000):
+    X, y, *test = load(n)
+    jobs = {
+        f"skgeom, {penalty}, {criterion}": lambda p=penalty, c=criterion: ours(
+            X, y, "cholesky", p, c
+        )
+        for penalty in PENALTIES
+        for criterion in CRITERIA
+    }
+    try:
+        from skkda.base import KernelDiscriminantAnalysis as Peer
+
+        jobs["scikit-kda"] = lambda: Peer(lmb=1e-3, gamma=GAMMA).fit(X, y)
+    except ImportError as error:
+        print("scikit-kda:", error)
+    try:
+        from kfda import Kfda
+
+        jobs["kfda"] = lambda: Kfda(9, kernel="rbf", gamma=GAMMA).fit(X, y)
+    except ImportError as error:
+        print("kfda:", error)
+    table(f"Peers, n = {n}", jobs, repeats, "skgeom, identity, total", test)
+
+
+def compare_svc(repeats, n=10_000):
+    X, y, *test = load(n)
+    jobs = {
+        "SVC, C = 1": lambda: SVC(gamma=GAMMA).fit(X, y),
+        "SVC, C = 10": lambda: SVC(gamma=GAMMA, C=10).fit(X, y),
+    }
+    for penalty in PENALTIES:
+        for criterion in CRITERIA:
+            jobs[f"skgeom, {penalty}, {criterion}"] = lambda p=penalty, c=criterion: (
+                ours(X, y, "cholesky", p, c)
+            )
+    table(f"Beside SVC, n = {n}", jobs, repeats, "SVC, C = 1", test)
+
+
+def compare_path(repeats, n=2000, n_values=20):
+    """A path of solutions of all samples, and whole cross-validations."""
+    X, y, *test = load(n)
+    values = np.logspace(-8, 0, n_values)
+
+    for penalty in PENALTIES:
+
+        def path(penalty=penalty):
+            kernel = KernelDiscriminantAnalysis(gamma=GAMMA)
+            kernel.gamma_ = GAMMA
+            problem = KernelProblem(
+                kernel._kernel_matrix(X),
+                y,
+                np.full(n, 1 / n),
+                np.bincount(y) / n,
+                identity=penalty == "identity",
+                center=True,
+                definite=True,
+            )
+            return [problem.solve_path(value, "total", 9) for value in values]
+
+        jobs = {
+            "single fit, eigen": lambda p=penalty: ours(X, y, "eigen", p, "total"),
+            "single fit, cholesky": lambda p=penalty: ours(
+                X, y, "cholesky", p, "total"
+            ),
+            f"path of {n_values}": path,
+            "five folds of such paths, and a fit": (
+                lambda p=penalty: KernelDiscriminantAnalysisCV(
+                    gamma=GAMMA, penalty=p, regularizations=n_values
+                ).fit(X, y)
+            ),
+        }
+        title = f"Path of regularization, n = {n}, penalty {penalty}"
+        table(title, jobs, repeats, "single fit, eigen", test)
+
+
+def fit_mnist(n, n_landmarks, landmarks, regularization):
+    """One line for one size; the process holds nothing else."""
+    X, y, *test = load(n, np.float32)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    kda = KernelDiscriminantAnalysis(
+        gamma=GAMMA,
+        penalty="kernel",
+        regularization=regularization,
+        solver="nystroem",
+        n_landmarks=n_landmarks,
+        landmarks=landmarks,
+        random_state=0,
+    )
+    start = time.perf_counter()
+    kda.fit(X, y)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    start = time.perf_counter()
+    score = kda.score(*test)
+    print(
+        f"{n:7d} {n_landmarks:9d} {landmarks:>9s} {seconds:8.1f} "
+        f"{seconds / n * 1e4:9.2f} {time.perf_counter() - start:8.1f} {score:9.4f} "
+        f"{before:9.2f} {peak:7.2f}",
+        flush=True,
+    )
+
+
+def scale_mnist(n_landmarks, landmarks, regularization):
+    print(
+        "\nMNIST, Nystroem\n      n landmarks    method  seconds /10000 n  predict  "
+        "accuracy   data GiB    peak"
+    )
+    for n in (7500, 15_000, 30_000, 60_000):
+        arguments = [str(value) for value in (n, n_landmarks, landmarks)]
+        command = [sys.executable, __file__, "one", "--fit", *arguments]
+        subprocess.run([*command, str(regularization)], check=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "parts", nargs="+", choices=["solvers", "peers", "svc", "path", "mnist", "one"]
+    )
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--n-landmarks", type=int, default=4000)
+    parser.add_argument(
+        "--landmarks", default="kmeans", choices=["kmeans", "leverage", "random"]
+    )
+    parser.add_argument("--regularization", type=float, default=1e-6)
+    parser.add_argument("--fit", nargs=4, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for part in arguments.parts:
+        if part == "one":
+            n, n_landmarks, landmarks, regularization = arguments.fit
+            fit_mnist(int(n), int(n_landmarks), landmarks, float(regularization))
+        elif part == "mnist":
+            scale_mnist(
+                arguments.n_landmarks, arguments.landmarks, arguments.regularization
+            )
+        else:
+            compare = {
+                "solvers": compare_solvers,
+                "peers": compare_peers,
+                "svc": compare_svc,
+                "path": compare_path,
+            }[part]
+            compare(arguments.repeats)
+
+
+if __name__ == "__main__":
+    main()

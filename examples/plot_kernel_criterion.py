@@ -1,0 +1,69 @@
+"""
+Total or between: what the penalty does to the two criteria
+===========================================================
+
+The ratio of kernel discriminant analysis can have the total or the between-class
+variance in its numerator. Without regularisation they are the same, as one is the other
+plus one. With it, the total variance pays for directions in which the data vary much,
+whether or not the classes differ: the heavier the penalty, the nearer are the
+discriminants to kernel principal components. The between-class criterion tends to the
+differences of the class means instead.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.metrics.pairwise import rbf_kernel
+
+from skgeom import KernelDiscriminantAnalysis
+
+# %%
+# Two long, parallel bands. The classes differ across them, most of the variance is
+# along them.
+
+rng = np.random.default_rng(0)
+y = np.repeat([0, 1], 150)
+X = np.column_stack([rng.uniform(-3, 3, 300), rng.normal(0, 0.25, 300) + y])
+
+regularizations = [1e-4, 1e-2, 1]
+figure, axes = plt.subplots(2, 3, figsize=(10, 4.5), layout="constrained")
+x_grid, y_grid = np.meshgrid(np.linspace(-4, 4, 120), np.linspace(-1, 2, 80))
+grid = np.column_stack([x_grid.ravel(), y_grid.ravel()])
+for row, criterion in zip(axes, ["total", "between"], strict=True):
+    for axis, regularization in zip(row, regularizations, strict=True):
+        kda = KernelDiscriminantAnalysis(
+            gamma=0.1,
+            penalty="kernel",
+            criterion=criterion,
+            regularization=regularization,
+        ).fit(X, y)
+        values = kda.transform(grid).reshape(x_grid.shape)
+        axis.contourf(x_grid, y_grid, values, levels=15, cmap="PuOr")
+        axis.scatter(*X.T, c=y, cmap="tab10", vmax=9, s=5)
+        axis.set(xticks=[], yticks=[])
+        axis.set_title(f"{criterion}, regularization {regularization:g}", size=9)
+figure.savefig("kernel_criterion.png", dpi=150)
+
+# %%
+# The share of the variance of the first discriminant that is within the classes, over
+# the regularisation. Where it is near one, the discriminant tells nothing about the
+# classes: the function along the bands has overtaken the one across them.
+
+values = np.logspace(-6, 2, 25)
+K = rbf_kernel(X, gamma=0.1)
+figure, axis = plt.subplots(figsize=(6, 3.5), layout="constrained")
+for criterion in ["total", "between"]:
+    shares = []
+    for regularization in values:
+        kda = KernelDiscriminantAnalysis(
+            kernel="precomputed",
+            penalty="kernel",
+            criterion=criterion,
+            regularization=regularization,
+        )
+        z = kda.fit(K, y).transform(K)[:, 0]
+        shares.append((z[y == 0].var() + z[y == 1].var()) / 2 / z.var())
+    axis.semilogx(values, shares, label=criterion)
+axis.set(xlabel="regularization", ylabel="share of the variance within classes")
+axis.legend(title="criterion")
+figure.savefig("kernel_criterion_shares.png", dpi=150)
+plt.show()

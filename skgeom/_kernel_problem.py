@@ -1,0 +1,252 @@
+"""Kernel discriminant analysis of a kernel matrix: its centring, solvers and results.
+
+Throughout, the weights of the samples sum to one, and stand for repeated samples: a
+sample's coefficient a_i is that of all its copies, each with a_i times their share.
+"""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import LinAlgError, eigh
+from sklearn.utils import gen_batches
+
+from skgeom._kernel_solvers import (
+    class_contrasts,
+    factorize,
+    solve_davidson,
+    solve_dense,
+    solve_dual,
+)
+from skgeom.utils._validation import check_semidefinite
+
+SAME = (
+    "All samples are the same to the kernel: its centred matrix is zero. X must have a "
+    "feature that is not constant, and gamma must not be too small."
+)
+# A centred kernel matrix this small beside the kernel matrix is rounding.
+_CONSTANT = 1e-13
+# From this number of samples on, squaring the kernel matrix takes most of the time.
+_LARGE = 3000
+# Rows that are centred at once, few enough to stay in the cache.
+_ROWS = 16
+# Classes are separated perfectly if the share of the variance within them is smaller.
+_SINGULAR = 1e-10
+
+
+def largest(matrix):
+    """Largest magnitude of a matrix, without a copy of it."""
+    return max(matrix.max(), -matrix.min())
+
+
+def check_finite_kernel(kernel):
+    """Largest magnitude of a kernel matrix; ValueError if it is not finite."""
+    size = largest(kernel)
+    if not np.isfinite(size):
+        raise ValueError(
+            "The kernel has values that are NaN or infinite; scale X, or change the "
+            "kernel or its parameters."
+        )
+    return size
+
+
+@contextmanager
+def explain_singular(regularization):
+    """Turn the error of a factorisation into one that names cause and remedy."""
+    try:
+        yield
+    except LinAlgError as error:
+        raise ValueError(
+            "The regularised within-class matrix is singular with regularization="
+            f"{regularization:g}: some functions do not vary within the classes. "
+            "Increase regularization, for example to 1e-3."
+        ) from error
+
+
+@dataclass
+class Discriminants:
+    """Discriminant functions f(x) = k(x, X) @ coefficients - offset."""
+
+    eigenvalues: np.ndarray
+    coefficients: np.ndarray
+    offset: np.ndarray
+    means: np.ndarray  # of the classes, (n_classes, n_components)
+    penalty: float  # lambda, for weights of sum one
+
+    def turned(self):
+        """With signs that the order of the samples does not decide.
+
+        The class whose mean is largest in magnitude, the last one of equals, is on the
+        positive side.
+        """
+        size = np.abs(self.means)
+        largest = size >= (1 - 1e-6) * size.max(axis=0)
+        last = len(size) - 1 - largest[::-1].argmax(axis=0)
+        sign = np.where(self.means[last, np.arange(size.shape[1])] < 0, -1.0, 1.0)
+        self.coefficients = self.coefficients * sign
+        self.offset = self.offset * sign
+        self.means = self.means * sign
+        return self
+
+
+class KernelProblem:
+    """A weighted and centred kernel matrix with its classes.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n_samples, n_samples)
+        The kernel matrix, in double precision; it is overwritten.
+    codes, weights : ndarray of shape (n_samples,)
+        Class numbers, and weights of sum one.
+    shares : ndarray of shape (n_classes,)
+        Sums of the weights of the classes.
+    identity : bool
+        Whether the penalty is the squared length of the coefficients, and not the
+        squared norm of the function.
+    center : bool
+        Whether the samples are centred in the feature space.
+    definite : bool
+        Whether the kernel is known to be positive semidefinite.
+    """
+
+    def __init__(
+        self, kernel, codes, weights, shares, *, identity, center, definite=False
+    ):
+        size = check_finite_kernel(kernel)
+        self.codes, self.weights, self.shares = codes, weights, shares
+        self.identity, self.center, self.definite = identity, center, definite
+        self.root = np.sqrt(weights)
+        self.mean = weights @ kernel
+        # A penalty on the norm of a function leaves it in the span of the centred
+        # samples. One on its coefficients does so only if they are centred.
+        self.symmetric = center or not identity
+        self.centered = self._center(kernel)
+        if largest(self.centered) <= _CONSTANT * size * weights.max():
+            raise ValueError(SAME)
+        levels = class_contrasts(shares) / np.sqrt(shares)[:, None]
+        self.indicators = self.root[:, None] * levels[codes]
+
+    def _center(self, kernel):
+        """Centre and weight the kernel matrix in place, some rows at a time."""
+        rows = self.mean - self.mean @ self.weights if self.symmetric else 0 * self.mean
+        for batch in gen_batches(len(kernel), _ROWS):
+            block = kernel[batch]
+            block -= self.mean
+            block -= rows[batch, None]
+            block *= self.root
+            block *= self.root[batch, None]
+        return kernel
+
+    @cached_property
+    def scale(self):
+        """Trace of the total scatter matrix where the penalty is the identity."""
+        if self.identity:
+            return np.vdot(self.centered, self.centered)
+        return np.trace(self.centered)
+
+    def check_definite(self):
+        """Raise ValueError if the centred kernel has a negative eigenvalue."""
+        if not self.definite:
+            check_semidefinite(
+                self.centered[None],
+                "The centred kernel matrix",
+                kind="kernel matrix of a positive semidefinite kernel",
+                remedy="Use penalty='identity', which allows it with solver='eigen' "
+                "or 'cholesky', or another kernel",
+            )
+
+    def solve_eigen(self, regularization, criterion, n_components):
+        """Solve the generalised eigenproblem of dense matrices."""
+        penalty = regularization * self.scale
+        if self.identity and penalty:
+            features = self.centered
+            found = solve_dense(
+                features, self.indicators, penalty, criterion, n_components
+            )
+            return self._discriminants(*found, features @ found[1], penalty)
+        self.check_definite()
+        eigenvalues, vectors = eigh(self.centered, check_finite=False)
+        kept = eigenvalues > len(vectors) * np.finfo(float).eps * eigenvalues[-1]
+        vectors, root = vectors[:, kept], np.sqrt(eigenvalues[kept])
+        if not penalty:
+            inside = vectors.T @ self.indicators
+            if np.linalg.norm(inside, 2) ** 2 > 1 - _SINGULAR:
+                raise LinAlgError("the within-class matrix is singular")
+        features = vectors * root
+        ratios, x = solve_dense(
+            features, self.indicators, penalty, criterion, n_components
+        )
+        return self._discriminants(ratios, (vectors / root) @ x, features @ x, penalty)
+
+    def solve_cholesky(self, regularization, criterion, n_components):
+        """Solve by one Cholesky factor; overwrites the matrix where it can."""
+        penalty = regularization * self.scale
+        if self.identity and self.symmetric and len(self.centered) > _LARGE:
+            found = solve_davidson(
+                self.centered, self.indicators, penalty, criterion, n_components
+            )
+            if found:
+                return self._discriminants(*found, penalty)
+        if self.identity:
+            gram = self.centered @ self.centered.T
+        else:
+            self.check_definite()
+            gram = self.centered
+        gram.flat[:: len(gram) + 1] += penalty
+        solve = factorize(gram, overwrite=True)
+        ratios, duals, scores = solve_dual(
+            solve, self.indicators, penalty, criterion, n_components
+        )
+        coefficients = self.centered.T @ duals if self.identity else duals
+        return self._discriminants(ratios, coefficients, scores, penalty)
+
+    @cached_property
+    def _spectrum(self):
+        """Eigenvalues of the Gram matrix, its eigenvectors U, and the indicators there.
+
+        U turns what ``solve_dual`` finds in this basis into scores, and the last array
+        into coefficients.
+        """
+        if self.identity and not self.symmetric:
+            eigenvalues, vectors = eigh(
+                self.centered @ self.centered.T, overwrite_a=True, check_finite=False
+            )
+            back = self.centered.T @ vectors
+        else:
+            if not self.identity:
+                self.check_definite()
+            eigenvalues, vectors = eigh(self.centered, check_finite=False)
+            back = vectors
+            if self.identity:
+                back = vectors * eigenvalues
+                eigenvalues = eigenvalues**2
+        eigenvalues = np.maximum(eigenvalues, 0)
+        return eigenvalues, vectors, vectors.T @ self.indicators, back
+
+    def solve_path(self, regularization, criterion, n_components):
+        """Solve by an eigendecomposition that serves all values of regularization."""
+        eigenvalues, vectors, indicators, back = self._spectrum
+        penalty = regularization * self.scale
+        inverse = 1 / (eigenvalues + penalty)
+
+        def solve(v):
+            return (inverse * v.T).T
+
+        ratios, duals, scores = solve_dual(
+            solve, indicators, penalty, criterion, n_components
+        )
+        return self._discriminants(ratios, back @ duals, vectors @ scores, penalty)
+
+    def _discriminants(self, ratios, coefficients, scores, penalty):
+        """Results for the kernel from those for the weighted and centred one."""
+        coefficients = coefficients * self.root[:, None]
+        if self.symmetric:
+            coefficients -= np.outer(self.weights, coefficients.sum(axis=0))
+        members = np.zeros((len(self.codes), len(self.shares)))
+        members[np.arange(len(self.codes)), self.codes] = self.root
+        means = members.T @ scores / self.shares[:, None]
+        offset = self.mean @ coefficients
+        if not self.center:
+            means, offset = means + offset, np.zeros_like(offset)
+        return Discriminants(ratios, coefficients, offset, means, penalty).turned()

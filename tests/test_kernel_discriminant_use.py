@@ -1,0 +1,384 @@
+"""Kernel discriminant analysis as an estimator: invariances, use, and bad input."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris, load_wine, make_circles
+from sklearn.metrics.pairwise import rbf_kernel, sigmoid_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skgeom import KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
+
+KDA = KernelDiscriminantAnalysis
+SOLVERS = ["eigen", "cholesky", "nystroem"]
+
+
+@parametrize_with_checks(
+    [
+        KDA(),
+        KDA(penalty="kernel", criterion="between"),
+        KDA(solver="eigen", regularization=0.1),
+        KDA(solver="nystroem", penalty="kernel", priors="uniform", gamma="scale"),
+        KDA(solver="nystroem", landmarks="leverage", center=False),
+        KDA(kernel="linear", criterion="between"),
+        KDA(kernel="poly", degree=2, penalty="kernel", solver="eigen"),
+        KernelDiscriminantAnalysisCV(regularizations=3, cv=3),
+        KernelDiscriminantAnalysisCV(
+            regularizations=[1e-3, 1e-1], cv=2, penalty="kernel", criterion="between"
+        ),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:500] / 16, y[:500]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+# Invariances.
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_transform_does_not_depend_on_the_batch(digits, solver):
+    X, y = digits
+    kda = KDA(solver=solver, n_landmarks=100, random_state=0).fit(X[:300], y[:300])
+    whole = kda.transform(X)
+    parts = [kda.transform(X[:1]), kda.transform(X[1:7]), kda.transform(X[7:])]
+    size = np.abs(whole).max()
+    np.testing.assert_allclose(np.vstack(parts), whole, rtol=0, atol=1e-11 * size)
+    with config_context(working_memory=0.01):  # a few rows at a time
+        chunked = kda.transform(X)
+    np.testing.assert_allclose(chunked, whole, rtol=0, atol=1e-11 * size)
+
+
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+@pytest.mark.parametrize("criterion", ["total", "between"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_order_of_the_samples_changes_nothing(wine, solver, criterion, penalty):
+    """Not even the signs."""
+    X, y = wine
+    order = np.random.default_rng(0).permutation(len(y))
+    kda = KDA(solver=solver, criterion=criterion, penalty=penalty)
+    expected = kda.fit(X, y).transform(X)
+    permuted = clone(kda).fit(X[order], y[order]).transform(X)
+    np.testing.assert_allclose(permuted, expected, rtol=0, atol=1e-7)
+
+
+def test_second_of_two_classes_is_on_the_positive_side():
+    X, y = make_circles(200, factor=0.5, noise=0.05, random_state=0)
+    for labels in (y, 1 - y):
+        kda = KDA(gamma=1).fit(X, labels)
+        assert kda.means_[1, 0] > 0 > kda.means_[0, 0]
+        assert ((kda.decision_function(X) > 0) == (labels == 1)).all()
+
+
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("center", [True, False])
+def test_weights_are_repetitions(wine, solver, penalty, center):
+    X, y = wine
+    counts = np.random.default_rng(0).integers(0, 4, len(y))
+    kda = KDA(solver=solver, penalty=penalty, center=center)
+    weighted = clone(kda).fit(X, y, sample_weight=counts)
+    repeated = clone(kda).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_allclose(
+        weighted.transform(X), repeated.transform(X), rtol=0, atol=1e-7
+    )
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X))
+    assert weighted.lambda_ == pytest.approx(repeated.lambda_)
+
+
+def test_regularization_carries_over_to_more_data_and_other_scales():
+    """The same samples twice, or a kernel times a constant, change nothing."""
+    X, y = load_iris(return_X_y=True)
+    K = rbf_kernel(X)
+    for penalty in ("identity", "kernel"):
+        kda = KDA(kernel="precomputed", penalty=penalty)
+        expected = kda.fit(K, y).transform(K)
+        scaled = kda.fit(100 * K, y).transform(100 * K)
+        np.testing.assert_allclose(scaled, expected, rtol=1e-7, atol=1e-9)
+        twice = kda.fit(np.tile(K, (2, 2)), np.tile(y, 2))
+        np.testing.assert_allclose(
+            twice.transform(np.tile(K, (1, 2))), expected, rtol=1e-7, atol=1e-9
+        )
+
+
+def test_priors(wine):
+    """Priors reweight the classes, and shift the decision."""
+    X, y = wine
+    counts = np.bincount(y)
+    uniform = KDA(priors="uniform").fit(X, y)
+    weighted = KDA().fit(X, y, sample_weight=1 / counts[y])
+    np.testing.assert_allclose(uniform.transform(X), weighted.transform(X), atol=1e-8)
+    np.testing.assert_allclose(uniform.priors_, 1 / 3)
+    given = KDA(priors=counts / counts.sum()).fit(X, y)
+    np.testing.assert_allclose(given.predict_proba(X), KDA().fit(X, y).predict_proba(X))
+
+
+# Use.
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_classifies_digits(solver):
+    X, y = load_digits(return_X_y=True)
+    kda = KDA(
+        gamma=0.03, penalty="kernel", regularization=1e-4, solver=solver, random_state=0
+    )
+    scores = cross_val_score(kda, X / 16, y, cv=3)
+    assert scores.min() > 0.95
+
+
+@pytest.mark.parametrize("landmarks", ["kmeans", "leverage", "random"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_landmarks(digits, landmarks, dtype):
+    X, y = digits
+    settings = {"gamma": 0.03, "penalty": "kernel", "regularization": 1e-4}
+    exact = KDA(**settings).fit(X, y)
+    kda = KDA(
+        **settings,
+        solver="nystroem",
+        landmarks=landmarks,
+        n_landmarks=150,
+        random_state=0,
+    ).fit(X.astype(dtype), y)
+    assert kda.X_fit_.shape == (150, X.shape[1])
+    assert kda.transform(X.astype(dtype)).dtype == dtype
+    assert (kda.predict(X) == exact.predict(X)).mean() > 0.97
+    assert kda.eigenvalues_[0] <= exact.eigenvalues_[0] * 1.05
+
+
+def test_nearly_singular_landmark_kernel(digits):
+    """Repeated and nearly repeated landmarks are left out, in either precision."""
+    X, y = digits
+    X = np.vstack([X, X, X + 1e-9])
+    y = np.tile(y, 3)
+    expected = KDA(gamma=1e-3).fit(X, y)
+    for dtype, tol in ((np.float64, 1e-5), (np.float32, 2e-2)):
+        kda = KDA(gamma=1e-3, solver="nystroem", n_landmarks=2000)
+        kda.fit(X.astype(dtype), y)
+        assert len(kda.X_fit_) <= len(X) // 3
+        np.testing.assert_allclose(kda.eigenvalues_, expected.eigenvalues_, rtol=tol)
+        assert np.isfinite(kda.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_float32(wine, solver):
+    X, y = wine
+    kda = KDA(solver=solver, gamma=0.05)
+    double = clone(kda).fit(X, y)
+    single = clone(kda).fit(X.astype(np.float32), y)
+    Z = single.transform(X.astype(np.float32))
+    assert Z.dtype == np.float32
+    np.testing.assert_allclose(Z, double.transform(X), rtol=0, atol=2e-3)
+    np.testing.assert_array_equal(single.predict(X), double.predict(X))
+
+
+def test_string_labels_and_probabilities(wine):
+    X, y = wine
+    names = np.array(["barolo", "grignolino", "barbera"])[y]
+    kda = KDA().fit(X, names)
+    assert set(kda.predict(X)) == set(names)
+    probabilities = kda.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_allclose(np.log(probabilities), kda.predict_log_proba(X))
+    best = kda.classes_[probabilities.argmax(axis=1)]
+    np.testing.assert_array_equal(best, kda.predict(X))
+
+
+def test_precomputed_kernel_in_cross_validation(wine):
+    X, y = wine
+    K = rbf_kernel(X, gamma=0.05)
+    given = cross_val_score(KDA(kernel="precomputed"), K, y)
+    np.testing.assert_array_equal(given, cross_val_score(KDA(gamma=0.05), X, y))
+    grid = {"regularization": [1e-6, 1e-3, 1e3]}
+    search = GridSearchCV(KDA(kernel="precomputed"), grid).fit(K, y)
+    assert search.best_score_ >= given.mean()
+
+
+def test_parameters_of_the_kernel_survive_clone_and_search(wine):
+    X, y = wine
+    search = GridSearchCV(KDA(), {"gamma": [1e-6, 0.05, 1e3]}, cv=3).fit(X, y)
+    assert search.best_params_ == {"gamma": 0.05}
+
+
+def test_pickle_and_names(wine):
+    X, y = wine
+    kda = KDA().fit(X, y)
+    again = pickle.loads(pickle.dumps(kda))
+    np.testing.assert_array_equal(again.transform(X), kda.transform(X))
+    names = ["kerneldiscriminantanalysis0", "kerneldiscriminantanalysis1"]
+    assert list(kda.get_feature_names_out()) == names
+    frame = KDA().set_output(transform="pandas").fit(X, y).transform(X)
+    assert list(frame.columns) == names
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_input_is_not_modified(wine, solver):
+    X, y = wine
+    K = rbf_kernel(X)
+    copy = K.copy()
+    KDA(kernel="precomputed", solver=solver, penalty="kernel").fit(K, y)
+    np.testing.assert_array_equal(K, copy)
+    X = X.copy()
+    kda = KDA(solver=solver, n_landmarks=500).fit(X, y)
+    before = kda.transform(X[:3])
+    sample = X[:3].copy()
+    X[:] = 0  # what the user does to X later does not reach the model
+    np.testing.assert_array_equal(kda.transform(sample), before)
+
+
+# Cross-validated path.
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+@pytest.mark.parametrize("criterion", ["total", "between"])
+def test_path_equals_a_grid_search(digits, criterion, penalty, center):
+    X, y = digits
+    values = np.logspace(-7, 2, 7)
+    settings = {
+        "gamma": 0.02,
+        "criterion": criterion,
+        "penalty": penalty,
+        "center": center,
+    }
+    path = KernelDiscriminantAnalysisCV(regularizations=values, **settings).fit(X, y)
+    search = GridSearchCV(KDA(**settings), {"regularization": values}).fit(X, y)
+    expected = [search.cv_results_[f"split{i}_test_score"] for i in range(5)]
+    np.testing.assert_allclose(path.scores_, np.transpose(expected))
+    assert path.best_score_ == pytest.approx(search.best_score_)
+    single = KDA(regularization=path.regularization_, **settings).fit(X, y)
+    np.testing.assert_allclose(path.transform(X), single.transform(X), atol=1e-8)
+    assert path.lambda_ == pytest.approx(single.lambda_)
+
+
+def test_path_options(wine):
+    X, y = wine
+    K = rbf_kernel(X, gamma=0.05)
+    settings = {"regularizations": 4, "cv": 3, "scoring": "neg_log_loss"}
+    named = KernelDiscriminantAnalysisCV(gamma=0.05, **settings).fit(X, y)
+    given = KernelDiscriminantAnalysisCV(kernel="precomputed", **settings).fit(K, y)
+    assert named.scores_.shape == (4, 3)
+    np.testing.assert_allclose(named.scores_, given.scores_, rtol=1e-6)
+    np.testing.assert_allclose(named.regularizations_, np.logspace(-8, 0, 4))
+    # A tie goes to the larger value.
+    tied = KernelDiscriminantAnalysisCV(regularizations=[1e-3, 1.001e-3]).fit(X, y)
+    assert tied.regularization_ == 1.001e-3
+    with pytest.raises(ValueError, match=r"regularizations must be .* positive"):
+        KernelDiscriminantAnalysisCV(regularizations=[0, 1]).fit(X, y)
+    with pytest.raises(ValueError, match="class 2 has no sample in a training"):
+        split = [(np.flatnonzero(y < 2), np.flatnonzero(y == 2))]
+        KernelDiscriminantAnalysisCV(cv=split).fit(X, y)
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+def test_indefinite_kernel(wine, solver, penalty):
+    """An error, except where the scatter matrices are semidefinite all the same."""
+    X, y = wine
+    K = sigmoid_kernel(X, gamma=0.5, coef0=-1)
+    assert np.linalg.eigvalsh(K)[0] < -1
+    for kda, data in (
+        (KDA(kernel="precomputed", solver=solver, penalty=penalty), K),
+        (KDA(kernel="sigmoid", gamma=0.5, coef0=-1, solver=solver, penalty=penalty), X),
+    ):
+        if penalty == "identity" and solver != "nystroem":
+            assert np.isfinite(kda.fit(data, y).predict_proba(data)).all()
+        else:
+            with pytest.raises(ValueError, match=r"negative eigenvalue .*another ker"):
+                kda.fit(data, y)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_one_class_and_too_many_components(wine, solver):
+    X, y = wine
+    with pytest.raises(ValueError, match="one class only, 0"):
+        KDA(solver=solver).fit(X[y == 0], y[y == 0])
+    with pytest.raises(ValueError, match=r"n_components=3 exceeds n_classes - 1 = 2"):
+        KDA(3, solver=solver).fit(X, y)
+    line = KDA(kernel="linear", solver=solver).fit(X[:, :1], y)
+    assert line.transform(X[:, :1]).shape == (len(y), 1)
+    with pytest.raises(ValueError, match="n_components=2 exceeds the number 1 of"):
+        KDA(2, kernel="linear", solver=solver).fit(X[:, :1], y)
+    with pytest.raises(ValueError, match="class 1 has no sample of positive weight"):
+        KDA(solver=solver).fit(X, y, sample_weight=y != 1)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_constant_features_and_duplicated_samples(wine, solver, penalty, kernel):
+    X, y = wine
+    kda = KDA(kernel=kernel, solver=solver, penalty=penalty)
+    expected = clone(kda).set_params(gamma=0.05).fit(X, y)
+    more = np.column_stack([X, np.full(len(X), 3.0)])
+    more, labels = np.vstack([more, more]), np.tile(y, 2)
+    fitted = clone(kda).set_params(gamma=0.05).fit(more, labels)
+    np.testing.assert_allclose(
+        fitted.transform(more[: len(X)]), expected.transform(X), rtol=0, atol=1e-6
+    )
+    with pytest.raises(ValueError, match="All samples are the same to the kernel"):
+        kda.fit(np.full_like(X, 0.1), y)
+
+
+def test_regularization_zero(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match="within-class matrix is singular with reg"):
+        KDA(regularization=0).fit(X, y)
+    for solver in ("cholesky", "nystroem"):
+        with pytest.raises(ValueError, match="must be positive with solver"):
+            KDA(regularization=0, solver=solver).fit(X, y)
+    assert KDA(kernel="linear", regularization=0).fit(X, y).score(X, y) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"gamma": 0}, "gamma"),
+        ({"gamma": -1.0}, "gamma"),
+        ({"regularization": -1}, "regularization"),
+        ({"kernel": "gaussian"}, "kernel"),
+        ({"priors": [0.5, 0.5]}, "priors must have one value a class, 3"),
+        ({"priors": [0.5, 0.6, -0.1]}, "priors must be positive and sum to one"),
+        ({"kernel": "poly", "degree": 400, "coef0": 1e9}, "NaN or infinite"),
+        ({"kernel": "poly", "degree": 400, "coef0": 1e9, "solver": "nystroem"}, "NaN"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_bad_parameters(wine, settings, message):
+    with pytest.raises(ValueError, match=message):
+        KDA(**settings).fit(*wine)
+
+
+def test_bad_precomputed_kernel(wine):
+    X, y = wine
+    K = rbf_kernel(X)
+    kda = KDA(kernel="precomputed")
+    with pytest.raises(ValueError, match=r"square kernel matrix .* got shape \(178, 9"):
+        kda.fit(K[:, :9], y)
+    with pytest.raises(ValueError, match="precomputed kernel, is not symmetric"):
+        kda.fit(K + np.triu(K), y)
+    with pytest.raises(ValueError, match="NaN"):
+        kda.fit(np.where(K == K[0, 1], np.nan, K), y)
+    with pytest.raises(ValueError, match="features"):
+        kda.fit(K, y).transform(K[:, :9])
+    with pytest.raises(ValueError, match="'kmeans' needs samples"):
+        kda = KDA(kernel="precomputed", solver="nystroem", landmarks="kmeans")
+        kda.set_params(n_landmarks=20).fit(K, y)
