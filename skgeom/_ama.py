@@ -75,7 +75,9 @@ class AMAGauss(BaseFilters):
     ----------
     {components_}
     objective_ : float
-        The mean log posterior, in nats, that they reach.
+        The mean log posterior, in nats, that they reach. The search looks at the
+        information gained, which is this minus the mean log prior; ``tol`` is relative
+        to it, and ``verbose`` prints it.
     priors_ : ndarray of shape (n_classes,)
         The prior probabilities that were used.
     {regularization_}
@@ -118,6 +120,7 @@ class AMAGauss(BaseFilters):
     True
     """
 
+    _value_name = "information"
     _parameter_constraints = {
         **BaseFilters._parameter_constraints,
         "priors": [StrOptions({"uniform", "empirical"}), "array-like"],

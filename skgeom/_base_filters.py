@@ -35,6 +35,8 @@ class BaseFilters(
 ):
     """Linear features by filters that maximise an objective of labelled data."""
 
+    _value_name = "objective"  # of what is printed
+
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "regularization": [
@@ -163,9 +165,9 @@ class BaseFilters(
                 group = f"group {number}, " if len(groups) > 1 else ""
                 prefix = f"[{type(self).__name__}] {group}"
                 for start, value in enumerate(values, start=1):
-                    print(f"{prefix}start {start}: objective {value:.6f}")
+                    print(f"{prefix}start {start}: {self._value_name} {value:.6f}")
                 print(
-                    f"{prefix}end: objective {-result.cost:.6f} after "
+                    f"{prefix}end: {self._value_name} {-result.cost:.6f} after "
                     f"{result.n_iter} iterations"
                 )
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
+from threadpoolctl import threadpool_limits
 
 from skgeom._base_filters import DEPENDENT
 from skgeom._base_sqfa import BaseSQFA
@@ -20,7 +21,7 @@ from skgeom._filter_docs import FILTER_DOCS
 from skgeom._filters import FEW_FEATURES, automatic_regularization, n_named_starts
 from skgeom._sqfa import compared_gaussians
 from skgeom._statistics import ClassStatistics
-from skgeom.objectives import DISTANCES
+from skgeom.objectives import DISTANCES, find_distance
 from skgeom.utils._docs import shares
 from skgeom.utils._sklearn import with_callbacks
 from skgeom.utils._threads import map_threads
@@ -49,7 +50,8 @@ class SQFACV(BaseSQFA):
         evenly, on a logarithmic scale, from a hundredth of to ten times the automatic
         value of :class:`SQFA` for all samples.
     cv : int, cross-validation generator or iterable, default=None
-        How folds are made, as in scikit-learn: None for 5 stratified folds.
+        How folds are made, as in scikit-learn: None for 5 stratified folds. Folds that
+        heed groups are given as a list, ``list(GroupKFold().split(X, y, groups))``.
     classifier : classifier or None, default=None
         What the features are for; None is a
         :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`.
@@ -112,7 +114,7 @@ class SQFACV(BaseSQFA):
         **BaseSQFA._parameter_constraints,
         "distance": [StrOptions(set(DISTANCES)), callable],
         "regularizations": [
-            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, 2, None, closed="left"),
             "array-like",
         ],
         "cv": ["cv_object"],
@@ -264,7 +266,12 @@ class SQFACV(BaseSQFA):
                     errors.append(error)
             return scores, converged, errors
 
-        scores, converged, errors = zip(*map_threads(evaluate, splits), strict=True)
+        distance = find_distance(self.distance, self._distances)
+        parallel = getattr(distance, "parallel", True)
+        # Each core has a fold of its own; threads within products would compete.
+        with threadpool_limits(1 if parallel else None, user_api="blas"):
+            results = map_threads(evaluate, splits, parallel)
+        scores, converged, errors = zip(*results, strict=True)
         scores = np.stack(scores, axis=1)
         failures = list(chain.from_iterable(errors))
         self._warn_of(failures, np.size(converged) - np.sum(converged), scores)

@@ -2,6 +2,7 @@
 
 import pickle
 
+import autograd.numpy as anp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -170,7 +171,7 @@ def test_path_that_does_not_converge(noisy):
         ([0.1, -1.0], "list of non-negative numbers"),
         ([[0.1, 1.0]], "list of non-negative numbers"),
         ([0.1, np.nan], "Input regularizations contains NaN"),
-        (0, "The 'regularizations' parameter"),
+        (1, "The 'regularizations' parameter"),
         ("auto", "The 'regularizations' parameter"),
     ],
 )
@@ -253,6 +254,22 @@ def test_random_state_that_is_shared(noisy):
         for _ in range(2)
     ]
     assert np.array_equal(*fits)
+
+
+def test_distance_of_the_users(noisy):
+    """autograd is not made for threads, so the folds come one after the other."""
+
+    def mahalanobis(means_a, covariances_a, means_b, covariances_b):
+        offsets = (means_a - means_b)[:, :, None]
+        average = (covariances_a + covariances_b) / 2
+        squares = anp.sum(offsets * anp.linalg.solve(average, offsets), axis=(1, 2))
+        return anp.sqrt(squares + 1e-12)
+
+    options = {"regularizations": [0.01, 0.1], "cv": 3, "random_state": 0}
+    found = SQFACV(2, distance=mahalanobis, **options).fit(*noisy)
+    expected = SQFACV(2, distance="mahalanobis", **options).fit(*noisy)
+    assert found.objective_ == pytest.approx(expected.objective_, rel=1e-4)
+    assert found.regularization_ == expected.regularization_
 
 
 def test_nothing_is_fitted_from_statistics():

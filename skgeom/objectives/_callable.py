@@ -22,24 +22,31 @@ class CallableDistance:
 
     def __init__(self, function):
         self.function = function
+        self.known_symmetric = False
 
     def __call__(self, means, covariances):
-        return _CalledDistance(means, covariances, self.function)
+        return _CalledDistance(means, covariances, self)
 
 
 class _CalledDistance(StackedGradient):
-    def __init__(self, means, covariances, function):
+    def __init__(self, means, covariances, parent):
         super().__init__(means, covariances)
-        self._function = function
-        self._name = getattr(function, "__name__", repr(function))
+        self._parent = parent
+        self._function = parent.function
+        self._name = getattr(parent.function, "__name__", repr(parent.function))
 
     def pairs(self, i, j):
         moments = self.means[i], self.covariances[i], self.means[j], self.covariances[j]
         values, pull_back = self._differentiate(moments)
         values = self._checked(values, i, j)
+        if not self._parent.known_symmetric:
+            self._check_symmetric(values, moments)
 
         def gradient(weights):
-            mean_i, covariance_i, mean_j, covariance_j = pull_back(weights)
+            try:
+                mean_i, covariance_i, mean_j, covariance_j = pull_back(weights)
+            except Exception as error:
+                raise ValueError(self._not_differentiable(error)) from error
             parts = (covariance_i, mean_i), (covariance_j, mean_j)
             self._check_gradients(parts, i, j)
             of_i, of_j = (
@@ -68,11 +75,11 @@ class _CalledDistance(StackedGradient):
         except Exception as error:
             values = self._function(*moments)  # raises what is not due to autograd
             self._check_shape(values, moments)
-            raise ValueError(self._not_differentiable) from error
+            raise ValueError(self._not_differentiable(error)) from error
         values = getval(traced)
         self._check_shape(values, moments)
         if not isbox(traced):
-            raise ValueError(self._not_differentiable)
+            raise ValueError(self._not_differentiable())
         return np.asarray(values), pull_back
 
     def _check_shape(self, values, moments):
@@ -96,12 +103,23 @@ class _CalledDistance(StackedGradient):
             raise np.linalg.LinAlgError("A distance is infinite.")
         return values
 
-    @property
-    def _not_differentiable(self):
+    def _check_symmetric(self, values, moments):
+        swapped = np.asarray(self._function(*moments[2:], *moments[:2]))
+        if not np.allclose(swapped, values, rtol=1e-6, atol=1e-9):
+            raise ValueError(
+                f"The distance {self._name} must be symmetric, but it changes when the "
+                "two classes are exchanged, so that the result would depend on the "
+                "order of the labels. Take the sum of both directions."
+            )
+        self._parent.known_symmetric = True
+
+    def _not_differentiable(self, error=None):
+        reason = "" if error is None else f" The first error is: {error}"
         return (
             f"The distance {self._name} cannot be differentiated: autograd cannot "
-            "follow its result back to its arguments. Write it with the functions of "
-            "autograd.numpy, without assignments to parts of arrays."
+            "follow its result back to its arguments. Write it with those functions of "
+            "autograd.numpy that it can differentiate, without assignments to parts of "
+            f"arrays.{reason}"
         )
 
     def _check_gradients(self, parts, i, j):

@@ -40,6 +40,11 @@ def find_distance(distance, registry):
     """The distance of a name, or that which a user gives: see ``_distances.py``."""
     if isinstance(distance, str):
         return registry[distance]
+    if isinstance(distance, type):
+        raise TypeError(
+            f"distance is the class {distance.__name__}; give an object of it, such as "
+            f"{distance.__name__}(3)."
+        )
     if hasattr(distance, "returns_square"):
         return distance
     return CallableDistance(distance)

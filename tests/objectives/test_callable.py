@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
-from skgeom.objectives import DISTANCES, MeanPairwiseDistance, find_distance
+from skgeom.objectives import DISTANCES, MeanPairwiseDistance, StudentT, find_distance
 
 
 def bhattacharyya(means_a, covariances_a, means_b, covariances_b):
@@ -86,6 +86,19 @@ def constant(means_a, covariances_a, means_b, covariances_b):
     return np.ones(len(means_a))
 
 
+def one_way(means_a, covariances_a, means_b, covariances_b):
+    """The Kullback-Leibler divergence of centred Gaussians, in one direction."""
+    quotients = anp.linalg.solve(covariances_b, covariances_a)
+    log_dets = anp.linalg.slogdet(quotients)[1]
+    traces = anp.sum(quotients * np.eye(2), axis=(1, 2))
+    return (traces - 2 - log_dets) / 2
+
+
+def without_derivative(means_a, covariances_a, means_b, covariances_b):
+    """autograd fails on its way back through this function."""
+    return anp.einsum("pii->p", covariances_a + covariances_b)
+
+
 def of_eigenvalues(means_a, covariances_a, means_b, covariances_b):
     """autograd has no derivative of the general eigenvalues' function used here."""
     return anp.linalg.matrix_rank(covariances_a + covariances_b) * 1.0
@@ -104,6 +117,8 @@ def of_eigenvalues(means_a, covariances_a, means_b, covariances_b):
         (with_numpy, "with_numpy cannot be differentiated.*autograd.numpy"),
         (with_assignment, "with_assignment cannot be differentiated.*assignments"),
         (constant, "constant cannot be differentiated"),
+        (one_way, "one_way must be symmetric"),
+        (without_derivative, "without_derivative cannot be diff.*first error is"),
         (of_eigenvalues, "of_eigenvalues cannot be differentiated"),
     ],
 )
@@ -111,6 +126,11 @@ def test_what_is_wrong_with_a_callable(distance, message, statistics):
     sqfa = SQFA(2, distance=distance, random_state=0)
     with pytest.raises(ValueError, match=message):
         sqfa.fit_statistics(statistics)
+
+
+def test_class_in_the_place_of_an_object(statistics):
+    with pytest.raises(TypeError, match=r"the class StudentT; give an object of it"):
+        SQFA(2, distance=StudentT).fit_statistics(statistics)
 
 
 def test_errors_of_the_function_itself_are_kept(statistics):
