@@ -1,13 +1,19 @@
 """Supervised dimensionality reduction and classification by geometric objectives."""
 
 from skgeom._ama import AMAGauss
+from skgeom._generalized_lvq import GLRSQ, GMLVQ
 from skgeom._kernel_discriminant import KernelDiscriminantAnalysis
 from skgeom._kernel_discriminant_cv import KernelDiscriminantAnalysisCV
+from skgeom._lvq import PLRSQ, RSLVQ
 from skgeom._sqfa import SQFA, SecondMomentSQFA
 from skgeom._sqfa_cv import SQFACV
 from skgeom._statistics import ClassStatistics
 
 __all__ = [
+    "GLRSQ",
+    "GMLVQ",
+    "PLRSQ",
+    "RSLVQ",
     "SQFA",
     "SQFACV",
     "AMAGauss",
