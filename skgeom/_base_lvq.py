@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
+    assert_all_finite,
     check_array,
     check_is_fitted,
     column_or_1d,
@@ -41,6 +42,7 @@ class Training:
     Z: np.ndarray
     y: np.ndarray
     weights: np.ndarray
+    X: np.ndarray
 
 
 class BaseLVQ(
@@ -68,7 +70,7 @@ class BaseLVQ(
     def _check_X(self, X, reset):
         """X as an array; matrices are checked to be SPD, and made symmetric."""
         name = type(self).__name__
-        ndim = getattr(X, "ndim", None) or np.ndim(X)
+        ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
         dtypes = [np.float64, np.float32]
         if ndim == 3 and self._accepts_matrices:
             X = validate_data(
@@ -106,6 +108,7 @@ class BaseLVQ(
 
     def _check_y(self, y, n_samples):
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         if len(y) != n_samples:
             raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
         check_classification_targets(y)
@@ -142,7 +145,7 @@ class BaseLVQ(
         return counts
 
     def _check_counts(self, counts, training):
-        present = np.bincount(training.y[training.weights > 0], minlength=len(counts))
+        present = np.bincount(training.y, minlength=len(counts))
         short = present < counts
         if short.any():
             label = self.classes_[short][0]
@@ -161,9 +164,9 @@ class BaseLVQ(
                 f"{type(self).__name__} needs samples of at least 2 classes, but there "
                 f"is one class only: {self.classes_[0]}."
             )
-        return self._encode(X, y, sample_weight)
+        return self._encode(X, y, sample_weight, first=True)
 
-    def _encode(self, X, y, sample_weight, all_classes=True):
+    def _encode(self, X, y, sample_weight, first=False):
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
             raise ValueError(
@@ -171,10 +174,17 @@ class BaseLVQ(
                 f"{list(self.classes_)}."
             )
         indices = np.searchsorted(self.classes_, y)
-        weights = self._check_weights(sample_weight, X, indices, all_classes)
+        weights = self._check_weights(sample_weight, X, indices, first)
+        X = X.astype(np.float64, copy=False)
+        if (weights == 0).any():  # samples of weight zero are not there
+            X, indices, weights = (part[weights > 0] for part in (X, indices, weights))
+        if first:
+            self._find_components(X, indices)
         space = self._find_space(X.ndim)
-        Z = space.encode(X.astype(np.float64, copy=False))
-        return Training(space, Z, indices, weights)
+        return Training(space, space.encode(self._reduced(X)), indices, weights, X)
+
+    def _find_components(self, X, y):
+        """Find what ``_reduced`` does to new samples, if anything."""
 
     def _prototype_indices(self):
         """Index of the class of each prototype."""
@@ -273,7 +283,7 @@ class BaseLVQ(
             callback=note,
         )
         self.loss_curve_ = np.array(losses)
-        self.n_iter_ = result.n_iter
+        self.n_iter_ = max(result.n_iter, 1)  # even if the start is the end
         if not result.converged:
             warn_user(
                 f"{type(self).__name__} did not converge: {result.reason} The "
@@ -355,7 +365,8 @@ class BaseLVQ(
         y : ndarray of shape (n_samples,)
             The classes of the largest score.
         """
-        return self.classes_[self._class_scores(X).argmax(axis=1)]
+        scores = self._class_scores(X)
+        return self.classes_[scores.argmax(axis=1)]
 
     @property
     def _n_features_out(self):

@@ -187,8 +187,9 @@ class PLRSQ(LikelihoodLVQ):
     {representability}
     n_components : int or None, default=None
         If given, samples become :math:`F^\top X F` of this size, with orthonormal
-        columns F that are learnt together with the prototypes; needs the metric
-        ``"riemann"`` and ``"lbfgs"``.
+        columns F. They begin as the subspace in which the class means differ most;
+        ``"lbfgs"`` with the metric ``"riemann"`` learns them together with the
+        prototypes, and otherwise they stay.
     priors : None, "empirical" or array-like of shape (n_classes,), default=None
         Prior weights of the classes, shared equally by their prototypes:
         ``"empirical"``, by the samples. None gives all prototypes the same weight.
@@ -299,34 +300,19 @@ class PLRSQ(LikelihoodLVQ):
     def _first_rate(self, scale, space):
         return matrix_rate(self)
 
-    def _find_solver(self, space):
-        solver = super()._find_solver(space)
-        if self.n_components is not None:
-            if solver == "sgd" or self.metric != "riemann":
-                raise ValueError(
-                    "n_components needs metric='riemann' and solver='lbfgs'."
-                )
-            if self.n_components > self.n_features_in_:
-                raise ValueError(
-                    f"n_components={self.n_components} must not exceed the size of the "
-                    f"matrices, {self.n_features_in_}."
-                )
-        return solver
-
-    def _check_partial(self):
-        super()._check_partial()
-        if self.n_components is not None:
-            raise ValueError("partial_fit does not learn components; use fit.")
-
-    def _seen_by_prototypes(self, training, previous):
+    def _find_components(self, X, y):
         if self.n_components is None:
-            return training
-        if previous is None:
-            subspace = start_subspace(
-                training.Z, training.y, len(self.classes_), self.n_components
+            return
+        if self.n_components > self.n_features_in_:
+            raise ValueError(
+                f"n_components={self.n_components} must not exceed the size of the "
+                f"matrices, {self.n_features_in_}."
             )
+        size = self.n_components, self.n_features_in_
+        again = self.warm_start and hasattr(self, "prototypes_")
+        if not again or self.components_.shape != size:
+            subspace = start_subspace(X, y, len(self.classes_), self.n_components)
             self.components_ = subspace.T
-        return replace(training, Z=self._reduced(training.Z))
 
     def _reduced(self, X):
         if self.n_components is None:
@@ -334,11 +320,11 @@ class PLRSQ(LikelihoodLVQ):
         return self.components_ @ X @ self.components_.T
 
     def _fit_together(self, training, prototypes, scale):
-        if self.n_components is None:
+        if self.n_components is None or self.metric != "riemann":
             return super()._fit_together(training, prototypes, scale)
         learns_scale = self.sigma2 == "learn"
         prototypes, *others, subspace = self._run_lbfgs(
-            training,
+            replace(training, Z=training.X),
             self._make_loss(training, "lbfgs", scale),
             [
                 prototypes,

@@ -18,8 +18,7 @@ def start_prototypes(space, Z, y, weights, counts, init, random_state):
     """
     prototypes = []
     for label, count in enumerate(counts):
-        # A weight of zero is a sample that is not there.
-        own = (y == label) & (weights > 0)
+        own = y == label
         find = _clusters if init == "kmeans" and count > 1 else _around_mean
         prototypes += find(space, Z[own], weights[own], count, random_state)
     return np.stack(prototypes)

@@ -64,11 +64,10 @@ class StochasticLVQ(BaseLVQ):
         training = self._begin(X, y, sample_weight)
         random_state = check_random_state(self.random_state)
         solver = self._find_solver(training.space)
-        seen = self._seen_by_prototypes(training, previous)
-        prototypes = self._continue(previous, seen)
+        prototypes = self._continue(previous, training)
         if prototypes is None:
-            prototypes = self._start(seen, random_state)
-        scale = self._first_scale(seen, prototypes, solver)
+            prototypes = self._start(training, random_state)
+        scale = self._first_scale(training, prototypes, solver)
         if solver == "sgd":
             scales = self._scales(scale)
             loss = self._make_loss(training)
@@ -78,10 +77,6 @@ class StochasticLVQ(BaseLVQ):
             prototypes = self._fit_together(training, prototypes, scale)
         self.prototypes_ = training.space.decode(prototypes)
         return self
-
-    def _seen_by_prototypes(self, training, previous):
-        """The training data as the prototypes see them at the start."""
-        return training
 
     def _fit_together(self, training, prototypes, scale):
         loss = self._make_loss(training, "lbfgs", scale)
@@ -139,7 +134,7 @@ class StochasticLVQ(BaseLVQ):
                 )
             X = self._check_X(X, reset=False)
             y = self._check_y(y, len(X))
-            training = self._encode(X, y, sample_weight, all_classes=False)
+            training = self._encode(X, y, sample_weight)
             prototypes = training.space.encode(self.prototypes_)
         loss = self._make_loss(training)
         state = training.space.moving(prototypes)

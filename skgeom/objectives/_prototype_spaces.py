@@ -33,7 +33,12 @@ class AffineInvariantSpace:
 
         if len(Z) == 1:
             return Z[0].copy()
-        return mean_riemann(Z, sample_weight=weights)
+        # Close to the identity, the search for the mean is at its most exact.
+        factor = np.linalg.cholesky(np.average(Z, axis=0, weights=weights))
+        inverse = np.linalg.inv(factor)
+        whitened = inverse @ Z @ inverse.T
+        mean = mean_riemann((whitened + whitened.mT) / 2, sample_weight=weights)
+        return factor @ mean @ factor.T
 
     def tangent_vectors(self, Z, base):
         """Logarithms at a base point, (n, p), with Euclidean inner products."""

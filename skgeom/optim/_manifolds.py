@@ -46,7 +46,7 @@ CONSTRAINTS = {
 
 
 class _Prototypes(SymmetricPositiveDefinite):
-    """SPD matrices, (k, n, n), between which tangent vectors go without distortion.
+    """SPD matrices, (k, n, n), with parallel transport along geodesics.
 
     pymanopt's transport leaves the vectors as they are, and so changes their length.
     """
@@ -55,8 +55,11 @@ class _Prototypes(SymmetricPositiveDefinite):
         super().__init__(n, k=k)
 
     def transport(self, point_a, point_b, tangent_vector_a):
-        factor_a, factor_b = np.linalg.cholesky(point_a), np.linalg.cholesky(point_b)
-        isometry = factor_b @ np.linalg.inv(factor_a)
+        factor = np.linalg.cholesky(point_a)
+        inverse = np.linalg.inv(factor)
+        eigenvalues, vectors = np.linalg.eigh(inverse @ point_b @ inverse.mT)
+        root = (vectors * np.sqrt(eigenvalues)[..., None, :]) @ vectors.mT
+        isometry = factor @ root @ inverse
         return isometry @ tangent_vector_a @ isometry.mT
 
 
