@@ -3,6 +3,7 @@
 from skgeom._ama import AMAGauss
 from skgeom._kernel_discriminant import KernelDiscriminantAnalysis
 from skgeom._kernel_discriminant_cv import KernelDiscriminantAnalysisCV
+from skgeom._region_covariance import RegionCovariance
 from skgeom._sqfa import SQFA, SecondMomentSQFA
 from skgeom._sqfa_cv import SQFACV
 from skgeom._statistics import ClassStatistics
@@ -14,6 +15,7 @@ __all__ = [
     "ClassStatistics",
     "KernelDiscriminantAnalysis",
     "KernelDiscriminantAnalysisCV",
+    "RegionCovariance",
     "SecondMomentSQFA",
 ]
 __version__ = "0.1.0.dev0"
