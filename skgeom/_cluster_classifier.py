@@ -106,8 +106,8 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The labels of the clusters to which the clusterer assigns the samples.
         """
         check_is_fitted(self)
+        clusters = self.clusterer_.predict(X)  # which checks X
         validate_data(self, X, skip_check_array=True, reset=False)
-        clusters = self.clusterer_.predict(X)
         positions = np.searchsorted(self.clusters_, clusters)
         positions = positions.clip(max=len(self.clusters_) - 1)
         known = self.clusters_[positions] == clusters

@@ -171,8 +171,6 @@ def test_regularization(images):
     descriptors = RegionCovariance().transform(images)
     regularized = RegionCovariance(regularization=0.25).transform(images)
     np.testing.assert_allclose(regularized, descriptors + 0.25 * np.eye(5))
-    images[4] = 17
-    assert np.linalg.eigvalsh(RegionCovariance(regularization=1).transform(images)).all
 
 
 @pytest.mark.parametrize("value", [0, 0.1, -1e8 / 3])
@@ -280,7 +278,6 @@ def test_in_a_grid_search():
     digits = load_digits(n_class=3)
     model = make_pipeline(RegionCovariance(), mdrm())
     grid = {"regioncovariance__features": ["intensity", "color", ["x", "I", "|I_x|"]]}
-    # With one channel, "color" has no "|I_x|" that is constant in any of these images.
     search = GridSearchCV(model, grid, cv=3, error_score="raise")
     search.fit(digits.images, digits.target)
     assert search.best_score_ > 0.8
@@ -301,7 +298,7 @@ class OnVectors(RegionCovariance):
 
     def _images(self, X, reset):
         X = validate_data(self, X, ensure_all_finite=False, reset=reset)
-        rows = np.arange(5.0)[:, None]
+        rows = np.arange(1.0, 6.0)[:, None]
         texture = np.sin(rows * np.arange(X.shape[1] + 4) ** 2)
         return texture + np.pad(X, [(0, 0), (2, 2)], mode="edge")[:, None, :] * rows
 
@@ -364,10 +361,13 @@ def test_eth80():
         )
         spread = np.sqrt(np.diagonal(expected, axis1=1, axis2=2))
         gap = abs(descriptors - expected) / (spread[:, :, None] * spread[:, None, :])
-        assert gap[:, places, levels].max() < 0.02
+        assert gap[:, places, levels].max() < 0.002
         own = np.sqrt(np.diagonal(descriptors, axis1=1, axis2=2))
-        print(name, gap[:, places, levels].max())
-        print(np.quantile((own / spread), [0, 0.5, 1], axis=0).round(3))
-        own = descriptors / (own[:, :, None] * own[:, None, :])
-        ref = expected / (spread[:, :, None] * spread[:, None, :])
-        print(np.median(abs(own - ref), axis=0).round(3))
+        ratios = np.median(own / spread, axis=0)
+        assert ((ratios[levels] > 0.97) & (ratios[levels] < 1)).all()
+        # First and second derivatives grow alike as the pixels do: by less than 4.
+        derivatives = ratios[2 + n_levels :]
+        assert ((derivatives > 1.75) & (derivatives < 1.82)).all()
+        gap = descriptors / (own[:, :, None] * own[:, None, :])
+        gap -= expected / (spread[:, :, None] * spread[:, None, :])
+        assert np.median(abs(gap), axis=0).max() < 0.13
