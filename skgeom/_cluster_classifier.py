@@ -8,7 +8,7 @@ from sklearn.base import (
     _fit_context,
     clone,
 )
-from sklearn.utils import check_consistent_length, column_or_1d, get_tags
+from sklearn.utils import check_array, check_X_y, get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -79,9 +79,8 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If y is malformed, or if the clusterer raises it about X.
         """
         validate_data(self, X, y, skip_check_array=True)
-        y = column_or_1d(y, warn=True)
+        X, y = check_X_y(X, y, dtype=np.float64, ensure_2d=False, allow_nd=True)
         check_classification_targets(y)
-        check_consistent_length(X, y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.clusterer_ = clone(self.clusterer).fit(X)
         clusters = self.clusterer_.predict(X)
@@ -106,7 +105,8 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The labels of the clusters to which the clusterer assigns the samples.
         """
         check_is_fitted(self)
-        clusters = self.clusterer_.predict(X)  # which checks X
+        samples = check_array(X, dtype=np.float64, ensure_2d=False, allow_nd=True)
+        clusters = self.clusterer_.predict(samples)
         validate_data(self, X, skip_check_array=True, reset=False)
         positions = np.searchsorted(self.clusters_, clusters)
         positions = positions.clip(max=len(self.clusters_) - 1)
@@ -116,4 +116,5 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.clusterer).input_tags
+        tags.input_tags.sparse = False
         return tags
