@@ -36,7 +36,7 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The class labels.
     n_features_in_ : int
         Length of the second axis of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X has such.
 
     Examples
@@ -112,6 +112,25 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         positions = positions.clip(max=len(self.clusters_) - 1)
         known = self.clusters_[positions] == clusters
         return np.where(known, self.cluster_labels_[positions], self._most_frequent)
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy of the predicted classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            Samples, as the clusterer takes them.
+        y : array-like of shape (n_samples,)
+            Their true labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples; None is one for each.
+
+        Returns
+        -------
+        accuracy : float
+            The share of the samples whose label is predicted.
+        """
+        return super().score(X, y, sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
