@@ -5,6 +5,7 @@ from skgeom._generalized_lvq import GLRSQ, GMLVQ
 from skgeom._kernel_discriminant import KernelDiscriminantAnalysis
 from skgeom._kernel_discriminant_cv import KernelDiscriminantAnalysisCV
 from skgeom._lvq import PLRSQ, RSLVQ
+from skgeom._region_covariance import RegionCovariance
 from skgeom._sqfa import SQFA, SecondMomentSQFA
 from skgeom._sqfa_cv import SQFACV
 from skgeom._statistics import ClassStatistics
@@ -20,6 +21,7 @@ __all__ = [
     "ClassStatistics",
     "KernelDiscriminantAnalysis",
     "KernelDiscriminantAnalysisCV",
+    "RegionCovariance",
     "SecondMomentSQFA",
 ]
 __version__ = "0.1.0.dev0"
