@@ -1,8 +1,10 @@
 """Supervised dimensionality reduction and classification by geometric objectives."""
 
+from skgeom._accuracy_rejection import accuracy_rejection_curve
 from skgeom._ama import AMAGauss
 from skgeom._kernel_discriminant import KernelDiscriminantAnalysis
 from skgeom._kernel_discriminant_cv import KernelDiscriminantAnalysisCV
+from skgeom._rejection import RejectionClassifier
 from skgeom._sqfa import SQFA, SecondMomentSQFA
 from skgeom._sqfa_cv import SQFACV
 from skgeom._statistics import ClassStatistics
@@ -14,6 +16,8 @@ __all__ = [
     "ClassStatistics",
     "KernelDiscriminantAnalysis",
     "KernelDiscriminantAnalysisCV",
+    "RejectionClassifier",
     "SecondMomentSQFA",
+    "accuracy_rejection_curve",
 ]
 __version__ = "0.1.0.dev0"
