@@ -24,7 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
-    check_array,
+    assert_all_finite,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
@@ -33,11 +33,7 @@ from sklearn.utils.validation import (
 
 from skgeom._accuracy_rejection import threshold_of_rate
 from skgeom._reject_label import with_reject_label
-from skgeom.utils._sklearn import (
-    check_method_params,
-    check_sample_weight,
-    safe_split,
-)
+from skgeom.utils._sklearn import check_method_params, check_sample_weight, safe_split
 
 
 def _has(method):
@@ -92,7 +88,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The class labels; the reject label is not one of them.
     n_features_in_ : int
         Number of features seen during fit, if the classifier tells it.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during fit, if the classifier tells them.
 
     See Also
@@ -200,7 +196,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"{self.rejection_rate} only one can be given. Set the other to None."
             )
         X, y = indexable(X, y)
-        check_array(y, dtype=None, ensure_2d=False, input_name="y")
+        assert_all_finite(y, input_name="y")
         kind = type_of_target(y, input_name="y")
         if kind not in ("binary", "multiclass"):
             raise ValueError(
@@ -371,19 +367,13 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         routing : MetadataRouter
             The requests of this object, its classifier and its splitter.
         """
-        mapping = MethodMapping().add
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                estimator=self.estimator,
-                method_mapping=mapping(caller="fit", callee="fit"),
-            )
-            .add(
-                splitter=self.cv,
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
-            )
+        fit, split = (
+            MethodMapping().add(caller="fit", callee=callee)
+            for callee in ("fit", "split")
         )
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(estimator=self.estimator, method_mapping=fit)
+        return router.add(splitter=self.cv, method_mapping=split)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

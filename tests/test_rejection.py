@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -216,8 +217,11 @@ def test_weights_are_repetitions(rate, blobs, rng):
 
 def test_folds_that_overlap(blobs):
     cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=4, random_state=0)
-    model = RejectionClassifier(GaussianNB(), rejection_rate=0.1, cv=cv, n_jobs=2)
+    model = RejectionClassifier(GaussianNB(), rejection_rate=0.1, cv=cv)
     rejected = model.fit(*blobs).predict(blobs[0]) == -1
+    with parallel_config(backend="threading"):
+        parallel = clone(model).set_params(n_jobs=2).fit(*blobs)
+    assert parallel.threshold_ == model.threshold_
     assert 0.05 < rejected.mean() < 0.15
 
 
@@ -274,6 +278,28 @@ def test_pandas_strings_and_pickle():
     table = pd.crosstab(names, predicted)
     assert table.loc["setosa", "setosa"] == 50
     assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), predicted)
+
+
+@pytest.mark.parametrize("dtype", ["string", "category", object])
+def test_labels_of_pandas(dtype, blobs):
+    X, y = blobs
+    names = pd.Series(np.array(["a", "b", "c"])[y]).astype(dtype)
+    model = RejectionClassifier(GaussianNB(), threshold=0.6).fit(X.tolist(), names)
+    found = pd.Series(model.predict(X.tolist()))
+    expected = RejectionClassifier(GaussianNB(), threshold=0.6).fit(X, y).predict(X)
+    assert_array_equal(found.map({"a": 0, "b": 1, "c": 2, "rejected": -1}), expected)
+    assert model.score(X, names) == pytest.approx((expected == y).mean())
+
+
+def test_parameters_of_fit_reach_a_step_of_a_pipeline(blobs, rng):
+    X, y = blobs
+    weights = rng.uniform(size=len(y))
+    pipeline = make_pipeline(StandardScaler(), GaussianNB())
+    model = RejectionClassifier(pipeline, rejection_rate=0.1, cv=3)
+    model.fit(X, y, gaussiannb__sample_weight=weights)
+    pipeline.fit(X, y, gaussiannb__sample_weight=weights)
+    assert_array_equal(model.predict_proba(X), pipeline.predict_proba(X))
+    assert model.threshold_ != clone(model).fit(X, y).threshold_
 
 
 def test_methods_and_tags_are_those_of_the_classifier(blobs):
@@ -367,6 +393,8 @@ def test_bad_data(blobs):
     X, y = blobs
     with pytest.raises(ValueError, match="Unknown label type: multilabel-indicator"):
         RejectionClassifier(GaussianNB()).fit(X, np.eye(3, dtype=int)[y])
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        RejectionClassifier(GaussianNB()).fit(X, np.where(y == 0, np.nan, y))
     bad = FrozenEstimator(Told().fit(X, y))
     with pytest.raises(ValueError, match=r"FrozenEstimator gives NaN .* 1 of 2"):
         RejectionClassifier(bad, rejection_rate=0.1).fit(
