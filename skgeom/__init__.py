@@ -1,11 +1,13 @@
 """Supervised dimensionality reduction and classification by geometric objectives."""
 
+from skgeom._accuracy_rejection import accuracy_rejection_curve
 from skgeom._ama import AMAGauss
 from skgeom._generalized_lvq import GLRSQ, GMLVQ
 from skgeom._kernel_discriminant import KernelDiscriminantAnalysis
 from skgeom._kernel_discriminant_cv import KernelDiscriminantAnalysisCV
 from skgeom._lvq import PLRSQ, RSLVQ
 from skgeom._region_covariance import RegionCovariance
+from skgeom._rejection import RejectionClassifier
 from skgeom._sqfa import SQFA, SecondMomentSQFA
 from skgeom._sqfa_cv import SQFACV
 from skgeom._statistics import ClassStatistics
@@ -22,6 +24,8 @@ __all__ = [
     "KernelDiscriminantAnalysis",
     "KernelDiscriminantAnalysisCV",
     "RegionCovariance",
+    "RejectionClassifier",
     "SecondMomentSQFA",
+    "accuracy_rejection_curve",
 ]
 __version__ = "0.1.0.dev0"

@@ -16,6 +16,10 @@ NAMESPACES = [
     "skgeom.geometry",
     "skgeom.objectives",
     "skgeom.optim",
+    "skgeom.geometry",
+    "skgeom.objectives",
+    "skgeom.optim",
+    "skgeom.plotting",
 ]
 REFERENCE = Path(__file__).parents[1] / "doc" / "api.rst"
 
