@@ -8,10 +8,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._base_lvq import BaseLVQ
-from skgeom._lvq import SPD_SPACES
 from skgeom._lvq_docs import LVQ_DOCS
 from skgeom._stochastic_lvq import StochasticLVQ
-from skgeom.objectives import EuclideanSPDSpace, FlatSpace, MarginLoss, Relevance
+from skgeom.objectives import (
+    SPD_SPACES,
+    EuclideanSPDSpace,
+    FlatSpace,
+    MarginLoss,
+    Relevance,
+)
 from skgeom.utils._docs import shares
 
 # Slope of the sigmoid where all samples are looked at together.

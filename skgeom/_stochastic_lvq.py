@@ -203,6 +203,14 @@ class StochasticLVQ(BaseLVQ):
         return state.prototypes
 
 
+def matrix_rate(estimator):
+    """Learning rate at the beginning for SPD matrices, section 6 of the paper."""
+    if estimator.learning_rate != "auto":
+        return estimator.learning_rate
+    per_class = len(estimator.prototype_labels_) / len(estimator.classes_)
+    return estimator.n_features_in_ * per_class / 100
+
+
 def _decay(epoch, n_epochs):
     """Factor of the learning rate, a hundredth in the last epoch."""
     return 0.01 ** (epoch / n_epochs)

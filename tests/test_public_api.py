@@ -16,9 +16,6 @@ NAMESPACES = [
     "skgeom.geometry",
     "skgeom.objectives",
     "skgeom.optim",
-    "skgeom.geometry",
-    "skgeom.objectives",
-    "skgeom.optim",
     "skgeom.plotting",
 ]
 REFERENCE = Path(__file__).parents[1] / "doc" / "api.rst"

@@ -14,6 +14,7 @@ from skgeom.objectives._prototype_cost import PrototypeCost as PrototypeCost
 from skgeom.objectives._prototype_cost import Relevance as Relevance
 from skgeom.objectives._prototype_losses import LikelihoodLoss as LikelihoodLoss
 from skgeom.objectives._prototype_losses import MarginLoss as MarginLoss
+from skgeom.objectives._prototype_spaces import SPD_SPACES as SPD_SPACES
 from skgeom.objectives._prototype_spaces import (
     AffineInvariantSpace as AffineInvariantSpace,
 )

@@ -188,6 +188,13 @@ class EuclideanSPDSpace(FlatSpace):
         return _flat(matrices)
 
 
+SPD_SPACES = {
+    "riemann": AffineInvariantSpace,
+    "logeuclid": LogEuclideanSpace,
+    "euclid": EuclideanSPDSpace,
+}
+
+
 class _FlatPairs:
     def __init__(self, Z, prototypes):
         self._Z, self._prototypes = Z, prototypes
