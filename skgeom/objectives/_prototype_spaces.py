@@ -8,6 +8,10 @@ take stochastic steps.
 import numpy as np
 
 from skgeom.geometry._spd import expm, logm
+from skgeom.utils._threads import map_threads
+
+# Operations of a batch, n^3 for each pair, from which on two threads are worth it.
+_PARALLEL = 500_000
 
 
 class AffineInvariantSpace:
@@ -107,8 +111,17 @@ class _MovingFactors:
 
     def look(self, Z):
         """Squared distances (n, M) of samples, remembered for the next step."""
-        self._seen = _log_spectra(Z, self._inverses[:, None])
+        self._seen = self._spectra(Z)
         return np.square(self._seen[0]).sum(axis=-1).T
+
+    def _spectra(self, Z):
+        inverses = self._inverses[:, None]
+        if self._inverses.size * Z.shape[-1] * len(Z) < _PARALLEL:
+            return _log_spectra(Z, inverses)
+        halves = map_threads(
+            lambda half: _log_spectra(half, inverses), np.array_split(Z, 2)
+        )
+        return [np.concatenate(parts, axis=1) for parts in zip(*halves, strict=True)]
 
     def move(self, coefficients):
         """Step along the sum over samples of ``coefficients * Log_W(X)``, (n, M)."""
