@@ -1,8 +1,11 @@
 """Supervised dimensionality reduction and classification by geometric objectives."""
 
 from skgeom._ama import AMAGauss
+from skgeom._covariance_hessian import CovarianceHessianProjection
+from skgeom._input_hessians import input_hessian
 from skgeom._kernel_discriminant import KernelDiscriminantAnalysis
 from skgeom._kernel_discriminant_cv import KernelDiscriminantAnalysisCV
+from skgeom._projection_diagnostics import ProjectionConditions, SeparationGrid
 from skgeom._sqfa import SQFA, SecondMomentSQFA
 from skgeom._sqfa_cv import SQFACV
 from skgeom._statistics import ClassStatistics
@@ -12,8 +15,12 @@ __all__ = [
     "SQFACV",
     "AMAGauss",
     "ClassStatistics",
+    "CovarianceHessianProjection",
     "KernelDiscriminantAnalysis",
     "KernelDiscriminantAnalysisCV",
+    "ProjectionConditions",
     "SecondMomentSQFA",
+    "SeparationGrid",
+    "input_hessian",
 ]
 __version__ = "0.1.0.dev0"
