@@ -224,10 +224,10 @@ def options():
     classifiers = ", ".join(kind.__name__ for kind in CLASSIFIERS)
     transformers = ", ".join(kind.__name__ for kind in TRANSFORMERS)
     return (
-        f"There are formulas for {classifiers}, and for pipelines of {transformers} and "
-        "one of these; other classifiers need predict_proba, for "
-        "derivatives='differences'; a function of X that returns log-probabilities must "
-        "be written with autograd.numpy."
+        f"There are formulas for {classifiers}, and for pipelines of {transformers} "
+        "with one of these; other classifiers need predict_proba, for "
+        "derivatives='differences'; a function of X that returns log-probabilities "
+        "must be written with autograd.numpy."
     )
 
 

@@ -286,18 +286,25 @@ def _from_pca(pca):
     return matrix, -matrix @ pca.mean_
 
 
-def _from_shift_and_scale(shift, scale):
-    """Return a function for transformers ``(X - shift) / scale``, given the names."""
+def _from_standard_scaler(scaler):
+    # Without with_mean, the scaler knows the mean all the same.
+    return _scaled(scaler, scaler.mean_ if scaler.with_mean else None, scaler.scale_)
 
-    def affine(transformer):
-        n_features = transformer.n_features_in_
-        center = getattr(transformer, shift, None) if shift else None
-        center = np.zeros(n_features) if center is None else center
-        divisor = getattr(transformer, scale, None)
-        divisor = np.ones(n_features) if divisor is None else divisor
-        return np.diag(1 / divisor), -center / divisor
 
-    return affine
+def _from_robust_scaler(scaler):
+    return _scaled(scaler, scaler.center_, scaler.scale_)
+
+
+def _from_max_abs(scaler):
+    return _scaled(scaler, None, scaler.scale_)
+
+
+def _scaled(scaler, center, scale):
+    """The map of (X - center) / scale, where None leaves out a part."""
+    n_features = scaler.n_features_in_
+    center = np.zeros(n_features) if center is None else center
+    scale = np.ones(n_features) if scale is None else scale
+    return np.diag(1 / scale), -center / scale
 
 
 def _from_min_max(scaler):
@@ -305,9 +312,9 @@ def _from_min_max(scaler):
 
 
 TRANSFORMERS = {
-    StandardScaler: _from_shift_and_scale("mean_", "scale_"),
-    RobustScaler: _from_shift_and_scale("center_", "scale_"),
-    MaxAbsScaler: _from_shift_and_scale(None, "scale_"),
+    StandardScaler: _from_standard_scaler,
+    RobustScaler: _from_robust_scaler,
+    MaxAbsScaler: _from_max_abs,
     MinMaxScaler: _from_min_max,
     PCA: _from_pca,
 }
