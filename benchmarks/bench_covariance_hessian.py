@@ -9,10 +9,10 @@ Three parts, each a table::
 ``authors`` repeats what the paper's authors do with the breast cancer data of
 Wisconsin (WBCD): the whole data set is capped at 1.5 interquartile ranges and
 standardised before it is split, the folds are not stratified, the network trains for
-100 epochs on oversampled data, and the "AUC" is that of hard labels. ``honest`` stratifies
-the folds, learns everything from training samples only, chooses every hyper-parameter
-by an inner cross-validation, and takes the AUC from scores. ``heart`` and ``pima`` are
-read from the folder ``SKGEOM_DATA``. ``speed`` times the input Hessian of a network
+100 epochs on oversampled data, and the "AUC" is that of hard labels. ``honest``
+stratifies the folds, learns everything from training samples only, chooses every
+hyper-parameter by an inner cross-validation, and takes the AUC from scores. ``heart``
+and ``pima`` are read from the folder ``SKGEOM_DATA``. ``speed`` times the input Hessian of a network
 beside autograd, sample by sample.
 """
 

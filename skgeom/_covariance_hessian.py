@@ -23,6 +23,8 @@ from sklearn.utils.validation import (
 )
 
 from skgeom._input_hessians import is_function, mean_curvature
+from skgeom._leading_axes import check_rank, leading_axes, positive_rank
+from skgeom._logit_models import unwrap
 from skgeom._projection_diagnostics import check_conditions, separation_grid
 
 # Number of leading eigenvectors of each matrix in the grid of the diagnostics.
@@ -201,9 +203,9 @@ class CovarianceHessianProjection(
         """
         X, codes = self._validate(X, y)
         self.covariance_ = np.atleast_2d(np.cov(X, rowvar=False))
-        values, axes = _eigen(self.covariance_)
+        values, axes = leading_axes(self.covariance_)
         self.covariance_eigenvalues_, self.covariance_eigenvectors_ = values, axes
-        _check_rank(values, self.n_covariance, "n_covariance", "covariance of X")
+        check_rank(values, self.n_covariance, "n_covariance", "covariance of X")
         traces = self._fit_hessian(X, codes) if self.n_hessian else self._no_hessian()
 
         components = [axes[: self.n_covariance]]
@@ -311,8 +313,10 @@ class CovarianceHessianProjection(
                 "if it is saturated, and less if it always predicts the same; a "
                 "classifier that is piecewise constant, such as a tree, has no Hessian."
             )
-        self.hessian_eigenvalues_, self.hessian_eigenvectors_ = _eigen(self.hessian_)
-        _check_rank(self.hessian_eigenvalues_, self.n_hessian, "n_hessian", name)
+        self.hessian_eigenvalues_, self.hessian_eigenvectors_ = leading_axes(
+            self.hessian_
+        )
+        check_rank(self.hessian_eigenvalues_, self.n_hessian, "n_hessian", name)
         return mean.traces
 
     def _no_hessian(self):
@@ -341,7 +345,7 @@ class CovarianceHessianProjection(
         return estimator
 
     def _separation(self, X, codes):
-        rank = _rank(self.hessian_eigenvalues_)
+        rank = positive_rank(self.hessian_eigenvalues_)
         return separation_grid(
             X,
             codes,
@@ -378,30 +382,9 @@ def _weight_parameters(estimator, weights):
     return {"sample_weight": weights} if takes else {}
 
 
-def _eigen(matrix):
-    """Eigenvalues in falling order, and eigenvectors in rows, of determined signs."""
-    values, vectors = np.linalg.eigh(matrix)
-    values, axes = values[::-1], vectors.T[::-1]
-    largest = np.abs(axes).argmax(axis=1)
-    return values.copy(), axes * np.sign(axes[np.arange(len(axes)), largest])[:, None]
-
-
-def _rank(eigenvalues):
-    """Number of eigenvalues above rounding, negative ones not counted."""
-    rounding = len(eigenvalues) * np.finfo(np.float64).eps * np.abs(eigenvalues).max()
-    return np.count_nonzero(eigenvalues > rounding)
-
-
-def _check_rank(eigenvalues, wanted, parameter, name):
-    rank = _rank(eigenvalues)
-    if wanted > rank:
-        raise ValueError(
-            f"{parameter}={wanted} is more than the {rank} positive eigenvalues of the "
-            f"{name}; ask for fewer components."
-        )
-
-
 def _name(estimator):
+    """What to call a classifier in messages."""
+    estimator = unwrap(estimator)
     if isinstance(estimator, Pipeline):
         return _name(estimator.steps[-1][1])
     if is_function(estimator):
