@@ -12,8 +12,8 @@ standardised before it is split, the folds are not stratified, the network train
 100 epochs on oversampled data, and the "AUC" is that of hard labels. ``honest``
 stratifies the folds, learns everything from training samples only, chooses every
 hyper-parameter by an inner cross-validation, and takes the AUC from scores. ``heart``
-and ``pima`` are read from the folder ``SKGEOM_DATA``. ``speed`` times the input Hessian of a network
-beside autograd, sample by sample.
+and ``pima`` are read from the folder ``SKGEOM_DATA``. ``speed`` times the input
+Hessian of a network beside autograd, sample by sample.
 """
 
 import argparse

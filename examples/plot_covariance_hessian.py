@@ -9,6 +9,7 @@ Then come the diagnostics: how well the planes of other eigenvectors separate th
 classes, the spectra, and what the features contribute.
 """
 
+import autograd.numpy as anp
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
@@ -89,4 +90,27 @@ display = ContributionDisplay.from_estimator(
     projection, feature_names=data.feature_names
 )
 display.figure_.savefig("covariance_hessian_contributions.png", dpi=150)
+
+# %%
+# A network of another package
+# ----------------------------
+# The classifier may have been trained elsewhere. All that is needed are its weights, as
+# arrays, and its logits as a function that is written with ``autograd.numpy``. Those of
+# the network above stand for them here; the components are the same.
+
+network_scaler, network = projection.estimator_
+layers = list(zip(network.coefs_, network.intercepts_, strict=True))
+
+
+def logits(X):
+    """Logits of both classes: zero, and the output of the network."""
+    values = (X - network_scaler.mean_) / network_scaler.scale_
+    for weights, bias in layers[:-1]:
+        values = anp.maximum(anp.dot(values, weights) + bias, 0)
+    values = anp.dot(values, layers[-1][0]) + layers[-1][1]
+    return anp.concatenate([0 * values, values], axis=1)
+
+
+again = CovarianceHessianProjection(logits).fit(X_train, y_train)
+print(abs(again.components_ - projection.components_).max())
 plt.show()

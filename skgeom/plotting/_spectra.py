@@ -1,4 +1,4 @@
-"""Displays of the eigenvalues and eigenvectors of covariance and Hessian projections."""
+"""Displays of the eigenvalues and eigenvectors that a projection found."""
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
