@@ -198,7 +198,7 @@ def test_gauss_newton_has_no_negative_eigenvalue(rng):
     X, labels = X[y == 0], np.arange(100) > 0  # all but one are of the other class
     labels = labels.astype(int)
     assert np.linalg.eigvalsh(input_hessian(frozen, X, labels))[-1] < -1e-3
-    with pytest.raises(ValueError, match="0 positive eigenv.*curvature='gauss-newton'"):
+    with pytest.raises(ValueError, match=r"0 positive eigenv.*='gauss-newton'"):
         CHP(frozen).fit(X, labels)
     model = CHP(frozen, curvature="gauss-newton").fit(X, labels)
     assert model.hessian_eigenvalues_[-1] > -1e-12

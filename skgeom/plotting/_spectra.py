@@ -52,9 +52,9 @@ class ContributionDisplay:
         ----------
         estimator : CovarianceHessianProjection
             The fitted projection.
-        feature_names : array-like of shape (n_features_in_,) or None, default=None
-            The names of the features; None are those that were seen in fit, or "x0"
-            and so on.
+        feature_names : array-like of str or None, default=None
+            The names of all features; None are those that were seen in fit, or
+            "x0" and so on.
         n_features : int, default=10
             Number of features to draw, those that contribute most.
         axes : array-like of matplotlib Axes or None, default=None
