@@ -72,8 +72,8 @@ print(projection.conditions_)
 # ------------
 # The ratio of between-class distance to within-class variance for the planes of the
 # leading eigenvectors. The plane of the two first ones has by far the largest distance.
-# Its ratio is among the best, but not the best: later covariance eigenvectors add next to
-# no variance to the first Hessian one, which tells the classes apart on its own.
+# Its ratio is among the best, but not the best: later covariance eigenvectors add next
+# to no variance to the first Hessian one, which tells the classes apart on its own.
 
 display = SeparationDisplay.from_estimator(projection)
 display.figure_.savefig("covariance_hessian_separation.png", dpi=150)

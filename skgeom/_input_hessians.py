@@ -4,7 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.utils import check_array, check_consistent_length, gen_batches
+from sklearn.utils import (
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    gen_batches,
+)
 from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -109,6 +114,7 @@ def input_hessian(
     ((30, 30), 1)
     """
     X = check_array(X, dtype=np.float64)
+    y = column_or_1d(y)
     check_consistent_length(X, y)
     weights = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
