@@ -368,6 +368,25 @@ class BaseLVQ(
         scores = self._class_scores(X)
         return self.classes_[scores.argmax(axis=1)]
 
+    def score(self, X, y, sample_weight=None):
+        """Accuracy of the predicted classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
+            Samples, as in ``fit``.
+        y : array-like of shape (n_samples,)
+            Their true classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        accuracy : float
+            The weighted share of samples whose class is predicted.
+        """
+        return super().score(X, y, sample_weight)
+
     @property
     def _n_features_out(self):
         return len(self.prototypes_)
