@@ -10,7 +10,14 @@ import pytest
 from numpydoc.docscrape import ClassDoc
 from numpydoc.validate import validate
 
-NAMESPACES = ["skgeom", "skgeom.geometry", "skgeom.objectives", "skgeom.optim"]
+NAMESPACES = [
+    "skgeom",
+    "skgeom.baselines",
+    "skgeom.geometry",
+    "skgeom.objectives",
+    "skgeom.optim",
+    "skgeom.plotting",
+]
 REFERENCE = Path(__file__).parents[1] / "doc" / "api.rst"
 
 # Codes of numpydoc that are not asked for. Among those that are: PR01 and PR02, the

@@ -5,6 +5,7 @@ from skgeom.optim._coarse_to_fine import (
 )
 from skgeom.optim._lbfgs import RiemannianLBFGS
 from skgeom.optim._manifolds import CONSTRAINTS as CONSTRAINTS
+from skgeom.optim._manifolds import prototype_manifold as prototype_manifold
 from skgeom.optim._minimize import OPTIMIZERS as OPTIMIZERS
 from skgeom.optim._minimize import MinimizeResult, minimize
 

@@ -4,7 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from pymanopt.manifolds import Oblique, Stiefel
+from pymanopt.manifolds import (
+    Euclidean,
+    Oblique,
+    Product,
+    Sphere,
+    Stiefel,
+    SymmetricPositiveDefinite,
+)
 
 
 @dataclass(frozen=True)
@@ -36,3 +43,50 @@ CONSTRAINTS = {
     "unit-norm": Constraint(Oblique, _normalize_columns),
     "orthonormal": Constraint(Stiefel, _polar_factor),
 }
+
+
+class _Prototypes(SymmetricPositiveDefinite):
+    """SPD matrices, (k, n, n), with parallel transport along geodesics.
+
+    pymanopt's transport leaves the vectors as they are, and so changes their length.
+    """
+
+    def __init__(self, n, k):
+        super().__init__(n, k=k)
+
+    def transport(self, point_a, point_b, tangent_vector_a):
+        factor = np.linalg.cholesky(point_a)
+        inverse = np.linalg.inv(factor)
+        eigenvalues, vectors = np.linalg.eigh(inverse @ point_b @ inverse.mT)
+        root = (vectors * np.sqrt(eigenvalues)[..., None, :]) @ vectors.mT
+        isometry = factor @ root @ inverse
+        return isometry @ tangent_vector_a @ isometry.mT
+
+
+def prototype_manifold(shape, *, flat, with_scale=False, subspace=None, unit=None):
+    """Where the variables of learning vector quantisation live.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the prototypes: (k, n, n) for SPD matrices, (k, p) if they are flat.
+    flat : bool
+        Whether the prototypes are vectors.
+    with_scale : bool
+        Whether the logarithm of a scale is a variable.
+    subspace : (n, m) or None
+        Shape of a matrix with orthonormal columns.
+    unit : (m, n) or None
+        Shape of a matrix of unit Frobenius norm.
+    """
+    if flat:
+        parts = [Euclidean(*shape)]
+    else:
+        parts = [_Prototypes(shape[-1], shape[0])]
+    if with_scale:
+        parts.append(Euclidean(1))
+    if subspace is not None:
+        parts.append(Stiefel(*subspace))
+    if unit is not None:
+        parts.append(Sphere(*unit))
+    return Product(parts)

@@ -3,6 +3,13 @@
 from sklearn.utils._openmp_helpers import (
     _openmp_effective_n_threads as effective_n_threads,  # noqa: F401
 )
+from sklearn.utils.metaestimators import _safe_split as safe_split  # noqa: F401
+from sklearn.utils.validation import (  # noqa: F401
+    _check_method_params as check_method_params,
+)
+from sklearn.utils.validation import (  # noqa: F401
+    _check_sample_weight as check_sample_weight,
+)
 
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin, with_callbacks

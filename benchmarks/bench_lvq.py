@@ -1,0 +1,207 @@
+"""Learning vector quantisation on SPD matrices beside plain loops, and on real data.
+
+    python benchmarks/bench_lvq.py speed|solvers|bci|eth [--data FOLDER]
+
+``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a and of ETH-80.
+"""
+
+import argparse
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import cohen_kappa_score
+
+from skgeom import GLRSQ, PLRSQ
+
+# Settings of table B.9 of the paper: prototypes, epochs, sigma2.
+BCI = {1: (1, 20, 3.5), 2: (4, 20, 1.0), 3: (4, 20, 1.0), 4: (2, 100, 8.0)}
+BCI_PAPER = {1: 0.75, 2: 0.34, 3: 0.80, 4: 0.58}
+GLRSQ_SETTINGS = {1: (1, 20), 2: (1, 20), 3: (1, 100), 4: (1, 50)}
+ETH_PAPER = {3: 98.95, 4: 98.10, 5: 94.27, 6: 86.59, 7: 88.56, 8: 89.09}
+
+
+def load_bci(folder, subject):
+    data = np.load(folder / "bci_iv_2a_s1_to_s4.npz")
+    X, test = data[f"cov_{subject}"], data[f"test_{subject}"].astype(bool)
+    y = data[f"y_{subject}"] if f"y_{subject}" in data else data["y"]
+    return X[~test], y[~test], X[test], y[test]
+
+
+def load_eth(folder, n_categories, seed):
+    """21 random images of each object for training, the others for the test."""
+    data = np.load(folder / "eth80_covariances.npz")
+    rng = np.random.default_rng(seed)
+    train = np.zeros(len(data["y"]), bool)
+    for label in range(n_categories):
+        for thing in range(10):
+            own = np.flatnonzero((data["y"] == label) & (data["object"] == thing))
+            train[rng.choice(own, 21, replace=False)] = True
+    X, y = data["cov5"], data["y"]
+    test = ~train & (y < n_categories)
+    return X[train], y[train], X[test], y[test]
+
+
+def seconds(function):
+    start = time.perf_counter()
+    result = function()
+    return time.perf_counter() - start, result
+
+
+def plain_epoch(X, y, W, sigma2, rate):
+    """Algorithm 1 with pyriemann's functions, in a plain loop."""
+    from pyriemann.geometry.distance import distance_riemann
+    from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
+
+    for x, label in zip(X, y, strict=True):
+        squared = np.array([distance_riemann(x, w) ** 2 for w in W])
+        terms = np.exp(-(squared - squared.min()) / (2 * sigma2))
+        posterior = terms / terms.sum()
+        for j, w in enumerate(W):
+            step = rate / sigma2 * ((j == label) - posterior[j])
+            W[j] = exp_map_riemann(step * log_map_riemann(x[None], w), w)[0]
+    return W
+
+
+def speed(folder):
+    from pyriemann.classification import MDM
+
+    X, y, Xt, _ = load_bci(folder, 1)
+    start = np.stack([X[y == label].mean(axis=0) for label in range(4)])
+    common = {
+        "sigma2": 3.5,
+        "annealing": False,
+        "solver": "sgd",
+        "max_iter": 1,
+        "init": start,
+    }
+    rows = []
+    for _ in range(5):
+        plain, W = seconds(lambda: plain_epoch(X, y, list(start), 3.5, 0.0022))
+        one, model = seconds(
+            lambda: PLRSQ(**common, shuffle=False).fit(X, y)  # rate .22 * .01
+        )
+        many, _ = seconds(lambda: PLRSQ(**common, batch_size=32).fit(X, y))
+        assert np.allclose(model.prototypes_, W, rtol=1e-6)
+        rows.append((plain, one, many))
+    plain, one, many = np.median(rows, axis=0)
+    print(f"epoch of 288 matrices of 22 x 22, 4 prototypes: plain loop {plain:.3f} s")
+    print(f"  batch_size=1 {one:.3f} s, {plain / one:.1f} times as fast")
+    print(f"  batch_size=32 {many:.3f} s, {plain / many:.1f} times as fast")
+
+    mdm = MDM().fit(X, y)
+    model = PLRSQ(solver="sgd", max_iter=1).fit(X, y)
+    times = np.array(
+        [
+            (seconds(lambda: mdm.predict(Xt))[0], seconds(lambda: model.predict(Xt))[0])
+            for _ in range(7)
+        ]
+    )
+    peer, ours = np.median(times, axis=0)
+    print(f"predict, 288 matrices: MDM {peer:.4f} s, PLRSQ {ours:.4f} s")
+
+    rng = np.random.default_rng(0)
+    roots = rng.normal(size=(10_000, 9, 20))
+    X, y = roots @ roots.mT / 20, np.arange(10_000) % 10
+    model = PLRSQ(5, init=X[:50], solver="sgd", max_iter=1)
+    model.fit(X[:200], np.repeat(np.arange(10), 5)[np.arange(200) % 50])
+    took = np.median([seconds(lambda: model.predict(X))[0] for _ in range(5)])
+    print(f"predict, 10,000 matrices of 9 x 9, 50 prototypes: {took:.2f} s")
+
+
+def cost(model, X, y):
+    return -model.predict_log_proba(X)[np.arange(len(y)), y].sum()
+
+
+def fitted(X, y, n_prototypes, **options):
+    """Seconds of a fit, and the model."""
+    model = PLRSQ(n_prototypes, random_state=0, representability=0, **options)
+    return seconds(lambda: model.fit(X, y))
+
+
+def solvers(folder):
+    problems = {
+        "BCI, subject 1": (load_bci(folder, 1), 1, 9.5),
+        "ETH-80, 8 categories": (load_eth(folder, 8, 0), 5, 0.5),
+    }
+    for name, ((X, y, Xt, yt), n_prototypes, sigma2) in problems.items():
+        problem = X, y, n_prototypes
+        sgd_s, sgd = fitted(*problem, sigma2=sigma2, annealing=False, solver="sgd")
+        report = f"{cost(sgd, X, y):.2f}, test accuracy {sgd.score(Xt, yt):.4f}"
+        print(f"{name}, {n_prototypes} prototypes a class, sigma2 {sigma2}")
+        print(f"  sgd, 100 epochs: {sgd_s:.1f} s, cost {report}")
+        for n in (20, 30, 50, 100):
+            took, model = fitted(*problem, sigma2=sigma2, solver="lbfgs", max_iter=n)
+            report = f"{cost(model, X, y):.2f}, test accuracy {model.score(Xt, yt):.4f}"
+            ratio = f"{sgd_s / took:.1f} times as fast"
+            print(f"  lbfgs, {n} iterations: {took:.1f} s, {ratio}, cost {report}")
+
+
+def bci(folder):
+    for subject, (n_prototypes, epochs, sigma2) in BCI.items():
+        X, y, Xt, yt = load_bci(folder, subject)
+        kappas = {}
+        for name, options in {
+            "sgd, constant": {"annealing": False},
+            "sgd, annealed": {"annealing": True},
+        }.items():
+            kappas[name] = [
+                cohen_kappa_score(
+                    yt,
+                    PLRSQ(
+                        n_prototypes,
+                        sigma2=sigma2,
+                        solver="sgd",
+                        init="mean",
+                        max_iter=epochs,
+                        random_state=seed,
+                        **options,
+                    )
+                    .fit(X, y)
+                    .predict(Xt),
+                )
+                for seed in range(5)
+            ]
+        for metric in ("riemann", "logeuclid"):
+            model = PLRSQ(metric=metric).fit(X, y)
+            kappas[f"lbfgs, defaults, {metric}"] = [
+                cohen_kappa_score(yt, model.predict(Xt))
+            ]
+        n_prototypes, epochs = GLRSQ_SETTINGS[subject]
+        model = GLRSQ(n_prototypes, solver="sgd", max_iter=epochs, random_state=0)
+        kappas["GLRSQ, sgd"] = [cohen_kappa_score(yt, model.fit(X, y).predict(Xt))]
+        print(f"subject {subject}: paper's PLRSQ {BCI_PAPER[subject]}")
+        for name, values in kappas.items():
+            print(f"  {name}: kappa {np.mean(values):.3f} +- {np.std(values):.3f}")
+
+
+def eth(folder, n_splits=20):
+    for n_categories, paper in ETH_PAPER.items():
+        scores = []
+        for seed in range(n_splits):
+            X, y, Xt, yt = load_eth(folder, n_categories, seed)
+            model = PLRSQ(
+                20, sigma2=0.1, representability=0.003, max_iter=100, random_state=0
+            )
+            scores.append(100 * model.fit(X, y).score(Xt, yt))
+            print(f"  {n_categories} categories, split {seed}: {scores[-1]:.2f}")
+        mean, spread = np.mean(scores), np.std(scores)
+        print(f"{n_categories} categories: {mean:.2f} +- {spread:.2f}, paper {paper}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("part", choices=["speed", "solvers", "bci", "eth"])
+    parser.add_argument("--data", type=Path, default=os.environ.get("SKGEOM_DATA"))
+    options = parser.parse_args()
+    if options.data is None:
+        parser.error("give --data, or set SKGEOM_DATA")
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    globals()[options.part](Path(options.data))
+
+
+if __name__ == "__main__":
+    main()

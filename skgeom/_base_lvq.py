@@ -1,0 +1,399 @@
+"""What the estimators of learning vector quantisation have in common."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    assert_all_finite,
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from skgeom._lvq_start import start_prototypes
+from skgeom.objectives import PrototypeCost
+from skgeom.optim import minimize, prototype_manifold
+from skgeom.utils._threads import map_threads
+from skgeom.utils._validation import check_symmetric, cholesky
+from skgeom.utils._warnings import warn_user
+
+# Numbers of a block of whitened matrices, at prediction: 16 MB.
+_BLOCK = 2_000_000
+
+
+@dataclass
+class Training:
+    """Samples, encoded by the space of the prototypes, and what belongs to them."""
+
+    space: object
+    Z: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    X: np.ndarray
+
+
+class BaseLVQ(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+):
+    """Classifies by distances from labelled prototypes.
+
+    A subclass says where prototypes live (``_find_space``), what is minimised
+    (``_make_loss``), with which scale, and how the learning rate begins.
+    """
+
+    _accepts_vectors = False
+    _accepts_matrices = True
+
+    _parameter_constraints = {
+        "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "init": [StrOptions({"auto", "mean", "kmeans"}), "array-like"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def _check_X(self, X, reset):
+        """X as an array; matrices are checked to be SPD, and made symmetric."""
+        name = type(self).__name__
+        ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+        dtypes = [np.float64, np.float32]
+        if ndim == 3 and self._accepts_matrices:
+            X = validate_data(
+                self, X, dtype=dtypes, ensure_2d=False, allow_nd=True, reset=reset
+            )
+        elif self._accepts_vectors:
+            X = validate_data(self, X, dtype=dtypes, reset=reset)
+        else:
+            raise ValueError(
+                f"{name} takes SPD matrices, X of shape (n_samples, n, n), but got an "
+                f"array of {ndim} dimensions. Reshape your data, or make covariance "
+                "matrices of it first."
+            )
+        if not reset and X.ndim != self.prototypes_.ndim:
+            raise ValueError(
+                f"{name} was fitted on samples of {self.prototypes_.ndim - 1} "
+                f"dimensions, but X has shape {X.shape}."
+            )
+        if X.ndim == 3:
+            check_symmetric(X, "X")
+            X = ((X + X.mT) / 2).astype(np.float64)
+            cholesky(X, "X")
+            self._check_size(X, reset)
+        return X
+
+    def _check_size(self, X, reset):
+        """Set or compare the number of features, which scikit-learn does in 2D only."""
+        if reset:
+            self.n_features_in_ = X.shape[1]
+        elif X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input: matrices of that size."
+            )
+
+    def _check_y(self, y, n_samples):
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        if len(y) != n_samples:
+            raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
+        check_classification_targets(y)
+        return y
+
+    def _check_weights(self, sample_weight, X, y, all_classes):
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        present = np.bincount(y, weights > 0, minlength=len(self.classes_))
+        if all_classes and (present == 0).any():
+            missing = self.classes_[present == 0][0]
+            raise ValueError(f"All samples of class {missing} have weight zero.")
+        return weights
+
+    def _counts(self):
+        """Number of prototypes of each class."""
+        n_classes = len(self.classes_)
+        if isinstance(self.n_prototypes, Integral):
+            return np.full(n_classes, self.n_prototypes)
+        counts = check_array(
+            self.n_prototypes, ensure_2d=False, dtype=None, input_name="n_prototypes"
+        )
+        if counts.shape != (n_classes,) or counts.dtype.kind not in "iu":
+            raise ValueError(
+                f"n_prototypes must be an integer or {n_classes} integers, one for "
+                f"each class, got {self.n_prototypes!r}."
+            )
+        if counts.min() < 1:
+            raise ValueError(
+                f"n_prototypes is {counts.min()} for class "
+                f"{self.classes_[counts.argmin()]}; each class needs at least 1."
+            )
+        return counts
+
+    def _check_counts(self, counts, training):
+        present = np.bincount(training.y, minlength=len(counts))
+        short = present < counts
+        if short.any():
+            label = self.classes_[short][0]
+            raise ValueError(
+                f"Class {label} has {present[short][0]} samples, fewer than its "
+                f"{counts[short][0]} prototypes. Lower n_prototypes, or give init."
+            )
+
+    def _begin(self, X, y, sample_weight, classes=None):
+        """Validate the first data; set classes_, and return what training needs."""
+        X = self._check_X(X, reset=True)
+        y = self._check_y(y, len(X))
+        self.classes_ = np.unique(y if classes is None else classes)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes, but there "
+                f"is one class only: {self.classes_[0]}."
+            )
+        return self._encode(X, y, sample_weight, first=True)
+
+    def _encode(self, X, y, sample_weight, first=False):
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
+            raise ValueError(
+                f"y has the label {unknown[0]!r}, which is not among the classes "
+                f"{list(self.classes_)}."
+            )
+        indices = np.searchsorted(self.classes_, y)
+        weights = self._check_weights(sample_weight, X, indices, first)
+        X = X.astype(np.float64, copy=False)
+        if (weights == 0).any():  # samples of weight zero are not there
+            X, indices, weights = (part[weights > 0] for part in (X, indices, weights))
+        if first:
+            self._find_components(X, indices)
+        space = self._find_space(X.ndim)
+        return Training(space, space.encode(self._reduced(X)), indices, weights, X)
+
+    def _find_components(self, X, y):
+        """Find what ``_reduced`` does to new samples, if anything."""
+
+    def _prototype_indices(self):
+        """Index of the class of each prototype."""
+        return np.searchsorted(self.classes_, self.prototype_labels_)
+
+    def _start(self, training, random_state):
+        """Where the prototypes start, encoded; sets prototype_labels_."""
+        counts = self._counts()
+        self.prototype_labels_ = np.repeat(self.classes_, counts)
+        if not isinstance(self.init, str):
+            return self._given_start(training, counts.sum())
+        self._check_counts(counts, training)
+        init = self.init
+        if init == "auto":
+            init = "kmeans" if counts.max() > 1 else "mean"
+        return start_prototypes(
+            training.space,
+            training.Z,
+            training.y,
+            training.weights,
+            counts,
+            init,
+            random_state,
+        )
+
+    def _given_start(self, training, n_prototypes):
+        init = check_array(
+            self.init,
+            dtype=np.float64,
+            ensure_2d=False,
+            allow_nd=True,
+            copy=True,
+            input_name="init",
+        )
+        shape = training.space.decode(training.Z[:1]).shape[1:]
+        if init.shape != (n_prototypes, *shape):
+            raise ValueError(
+                f"init must have shape {(n_prototypes, *shape)}, one prototype after "
+                f"the other in the order of classes_, got {init.shape}."
+            )
+        if len(shape) == 2:
+            check_symmetric(init, "init")
+            cholesky(init, "init")
+        return training.space.encode(init)
+
+    def _previous(self):
+        """What a warm start goes on from, if anything."""
+        if self.warm_start and hasattr(self, "prototypes_"):
+            return self.classes_, self.prototypes_
+        return None
+
+    def _continue(self, previous, training):
+        if previous is None:
+            return None
+        classes, prototypes = previous
+        if not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                "warm_start=True needs the same classes as before: "
+                f"{list(classes)}, but y has {list(self.classes_)}."
+            )
+        shape = training.space.decode(training.Z[:1]).shape[1:]
+        if shape != prototypes.shape[1:]:
+            raise ValueError(
+                "warm_start=True needs samples of the same size as before: "
+                f"{prototypes.shape[1:]}, but they have size {shape}."
+            )
+        return training.space.encode(prototypes)
+
+    def _run_lbfgs(self, training, loss, point, scale, reduction=None, **manifold):
+        """Minimise the cost of all samples together."""
+        cost = PrototypeCost(
+            training.space,
+            training.Z,
+            training.y,
+            training.weights,
+            loss,
+            scale,
+            reduction,
+        )
+        enough = self.tol * training.weights.sum()
+        losses = [cost(point)[0]]
+
+        def note(point, value):
+            losses.append(value)
+            if self.verbose:
+                name, number = type(self).__name__, len(losses) - 1
+                print(f"[{name}] iteration {number}: loss {value:.6g}")
+            return value <= enough  # the classes are separated; go no farther
+
+        result = minimize(
+            cost,
+            prototype_manifold(point[0].shape, flat=point[0].ndim == 2, **manifold),
+            point,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callback=note,
+        )
+        self.loss_curve_ = np.array(losses)
+        self.n_iter_ = max(result.n_iter, 1)  # even if the start is the end
+        if not result.converged:
+            warn_user(
+                f"{type(self).__name__} did not converge: {result.reason} The "
+                "prototypes found so far can be used. Increase max_iter or tol.",
+                ConvergenceWarning,
+            )
+        return result.point
+
+    def _squared_distances(self, X):
+        """Squared distances from the prototypes, and the dtype of X."""
+        check_is_fitted(self)
+        X = self._check_X(X, reset=False)
+        space = self._find_space(X.ndim)
+        Z = space.encode(self._reduced(X).astype(np.float64, copy=False))
+        Z, prototypes = self._mapped(Z), self._mapped(space.encode(self.prototypes_))
+        rows = max(_BLOCK // prototypes.size, 1)
+        parts = map_threads(
+            lambda block: space.squared_distances(Z[block], prototypes),
+            list(gen_batches(len(Z), rows)),
+        )
+        return np.concatenate(parts), X.dtype
+
+    def _reduced(self, X):
+        """The matrices that the prototypes are compared with."""
+        return X
+
+    def _mapped(self, Z):
+        """The vectors between which distances are Euclidean."""
+        return Z
+
+    def transform(self, X):
+        """Distances from the prototypes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
+            Samples, as in ``fit``.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_prototypes)
+            The distances, not squared.
+        """
+        squared, dtype = self._squared_distances(X)
+        return np.sqrt(squared).astype(dtype)
+
+    def decision_function(self, X):
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
+            Samples, as in ``fit``.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            One column a class, the largest of which decides; with two classes, the
+            difference of the second and the first, whose sign decides.
+        """
+        scores = self._class_scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _class_scores(self, X):
+        squared, _ = self._squared_distances(X)
+        scale = getattr(self, "sigma2_", None)
+        return self._make_loss().class_scores(squared, scale, len(self.classes_))
+
+    def predict(self, X):
+        """Predict the classes of samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
+            Samples, as in ``fit``.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The classes of the largest score.
+        """
+        scores = self._class_scores(X)
+        return self.classes_[scores.argmax(axis=1)]
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy of the predicted classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
+            Samples, as in ``fit``.
+        y : array-like of shape (n_samples,)
+            Their true classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        accuracy : float
+            The weighted share of samples whose class is predicted.
+        """
+        return super().score(X, y, sample_weight)
+
+    @property
+    def _n_features_out(self):
+        return len(self.prototypes_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = self._accepts_vectors
+        tags.input_tags.three_d_array = self._accepts_matrices
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,139 @@
+"""A classifier from a clusterer, by the labels of the clusters."""
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    _fit_context,
+    clone,
+)
+from sklearn.utils import check_array, check_X_y, get_tags
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+
+class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Classify by clusters, each of which stands for its most frequent class.
+
+    Parameters
+    ----------
+    clusterer : estimator
+        A clusterer with ``fit`` and ``predict``, for matrices or for vectors. It does
+        not see the labels.
+
+    Attributes
+    ----------
+    clusterer_ : estimator
+        The fitted clusterer.
+    clusters_ : ndarray of shape (n_clusters,)
+        The numbers of the clusters that hold training samples, in ascending order.
+    cluster_labels_ : ndarray of shape (n_clusters,)
+        The most frequent class in each; the first one of equals. New samples in any
+        other cluster are given the most frequent class of all.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_ : int
+        Length of the second axis of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X has such.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> from sklearn.datasets import load_iris
+    >>> from skgeom.baselines import ClusterClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ClusterClassifier(KMeans(5, n_init=10, random_state=0)).fit(X, y)
+    >>> model.cluster_labels_.shape
+    (5,)
+    >>> bool(model.score(X, y) > 0.85)
+    True
+    """
+
+    _parameter_constraints = {"clusterer": [HasMethods(["fit", "predict"])]}
+
+    def __init__(self, clusterer):
+        self.clusterer = clusterer
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Cluster the samples, and count the classes in the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            Samples, as the clusterer takes them.
+        y : array-like of shape (n_samples,)
+            Their class labels.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            If y is malformed, or if the clusterer raises it about X.
+        """
+        validate_data(self, X, y, skip_check_array=True)
+        X, y = check_X_y(X, y, dtype=np.float64, ensure_2d=False, allow_nd=True)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.clusterer_ = clone(self.clusterer).fit(X)
+        clusters = self.clusterer_.predict(X)
+        self.clusters_, positions = np.unique(clusters, return_inverse=True)
+        counts = np.zeros((len(self.clusters_), len(self.classes_)), dtype=int)
+        np.add.at(counts, (positions, codes), 1)
+        self.cluster_labels_ = self.classes_[counts.argmax(axis=1)]
+        self._most_frequent = self.classes_[counts.sum(axis=0).argmax()]
+        return self
+
+    def predict(self, X):
+        """Predict class labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            Samples, as the clusterer takes them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The labels of the clusters to which the clusterer assigns the samples.
+        """
+        check_is_fitted(self)
+        samples = check_array(X, dtype=np.float64, ensure_2d=False, allow_nd=True)
+        clusters = self.clusterer_.predict(samples)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        positions = np.searchsorted(self.clusters_, clusters)
+        positions = positions.clip(max=len(self.clusters_) - 1)
+        known = self.clusters_[positions] == clusters
+        return np.where(known, self.cluster_labels_[positions], self._most_frequent)
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy of the predicted classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            Samples, as the clusterer takes them.
+        y : array-like of shape (n_samples,)
+            Their true labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples; None is one for each.
+
+        Returns
+        -------
+        accuracy : float
+            The share of the samples whose label is predicted.
+        """
+        return super().score(X, y, sample_weight)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.clusterer).input_tags
+        tags.input_tags.sparse = False
+        return tags

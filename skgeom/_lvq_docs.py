@@ -1,0 +1,112 @@
+"""Paragraphs of docstrings that the estimators of prototypes share, by name."""
+
+LVQ_DOCS = {
+    "n_prototypes": r"""
+    n_prototypes : int or array-like of shape (n_classes,), default=1
+        Number of prototypes of each class, in the order of ``classes_``.
+    """,
+    "metric": r"""
+    metric : {"riemann", "logeuclid", "euclid"}, default="riemann"
+        The geometry of SPD matrices: affine-invariant; log-Euclidean, in which the
+        logarithms of the matrices are vectors, so that it is much faster; or
+        Euclidean, with prototypes that are kept positive definite by raising
+        eigenvalues below 1e-4 to that value.
+    """,
+    "representability": r"""
+    representability : "auto" or float, default="auto"
+        Weight of a term that draws prototypes to the samples of their class: minus
+        this times the log of their mixture density, :math:`\sum_{l: c_l = y} P(l)
+        \exp(-\delta^2(X, W_l) / 2 \sigma^2)`. Where classes can be separated,
+        likelihood alone drives prototypes ever farther away. 0 is the cost of the
+        paper, which ends the search early instead. ``"auto"`` is 0 for ``"sgd"`` and
+        0.03 for ``"lbfgs"``, which goes on to the minimum.
+    """,
+    "init": r"""
+    init : str or array-like, default="auto"
+        Where the prototypes start: ``"mean"``, at the mean of the class in the metric,
+        each moved from there, if there are several, by a tenth of the way to a random
+        sample; ``"kmeans"``, at the means of clusters that k-means finds in the tangent
+        space at the class mean; ``"auto"``, ``"mean"`` for one prototype a class and
+        ``"kmeans"`` for more; or given prototypes, class by class in the order of
+        ``classes_``.
+    """,
+    "solver": r"""
+    solver : {"auto", "lbfgs", "sgd"}, default="auto"
+        ``"lbfgs"`` minimises the cost of all samples together by Riemannian L-BFGS.
+        ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; no step moves a
+        prototype farther than the distance to the sample (or, of a batch, to the
+        farthest), which keeps it from diverging. ``"auto"`` is ``"lbfgs"``, but
+        ``"sgd"`` for SPD matrices with the Euclidean metric.
+    """,
+    "max_iter": r"""
+    max_iter : int, default=100
+        Number of epochs of ``"sgd"``, largest number of iterations of ``"lbfgs"``.
+    """,
+    "tol": r"""
+    tol : float, default=1e-4
+        ``"lbfgs"`` stops when ten iterations together lower the cost by less than this
+        fraction of it, or when the mean loss falls below it. ``"sgd"`` does not use it.
+    """,
+    "learning_rate": r"""
+    learning_rate : "auto" or float, default="auto"
+        :math:`\alpha` of ``"sgd"`` before the first epoch; it falls to a hundredth
+        during ``max_iter`` epochs. ``"auto"`` is, for SPD matrices of size n and
+        :math:`\xi` prototypes a class on average, :math:`n \xi / 100`.
+    """,
+    "batch_size": r"""
+    batch_size : int, default=1
+        Number of samples whose steps ``"sgd"`` adds up and takes together.
+    """,
+    "shuffle": r"""
+    shuffle : bool, default=True
+        Whether ``"sgd"`` takes the samples of each epoch in a random order.
+    """,
+    "warm_start": r"""
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the prototypes of the last one.
+    """,
+    "random_state": r"""
+    random_state : int, RandomState instance or None, default=None
+        For the start with several prototypes, and for the order of the samples.
+    """,
+    "verbose": r"""
+    verbose : int, default=0
+        Whether to print the loss of each epoch or iteration.
+    """,
+    "prototypes_": r"""
+    prototypes_ : ndarray of shape (n_prototypes_in_all, n, n) or (..., n_features)
+        The prototypes, class by class.
+    """,
+    "prototype_labels_": r"""
+    prototype_labels_ : ndarray of shape (n_prototypes_in_all,)
+        Their classes.
+    """,
+    "classes_": r"""
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    """,
+    "loss_curve_": r"""
+    loss_curve_ : ndarray
+        The cost: for ``"lbfgs"`` at the start and after each iteration; for ``"sgd"``
+        the sum of the losses met during each epoch, before the steps they lead to.
+    """,
+    "n_iter_": r"""
+    n_iter_ : int
+        Number of epochs or iterations.
+    """,
+    "n_features_in_": r"""
+    n_features_in_ : int
+        Number of rows of the matrices, or of features of the vectors.
+    """,
+    "feature_names_in_": r"""
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X was a table with names that are all strings.
+    """,
+    "likelihood_references": r"""
+    .. [1] F. Tang, H. Feng, P. Tino, B. Si and D. Ji, "Probabilistic learning vector
+       quantization on manifold of symmetric positive definite matrices", Neural
+       Networks 142, 2021.
+    .. [2] S. Seo and K. Obermayer, "Soft learning vector quantization", Neural
+       Computation 15(7), 2003.
+    """,
+}

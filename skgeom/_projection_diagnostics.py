@@ -1,0 +1,173 @@
+"""How well axes separate classes, and whether data meet the method's conditions."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class SeparationGrid:
+    """How well the planes of a covariance and a Hessian eigenvector separate classes.
+
+    The rows of the arrays belong to Hessian eigenvectors, their columns to covariance
+    eigenvectors, both in falling order of eigenvalues. With more than two classes, the
+    distances and variances are means over the pairs of classes.
+
+    Attributes
+    ----------
+    between : ndarray of shape (n_hessian_axes, n_covariance_axes)
+        Squared distance between the class means, in the units of X squared.
+    within : ndarray of shape (n_hessian_axes, n_covariance_axes)
+        Sum of the variances of both classes along both axes.
+    ratio : ndarray of shape (n_hessian_axes, n_covariance_axes)
+        Their quotient, the ratio of linear discriminant analysis (LDA).
+    """
+
+    between: np.ndarray
+    within: np.ndarray
+    ratio: np.ndarray
+
+
+@dataclass(frozen=True)
+class ProjectionConditions:
+    """Whether data meet the conditions under which the projection is known to work.
+
+    Print it for a summary.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        The class labels.
+    isotropy : ndarray of shape (n_classes,)
+        :math:`(\\operatorname{tr} S)^2 / (d \\operatorname{tr} S^2)` of the covariance
+        S of each class in d dimensions: one if it is a multiple of the identity, 1 / d
+        if it has one direction; NaN if it is zero.
+    correlation : ndarray of shape (n_classes,)
+        Mean magnitude of the covariances of different features over the mean variance.
+    covariance_dominance : float
+        First over second eigenvalue of the covariance matrix.
+    hessian_dominance : float
+        First over second eigenvalue, in magnitude, of the Hessian; NaN without one.
+    mean_alignment : float
+        Cosine of the angle between the first eigenvector of the covariance matrix and
+        the span of the differences of the class means. Theorem 1 says that it is one
+        for two isotropic classes that are far enough apart.
+    effective_samples : float
+        :math:`(\\sum_i t_i)^2 / \\sum_i t_i^2`, the number of samples that decide on
+        the Hessian, with the traces t of their Gauss-Newton terms. NaN without one.
+    n_samples : int
+        The number of samples.
+    """
+
+    classes: np.ndarray
+    isotropy: np.ndarray
+    correlation: np.ndarray
+    covariance_dominance: float
+    hessian_dominance: float
+    mean_alignment: float
+    effective_samples: float
+    n_samples: int
+
+    def __str__(self):
+        rows = [
+            f"class {label!r}: isotropy {isotropy:.2f} (best 1), "
+            f"correlation {correlation:.2f} (best 0)"
+            for label, isotropy, correlation in zip(
+                self.classes.tolist(), self.isotropy, self.correlation, strict=True
+            )
+        ]
+        rows += [
+            f"first / second eigenvalue of the covariance: "
+            f"{self.covariance_dominance:.3g} (best large)",
+            f"first / second eigenvalue of the Hessian: "
+            f"{self.hessian_dominance:.3g} (best large)",
+            f"cosine of first covariance eigenvector and mean differences: "
+            f"{self.mean_alignment:.2f} (best 1)",
+            f"samples that decide on the Hessian: {self.effective_samples:.0f} of "
+            f"{self.n_samples}",
+        ]
+        return "\n".join(rows)
+
+
+def separation_grid(X, codes, covariance_axes, hessian_axes):
+    """Separation of classes in the plane of each pair of axes, given as rows."""
+    columns, rows = (
+        _separation(X, codes, axes) for axes in (covariance_axes, hessian_axes)
+    )
+    between, within = (
+        row[:, None] + column for row, column in zip(rows, columns, strict=True)
+    )
+    ratio = np.divide(
+        between, within, out=np.where(between > 0, np.inf, 0.0), where=within > 0
+    )
+    return SeparationGrid(between, within, ratio)
+
+
+def _separation(X, codes, axes):
+    """Squared distance of means and sum of variances, along each axis.
+
+    Variances are mean squares, so that theorem 1 holds exactly: the variance of the
+    union of two classes of one size is that of one plus a quarter of the distance.
+    """
+    Z = X @ axes.T
+    groups = [Z[codes == code] for code in range(codes.max() + 1)]
+    means = np.array([group.mean(axis=0) for group in groups])
+    variances = np.array([group.var(axis=0) for group in groups])
+    distances = [(means[i] - means[j]) ** 2 for i, j in _pairs(len(groups))]
+    return np.mean(distances, axis=0), 2 * variances.mean(axis=0)
+
+
+def _pairs(n):
+    return combinations(range(n), 2)
+
+
+def check_conditions(
+    X, codes, classes, covariance_eigenvalues, first_axis, hessian_eigenvalues, traces
+):
+    """The conditions that training samples meet; no Hessian stands for None."""
+    shapes = [_shape(X[codes == code]) for code in range(len(classes))]
+    isotropy, correlation = np.array(shapes).T
+    hessian_dominance = effective = np.nan
+    if hessian_eigenvalues is not None:
+        hessian_dominance = _dominance(hessian_eigenvalues)
+        traces = traces / max(traces.max(), np.finfo(np.float64).tiny)
+        effective = _quotient(traces.sum() ** 2, (traces**2).sum())
+    means = np.array([X[codes == code].mean(axis=0) for code in range(len(classes))])
+    return ProjectionConditions(
+        classes=classes,
+        isotropy=isotropy,
+        correlation=correlation,
+        covariance_dominance=_dominance(covariance_eigenvalues),
+        hessian_dominance=hessian_dominance,
+        mean_alignment=_alignment(means - means.mean(axis=0), first_axis),
+        effective_samples=effective,
+        n_samples=len(X),
+    )
+
+
+def _shape(samples):
+    """Isotropy and correlation of a class."""
+    centred = samples - samples.mean(axis=0)
+    covariance = centred.T @ centred / len(samples)
+    d, trace = len(covariance), np.trace(covariance)
+    isotropy = _quotient(trace**2, d * (covariance**2).sum())
+    off_diagonal = np.abs(covariance).sum() - trace
+    return isotropy, _quotient(off_diagonal / max(d - 1, 1), trace)
+
+
+def _dominance(eigenvalues):
+    if len(eigenvalues) < 2:
+        return np.inf
+    return _quotient(eigenvalues[0], np.abs(eigenvalues[1:]).max(), np.inf)
+
+
+def _alignment(differences, axis):
+    _, sizes, basis = np.linalg.svd(differences, full_matrices=False)
+    # One of the rows depends on the others.
+    kept = sizes > max(differences.shape) * np.finfo(np.float64).eps * sizes[0]
+    return float(np.linalg.norm(basis[kept] @ axis))
+
+
+def _quotient(numerator, denominator, otherwise=np.nan):
+    return float(numerator / denominator) if denominator > 0 else otherwise

@@ -1,0 +1,338 @@
+"""Region covariance: one symmetric positive definite descriptor for each image."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils import check_array, gen_batches
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skgeom.utils._threads import map_threads
+
+# What the names in ``features`` stand for, besides "R", "G", "B" and "channels".
+_LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
+_COLORS = ("R", "G", "B")
+_SETS = {
+    "intensity": ("x", "y", "I", "|I_x|", "|I_y|"),
+    "color": ("x", "y", "channels", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|"),
+}
+
+# Features of this many bytes are computed at a time: they should stay in the cache.
+_BLOCK_BYTES = 2**20
+# A feature whose spread is this small a part of its mean is constant, but for rounding.
+_CONSTANT = 1e-12
+# Features are dependent if their correlations have an eigenvalue below this.
+_DEPENDENT = 1e-13
+
+
+def _derivative(intensity, axis, order):
+    """Size of a derivative; np.gradient takes one-sided differences at the border."""
+    for _ in range(order):
+        intensity = np.gradient(intensity, axis=axis)
+    return np.abs(intensity)
+
+
+# Functions of intensities, (..., height, width).
+_FEATURES = {
+    "x": lambda intensity: np.arange(intensity.shape[-1]),
+    "y": lambda intensity: np.arange(intensity.shape[-2])[:, None],
+    "I": lambda intensity: intensity,
+    "|I_x|": lambda intensity: _derivative(intensity, -1, 1),
+    "|I_y|": lambda intensity: _derivative(intensity, -2, 1),
+    "|I_xx|": lambda intensity: _derivative(intensity, -1, 2),
+    "|I_yy|": lambda intensity: _derivative(intensity, -2, 2),
+}
+_NAMES = (*_FEATURES, *_COLORS, "channels")
+
+
+class RegionCovariance(TransformerMixin, BaseEstimator):
+    r"""Describe images by the covariance of features of their pixels.
+
+    Each pixel p has a vector :math:`f_p` of d features, such as its place, its
+    intensity, and how fast the intensity changes there. The descriptor of an image is
+    the sample covariance of these vectors [1]_,
+
+    .. math::
+
+       X = \frac{1}{P - 1} \sum_{p=1}^{P} (f_p - \bar f) (f_p - \bar f)^\top ,
+
+    a symmetric positive definite (SPD) matrix whose size does not depend on that of
+    the image. The metric of SPD matrices that is invariant under linear maps does not
+    see the units of the features.
+
+    Nothing is learned, so that ``transform`` needs no ``fit``, and later images may
+    have another size.
+
+    Parameters
+    ----------
+    features : "intensity", "color" or list of str, default="intensity"
+        The features of a pixel, in the order of the rows of the descriptors.
+        ``"intensity"`` is ``["x", "y", "I", "|I_x|", "|I_y|"]``, the 5 x 5 descriptors
+        of [2]_; ``"color"`` is ``["x", "y", "channels", "|I_x|", "|I_y|", "|I_xx|",
+        "|I_yy|"]``, for colour images the 9 x 9 ones of [2]_. The names are
+
+        - ``"x"`` and ``"y"``, the column and the row, counted from 0;
+        - ``"I"``, the intensity: the only channel, or the luma 0.299 R + 0.587 G +
+          0.114 B of three channels, or the mean of any other number of channels;
+        - ``"R"``, ``"G"`` and ``"B"``, the channels of images that have three;
+        - ``"channels"``, all channels, however many;
+        - ``"|I_x|"`` and ``"|I_y|"``, the size of the first derivatives of the
+          intensity: (I[p + 1] - I[p - 1]) / 2, and at the border the difference of
+          the two last pixels;
+        - ``"|I_xx|"`` and ``"|I_yy|"``, that of the second derivatives: the same
+          difference of I_x and I_y, without the bars, once more.
+    regularization : float, default=0.0
+        Variance that is added to each feature, that is, to the diagonals of the
+        descriptors, in the squared units of the features (pixels and grey levels). If
+        it is zero, an image with a constant feature is an error.
+
+    See Also
+    --------
+    skgeom.baselines : Classifiers for such descriptors.
+    pyriemann.estimation.Covariances : Covariances of signals.
+
+    References
+    ----------
+    .. [1] O. Tuzel, F. Porikli and P. Meer, "Region Covariance: A Fast Descriptor for
+       Detection and Classification", ECCV 2006.
+    .. [2] F. Tang, H. Feng, P. Tino, B. Si and D. Ji, "Probabilistic learning vector
+       quantization on manifold of symmetric positive definite matrices", Neural
+       Networks 142, 2021. Section 6.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skgeom import RegionCovariance
+    >>> images = load_digits().images
+    >>> images.shape
+    (1797, 8, 8)
+    >>> RegionCovariance().transform(images).shape
+    (1797, 5, 5)
+    >>> RegionCovariance(["x", "y", "I"]).transform(images)[0].round(1)
+    array([[ 5.3,  0. ,  0.3],
+           [ 0. ,  5.3, -0.7],
+           [ 0.3, -0.7, 27.3]])
+    """
+
+    _parameter_constraints = {
+        "features": [StrOptions(set(_SETS)), list, tuple],
+        "regularization": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, features="intensity", *, regularization=0.0):
+        self.features = features
+        self.regularization = regularization
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Check the parameters and the images; nothing is learned.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, height, width[, n_channels])
+            Images.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self
+            This object.
+
+        Raises
+        ------
+        ValueError
+            If X does not have 3 or 4 axes, or is not finite, or if its images are too
+            small, or have not the channels, for the features.
+        """
+        self._check(X)
+        return self
+
+    def transform(self, X, mask=None):
+        """Compute the descriptors.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, height, width[, n_channels])
+            Images. Integers are not scaled. Not modified.
+        mask : array-like of bool of shape ([n_samples,] height, width), default=None
+            The pixels to describe, for each image or for all; None takes all pixels.
+            At the border of the mask, the derivatives look at the pixels outside.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, d, d)
+            The covariance of the d features over the pixels of each image, in float64.
+
+        Raises
+        ------
+        ValueError
+            As ``fit``, or if the mask has the wrong shape, values other than 0 and 1,
+            or less than 2 pixels of an image, or if a descriptor would not be positive
+            definite.
+        """
+        self._validate_params()
+        X, names = self._check(X)
+        mask = _check_mask(mask, X.shape[:3])
+        descriptors = np.empty((len(X), len(names), len(names)))
+        constant = np.empty((len(X), len(names)), dtype=bool)
+
+        def describe(block):
+            features = _pixel_features(X[block], names)
+            part = None if mask is None else mask[block]
+            descriptors[block], constant[block] = _covariances(features, part)
+
+        bytes_per_image = 8 * len(names) * X.shape[1] * X.shape[2]
+        n_images = max(1, _BLOCK_BYTES // bytes_per_image)
+        map_threads(describe, list(gen_batches(len(X), n_images)))
+        _check_finite(descriptors)
+        if self.regularization:
+            np.einsum("ijj->ij", descriptors)[...] += self.regularization
+        else:
+            _check_definite(descriptors, constant, names)
+        return descriptors
+
+    def _check(self, X):
+        """Images with an axis of channels, and the names of their features."""
+        X = check_array(X, dtype="numeric", allow_nd=True, ensure_2d=False)
+        if X.ndim not in (3, 4):
+            raise ValueError(
+                "X must be images of shape (n_samples, height, width) or (n_samples, "
+                f"height, width, n_channels), got shape {X.shape}. For one image, use "
+                "X[None]."
+            )
+        X = X if X.ndim == 4 else X[..., None]
+        names = self._names(X.shape[3])
+        for axis, length in (("y", X.shape[1]), ("x", X.shape[2])):
+            least = {f"|I_{axis}|": 2, f"|I_{axis}{axis}|": 3}
+            for name in names:
+                if length < least.get(name, 1):
+                    raise ValueError(
+                        f"The feature {name!r} needs images of at least {least[name]} "
+                        f"pixels in the direction of {axis}, got images of height "
+                        f"{X.shape[1]} and width {X.shape[2]}."
+                    )
+        return X, names
+
+    def _names(self, n_channels):
+        """The features, with "channels" replaced by their names or numbers."""
+        channels = _COLORS if n_channels == 3 else tuple(range(n_channels))
+        names = []
+        for name in _SETS[self.features] if _is_set(self.features) else self.features:
+            if name not in _NAMES:
+                raise ValueError(
+                    f"features has the unknown name {name!r}; use names among "
+                    f"{', '.join(_NAMES)}."
+                )
+            if name in _COLORS and n_channels != 3:
+                raise ValueError(
+                    f"The feature {name!r} needs images with 3 channels, got "
+                    f"{n_channels}; use 'channels' or 'I'."
+                )
+            names += channels if name == "channels" else [name]
+        if not names or len(set(names)) < len(names):
+            raise ValueError(
+                "features must have at least one name and none twice, got "
+                f"{list(self.features)}."
+            )
+        return names
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+def _is_set(features):
+    return isinstance(features, str)
+
+
+def _check_mask(mask, shape):
+    """Mask of shape (n_samples, height, width), or None."""
+    if mask is None:
+        return None
+    mask = np.asarray(mask)
+    if mask.shape not in (shape, shape[1:]):
+        raise ValueError(
+            f"mask must have shape {shape} or {shape[1:]}, as the images, got "
+            f"{mask.shape}."
+        )
+    if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
+        raise ValueError("mask must be of bool, or hold 0 and 1 only.")
+    mask = np.broadcast_to(mask.astype(bool), shape)
+    small = mask.sum(axis=(1, 2)) < 2
+    if small.any():
+        raise ValueError(
+            f"mask has less than 2 pixels of image {small.argmax()}, so that it has no "
+            "covariance; leave the image out."
+        )
+    return mask
+
+
+def _pixel_features(images, names):
+    """Features (n_samples, d, height, width) of images (..., n_channels)."""
+    images = images.astype(np.float64)
+    n_samples, height, width, n_channels = images.shape
+    features = np.empty((n_samples, len(names), height, width))
+    weights = _LUMA if n_channels == 3 else np.full(n_channels, 1 / n_channels)
+    intensity = images @ weights
+    for number, name in enumerate(names):
+        if name in _FEATURES:
+            features[:, number] = _FEATURES[name](intensity)
+        else:
+            channel = _COLORS.index(name) if name in _COLORS else name
+            features[:, number] = images[..., channel]
+    return features
+
+
+def _covariances(features, mask):
+    """Covariances over the pixels, and which features are constant.
+
+    ``features``, of shape (n_samples, d, height, width), is overwritten.
+    """
+    features = features.reshape(*features.shape[:2], -1)
+    with np.errstate(over="ignore", invalid="ignore"):  # an error later on
+        if mask is None:
+            n_pixels = features.shape[2]
+            means = features.mean(axis=2, keepdims=True)
+            features -= means
+        else:
+            mask = mask.reshape(len(mask), 1, -1)
+            n_pixels = mask.sum(axis=2, keepdims=True)
+            means = features.mean(axis=2, where=mask, keepdims=True)
+            features -= means
+            features *= mask
+        covariances = features @ features.mT / (n_pixels - 1)
+        variances = np.diagonal(covariances, axis1=1, axis2=2)
+        return covariances, variances <= (_CONSTANT * means[..., 0]) ** 2
+
+
+def _check_finite(descriptors):
+    infinite = ~np.isfinite(descriptors).all(axis=(1, 2))
+    if infinite.any():
+        raise ValueError(
+            f"The values of image {infinite.argmax()} are so large that their "
+            "covariances overflow; scale X down."
+        )
+
+
+def _check_definite(descriptors, constant, names):
+    """Raise unless the features of each image are linearly independent."""
+    remedy = "Set regularization to a small positive number, or leave features out."
+    if constant.any():
+        sample, feature = np.argwhere(constant)[0]
+        raise ValueError(
+            f"The descriptor of image {sample} is not positive definite: its feature "
+            f"{names[feature]!r} is the same at all pixels. {remedy}"
+        )
+    spread = np.sqrt(np.diagonal(descriptors, axis1=1, axis2=2))
+    correlations = descriptors / (spread[:, :, None] * spread[:, None, :])
+    smallest = np.linalg.eigvalsh(correlations)[:, 0]
+    if smallest.min() < _DEPENDENT:
+        raise ValueError(
+            f"The descriptor of image {smallest.argmin()} is not positive definite: "
+            f"its features {names} are linearly dependent, as the channels of a grey "
+            f"image in colours are. {remedy}"
+        )

@@ -1,0 +1,378 @@
+"""Classifiers of symmetric positive definite (SPD) matrices, for comparisons.
+
+Each function returns an unfitted estimator for X of shape (n_samples, n, n), put
+together from parts of pyriemann and scikit-learn.
+"""
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.decomposition import KernelPCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVC
+
+from skgeom._cluster_classifier import ClusterClassifier
+from skgeom.geometry import logm
+from skgeom.utils._docs import shares
+
+__all__ = [
+    "ClusterClassifier",
+    "kernel_kmeans",
+    "log_euclidean_kmeans",
+    "log_euclidean_svm",
+    "mdrm",
+    "riemannian_kmeans",
+    "tangent_space_svm",
+    "tslda",
+    "tssm_lda",
+]
+
+_DOCS = {
+    "metric": """
+metric : str, default="riemann"
+    Metric of the mean at which the tangent space is taken, as pyriemann names it.
+    ``"riemann"`` is the affine-invariant one.""",
+    "shrinkage": """
+shrinkage : "auto", float or None, default="auto"
+    Shrinkage of the covariance within the classes: ``"auto"`` by Ledoit and Wolf,
+    or a number from 0 to 1; None for none. The tangent space of n x n matrices has
+    n (n + 1) / 2 dimensions, which are often as many as there are samples: then do
+    not go without.""",
+    "C": """
+C : float, default=1.0
+    The less, the more the support vector machine is regularised.""",
+    "n_clusters": """
+n_clusters : int
+    Number of clusters, of all classes together.""",
+    "n_init": """
+n_init : int, default=10
+    Number of random starts, of which the best is taken.""",
+    "random_state": """
+random_state : int, RandomState instance or None, default=None
+    For the starts.""",
+}
+
+
+def mdrm(metric="riemann"):
+    """Minimum distance to the Riemannian mean of a class.
+
+    Classifies a matrix by the nearest of the means of the classes [1]_: a prototype for
+    each class, which is not trained.
+
+    Parameters
+    ----------
+    metric : str, default="riemann"
+        Metric of the means and distances, as pyriemann names it. ``"riemann"`` is the
+        affine-invariant one.
+
+    Returns
+    -------
+    pyriemann.classification.MDM
+        The classifier.
+
+    References
+    ----------
+    .. [1] A. Barachant, S. Bonnet, M. Congedo and C. Jutten, "Multiclass Brain-Computer
+       Interface Classification by Riemannian Geometry", IEEE Transactions on Biomedical
+       Engineering 59(4), 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skgeom import RegionCovariance
+    >>> from skgeom.baselines import mdrm
+    >>> digits = load_digits(n_class=3)
+    >>> X = RegionCovariance().transform(digits.images)
+    >>> model = mdrm().fit(X[:300], digits.target[:300])
+    >>> bool(model.score(X[300:], digits.target[300:]) > 0.8)
+    True
+    """
+    from pyriemann.classification import MDM
+
+    return MDM(metric=metric)
+
+
+@shares(**_DOCS)
+def tslda(metric="riemann", shrinkage="auto"):
+    """Linear discriminant analysis in the tangent space at the mean.
+
+    Parameters
+    ----------
+    {metric}
+    {shrinkage}
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        A ``TangentSpace`` of pyriemann and ``LinearDiscriminantAnalysis``: TSLDA of
+        [1]_, which was without shrinkage.
+
+    References
+    ----------
+    .. [1] A. Barachant, S. Bonnet, M. Congedo and C. Jutten, "Multiclass Brain-Computer
+       Interface Classification by Riemannian Geometry", IEEE Transactions on Biomedical
+       Engineering 59(4), 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skgeom import RegionCovariance
+    >>> from skgeom.baselines import tslda
+    >>> digits = load_digits(n_class=3)
+    >>> X = RegionCovariance().transform(digits.images)
+    >>> model = tslda().fit(X[:300], digits.target[:300])
+    >>> bool(model.score(X[300:], digits.target[300:]) > 0.8)
+    True
+    """
+    return make_pipeline(_tangent_space(metric), _shrunk_lda(shrinkage))
+
+
+@shares(**_DOCS)
+def tangent_space_svm(metric="riemann", kernel="linear", C=1.0):
+    """Support vector machine in the tangent space at the mean.
+
+    Parameters
+    ----------
+    {metric}
+    kernel : str, default="linear"
+        Kernel of the tangent vectors, as :class:`sklearn.svm.SVC` names it. The linear
+        one is the Riemannian kernel of [1]_.
+    {C}
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        A ``TangentSpace`` of pyriemann and ``SVC``.
+
+    References
+    ----------
+    .. [1] A. Barachant, S. Bonnet, M. Congedo and C. Jutten, "Classification of
+       covariance matrices using a Riemannian-based kernel for BCI applications",
+       Neurocomputing 112, 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skgeom import RegionCovariance
+    >>> from skgeom.baselines import tangent_space_svm
+    >>> digits = load_digits(n_class=3)
+    >>> X = RegionCovariance().transform(digits.images)
+    >>> model = tangent_space_svm().fit(X[:300], digits.target[:300])
+    >>> bool(model.score(X[300:], digits.target[300:]) > 0.8)
+    True
+    """
+    return make_pipeline(_tangent_space(metric), SVC(kernel=kernel, C=C))
+
+
+@shares(**_DOCS)
+def log_euclidean_svm(C=1.0, gamma="scale"):
+    r"""Support vector machine with the log-Euclidean Gaussian kernel.
+
+    The kernel is :math:`k(X, Y) = \exp(-\gamma \|\log X - \log Y\|_F^2)`, which is
+    positive definite for every :math:`\gamma > 0` [1]_.
+
+    Parameters
+    ----------
+    {C}
+    gamma : {"scale", "auto"} or float, default="scale"
+        The :math:`\gamma` of the kernel, that is :math:`1 / (2 \sigma^2)`, or one of
+        the rules of :class:`sklearn.svm.SVC`, applied to the entries of the logarithms.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        Matrix logarithms as vectors, and ``SVC``.
+
+    References
+    ----------
+    .. [1] S. Jayasumana, R. Hartley, M. Salzmann, H. Li and M. Harandi, "Kernel Methods
+       on Riemannian Manifolds with Gaussian RBF Kernels", IEEE TPAMI 37(12), 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skgeom import RegionCovariance
+    >>> from skgeom.baselines import log_euclidean_svm
+    >>> digits = load_digits(n_class=3)
+    >>> X = RegionCovariance().transform(digits.images)
+    >>> model = log_euclidean_svm().fit(X[:300], digits.target[:300])
+    >>> bool(model.score(X[300:], digits.target[300:]) > 0.8)
+    True
+    """
+    return make_pipeline(_log_vectorizer(), SVC(kernel="rbf", gamma=gamma, C=C))
+
+
+@shares(**_DOCS)
+def tssm_lda(n_components=10, metric="riemann", shrinkage="auto"):
+    """Linear discriminant analysis in the tangent space of a sub-manifold.
+
+    For two classes, the filters that diagonalise both Riemannian class means are
+    computed, and those of them whose eigenvalues are the most extreme reduce the
+    matrices to W' X W, of ``n_components`` rows. Then follows :func:`tslda`. This is
+    TSSM+LDA of [1]_. Several classes are told apart by one such classifier for each
+    class against the rest.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Size of the reduced matrices. If X has no more rows, it is not reduced.
+    {metric}
+    {shrinkage}
+
+    Returns
+    -------
+    sklearn.multiclass.OneVsRestClassifier
+        Of a pipeline with pyriemann's ``CSP``, ``TangentSpace``, and
+        ``LinearDiscriminantAnalysis``.
+
+    References
+    ----------
+    .. [1] X. Xie, Z. L. Yu, H. Lu, Z. Gu and Y. Li, "Motor Imagery Classification Based
+       on Bilinear Sub-Manifold Learning of Symmetric Positive-Definite Matrices", IEEE
+       Transactions on Neural Systems and Rehabilitation Engineering 25(6), 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skgeom import RegionCovariance
+    >>> from skgeom.baselines import tssm_lda
+    >>> digits = load_digits(n_class=3)
+    >>> X = RegionCovariance().transform(digits.images)
+    >>> model = tssm_lda(n_components=4).fit(X[:300], digits.target[:300])
+    >>> bool(model.score(X[300:], digits.target[300:]) > 0.8)
+    True
+    """
+    from pyriemann.spatialfilters import CSP
+
+    filters = CSP(nfilter=n_components, metric=metric, log=False)
+    return OneVsRestClassifier(
+        make_pipeline(filters, _tangent_space(metric), _shrunk_lda(shrinkage))
+    )
+
+
+@shares(**_DOCS)
+def riemannian_kmeans(n_clusters, n_init=10, random_state=None):
+    """Classify by k-means clusters of the affine-invariant metric.
+
+    Parameters
+    ----------
+    {n_clusters}
+    {n_init}
+    {random_state}
+
+    Returns
+    -------
+    ClusterClassifier
+        Of pyriemann's ``Kmeans``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skgeom import RegionCovariance
+    >>> from skgeom.baselines import riemannian_kmeans
+    >>> digits = load_digits(n_class=2)
+    >>> X = RegionCovariance().transform(digits.images)
+    >>> model = riemannian_kmeans(n_clusters=3, n_init=2, random_state=0)
+    >>> bool(model.fit(X, digits.target).score(X, digits.target) > 0.9)
+    True
+    """
+    from pyriemann.clustering import Kmeans
+
+    return ClusterClassifier(
+        Kmeans(n_clusters, metric="riemann", n_init=n_init, random_state=random_state)
+    )
+
+
+@shares(**_DOCS)
+def log_euclidean_kmeans(n_clusters, n_init=10, random_state=None):
+    """Classify by k-means clusters of the log-Euclidean metric.
+
+    Parameters
+    ----------
+    {n_clusters}
+    {n_init}
+    {random_state}
+
+    Returns
+    -------
+    ClusterClassifier
+        Of a pipeline: matrix logarithms as vectors, and
+        :class:`sklearn.cluster.KMeans`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skgeom import RegionCovariance
+    >>> from skgeom.baselines import log_euclidean_kmeans
+    >>> digits = load_digits(n_class=2)
+    >>> X = RegionCovariance().transform(digits.images)
+    >>> model = log_euclidean_kmeans(n_clusters=3, random_state=0)
+    >>> bool(model.fit(X, digits.target).score(X, digits.target) > 0.9)
+    True
+    """
+    kmeans = KMeans(n_clusters, n_init=n_init, random_state=random_state)
+    return ClusterClassifier(make_pipeline(_log_vectorizer(), kmeans))
+
+
+@shares(**_DOCS)
+def kernel_kmeans(n_clusters, gamma=None, n_init=10, random_state=None):
+    r"""Classify by kernel k-means clusters, with the log-Euclidean Gaussian kernel.
+
+    The kernel is that of :func:`log_euclidean_svm`. Kernel k-means is k-means in its
+    feature space, and the principal components of the training samples there, all of
+    them, keep their distances. They take the eigenvectors of the kernel matrix, so that
+    a few thousand samples are the limit.
+
+    Parameters
+    ----------
+    {n_clusters}
+    gamma : float or None, default=None
+        The :math:`\gamma` of the kernel; None is 2 / (n (n + 1)) for n x n matrices.
+    {n_init}
+    {random_state}
+
+    Returns
+    -------
+    ClusterClassifier
+        Of a pipeline: matrix logarithms as vectors,
+        :class:`sklearn.decomposition.KernelPCA` and :class:`sklearn.cluster.KMeans`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skgeom import RegionCovariance
+    >>> from skgeom.baselines import kernel_kmeans
+    >>> digits = load_digits(n_class=2)
+    >>> X = RegionCovariance().transform(digits.images)
+    >>> model = kernel_kmeans(n_clusters=3, random_state=0)
+    >>> bool(model.fit(X, digits.target).score(X, digits.target) > 0.9)
+    True
+    """
+    features = KernelPCA(
+        n_components=None, kernel="rbf", gamma=gamma, eigen_solver="dense"
+    )
+    kmeans = KMeans(n_clusters, n_init=n_init, random_state=random_state)
+    return ClusterClassifier(make_pipeline(_log_vectorizer(), features, kmeans))
+
+
+def _tangent_space(metric):
+    from pyriemann.tangentspace import TangentSpace
+
+    return TangentSpace(metric=metric)
+
+
+def _shrunk_lda(shrinkage):
+    return LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage)
+
+
+def _log_vectorizer():
+    return FunctionTransformer(_log_vectors)
+
+
+def _log_vectors(X):
+    """Vectors whose distances are the log-Euclidean distances of SPD matrices."""
+    logarithms = logm(X)
+    rows, columns = np.triu_indices(logarithms.shape[-1])
+    return logarithms[..., rows, columns] * np.where(rows == columns, 1, np.sqrt(2))

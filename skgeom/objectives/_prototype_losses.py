@@ -1,0 +1,129 @@
+"""What learning vector quantisation minimises, as a function of squared distances.
+
+A loss is called with the squared distances of samples from all prototypes and the index
+of each sample's class. It returns the loss of each sample, its derivative with respect
+to the squared distances and, where it has a scale, with respect to the scale's
+logarithm.
+"""
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+
+class LikelihoodLoss:
+    r"""Negative log likelihood of the correct class, the terms of equation 18 of [1]_.
+
+    Prototype l has the prior P(l) and the density
+    :math:`\propto \exp(-\delta_l^2 / 2 \sigma^2)`. On demand, the prototypes of the
+    correct class are also drawn to the samples, by the term
+
+    .. math:: -\gamma \log \sum_{l: c_l = y} P(l) \exp(-\delta_l^2 / 2 \sigma_0^2).
+
+    Parameters
+    ----------
+    labels : ndarray of int of shape (n_prototypes,)
+        Index of the class of each prototype.
+    log_priors : ndarray of shape (n_prototypes,)
+        Logarithms of P(l).
+    representability : float, default=0
+        The weight :math:`\gamma`.
+    reference : float, default=None
+        The scale :math:`\sigma_0^2`, if it is not the scale that the loss is called
+        with.
+
+    References
+    ----------
+    .. [1] F. Tang et al., "Probabilistic learning vector quantization on manifold of
+       symmetric positive definite matrices", Neural Networks 142, 2021.
+    """
+
+    def __init__(self, labels, log_priors, representability=0.0, reference=None):
+        self.labels = labels
+        self.log_priors = log_priors
+        self.representability = representability
+        self.reference = reference
+
+    def __call__(self, squared_distances, y, scale):
+        """Losses (n,), derivatives (n, M), derivatives for log scale (n,)."""
+        correct = self.labels == y[:, None]
+        scores = self.log_priors - squared_distances / (2 * scale)
+        log_all, of_all = _log_sum(scores)
+        log_own, of_own = _log_sum(np.where(correct, scores, -np.inf))
+        # P(l | X, y) - P(l | X), the first being zero for the other classes.
+        derivatives = (of_own - of_all) / (2 * scale)
+        of_log_scale = -(derivatives * squared_distances).sum(axis=1)
+        losses = log_all - log_own
+        if self.representability:
+            reference = self.reference or scale
+            scores = self.log_priors - squared_distances / (2 * reference)
+            log_own, of_own = _log_sum(np.where(correct, scores, -np.inf))
+            losses = losses - self.representability * log_own
+            derivatives += self.representability * of_own / (2 * reference)
+        return losses, derivatives, of_log_scale
+
+    def class_scores(self, squared_distances, scale, n_classes):
+        """Log of prior times density of each class, but for a common term."""
+        scores = self.log_priors - squared_distances / (2 * scale)
+        return np.stack(
+            [
+                logsumexp(scores[:, self.labels == label], axis=1)
+                for label in range(n_classes)
+            ],
+            axis=1,
+        )
+
+
+class MarginLoss:
+    r"""A sigmoid of the relative margin, as in generalised LVQ [1]_, [2]_.
+
+    With the squared distances :math:`d_J` from the nearest prototype of the correct
+    class and :math:`d_K` from the nearest of the others, the loss is
+
+    .. math:: \phi(s \mu), \qquad \mu = \frac{d_J - d_K}{d_J + d_K}, \qquad
+       \phi(t) = \frac{1}{1 + e^{-t}}
+
+    with the slope s as the scale. It has no derivative for the scale.
+
+    References
+    ----------
+    .. [1] A. Sato and K. Yamada, "Generalized learning vector quantization", NIPS 1996.
+    .. [2] F. Tang, M. Fan and P. Tino, "Generalized learning Riemannian space
+       quantization: a case study on Riemannian manifold of SPD matrices", IEEE
+       Transactions on Neural Networks and Learning Systems 32(1), 2021.
+    """
+
+    def __init__(self, labels):
+        self.labels = labels
+
+    def __call__(self, squared_distances, y, scale):
+        """Losses (n,), derivatives (n, M), None."""
+        correct = self.labels == y[:, None]
+        rows = np.arange(len(y))
+        nearest = np.where(correct, squared_distances, np.inf).argmin(axis=1)
+        rival = np.where(correct, np.inf, squared_distances).argmin(axis=1)
+        own, other = squared_distances[rows, nearest], squared_distances[rows, rival]
+        total = np.maximum(own + other, np.finfo(float).tiny)
+        losses = expit(scale * ((own - other) / total))
+        slope = 2 * scale * losses * (1 - losses) / total
+        derivatives = np.zeros_like(squared_distances)
+        derivatives[rows, nearest] = slope * (other / total)
+        derivatives[rows, rival] = -slope * (own / total)
+        return losses, derivatives, None
+
+    def class_scores(self, squared_distances, scale, n_classes):
+        """Minus the squared distance from the nearest prototype of each class."""
+        return -np.stack(
+            [
+                squared_distances[:, self.labels == label].min(axis=1)
+                for label in range(n_classes)
+            ],
+            axis=1,
+        )
+
+
+def _log_sum(scores):
+    """Log of the sum of exponentials in each row, and its derivatives."""
+    largest = scores.max(axis=1, keepdims=True)
+    terms = np.exp(scores - largest)
+    total = terms.sum(axis=1, keepdims=True)
+    return (largest + np.log(total))[:, 0], terms / total

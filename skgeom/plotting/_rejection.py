@@ -1,0 +1,202 @@
+"""Display of the accuracy-rejection curve."""
+
+from skgeom._accuracy_rejection import accuracy_rejection_curve
+
+
+class AccuracyRejectionDisplay:
+    """Plot of the accuracy of the samples that are kept against the share rejected.
+
+    Make it with :meth:`from_estimator` or :meth:`from_predictions`, which also draw it.
+
+    Parameters
+    ----------
+    accuracies : ndarray of shape (n_thresholds,)
+        Accuracy of the samples that are not rejected.
+    rejection_rates : ndarray of shape (n_thresholds,)
+        Share of the samples that are rejected, increasing.
+    thresholds : ndarray of shape (n_thresholds,), default=None
+        The confidences below which samples are rejected; not drawn.
+    name : str, default=None
+        Name of the curve in the legend; None for no legend.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The curve.
+    ax_ : matplotlib Axes
+        The axes it is drawn in.
+    figure_ : matplotlib Figure
+        The figure with the axes.
+
+    See Also
+    --------
+    skgeom.accuracy_rejection_curve : Computes the curve.
+    skgeom.RejectionClassifier : Rejects below a threshold.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skgeom.plotting import AccuracyRejectionDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GaussianNB().fit(X[::2], y[::2])
+    >>> display = AccuracyRejectionDisplay.from_estimator(model, X[1::2], y[1::2])
+    >>> display.ax_.get_xlabel()
+    'Rejection rate'
+    """
+
+    def __init__(self, *, accuracies, rejection_rates, thresholds=None, name=None):
+        self.accuracies = accuracies
+        self.rejection_rates = rejection_rates
+        self.thresholds = thresholds
+        self.name = name
+
+    def plot(self, ax=None, *, name=None, **kwargs):
+        """Draw the curve as steps: between two points the accuracy is that of the left.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; None for new ones.
+        name : str, default=None
+            Name of the curve in the legend; None for ``self.name``.
+        **kwargs : dict
+            Properties of the line, for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : AccuracyRejectionDisplay
+            This object, with the attributes ``line_``, ``ax_`` and ``figure_``.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        try:
+            from matplotlib import pyplot
+            from matplotlib.cbook import normalize_kwargs
+            from matplotlib.lines import Line2D
+        except ImportError as error:
+            raise ImportError(
+                "AccuracyRejectionDisplay needs matplotlib: pip install 'skgeom[plot]'."
+            ) from error
+
+        if ax is None:
+            _, ax = pyplot.subplots()
+        name = self.name if name is None else name
+        properties = {"drawstyle": "steps-post"}
+        if name is not None:
+            properties["label"] = name
+        properties |= normalize_kwargs(kwargs, Line2D)
+        (self.line_,) = ax.plot(self.rejection_rates, self.accuracies, **properties)
+        ax.set(xlabel="Rejection rate", ylabel="Accuracy of accepted samples")
+        ax.set_xlim(0, 1)
+        if "label" in properties:
+            ax.legend(loc="lower right")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, y, *, sample_weight=None, name=None, ax=None, **kwargs
+    ):
+        """Draw the curve of a fitted classifier for samples.
+
+        Parameters
+        ----------
+        estimator : classifier
+            A fitted classifier with ``predict_proba``.
+        X : array-like of shape (n_samples, ...)
+            The samples, other ones than those it was fitted to.
+        y : array-like of shape (n_samples,)
+            Their true labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+        name : str, default=None
+            Name of the curve in the legend; None for that of the classifier's class.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; None for new ones.
+        **kwargs : dict
+            Properties of the line, for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : AccuracyRejectionDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        TypeError
+            If the classifier has no ``predict_proba``.
+        ValueError
+            As :func:`~skgeom.accuracy_rejection_curve`.
+        """
+        if not hasattr(estimator, "predict_proba"):
+            raise TypeError(
+                f"{type(estimator).__name__} has no predict_proba. Calibrate it with "
+                "CalibratedClassifierCV, or use from_predictions."
+            )
+        return cls.from_predictions(
+            y,
+            estimator.predict_proba(X),
+            labels=estimator.classes_,
+            sample_weight=sample_weight,
+            name=type(estimator).__name__ if name is None else name,
+            ax=ax,
+            **kwargs,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true,
+        y_score,
+        *,
+        labels=None,
+        sample_weight=None,
+        name=None,
+        ax=None,
+        **kwargs,
+    ):
+        """Draw the curve of probabilities, or of other scores of the classes.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            The true labels.
+        y_score : array-like of shape (n_samples, n_classes) or (n_samples,)
+            The probabilities or scores, as for
+            :func:`~skgeom.accuracy_rejection_curve`.
+        labels : array-like of shape (n_classes,), default=None
+            The classes in the order of the columns; None for the sorted labels in
+            ``y_true``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+        name : str, default=None
+            Name of the curve in the legend; None for no legend.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; None for new ones.
+        **kwargs : dict
+            Properties of the line, for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : AccuracyRejectionDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            As :func:`~skgeom.accuracy_rejection_curve`.
+        """
+        accuracies, rejection_rates, thresholds = accuracy_rejection_curve(
+            y_true, y_score, labels=labels, sample_weight=sample_weight
+        )
+        display = cls(
+            accuracies=accuracies,
+            rejection_rates=rejection_rates,
+            thresholds=thresholds,
+            name=name,
+        )
+        return display.plot(ax=ax, **kwargs)

@@ -1,0 +1,198 @@
+"""Displays of the eigenvalues and eigenvectors that a projection found."""
+
+import numpy as np
+from sklearn.utils._optional_dependencies import check_matplotlib_support
+from sklearn.utils.validation import check_is_fitted
+
+from skgeom.plotting._axes import new_axes
+
+
+class ContributionDisplay:
+    """How much features contribute to components, in bars.
+
+    Parameters
+    ----------
+    contributions : ndarray of shape (n_components, n_features)
+        Magnitudes of the entries of the components.
+    feature_names : array-like of shape (n_features,)
+        The names of the features.
+    titles : list of str
+        One title a component.
+
+    Attributes
+    ----------
+    axes_ : ndarray of shape (n_components,)
+        The matplotlib Axes that were drawn on.
+    figure_ : matplotlib Figure
+        The figure of them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skgeom import CovarianceHessianProjection
+    >>> from skgeom.plotting import ContributionDisplay
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> projection = CovarianceHessianProjection(GaussianNB()).fit(X, y)
+    >>> display = ContributionDisplay.from_estimator(projection, n_features=3)
+    >>> [text.get_text() for text in display.axes_[0].get_yticklabels()]
+    ['petal width (cm)', 'sepal length (cm)', 'petal length (cm)']
+    """
+
+    def __init__(self, contributions, feature_names, titles):
+        self.contributions = contributions
+        self.feature_names = feature_names
+        self.titles = titles
+
+    @classmethod
+    def from_estimator(cls, estimator, *, feature_names=None, n_features=10, axes=None):
+        """Draw the contributions to the components of a fitted projection.
+
+        Parameters
+        ----------
+        estimator : CovarianceHessianProjection
+            The fitted projection.
+        feature_names : array-like of str or None, default=None
+            The names of all features; None are those that were seen in fit, or
+            "x0" and so on.
+        n_features : int, default=10
+            Number of features to draw, those that contribute most.
+        axes : array-like of matplotlib Axes or None, default=None
+            What to draw on, one a component; None is a new figure.
+
+        Returns
+        -------
+        display : ContributionDisplay
+            The display.
+
+        Raises
+        ------
+        ValueError
+            If there is not one name a feature.
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        check_is_fitted(estimator)
+        if feature_names is None:
+            feature_names = getattr(estimator, "feature_names_in_", None)
+        if feature_names is None:
+            feature_names = [f"x{i}" for i in range(estimator.n_features_in_)]
+        if len(feature_names) != estimator.n_features_in_:
+            raise ValueError(
+                f"feature_names must have {estimator.n_features_in_} names, got "
+                f"{len(feature_names)}."
+            )
+        kinds = [("covariance", estimator.n_covariance)]
+        kinds.append(("Hessian", estimator.n_hessian))
+        titles = [f"{kind} {i}" for kind, count in kinds for i in range(count)]
+        display = cls(estimator.contributions_, feature_names, titles)
+        return display.plot(n_features=n_features, axes=axes)
+
+    def plot(self, *, n_features=10, axes=None):
+        """Draw the bars.
+
+        Parameters
+        ----------
+        n_features : int, default=10
+            Number of features to draw, those that contribute most.
+        axes : array-like of matplotlib Axes or None, default=None
+            What to draw on, one a component; None is a new figure.
+
+        Returns
+        -------
+        self
+            This display.
+        """
+        axes = new_axes(len(self.titles)) if axes is None else axes
+        self.axes_ = np.atleast_1d(np.asarray(axes))
+        self.figure_ = self.axes_[0].figure
+        names = np.asarray(self.feature_names)
+        for ax, row, title in zip(
+            self.axes_, self.contributions, self.titles, strict=True
+        ):
+            order = np.argsort(row)[-n_features:]
+            ax.barh(names[order], row[order])
+            ax.set_title(title)
+            ax.set_xlabel("contribution")
+        return self
+
+
+class EigenspectrumDisplay:
+    """Spectra of the covariance and of the Hessian, on a logarithmic scale.
+
+    Parameters
+    ----------
+    spectra : dict of str to ndarray
+        Eigenvalues by the name of the matrix.
+
+    Attributes
+    ----------
+    axes_ : ndarray of shape (n_spectra,)
+        The matplotlib Axes that were drawn on.
+    figure_ : matplotlib Figure
+        The figure of them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skgeom import CovarianceHessianProjection
+    >>> from skgeom.plotting import EigenspectrumDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> projection = CovarianceHessianProjection(GaussianNB()).fit(X, y)
+    >>> EigenspectrumDisplay.from_estimator(projection).axes_.shape
+    (2,)
+    """
+
+    def __init__(self, spectra):
+        self.spectra = spectra
+
+    @classmethod
+    def from_estimator(cls, estimator, *, axes=None):
+        """Draw the spectra of a fitted projection.
+
+        Parameters
+        ----------
+        estimator : CovarianceHessianProjection
+            The fitted projection.
+        axes : array-like of matplotlib Axes or None, default=None
+            What to draw on, one a matrix; None is a new figure.
+
+        Returns
+        -------
+        display : EigenspectrumDisplay
+            The display.
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        check_is_fitted(estimator)
+        spectra = {"covariance": estimator.covariance_eigenvalues_}
+        if estimator.hessian_eigenvalues_ is not None:
+            spectra["Hessian"] = estimator.hessian_eigenvalues_
+        return cls(spectra).plot(axes=axes)
+
+    def plot(self, *, axes=None):
+        """Draw the eigenvalues, negative ones by their magnitude, as crosses.
+
+        Parameters
+        ----------
+        axes : array-like of matplotlib Axes or None, default=None
+            What to draw on, one a matrix; None is a new figure.
+
+        Returns
+        -------
+        self
+            This display.
+        """
+        axes = new_axes(len(self.spectra)) if axes is None else axes
+        self.axes_ = np.atleast_1d(np.asarray(axes))
+        self.figure_ = self.axes_[0].figure
+        for ax, (name, values) in zip(self.axes_, self.spectra.items(), strict=True):
+            values = np.asarray(values)
+            # What is zero but for rounding would stretch the axis.
+            rounding = len(values) * np.finfo(np.float64).eps * np.abs(values).max()
+            for marker, chosen in [("o", values > rounding), ("x", values < -rounding)]:
+                if chosen.any():
+                    numbers = np.flatnonzero(chosen)
+                    ax.semilogy(numbers, np.abs(values[chosen]), marker)
+            ax.set_title(name)
+            ax.set(xlabel="number", ylabel="eigenvalue")
+        return self

@@ -1,0 +1,100 @@
+"""AccuracyRejectionDisplay, drawn without a screen."""
+
+import sys
+from io import BytesIO
+
+import matplotlib
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.linear_model import Perceptron
+from sklearn.naive_bayes import GaussianNB
+
+from skgeom import accuracy_rejection_curve
+from skgeom.plotting import AccuracyRejectionDisplay
+
+
+@pytest.fixture
+def pyplot():
+    from matplotlib import pyplot
+
+    backend = matplotlib.get_backend()
+    pyplot.switch_backend("Agg")
+    yield pyplot
+    pyplot.close("all")
+    pyplot.switch_backend(backend)
+
+
+@pytest.fixture
+def fitted():
+    X, y = load_iris(return_X_y=True)
+    y = np.array(["setosa", "versicolor", "virginica"])[y]
+    return GaussianNB().fit(X[::3], y[::3]), X[1::3], y[1::3]
+
+
+def test_from_estimator(fitted, pyplot):
+    model, X, y = fitted
+    weights = np.arange(len(y)) % 3 + 1
+    display = AccuracyRejectionDisplay.from_estimator(
+        model, X, y, sample_weight=weights
+    )
+    expected = accuracy_rejection_curve(
+        y, model.predict_proba(X), sample_weight=weights
+    )
+    assert_array_equal(display.accuracies, expected[0])
+    assert_array_equal(display.rejection_rates, expected[1])
+    assert_array_equal(display.thresholds, expected[2])
+    assert_array_equal(display.line_.get_xdata(), expected[1])
+    assert_array_equal(display.line_.get_ydata(), expected[0])
+    (text,) = display.ax_.get_legend().get_texts()
+    assert text.get_text() == "GaussianNB"
+    assert display.ax_.get_xlabel() == "Rejection rate"
+    assert display.ax_.get_ylabel() == "Accuracy of accepted samples"
+    assert display.line_.get_drawstyle() == "steps-post"
+
+
+def test_is_drawn(fitted, pyplot):
+    """The picture has pixels of the colour of the line."""
+    model, X, y = fitted
+    display = AccuracyRejectionDisplay.from_estimator(model, X, y, c="red", lw=3)
+    with BytesIO() as file:
+        display.figure_.savefig(file, format="rgba")
+        pixels = np.frombuffer(file.getvalue(), np.uint8).reshape(-1, 4)
+    assert (pixels == [255, 0, 0, 255]).all(axis=1).sum() > 100
+
+
+def test_several_curves_in_given_axes(fitted, pyplot):
+    model, X, y = fitted
+    _, ax = pyplot.subplots()
+    score = model.predict_proba(X)
+    first = AccuracyRejectionDisplay.from_predictions(y, score, ax=ax)
+    assert first.name is None and ax.get_legend() is None
+    second = AccuracyRejectionDisplay.from_estimator(model, X, y, ax=ax, name="second")
+    third = first.plot(ax, name="third", ds="default", label="my label")
+    assert second.ax_ is third.ax_ is ax and third.figure_ is ax.figure
+    assert len(ax.lines) == 3 and len(pyplot.get_fignums()) == 1
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["second", "my label"]
+    assert third.line_.get_drawstyle() == "default"
+
+
+def test_labels_of_the_columns(fitted, pyplot):
+    model, X, y = fitted
+    rows = y != "setosa"
+    display = AccuracyRejectionDisplay.from_estimator(model, X[rows], y[rows])
+    assert display.accuracies[0] == pytest.approx(model.score(X[rows], y[rows]))
+
+
+def test_classifier_without_probabilities(fitted, pyplot):
+    _, X, y = fitted
+    with pytest.raises(TypeError, match=r"Perceptron has no predict_proba\. Calibrate"):
+        AccuracyRejectionDisplay.from_estimator(Perceptron().fit(X, y), X, y)
+    assert not pyplot.get_fignums()
+
+
+def test_without_matplotlib(monkeypatch):
+    display = AccuracyRejectionDisplay(accuracies=[1.0], rejection_rates=[0.0])
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install 'skgeom\[plot\]'"):
+        display.plot()

@@ -1,0 +1,107 @@
+"""The accuracy-rejection curve against its definition."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skgeom import accuracy_rejection_curve
+
+
+@pytest.fixture
+def scores(rng):
+    """Labels of four classes, and scores with many ties."""
+    return rng.integers(4, size=200), rng.integers(8, size=(200, 4)) / 8
+
+
+def by_definition(y, score, weights):
+    """Points of the curve, one threshold after the other."""
+    confidence = score.max(axis=1)
+    correct = score.argmax(axis=1) == y
+    for threshold in sorted(set(confidence[weights > 0])):
+        kept = confidence >= threshold
+        yield (
+            np.average(correct[kept], weights=weights[kept]),
+            weights[~kept].sum() / weights.sum(),
+            threshold,
+        )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_definition(weighted, scores, rng):
+    y, score = scores
+    weights = rng.integers(3, size=len(y)) * rng.uniform() if weighted else None
+    found = accuracy_rejection_curve(y, score, sample_weight=weights)
+    weights = np.ones(len(y)) if weights is None else weights
+    expected = np.transpose(list(by_definition(y, score, weights)))
+    assert_allclose(found, expected, rtol=1e-12)
+    assert found[1][0] == 0 and (np.diff(found[1]) > 0).all()
+
+
+def test_order_of_samples_and_of_columns_does_not_matter(scores, rng):
+    y, score = scores
+    score = score + 1e-3 * np.arange(4)  # no ties within a sample
+    expected = accuracy_rejection_curve(y, score)
+    order, columns = rng.permutation(len(y)), rng.permutation(4)
+    found = accuracy_rejection_curve(
+        y[order], score[order][:, columns], labels=np.arange(4)[columns]
+    )
+    assert_array_equal(found, expected)
+
+
+def test_sample_without_weight_is_absent():
+    """Also where it is the surest of all, and nothing else would be left."""
+    y, score = [0, 1, 1], [[0.6, 0.4], [0.3, 0.7], [0.9, 0.1]]
+    found = accuracy_rejection_curve(y, score, sample_weight=[1, 1, 0])
+    assert_array_equal(found, accuracy_rejection_curve(y[:2], score[:2]))
+
+
+def test_equal_confidences_are_one_point():
+    found = accuracy_rejection_curve([0, 1, 1, 0], np.full((4, 2), 0.5))
+    assert_array_equal(found, [[0.5], [0.0], [0.5]])
+
+
+@pytest.mark.parametrize("labels", [("no", "yes"), (-1, 1), (False, True)])
+def test_one_probability_a_sample(labels, rng):
+    y, p = rng.integers(2, size=50), rng.uniform(size=50)
+    named = np.array(labels)[y]
+    expected = accuracy_rejection_curve(y, np.column_stack([1 - p, p]))
+    assert_array_equal(accuracy_rejection_curve(named, p), expected)
+    as_objects = np.array(labels, dtype=object)
+    found = accuracy_rejection_curve(as_objects[y], p, labels=as_objects)
+    assert_array_equal(found, expected)
+
+
+def test_classes_that_do_not_occur(scores):
+    y, score = scores
+    rows = y != 2
+    found = accuracy_rejection_curve(y[rows], score[rows], labels=range(4))
+    expected = np.transpose(
+        list(by_definition(y[rows], score[rows], np.ones(rows.sum())))
+    )
+    assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("y", "score", "options", "message"),
+    [
+        ([0, 1], [[0.1, 0.9, 0.0]] * 2, {}, r"3 classes, and the labels are \[0, 1\]"),
+        ([0, 1], [[0.1, 0.9]] * 2, {"labels": [1, 1]}, r"the labels are \[1, 1\]"),
+        (
+            [0, 1],
+            [[0.1, 0.9]] * 2,
+            {"labels": ["0", "1"]},
+            r"y_true holds \[0, 1\], not",
+        ),
+        ([0, 1], [[0.1, 0.9]] * 3, {}, "inconsistent numbers of samples"),
+        ([0, 1], [[0.1, 0.9], [np.nan, 0]], {}, "y_score of sample 1 is NaN"),
+        ([0, 1], [0.3, np.inf], {}, "y_score of sample 1 is NaN or infinite"),
+        ([0, 1], [-0.3, 2.0], {}, r"numbers from -0\.3 to 2\.0"),
+        ([0, 1], [["a", "b"]] * 2, {}, "y_score must hold numbers"),
+        ([0, 1], np.ones((2, 2, 2)), {}, r"it has the shape \(2, 2, 2\)"),
+        ([0, 1], [0.3, 0.6], {"sample_weight": [0, 0]}, "zero for all|non-zero"),
+        ([0, 1], [0.3, 0.6], {"sample_weight": [1, -1]}, "[Nn]egative"),
+    ],
+)
+def test_bad_input(y, score, options, message):
+    with pytest.raises(ValueError, match=message):
+        accuracy_rejection_curve(y, score, **options)

@@ -1,0 +1,364 @@
+"""The projection onto covariance and Hessian eigenvectors."""
+
+import pickle
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skgeom import CovarianceHessianProjection, input_hessian
+from skgeom._covariance_hessian import default_network
+
+CHP = CovarianceHessianProjection
+
+
+@parametrize_with_checks(
+    [
+        CHP(),
+        CHP(LogisticRegression(), class_weight="balanced"),
+        CHP(GaussianNB(), n_covariance=0, curvature="gauss-newton"),
+        CHP(GaussianNB(), derivatives="differences"),
+        CHP(n_hessian=0),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="module")
+def fitted(cancer):
+    return CHP(n_covariance=2, n_hessian=3, random_state=0).fit(*cancer)
+
+
+# Equations.
+
+
+def test_eigenvectors(cancer, fitted):
+    """Equations 1, 4 and 5, and eigenvectors of what `input_hessian` gives."""
+    X, y = cancer
+    covariance = np.cov(X.T)
+    hessian = input_hessian(fitted.estimator_, X, y)
+    np.testing.assert_allclose(fitted.covariance_, covariance, atol=1e-12)
+    np.testing.assert_allclose(fitted.hessian_, hessian, atol=1e-15)
+    for matrix, axes, count in [
+        (covariance, fitted.components_[:2], 2),
+        (hessian, fitted.components_[2:], 3),
+    ]:
+        values = np.linalg.eigvalsh(matrix)[::-1][:count]
+        np.testing.assert_allclose(
+            axes @ matrix, values[:, None] * axes, atol=1e-10 * values[0]
+        )
+        np.testing.assert_allclose(axes @ axes.T, np.eye(count), atol=1e-10)
+    np.testing.assert_allclose(fitted.transform(X), X @ fitted.components_.T)
+    assert (fitted.components_.max(axis=1) == fitted.contributions_.max(axis=1)).all()
+    assert (fitted.contributions_ == np.abs(fitted.components_)).all()
+
+
+def test_variants_are_parts(cancer, fitted):
+    """The PCA-only and the Hessian-only variant of the paper."""
+    X, y = cancer
+    pca = CHP(n_covariance=3, n_hessian=0).fit(X, y)
+    expected = PCA(3).fit(X).components_
+    np.testing.assert_allclose(np.abs(pca.components_), np.abs(expected), atol=1e-8)
+    assert pca.estimator_ is pca.hessian_ is pca.separation_ is None
+    hessian = CHP(n_covariance=0, n_hessian=3, random_state=0).fit(X, y)
+    np.testing.assert_allclose(hessian.components_, fitted.components_[2:])
+
+
+@pytest.mark.parametrize("distance", [3, 6])
+def test_theorem_1(rng, distance):
+    """Isotropic classes: the first eigenvector is along the mean difference."""
+    direction = rng.normal(size=8)
+    direction /= np.linalg.norm(direction)
+    y = np.arange(20_000) % 2
+    X = rng.normal(size=(len(y), 8)) + np.outer(y - 0.5, distance * direction)
+    model = CHP(n_hessian=0).fit(X, y)
+    assert abs(model.components_[0] @ direction) > 0.999
+    assert model.conditions_.mean_alignment > 0.999
+    assert (model.conditions_.isotropy > 0.99).all()
+    # Equation 6, with lambda = within-class over total variance, which is exact here.
+    Z = model.transform(X)[:, 0]
+    groups = Z[y == 0], Z[y == 1]
+    gap = groups[0].mean() - groups[1].mean()
+    ratio = np.mean([group.var() for group in groups]) / Z.var()
+    assert Z.var() == pytest.approx(gap**2 / (4 * (1 - ratio)))
+
+
+def test_theorem_1_needs_isotropy(rng):
+    """Variance within the classes, if larger elsewhere, draws the eigenvector there."""
+    y = np.arange(2000) % 2
+    X = rng.normal(size=(len(y), 4)) * [1, 9, 1, 1] + np.outer(y, [4, 0, 0, 0])
+    model = CHP(n_hessian=0).fit(X, y)
+    assert model.conditions_.mean_alignment < 0.1
+    assert (model.conditions_.isotropy < 0.4).all()
+
+
+# The classifier.
+
+
+def test_estimator_is_cloned(cancer):
+    X, y = cancer
+    estimator = LogisticRegression()
+    model = CHP(estimator).fit(X, y)
+    assert not hasattr(estimator, "coef_")
+    coef = model.estimator_.coef_[0]
+    expected = np.abs(coef) / np.linalg.norm(coef)
+    np.testing.assert_allclose(np.abs(model.components_[1]), expected, atol=1e-10)
+
+
+def test_frozen_estimator_is_not_fitted_again(cancer):
+    X, y = cancer
+    estimator = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    before = estimator[-1].coef_.copy()
+    model = CHP(FrozenEstimator(estimator)).fit(X[:100], y[:100])
+    np.testing.assert_array_equal(estimator[-1].coef_, before)
+    expected = input_hessian(estimator, X[:100], y[:100])
+    np.testing.assert_array_equal(model.hessian_, expected)
+
+
+def test_function_stands_for_a_frozen_estimator(cancer):
+    X, y = cancer
+    network = default_network(0).fit(X, y)
+    scaler, mlp = network
+
+    def log_proba(X):
+        layer = (X - scaler.mean_) / scaler.scale_
+        for coef, bias in zip(mlp.coefs_[:-1], mlp.intercepts_[:-1], strict=True):
+            layer = anp.maximum(layer @ coef + bias, 0)
+        z = layer @ mlp.coefs_[-1] + mlp.intercepts_[-1]
+        return -anp.logaddexp(0, anp.concatenate([z, -z], axis=1))
+
+    expected = CHP(FrozenEstimator(network)).fit(X, y)
+    actual = CHP(log_proba).fit(X, y)
+    np.testing.assert_allclose(actual.hessian_, expected.hessian_, atol=1e-12)
+    np.testing.assert_allclose(actual.components_, expected.components_, atol=1e-8)
+
+
+def test_class_weight(rng):
+    """In the training, and in the average; as samples repeated as often."""
+    y = np.repeat([0, 1], [80, 20])
+    X = rng.normal(size=(100, 4)) + np.outer(y, [1, 1, 0, 0])
+    weighted = CHP(GaussianNB(), class_weight="balanced").fit(X, y)
+    repeated = np.concatenate([np.arange(80), np.repeat(np.arange(80, 100), 4)])
+    expected = input_hessian(
+        GaussianNB().fit(X[repeated], y[repeated]), X[repeated], y[repeated]
+    )
+    np.testing.assert_allclose(weighted.hessian_, expected, rtol=1e-6)
+    same = CHP(GaussianNB(), class_weight={0: 1, 1: 4}).fit(X, y)
+    np.testing.assert_allclose(same.hessian_, expected, rtol=1e-6)
+    np.testing.assert_allclose(weighted.covariance_, np.cov(X.T))
+    # A classifier that takes no weights is weighted in the average alone.
+    lda = CHP(LinearDiscriminantAnalysis(), class_weight="balanced").fit(X, y)
+    expected = input_hessian(
+        LinearDiscriminantAnalysis().fit(X, y), X[repeated], y[repeated]
+    )
+    np.testing.assert_allclose(lda.hessian_, expected)
+
+
+def test_weights_reach_the_last_step_of_a_pipeline(rng):
+    y = np.repeat([0, 1], [80, 20])
+    X = rng.normal(size=(100, 4))
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    model = CHP(pipeline, class_weight="balanced").fit(X, y)
+    expected = make_pipeline(
+        StandardScaler(), LogisticRegression(class_weight="balanced")
+    ).fit(X, y)
+    np.testing.assert_allclose(
+        model.estimator_[-1].coef_, expected[-1].coef_, rtol=1e-3, atol=1e-6
+    )
+
+
+def test_gauss_newton_has_no_negative_eigenvalue(rng):
+    """Where a classifier is mostly wrong, the Hessian has negative eigenvalues."""
+    y = np.arange(200) % 2
+    X = rng.normal(size=(200, 5)) * np.where(y, 1, 0.3)[:, None]
+    frozen = FrozenEstimator(GaussianNB().fit(X, y))
+    X, labels = X[y == 0], np.arange(100) > 0  # all but one are of the other class
+    labels = labels.astype(int)
+    assert np.linalg.eigvalsh(input_hessian(frozen, X, labels))[-1] < -1e-3
+    with pytest.raises(ValueError, match=r"0 positive eigenv.*='gauss-newton'"):
+        CHP(frozen).fit(X, labels)
+    model = CHP(frozen, curvature="gauss-newton").fit(X, labels)
+    assert model.hessian_eigenvalues_[-1] > -1e-12
+
+
+# What a user sees.
+
+
+def test_beats_pca_for_several_classes():
+    """Accuracy of LDA on as many components, of which some follow the classes."""
+    wins = 0
+    for load, n_hessian in [(load_iris, 1), (load_wine, 4), (load_digits, 2)]:
+        X, y = load(return_X_y=True)
+        hessian, pca = (
+            cross_val_score(
+                make_pipeline(StandardScaler(), step, LinearDiscriminantAnalysis()),
+                X,
+                y,
+                cv=StratifiedKFold(3, shuffle=True, random_state=0),
+            ).mean()
+            for step in (
+                CHP(n_hessian=n_hessian, random_state=0),
+                PCA(1 + n_hessian, random_state=0),
+            )
+        )
+        wins += hessian > pca
+    assert wins >= 2
+
+
+def test_separation(cancer, fitted):
+    X, y = cancer
+    grid = fitted.separation_
+    assert grid.between.shape == grid.within.shape == grid.ratio.shape == (10, 10)
+    axes = fitted.covariance_eigenvectors_[2], fitted.hessian_eigenvectors_[1]
+    Z = X @ np.transpose(axes)
+    between = ((Z[y == 0].mean(axis=0) - Z[y == 1].mean(axis=0)) ** 2).sum()
+    within = sum(Z[y == label].var(axis=0).sum() for label in (0, 1))
+    assert grid.between[1, 2] == pytest.approx(between)
+    assert grid.within[1, 2] == pytest.approx(within)
+    assert grid.ratio[1, 2] == pytest.approx(between / within)
+    again = fitted.separation(X, y)
+    np.testing.assert_allclose(again.ratio, grid.ratio)
+    with pytest.raises(ValueError, match=r"each of the classes \[0, 1\]"):
+        fitted.separation(X[y == 0], y[y == 0])
+
+
+def test_separation_of_several_classes(rng):
+    """The mean over the pairs of classes, each taken as two classes are."""
+    X, y = rng.normal(size=(90, 4)), np.arange(90) % 3
+    model = CHP(GaussianNB()).fit(X, y)
+    pairs = [y != label for label in range(3)]
+    grids = []
+    for pair in pairs:
+        two = CHP(GaussianNB()).fit(X, y)
+        two.classes_ = np.unique(y[pair])
+        grids.append(two.separation(X[pair], y[pair]))
+    for name in ("between", "within"):
+        expected = np.mean([getattr(grid, name) for grid in grids], axis=0)
+        np.testing.assert_allclose(getattr(model.separation_, name), expected)
+
+
+def test_conditions(fitted):
+    conditions = fitted.conditions_
+    values = fitted.hessian_eigenvalues_
+    assert conditions.hessian_dominance == pytest.approx(values[0] / values[1])
+    assert 1 < conditions.effective_samples < 569
+    text = str(conditions)
+    assert "class 0: isotropy" in text and "of 569" in text and "nan" not in text
+
+
+def test_saturation_shows_in_the_conditions(cancer):
+    """Scaled weights saturate the probabilities, and few samples decide."""
+    X, y = cancer
+    network = default_network(0).fit(X, y)
+    before = CHP(FrozenEstimator(network)).fit(X, y).conditions_.effective_samples
+    network[-1].coefs_[-1] *= 100
+    network[-1].intercepts_[-1] *= 100
+    after = CHP(FrozenEstimator(network)).fit(X, y).conditions_.effective_samples
+    assert after < 10 < before
+
+
+def test_names_and_types(cancer):
+    pd = pytest.importorskip("pandas")
+    X, y = cancer
+    frame = pd.DataFrame(X[:, :5], columns=list("abcde"))
+    estimator = GaussianNB().fit(frame, y)
+    model = CHP(FrozenEstimator(estimator), derivatives="differences").fit(frame, y)
+    assert list(model.get_feature_names_out()) == [
+        "covariancehessianprojection0",
+        "covariancehessianprojection1",
+    ]
+    with pytest.raises(ValueError, match=r"features \['a', .* but X has \['e'"):
+        CHP(FrozenEstimator(estimator)).fit(frame[list("edcba")], y)
+    assert model.transform(frame.astype(np.float32)).dtype == np.float32
+
+
+def test_in_searches_and_files(cancer):
+    X, y = cancer[0][:150], cancer[1][:150]
+    model = make_pipeline(StandardScaler(), CHP(GaussianNB()), LogisticRegression())
+    grid = {"covariancehessianprojection__n_hessian": [0, 1, 2]}
+    search = GridSearchCV(model, grid, cv=3).fit(X, y)
+    copy = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(copy.predict(X), search.predict(X))
+    assert clone(search.best_estimator_[1]).get_params()["estimator"] is not None
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (CHP(n_covariance=0, n_hessian=0), "both 0; ask for a component"),
+        (CHP(n_covariance=4, n_hessian=3), r"= 7 is more than n_features=5"),
+        (CHP(LinearSVC()), "LinearSVC, has no class probabilities"),
+        (CHP(LogisticRegression(), n_hessian=2), "more than the 1 positive eigenv"),
+        (CHP(DecisionTreeClassifier()), "Hessian of DecisionTreeClassifier is zero"),
+        (
+            CHP(make_pipeline(StandardScaler(), DummyClassifier())),
+            r"Hessian of DummyClassifier is zero.*regularise it more",
+        ),
+        (CHP(DecisionTreeClassifier(), derivatives="analytic"), "no formula for Dec"),
+        (CHP(GaussianNB(), class_weight={0: -1}), "class_weight must not be negative"),
+        (CHP(GaussianNB(), n_covariance=-1), "'n_covariance' parameter .* must be"),
+        (CHP("network"), "'estimator' parameter .* must be"),
+    ],
+)
+def test_bad_parameters(rng, model, message):
+    X, y = rng.normal(size=(40, 5)), np.arange(40) % 2
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+
+
+def test_bad_data(rng):
+    X, y = rng.normal(size=(40, 5)), np.arange(40) % 2
+    with pytest.raises(ValueError, match="one class only, 1;"):
+        CHP().fit(X, np.ones(40, int))
+    with pytest.raises(ValueError, match=r"n_covariance=3 is more than the 2 positive"):
+        CHP(n_covariance=3, n_hessian=0).fit(X * [1, 1, 0, 0, 0], y)
+    frozen = FrozenEstimator(GaussianNB().fit(X, y))
+    with pytest.raises(ValueError, match="fitted on 5 features, but X has 4"):
+        CHP(frozen).fit(X[:, :4], y)
+    with pytest.raises(ValueError, match="the class 2, which estimator was not"):
+        CHP(frozen).fit(X, np.arange(40) % 3)
+    with pytest.raises(NotFittedError):
+        CHP(FrozenEstimator(GaussianNB())).fit(X, y)
+    with pytest.raises(ValueError, match="n_hessian=0: without a Hessian"):
+        CHP(n_hessian=0).fit(X, y).separation(X, y)
+
+
+def test_convergence_warning_is_passed_on(rng):
+    X, y = rng.normal(size=(40, 5)), np.arange(40) % 2
+    with pytest.warns(ConvergenceWarning, match="Maximum iterations"):
+        CHP(MLPClassifier((4,), max_iter=2, random_state=0)).fit(X, y)
+
+
+def test_dead_network_is_named(rng):
+    """All units off: the Hessian is exactly zero."""
+    X, y = rng.normal(size=(40, 5)), np.arange(40) % 2
+    network = MLPClassifier((4,), random_state=0).partial_fit(X, y, classes=[0, 1])
+    network.intercepts_[0] -= 1e3
+    with pytest.raises(ValueError, match="Hessian of MLPClassifier is zero"):
+        CHP(FrozenEstimator(network)).fit(X, y)

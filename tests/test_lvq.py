@@ -1,0 +1,457 @@
+"""Learning vector quantisation of SPD matrices and vectors."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pyriemann.geometry.distance import distance_riemann
+from pyriemann.geometry.mean import mean_riemann
+from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
+
+METRICS = ["riemann", "logeuclid", "euclid"]
+
+
+def signals(seed=0, per_class=20, size=4, n_classes=3):
+    """Covariances of signals, one channel louder in each class."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(n_classes), per_class)
+    data = rng.normal(size=(len(y), size, 30))
+    data[np.arange(len(y)), y] *= 1.7
+    mixing = rng.normal(size=(size, size))
+    data = mixing @ data
+    return data @ data.mT / 30, y
+
+
+@pytest.fixture(scope="module")
+def spd():
+    return signals()
+
+
+class FromVectors:
+    """Makes SPD matrices of vectors, so that scikit-learn's checks can run.
+
+    A feature x becomes the eigenvalue ``exp(arcsinh(x))``; a fixed congruence makes the
+    matrices full.
+    """
+
+    def _check_X(self, X, reset):
+        from sklearn.utils.validation import validate_data
+
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+        size = X.shape[1]
+        mixing = np.eye(size) + np.tri(size, k=-1) / size
+        matrices = (mixing * np.exp(np.arcsinh(X / 1e2))[:, None, :]) @ mixing.T
+        super()._check_X(matrices, reset)
+        return matrices.astype(X.dtype)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.input_tags.three_d_array = False
+        return tags
+
+
+class VectorPLRSQ(FromVectors, PLRSQ):
+    pass
+
+
+class VectorGLRSQ(FromVectors, GLRSQ):
+    pass
+
+
+ESTIMATORS = [
+    VectorPLRSQ(max_iter=40),
+    VectorPLRSQ(metric="logeuclid", max_iter=40),
+    VectorPLRSQ(metric="euclid", max_iter=5),
+    VectorPLRSQ(solver="sgd", max_iter=5),
+    VectorGLRSQ(max_iter=40),
+    VectorGLRSQ(solver="sgd", max_iter=5),
+    RSLVQ(max_iter=50),
+    RSLVQ(solver="sgd", max_iter=20),
+    GMLVQ(max_iter=50),
+]
+
+
+def checks():
+    for estimator in ESTIMATORS:
+        stochastic = "sgd" in repr(estimator) or "euclid'" in repr(estimator)
+        for one, check in estimator_checks_generator(estimator):
+            # One step of double length is not two steps, at different times.
+            weights = check.func.__name__.startswith("check_sample_weight_equivalence")
+            if not (stochastic and weights and "logeuclid" not in repr(estimator)):
+                yield one, check
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    list(checks()),
+    ids=lambda value: getattr(getattr(value, "func", value), "__name__", repr(value)),
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_the_battery_is_not_silenced(estimator):
+    names = [check.func.__name__ for _, check in estimator_checks_generator(estimator)]
+    assert len(names) > 50
+    assert "check_classifiers_train" in names
+
+
+def plain_algorithm(X, y, sigma2, rates):
+    """Algorithm 1 of the paper in so many words, samples in order."""
+    W = [mean_riemann(X[y == label]) for label in np.unique(y)]
+    for rate in rates:
+        for x, label in zip(X, y, strict=True):
+            squared = np.array([distance_riemann(x, w) ** 2 for w in W])
+            terms = np.exp(-squared / (2 * sigma2))
+            posterior = terms / terms.sum()
+            for j, w in enumerate(W):
+                own = 1.0 if j == label else 0.0  # one prototype a class
+                step = rate / sigma2 * (own - posterior[j])
+                tangent = step * log_map_riemann(x[None], w)
+                W[j] = exp_map_riemann(tangent, w)[0]
+    return np.stack(W)
+
+
+def test_sgd_is_algorithm_1(spd):
+    X, y = spd
+    model = PLRSQ(
+        sigma2=1.5, annealing=False, solver="sgd", shuffle=False, max_iter=3
+    ).fit(X, y)
+    rates = 4 / 100 * 0.01 ** (np.arange(1, 4) / 3)
+    assert_allclose(model.prototypes_, plain_algorithm(X, y, 1.5, rates), rtol=1e-7)
+
+
+def test_annealing_follows_the_paper(spd):
+    model = PLRSQ(sigma2=2.0, solver="sgd", max_iter=60).fit(*spd)
+    sigma2, factor = 2.0, 0.99
+    while sigma2 >= 2.0 - 0.4:
+        factor = factor**1.1
+        sigma2 *= factor
+    assert_allclose(model.sigma2_, sigma2)
+    constant = PLRSQ(sigma2=2.0, solver="sgd", max_iter=3, annealing=False).fit(*spd)
+    assert constant.sigma2_ == 2.0
+
+
+@pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
+@pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
+@pytest.mark.parametrize("n_prototypes", [1, 3])
+def test_affine_maps_change_no_prediction(spd, estimator, solver, n_prototypes):
+    X, y = spd
+    A = np.random.default_rng(1).normal(size=(4, 4))
+    model = estimator(n_prototypes, solver=solver, max_iter=10, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        plain = clone(model).fit(X, y)
+        mapped = clone(model).fit(A @ X @ A.T, y)
+    assert_array_equal(mapped.predict(A @ X @ A.T), plain.predict(X))
+    assert_allclose(
+        mapped.transform(A @ X @ A.T), plain.transform(X), rtol=1e-5, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("n_prototypes", [1, 2, [1, 3, 2]])
+def test_separates_what_can_be_separated(spd, metric, n_prototypes):
+    model = PLRSQ(n_prototypes, metric=metric, random_state=0).fit(*spd)
+    assert model.score(*spd) > 0.9
+    counts = np.broadcast_to(n_prototypes, 3)
+    assert_array_equal(model.prototype_labels_, np.repeat([0, 1, 2], counts))
+    assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
+
+
+def test_generalises_at_least_as_well_as_class_means():
+    X, y = signals(1, per_class=60)
+    from pyriemann.classification import MDM
+
+    model = cross_val_score(PLRSQ(), X, y, cv=5).mean()
+    means = cross_val_score(MDM(), X, y, cv=5).mean()
+    assert model >= means
+
+
+def test_lbfgs_goes_below_sgd(spd):
+    X, y = spd
+    common = {"sigma2": 1.0, "representability": 0}
+    sgd = PLRSQ(solver="sgd", annealing=False, max_iter=50, **common).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        lbfgs = PLRSQ(solver="lbfgs", **common).fit(X, y)
+
+    def cost(model):
+        return -model.predict_log_proba(X)[np.arange(len(y)), y].sum()
+
+    assert cost(lbfgs) < cost(sgd)
+    assert_allclose(lbfgs.loss_curve_[-1], cost(lbfgs), rtol=1e-8)
+    assert (np.diff(lbfgs.loss_curve_) <= 1e-9).all()
+
+
+def test_learnt_sigma2_lowers_the_cost(spd):
+    X, y = spd
+    fixed = PLRSQ(tol=1e-6).fit(X, y)
+    learnt = PLRSQ(sigma2="learn", tol=1e-6).fit(X, y)
+    assert learnt.loss_curve_[0] == pytest.approx(fixed.loss_curve_[0])
+    assert learnt.loss_curve_[-1] < fixed.loss_curve_[-1]
+    assert learnt.sigma2_ != fixed.sigma2_
+
+
+def test_components_find_the_channels_that_differ():
+    X, y = signals(2, per_class=60, size=6, n_classes=2)
+    model = PLRSQ(n_components=2).fit(X, y)
+    assert model.components_.shape == (2, 6)
+    assert model.prototypes_.shape == (2, 2, 2)
+    assert_allclose(model.components_ @ model.components_.T, np.eye(2), atol=1e-10)
+    assert model.score(X, y) > 0.9
+
+
+def test_given_start_and_no_step_gives_the_start(spd):
+    X, y = spd
+    init = np.stack([X[y == label].mean(axis=0) for label in range(3)])
+    model = PLRSQ(
+        init=init, solver="sgd", learning_rate=1e-300, max_iter=1, sigma2=1.0
+    ).fit(X, y)
+    assert_allclose(model.prototypes_, init)
+    squared = np.array([[distance_riemann(x, w) ** 2 for w in init] for x in X])
+    assert_allclose(model.transform(X), np.sqrt(squared))
+    terms = np.exp(-squared / 2)
+    expected = terms / terms.sum(axis=1, keepdims=True)
+    assert_allclose(model.predict_proba(X), expected)
+    assert_array_equal(model.predict(X), squared.argmin(axis=1))
+
+
+def test_priors_weight_the_classes(spd):
+    X, y = spd
+    init = np.stack([X[y == label].mean(axis=0) for label in range(3)])
+    start = {"init": init, "solver": "sgd", "learning_rate": 1e-300, "max_iter": 1}
+    even = PLRSQ(sigma2=1.0, **start).fit(X, y)
+    weighted = PLRSQ(sigma2=1.0, priors=[1, 1, 2], **start).fit(X, y)
+    expected = even.predict_proba(X) * [1, 1, 2]
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert_allclose(weighted.predict_proba(X), expected)
+    keep = np.r_[0:10, 20:60]
+    empirical = PLRSQ(sigma2=1.0, priors="empirical", **start).fit(X[keep], y[keep])
+    assert_allclose(empirical.priors_, [0.2, 0.4, 0.4])
+
+
+@pytest.mark.parametrize("batch_size", [1, 7])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PLRSQ(sigma2=1.0, annealing=False),
+        PLRSQ(metric="logeuclid"),
+        GLRSQ(),
+        RSLVQ(),
+    ],
+    ids=repr,
+)
+def test_partial_fit_is_an_epoch(spd, estimator, batch_size):
+    X, y = spd
+    estimator = clone(estimator).set_params(
+        solver="sgd", max_iter=1, shuffle=False, batch_size=batch_size
+    )
+    whole = clone(estimator).fit(X, y)
+    part = clone(estimator).partial_fit(X, y)
+    assert_allclose(part.prototypes_, whole.prototypes_, rtol=1e-12)
+    assert_allclose(part.loss_curve_, whole.loss_curve_)
+
+
+def test_partial_fit_learns_for_life(spd):
+    X, y = spd
+    order = np.random.default_rng(0).permutation(len(y))
+    model = PLRSQ(sigma2=1.0, random_state=0)
+    start = np.stack([X[y == label][0] for label in range(3)])
+    model.set_params(init=start)
+    for part in np.array_split(order, 12):
+        model.partial_fit(X[part], y[part], classes=[0, 1, 2])
+    assert model.n_iter_ == 12
+    assert model.score(X, y) > 0.85
+    with pytest.raises(ValueError, match=r"label .*7"):
+        model.partial_fit(X[:2], [0, 7])
+    with pytest.raises(ValueError, match="first call"):
+        model.partial_fit(X[:2], [0, 1], classes=[0, 1])
+
+
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(), GLRSQ(), RSLVQ(max_iter=5), GMLVQ()], ids=repr
+)
+def test_labels_samples_and_copies(spd, estimator):
+    X, y = spd
+    names = np.array(["left", "right", "up"])[y]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = clone(estimator).set_params(random_state=0).fit(X, y)
+        named = clone(model).fit(X, names)
+    assert_array_equal(named.predict(X), named.classes_[model.predict(X)])
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert model.get_feature_names_out().shape == (3,)
+
+
+def test_order_of_samples_does_not_matter_to_lbfgs(spd):
+    X, y = spd
+    order = np.random.default_rng(0).permutation(len(y))
+    plain = PLRSQ().fit(X, y)
+    permuted = PLRSQ().fit(X[order], y[order])
+    assert_allclose(permuted.prototypes_, plain.prototypes_, rtol=1e-4)
+
+
+def test_warm_start_goes_on(spd):
+    X, y = spd
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = PLRSQ(sigma2=1.0, max_iter=3, warm_start=True).fit(X, y)
+        reached = model.loss_curve_[-1]
+        model.fit(X, y)
+        assert_allclose(model.loss_curve_[0], reached, rtol=1e-9)
+    with pytest.raises(ValueError, match="same classes"):
+        model.fit(X, y + 1)
+
+
+def test_small_steps_that_would_diverge_are_bounded():
+    X, y = signals(3, per_class=30)
+    model = PLRSQ(
+        10, sigma2=0.02, annealing=False, solver="sgd", max_iter=20, random_state=0
+    ).fit(X, y)
+    assert np.isfinite(model.prototypes_).all()
+    reach = model.transform(X).min(axis=0).max()
+    spread = max(distance_riemann(a, b) for a in X[::9] for b in X[::9])
+    assert reach < 3 * spread
+
+
+def test_ill_conditioned_matrices():
+    rng = np.random.default_rng(0)
+    X, y = signals(0, size=6)
+    scales = np.diag(np.logspace(-3, 3, 6))
+    rotation = np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    X = rotation @ (scales @ X @ scales) @ rotation.T
+    X = (X + X.mT) / 2
+    assert np.linalg.cond(X).max() > 1e12
+    for solver in ("sgd", "lbfgs"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = PLRSQ(solver=solver, max_iter=10, random_state=0).fit(X, y)
+        assert np.isfinite(model.transform(X)).all()
+        assert model.score(X, y) > 0.8
+
+
+BAD_X = {
+    "not square": (lambda X: X[:, :, :2], "square"),
+    "not symmetric": (lambda X: X + np.triu(np.ones((4, 4)), 1), "not symmetric"),
+    "not definite": (lambda X: X - 50 * np.eye(4), r"X\[0\] is not positive definite"),
+    "not a number": (lambda X: np.where(X > X.max() / 2, np.nan, X), "NaN"),
+    "vectors": (lambda X: X[:, 0], "takes SPD matrices"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_X)
+@pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ()], ids=repr)
+def test_bad_matrices(spd, estimator, case):
+    X, y = spd
+    spoil, message = BAD_X[case]
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).fit(spoil(X), y)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_prototypes": 21}, "Class 0 has 20 samples"),
+        ({"n_prototypes": [1, 2]}, "3 integers"),
+        ({"n_prototypes": [1, 0, 2]}, "class 1"),
+        ({"sigma2": 0}, "sigma2"),
+        ({"sigma2": -1.0}, "sigma2"),
+        ({"sigma2": "learn", "solver": "sgd"}, "lbfgs"),
+        ({"metric": "euclid", "solver": "lbfgs"}, "positive definite"),
+        ({"n_components": 5}, "n_components"),
+        ({"init": np.ones((3, 4))}, "init must have shape"),
+        ({"init": -np.ones((3, 4, 4))}, "init"),
+        ({"priors": [1, 2]}, "priors"),
+        ({"metric": "cosine"}, "metric"),
+    ],
+)
+def test_bad_parameters(spd, changes, message):
+    with pytest.raises(ValueError, match=message):
+        PLRSQ(**changes).fit(*spd)
+
+
+def test_bad_samples_at_prediction(spd):
+    model = PLRSQ(solver="sgd", max_iter=1).fit(*spd)
+    with pytest.raises(ValueError, match=r"3 features.*expecting 4"):
+        model.predict(np.eye(3)[None])
+    vectors = RSLVQ(solver="sgd", max_iter=1).fit(*load_iris(return_X_y=True))
+    with pytest.raises(ValueError, match="fitted on samples of 1 dimensions"):
+        vectors.predict(np.eye(4)[None])
+
+
+def test_weights_of_zero_take_samples_away(spd):
+    X, y = spd
+    keep = np.arange(len(y)) % 3 > 0
+    weighted = PLRSQ().fit(X, y, sample_weight=keep.astype(float))
+    reduced = PLRSQ().fit(X[keep], y[keep])
+    assert_allclose(weighted.prototypes_, reduced.prototypes_, rtol=1e-5)
+    with pytest.raises(ValueError, match="class 2 have weight zero"):
+        PLRSQ().fit(X, y, sample_weight=(y < 2).astype(float))
+
+
+def test_in_a_search(spd):
+    search = GridSearchCV(
+        PLRSQ(solver="sgd", max_iter=3, random_state=0), {"n_prototypes": [1, 2]}, cv=3
+    )
+    assert search.fit(*spd).best_score_ > 0.8
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RSLVQ(),
+        RSLVQ(3, random_state=0),
+        RSLVQ(solver="sgd", random_state=0),
+        GMLVQ(),
+        GMLVQ(2, n_components=2, random_state=0),
+    ],
+    ids=repr,
+)
+def test_vectors(estimator):
+    X, y = load_wine(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        scores = cross_val_score(make_pipeline(StandardScaler(), estimator), X, y)
+    assert scores.mean() > 0.94
+
+
+def test_relevance_has_unit_norm_and_finds_the_informative_feature():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 100)
+    X = rng.normal(size=(200, 5))
+    X[:, 3] += 3 * y
+    model = GMLVQ().fit(X, y)
+    relevance = model.omega_.T @ model.omega_
+    assert_allclose(np.trace(relevance), 1)
+    assert relevance.diagonal().argmax() == 3
+    assert relevance[3, 3] > 0.5
+
+
+def test_verbose_prints(spd, capsys):
+    PLRSQ(solver="sgd", max_iter=2, verbose=1).fit(*spd)
+    assert "[PLRSQ] epoch 2: loss" in capsys.readouterr().out
+    PLRSQ(verbose=0).fit(*spd)
+    assert capsys.readouterr().out == ""
+
+
+def test_input_is_not_changed(spd):
+    X, y = spd
+    copy = X.copy()
+    PLRSQ(2, random_state=0).fit(X, y).predict(X)
+    assert_array_equal(X, copy)

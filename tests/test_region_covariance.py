@@ -1,0 +1,373 @@
+"""Covariance descriptors of images, against a loop over the images."""
+
+import os
+import pickle
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import (
+    estimator_checks_generator,
+    parametrize_with_checks,
+)
+from sklearn.utils.validation import validate_data
+
+from skgeom import RegionCovariance, _region_covariance
+from skgeom.baselines import mdrm
+
+DATA = Path(os.environ.get("SKGEOM_DATA", ""))
+COLOR = ["x", "y", "R", "G", "B", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|"]
+
+
+def difference(values, axis):
+    values = np.moveaxis(values, axis, 0)
+    result = np.empty_like(values)
+    result[1:-1] = (values[2:] - values[:-2]) / 2
+    result[0], result[-1] = values[1] - values[0], values[-1] - values[-2]
+    return np.moveaxis(result, 0, axis)
+
+
+def pixel_features(image):
+    """Features of one image in colours, as a dict of arrays (height, width)."""
+    red, green, blue = np.moveaxis(image.astype(float), -1, 0)
+    intensity = 0.299 * red + 0.587 * green + 0.114 * blue
+    y, x = np.mgrid[: image.shape[0], : image.shape[1]]
+    along_x, along_y = difference(intensity, 1), difference(intensity, 0)
+    return {
+        "x": x,
+        "y": y,
+        "I": intensity,
+        "R": red,
+        "G": green,
+        "B": blue,
+        "|I_x|": abs(along_x),
+        "|I_y|": abs(along_y),
+        "|I_xx|": abs(difference(along_x, 1)),
+        "|I_yy|": abs(difference(along_y, 0)),
+    }
+
+
+def by_loop(images, names, mask=slice(None)):
+    result = []
+    for image in images:
+        features = pixel_features(image)
+        result.append(np.cov([features[name][mask].ravel() for name in names]))
+    return np.array(result)
+
+
+@pytest.fixture
+def images(rng):
+    return rng.integers(0, 256, size=(7, 9, 12, 3), dtype=np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("features", "names"),
+    [
+        ("intensity", ["x", "y", "I", "|I_x|", "|I_y|"]),
+        ("color", COLOR),
+        (["|I_yy|", "B", "x"], ["|I_yy|", "B", "x"]),
+        (("channels", "I", "y"), ["R", "G", "B", "I", "y"]),
+    ],
+)
+def test_against_a_loop(images, features, names):
+    if "I" in names and "R" in names:  # I depends on R, G and B
+        model = RegionCovariance(features, regularization=1.0)
+        expected = by_loop(images, names) + np.eye(len(names))
+    else:
+        model, expected = RegionCovariance(features), by_loop(images, names)
+    before = images.copy()
+    descriptors = model.fit(images).transform(images)
+    np.testing.assert_allclose(descriptors, expected, rtol=1e-11, atol=1e-11)
+    np.testing.assert_array_equal(descriptors, descriptors.mT)
+    np.testing.assert_array_equal(images, before)
+
+
+def test_number_of_channels(rng):
+    grey = rng.normal(size=(4, 6, 5)).astype(np.float32)
+    descriptors = RegionCovariance().transform(grey)
+    assert descriptors.dtype == np.float64
+    in_color = np.repeat(grey.astype(float)[..., None], 3, axis=3)
+    expected = by_loop(in_color, ["x", "y", "I", "|I_x|", "|I_y|"])
+    np.testing.assert_allclose(descriptors, expected, rtol=1e-10, atol=1e-12)
+    for n_channels in (1, 2, 4):
+        repeated = np.repeat(grey[..., None], n_channels, axis=3)
+        same = RegionCovariance().transform(repeated)
+        np.testing.assert_allclose(same, expected, rtol=1e-6, atol=1e-6)
+    many = rng.normal(size=(4, 6, 5, 4))
+    channels = RegionCovariance(["channels"]).transform(many)
+    expected = [np.cov(image.reshape(-1, 4).T) for image in many]
+    np.testing.assert_allclose(channels, expected, rtol=1e-12)
+    assert RegionCovariance("color").transform(many).shape == (4, 10, 10)
+
+
+def test_coordinates_have_the_moments_of_a_grid():
+    image = np.random.default_rng(0).normal(size=(1, 64, 256))
+    (descriptor,) = RegionCovariance(["x", "y"]).transform(image)
+    n_pixels = 64 * 256
+    variances = np.diag([(256**2 - 1) / 12, (64**2 - 1) / 12])
+    expected = variances * n_pixels / (n_pixels - 1)
+    np.testing.assert_allclose(descriptor, expected, rtol=1e-12, atol=1e-9)
+
+
+def test_symmetries(images):
+    descriptors = RegionCovariance().transform(images)
+    turned = RegionCovariance(["y", "x", "I", "|I_y|", "|I_x|"]).transform(
+        images.swapaxes(1, 2)
+    )
+    np.testing.assert_allclose(turned, descriptors, rtol=1e-12, atol=1e-12)
+    brighter = RegionCovariance().transform(3.0 * images + 40)
+    scale = np.array([1, 1, 3, 3, 3])
+    expected = descriptors * np.outer(scale, scale)
+    np.testing.assert_allclose(brighter, expected, rtol=1e-10, atol=1e-9)
+
+
+def test_mask(images, rng):
+    mask = rng.random((9, 12)) < 0.5
+    names = ["x", "y", "I", "|I_x|", "|I_y|"]
+    expected = by_loop(images, names, mask)
+    model = RegionCovariance()
+    np.testing.assert_allclose(model.transform(images, mask=mask), expected, rtol=1e-9)
+    masks = rng.random((7, 9, 12)) < 0.5
+    descriptors = model.transform(images, mask=masks.astype(int))
+    for image, own, descriptor in zip(images, masks, descriptors, strict=True):
+        expected = by_loop(image[None], names, own)[0]
+        np.testing.assert_allclose(descriptor, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        model.transform(images, np.ones((9, 12), bool)),
+        model.transform(images),
+        rtol=1e-11,
+        atol=1e-11,
+    )
+
+
+def test_blocks_of_any_size(images, monkeypatch, rng):
+    masks = rng.random((7, 9, 12)) < 0.7
+    whole = RegionCovariance().transform(images, masks)
+    monkeypatch.setattr(_region_covariance, "_BLOCK_BYTES", 3 * 9 * 12 * 5 * 8)
+    np.testing.assert_array_equal(RegionCovariance().transform(images, masks), whole)
+    monkeypatch.setattr(_region_covariance, "_BLOCK_BYTES", 1)
+    np.testing.assert_array_equal(RegionCovariance().transform(images, masks), whole)
+
+
+def test_memory_is_bounded(rng):
+    """The features of all pixels would take 314 MB."""
+    images = rng.integers(0, 256, size=(600, 128, 128), dtype=np.uint8)
+    RegionCovariance().transform(images[:2])
+    tracemalloc.start()
+    try:
+        RegionCovariance(["x", "y", "I", "|I_x|"]).transform(images)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 80e6
+
+
+def test_regularization(images):
+    descriptors = RegionCovariance().transform(images)
+    regularized = RegionCovariance(regularization=0.25).transform(images)
+    np.testing.assert_allclose(regularized, descriptors + 0.25 * np.eye(5))
+
+
+@pytest.mark.parametrize("value", [0, 0.1, -1e8 / 3])
+def test_constant_feature(rng, value):
+    images = rng.normal(size=(3, 8, 8))
+    images[1] = value
+    with pytest.raises(ValueError, match=r"image 1 .* feature 'I' .*regularization"):
+        RegionCovariance().transform(images)
+    descriptors = RegionCovariance(regularization=1e-3).transform(images)
+    assert np.linalg.eigvalsh(descriptors).min() > 9e-4
+    mask = np.zeros((8, 8), bool)
+    mask[:, 2] = True
+    with pytest.raises(ValueError, match=r"image 0 .* feature 'x'"):
+        RegionCovariance().transform(images, mask)
+
+
+def test_grey_image_in_colors(images):
+    images[2] = images[2, ..., :1]
+    with pytest.raises(ValueError, match=r"image 2 .*linearly dependent.*grey"):
+        RegionCovariance("color").transform(images)
+    RegionCovariance().transform(images)
+
+
+def test_needs_no_fit_and_takes_images_of_any_size(images):
+    model = RegionCovariance().fit(images)
+    assert vars(model) == vars(RegionCovariance())
+    assert model.transform(images[:, :5, :4]).shape == (7, 5, 5)
+    copy = pickle.loads(pickle.dumps(clone(model)))
+    np.testing.assert_array_equal(copy.transform(images), model.transform(images))
+    np.testing.assert_array_equal(
+        model.transform(images.tolist()), copy.transform(images)
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((9, 12), r"got shape \(9, 12\).*X\[None\]"),
+        ((2, 3, 4, 5, 6), r"got shape \(2, 3, 4, 5, 6\)"),
+        ((12,), "got shape"),
+        ((0, 9, 12), "minimum of 1"),
+        ((2, 1, 9), r"'\|I_y\|' needs images of at least 2 pixels .* height 1"),
+        ((2, 9, 1), r"'\|I_x\|' needs images of at least 2 pixels .* width 1"),
+    ],
+)
+@pytest.mark.parametrize("method", ["fit", "transform"])
+def test_bad_shape(shape, message, method):
+    with pytest.raises(ValueError, match=message):
+        getattr(RegionCovariance(), method)(np.ones(shape))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_not_finite(images, value):
+    images = images.astype(float)
+    images[3, 2, 1, 0] = value
+    with pytest.raises(ValueError, match="contains"):
+        RegionCovariance().transform(images)
+
+
+def test_overflow(images):
+    images = images.astype(float)
+    images[3] *= 1e200
+    with pytest.raises(ValueError, match="image 3 are so large"):
+        RegionCovariance().transform(images)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (["x", "Ix"], "unknown name 'Ix'"),
+        (["x", 3], "unknown name 3"),
+        ([], "at least one name"),
+        (["x", "y", "x"], "none twice"),
+        (["channels", "R"], "none twice"),
+        ("grey", "'features' parameter"),
+        (None, "'features' parameter"),
+    ],
+)
+def test_bad_features(images, features, message):
+    for method in ("fit", "transform"):
+        with pytest.raises(ValueError, match=message):
+            getattr(RegionCovariance(features), method)(images)
+
+
+def test_bad_parameters(images):
+    with pytest.raises(ValueError, match="'R' needs images with 3 channels, got 1"):
+        RegionCovariance(COLOR).transform(images[..., 0])
+    with pytest.raises(ValueError, match=r"'\|I_xx\|' needs images of at least 3"):
+        RegionCovariance("color").transform(images[:, :, :2])
+    with pytest.raises(ValueError, match="'regularization' parameter"):
+        RegionCovariance(regularization=-1).transform(images)
+    model = RegionCovariance()
+    with pytest.raises(ValueError, match=r"mask must have shape \(7, 9, 12\)"):
+        model.transform(images, np.ones((12, 9)))
+    with pytest.raises(ValueError, match="mask must be of bool"):
+        model.transform(images, np.full((9, 12), 0.5))
+    masks = np.ones((7, 9, 12), bool)
+    masks[5] = False
+    masks[5, 0, 0] = True
+    with pytest.raises(ValueError, match="less than 2 pixels of image 5"):
+        model.transform(images, masks)
+
+
+def test_in_a_grid_search():
+    digits = load_digits(n_class=3)
+    model = make_pipeline(RegionCovariance(), mdrm())
+    grid = {"regioncovariance__features": ["intensity", "color", ["x", "I", "|I_x|"]]}
+    search = GridSearchCV(model, grid, cv=3, error_score="raise")
+    search.fit(digits.images, digits.target)
+    assert search.best_score_ > 0.8
+
+
+class OnVectors(RegionCovariance):
+    """RegionCovariance on vectors, which it makes to images with a texture.
+
+    What it checks itself is the number of features; the rest is left to its base.
+    """
+
+    def fit(self, X, y=None):
+        return super().fit(self._images(X, reset=True))
+
+    def transform(self, X):
+        descriptors = super().transform(self._images(X, reset=False))
+        return descriptors.reshape(len(descriptors), -1)
+
+    def _images(self, X, reset):
+        X = validate_data(self, X, ensure_all_finite=False, reset=reset)
+        rows = np.arange(1.0, 6.0)[:, None]
+        texture = np.sin(rows * np.arange(X.shape[1] + 4) ** 2)
+        return texture + np.pad(X, [(0, 0), (2, 2)], mode="edge")[:, None, :] * rows
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.input_tags.three_d_array = False
+        return tags
+
+
+@parametrize_with_checks([OnVectors(regularization=1.0)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_scikit_learn_checks_are_not_silenced():
+    model = OnVectors(regularization=1.0)
+    names = [
+        getattr(check, "func", check).__name__
+        for _, check in estimator_checks_generator(model)
+    ]
+    assert len(names) > 40
+    assert {"check_estimators_nan_inf", "check_transformer_general"} <= set(names)
+    assert not model.__sklearn_tags__().no_validation
+
+
+@pytest.mark.skipif(
+    not (DATA / "eth80.npz").is_file()
+    or not (DATA / "eth80_covariances.npz").is_file(),
+    reason="eth80.npz and eth80_covariances.npz are not in SKGEOM_DATA",
+)
+def test_eth80():
+    """Descriptors of images of 64 x 64 beside those of the same at 256 x 256.
+
+    The coordinates agree exactly, times 4, and with them the intensities and colours
+    to the size of what averaging 4 x 4 pixels takes away. Derivatives depend on the
+    resolution: their spread, and the correlations among them, stay near.
+    Cars are left out, whose numbers differ between the two files.
+    """
+    images, reference = (
+        np.load(DATA / name) for name in ("eth80.npz", "eth80_covariances.npz")
+    )
+
+    def order(data):
+        return np.lexsort((data["view"], data["object"], data["y"]))
+
+    order_images, order_reference = order(images), order(reference)
+    no_car = images["y"][order_images] != 1
+    pixels = images["X"][order_images[no_car]]
+    for features, name, n_levels in (("intensity", "cov5", 1), ("color", "cov9", 3)):
+        expected = reference[name][order_reference[no_car]]
+        scale = np.ones(expected.shape[1])
+        scale[:2] = 4
+        descriptors = RegionCovariance(features).transform(pixels) * np.outer(
+            scale, scale
+        )
+        places, levels = slice(0, 2), slice(2, 2 + n_levels)
+        np.testing.assert_allclose(
+            descriptors[:, places, places], expected[:, places, places], atol=1e-8
+        )
+        spread = np.sqrt(np.diagonal(expected, axis1=1, axis2=2))
+        gap = abs(descriptors - expected) / (spread[:, :, None] * spread[:, None, :])
+        assert gap[:, places, levels].max() < 0.002
+        own = np.sqrt(np.diagonal(descriptors, axis1=1, axis2=2))
+        ratios = np.median(own / spread, axis=0)
+        assert ((ratios[levels] > 0.97) & (ratios[levels] < 1)).all()
+        # First and second derivatives grow alike as the pixels do: by less than 4.
+        derivatives = ratios[2 + n_levels :]
+        assert ((derivatives > 1.75) & (derivatives < 1.82)).all()
+        gap = descriptors / (own[:, :, None] * own[:, None, :])
+        gap -= expected / (spread[:, :, None] * spread[:, None, :])
+        assert np.median(abs(gap), axis=0).max() < 0.13
