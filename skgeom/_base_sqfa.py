@@ -6,6 +6,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skgeom._base_filters import DEPENDENT, BaseFilters
+from skgeom._filters import PooledCovariances
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import MeanPairwiseDistance, find_distance
 from skgeom.utils._sklearn import with_callbacks
@@ -14,9 +15,7 @@ from skgeom.utils._sklearn import with_callbacks
 class BaseSQFA(BaseFilters):
     """Filters that maximise the mean distance between classes.
 
-    A subclass has ``_distances``, a registry, and ``_compared(statistics)``, which
-    returns what is compared, means and covariances, and PooledCovariances, which say
-    in which directions the data vary.
+    A subclass has ``_distances``, a registry.
     """
 
     _parameter_constraints = {
@@ -119,6 +118,20 @@ class BaseSQFA(BaseFilters):
         objective = self._objective(compared, self.regularization_)
         self.objective_ = objective(np.eye(len(filters)))[0]
         return self
+
+    def _compared(self, statistics):
+        """What is compared: means, covariances; and PooledCovariances of the data."""
+        if statistics.means is None:
+            raise ValueError(
+                "SQFA compares means and covariances, but these statistics hold second "
+                "moments only: use SecondMomentSQFA, or make the statistics with "
+                "ClassStatistics(classes, counts, means, covariances)."
+            )
+        pooled = PooledCovariances(*statistics.pooled_covariances())
+        means = statistics.means
+        if find_distance(self.distance, self._distances).translation_invariant:
+            means = means - means.mean(axis=0)
+        return means, statistics.covariances, pooled
 
     def _objective(self, compared, regularization):
         """The mean distance of what ``_compared`` returns."""

@@ -11,7 +11,6 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.model_selection import (
     GridSearchCV,
-    LeaveOneGroupOut,
     RepeatedStratifiedKFold,
     cross_val_score,
 )
@@ -21,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skgeom import SQFA, SQFACV, ClassStatistics, _sqfa_cv
+from skgeom import SQFA, SQFACV
 
 
 @pytest.fixture
@@ -187,14 +186,6 @@ def test_zero_names_the_singular_class():
         SQFACV(2, regularizations=[0.1, 0.0], cv=2).fit(X, y)
 
 
-def test_scores_that_are_no_numbers(noisy):
-    def scoring(estimator, X, y):
-        return np.nan
-
-    with pytest.raises(ValueError, match="No value has a score that is a number"):
-        SQFACV(regularizations=2, cv=2, scoring=scoring).fit(*noisy)
-
-
 class Fussy(QuadraticDiscriminantAnalysis):
     """Cannot be fitted to features that repeat each other."""
 
@@ -219,30 +210,6 @@ def test_classifier_that_always_fails(noisy):
     X, y = noisy
     with pytest.raises(ValueError, match=r"for every value and fold.*other features"):
         SQFACV(classifier=Fussy(), regularizations=2, cv=2).fit(1e-9 * X, y)
-
-
-def test_fold_that_lacks_classes(noisy):
-    X, y = noisy
-    splits = list(LeaveOneGroupOut().split(X, y, groups=(y == 2).astype(int)))
-    with pytest.raises(ValueError, match=r"training part of a split .* one class only"):
-        SQFACV(regularizations=2, cv=splits).fit(X, y)
-
-
-@pytest.mark.parametrize("offset", [0.0, 1e4])
-def test_statistics_without_a_part_are_those_of_the_rest(offset, noisy):
-    X, y = noisy
-    X = X + offset
-    rest = np.arange(len(y)) % 3 > 0
-    rest[y == 2] = False
-    whole, part, expected = (
-        ClassStatistics.from_data(X[rows], y[rows])
-        for rows in (slice(None), ~rest, rest)
-    )
-    found = _sqfa_cv._without(whole, part)
-    assert np.array_equal(found.classes, [0, 1])
-    assert np.array_equal(found.counts, expected.counts)
-    assert_allclose(found.means, expected.means, rtol=1e-12)
-    assert_allclose(found.covariances, expected.covariances, atol=1e-12)
 
 
 def test_random_state_that_is_shared(noisy):
