@@ -42,10 +42,11 @@ def _check_counts(n_folds, y):
     rarest = counts.argmin()
     count = counts[rarest]
     if count < n_folds:
+        samples = f"{count} samples" if count > 1 else "1 sample"
         remedy = f"Use cv={count}" if count > 1 else "Give cv as a list of splits"
         raise ValueError(
-            f"Class {classes[rarest]} has {count} sample{'s' if count > 1 else ''}, fewer "
-            f"than the {n_folds} folds of cv. {remedy}, or leave this class out."
+            f"Class {classes[rarest]} has {samples}, fewer than the {n_folds} folds of "
+            f"cv. {remedy}, or leave this class out."
         )
 
 

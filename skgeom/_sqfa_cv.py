@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 from threadpoolctl import threadpool_limits
 
-from skgeom._base_filters import DEPENDENT
+from skgeom._base_filters import independent_directions
 from skgeom._base_sqfa import BaseSQFA
 from skgeom._filter_docs import FILTER_DOCS
 from skgeom._filters import FEW_FEATURES, automatic_regularization, n_named_starts
@@ -122,6 +122,7 @@ class SQFACV(BaseSQFA):
     }
     _parameter_constraints.pop("regularization")
     _distances = DISTANCES
+    _more_noise, _less_noise = "the regularizations", "smaller regularizations"
 
     def __init__(
         self,
@@ -194,6 +195,9 @@ class SQFACV(BaseSQFA):
             is not finite; these values are then not chosen.
         ConvergenceWarning
             If a search does not end within ``max_iter`` iterations.
+        UserWarning
+            If the best of three or more values is the smallest or the largest one, and
+            no other has its score; or if the filters found are linearly dependent.
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
@@ -212,6 +216,10 @@ class SQFACV(BaseSQFA):
                 f"{scores}"
             )
         best = np.nanargmax(means)
+        if self.verbose:
+            for value, mean in zip(values, means, strict=True):
+                print(f"[SQFACV] regularization {value:.6g}: mean score {mean:.6f}")
+        _warn_of_end(values, means, best)
         self.best_score_ = float(means[best])
         self.cv_results_ = {
             "regularization": values,
@@ -313,9 +321,7 @@ class SQFACV(BaseSQFA):
             if filters is not None:
                 # Filters that repeat each other would do so along the whole path, and
                 # with few features other starts cost little.
-                dependent = np.linalg.matrix_rank(filters, tol=DEPENDENT) < len(
-                    filters.T
-                )
+                dependent = independent_directions(filters) < len(filters.T)
                 others = dependent or len(filters) <= FEW_FEATURES
                 n_init = min(self._n_starts(), n_named_starts(self.init) * others)
                 changes |= {"n_init": n_init, "warm_start": filters}
@@ -328,3 +334,18 @@ class SQFACV(BaseSQFA):
             path[k] = filters
             converged[k] = all(result.converged for result, _ in groups)
         return path, converged
+
+
+def _warn_of_end(values, means, best):
+    """Warn if the scores still rise where the values end."""
+    others = np.delete(means, best)
+    if len(values) < 3 or values[best] == 0 or np.nanmax(others) == means[best]:
+        return
+    for end, extreme in (("smallest", values.min()), ("largest", values.max())):
+        if values[best] == extreme:
+            warn_user(
+                f"The best regularization, {extreme:.3g}, is the {end} one of those "
+                "that were tried: one beyond it may be better. Give regularizations "
+                "that reach further.",
+                UserWarning,
+            )
