@@ -184,9 +184,9 @@ class SQFACV(BaseSQFA):
         ------
         ValueError
             As :meth:`SQFA.fit`; or if ``regularizations`` holds anything but
-            non-negative numbers, if a split of ``cv`` is not usable or a class has
-            fewer samples than there are folds, if ``classifier`` is none, if
-            ``scoring`` returns no number, or if no value has a score.
+            non-negative numbers, if a split of ``cv`` is not usable, if a class has
+            fewer samples than there are folds and than three, if ``classifier`` is
+            none, if ``scoring`` returns no number, or if no value has a score.
 
         Warns
         -----

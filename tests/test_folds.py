@@ -11,8 +11,10 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_fit2d_1feature
 from threadpoolctl import threadpool_limits
 
 from skgeom import SQFA, SQFACV, ClassStatistics
@@ -155,7 +157,6 @@ def test_fold_that_lacks_classes(wine):
         ([([], [1])], "The training part of split 0 of cv is empty"),
         ([([0, 60], [178])], "test part of split 0 of cv .* from 0 to 177, got"),
         ([([0, 60], [0.5])], "test part of split 0 of cv must be a list of indices"),
-        (60, "Class 2 has 48 samples, fewer than the 60 folds of cv. Use cv=48,"),
     ],
 )
 def test_bad_splits(cv, message, wine):
@@ -163,11 +164,30 @@ def test_bad_splits(cv, message, wine):
         SQFACV(regularizations=2, cv=cv).fit(*wine)
 
 
-def test_class_of_one_sample_is_named(wine):
-    X, y = wine
-    rows = np.r_[:131]
-    with pytest.raises(ValueError, match="Class 2 has 1 sample, fewer than the 5 fol"):
-        SQFACV(regularizations=2).fit(X[rows], y[rows])
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [
+        (1, "Class 2 has 1 sample, fewer than the 5 folds of cv. Give cv as a list"),
+        (2, "Class 2 has 2 samples, fewer than the 5 folds of cv. Use cv=2, or leave"),
+    ],
+)
+def test_class_that_is_too_small_is_named(count, message, wine):
+    X, y = (array[: 130 + count] for array in wine)
+    with pytest.raises(ValueError, match=message):
+        SQFACV(regularizations=2).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
+def test_class_of_three_samples_will_do(wine):
+    X, y = (array[:133] for array in wine)
+    estimator = SQFACV(regularizations=[0.5], classifier=GaussianNB(), random_state=0)
+    assert 0.9 < estimator.fit(X, y).best_score_ <= 1
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_check_of_scikit_learn_with_small_classes():
+    """Three samples of a class in the five folds that are the default."""
+    check_fit2d_1feature("SQFACV", SQFACV(classifier=GaussianNB()))
 
 
 def test_masks_are_splits(wine):
