@@ -6,12 +6,13 @@ import inspect
 import numpy as np
 
 
-def float64_arrays(*names):
+def float64_arrays(*names, cast=None):
     """Compute in float64 and return float32 only if all named arrays are float32.
 
     The decorated function receives its arguments ``names`` as float64 arrays. Its
     result, an array, is cast back, so that the functions need not think of precision:
-    factorisations in float32 would lose half the digits.
+    factorisations in float32 would lose half the digits. ``cast(result, arguments)``,
+    if given, is what casts it, where arguments are those that were passed, by name.
     """
 
     def decorate(function):
@@ -29,6 +30,8 @@ def float64_arrays(*names):
             result = function(*bound.args, **bound.kwargs)
             if dtypes != {np.dtype(np.float32)}:
                 return result
+            if cast is not None:
+                return cast(result, bound.arguments)
             return result.astype(np.float32)
 
         return wrapper
