@@ -46,7 +46,9 @@ class LikelihoodLoss:
     def __call__(self, squared_distances, y, scale):
         """Losses (n,), derivatives (n, M), derivatives for log scale (n,)."""
         correct = self.labels == y[:, None]
-        scores = self.log_priors - squared_distances / (2 * scale)
+        # A common term changes nothing here, and keeps a small scale from overflow.
+        nearest = squared_distances.min(axis=1, keepdims=True)
+        scores = self.log_priors - (squared_distances - nearest) / (2 * scale)
         log_all, of_all = _log_sum(scores)
         log_own, of_own = _log_sum(np.where(correct, scores, -np.inf))
         # P(l | X, y) - P(l | X), the first being zero for the other classes.
