@@ -209,6 +209,7 @@ def test_precomputed_kernel_in_cross_validation(wine):
     assert search.best_score_ >= given.mean()
 
 
+@pytest.mark.filterwarnings("ignore:To the kernel most samples")
 def test_parameters_of_the_kernel_survive_clone_and_search(wine):
     X, y = wine
     search = GridSearchCV(KDA(), {"gamma": [1e-6, 0.05, 1e3]}, cv=3).fit(X, y)
@@ -377,7 +378,7 @@ def test_bad_precomputed_kernel(wine):
         kda.fit(K + np.triu(K), y)
     with pytest.raises(ValueError, match="NaN"):
         kda.fit(np.where(K == K[0, 1], np.nan, K), y)
-    with pytest.raises(ValueError, match="features"):
+    with pytest.raises(ValueError, match="178 training samples"):
         kda.fit(K, y).transform(K[:, :9])
     with pytest.raises(ValueError, match="'kmeans' needs samples"):
         kda = KDA(kernel="precomputed", solver="nystroem", landmarks="kmeans")
