@@ -236,6 +236,7 @@ def test_samples_that_resemble_only_themselves(wine):
 # Output.
 
 
+@pytest.mark.filterwarnings("ignore:The best value")
 @pytest.mark.parametrize(
     "estimator", [KDA(), KernelDiscriminantAnalysisCV(regularizations=[1e-6, 1e-3, 1])]
 )
