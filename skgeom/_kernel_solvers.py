@@ -123,9 +123,11 @@ def solve_dual(solve, indicators, images, penalty, criterion, n_components):
         The F x.
     """
     solved = solve(indicators)
-    smoothed = solve(images)  # H E
-    # E^T H E and I - E^T H E, without cancellation in either.
-    hat, gap = indicators.T @ smoothed, penalty * (indicators.T @ solved)
+    gap = penalty * (indicators.T @ solved)  # I - E^T H E, without cancellation
+    # H E: a heavy penalty makes it small, a light one makes it nearly E.
+    heavy = np.trace(gap) > len(gap) / 2
+    smoothed = solve(images) if heavy else indicators - penalty * solved
+    hat = indicators.T @ smoothed
     ratios, mix = eigh((hat + hat.T) / 2, (gap + gap.T) / 2)
     if criterion == "between":
         ratios, mix = _falling((ratios, mix), n_components)
@@ -158,10 +160,8 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
         The centred kernel matrix.
     indicators : ndarray of shape (n_samples, n_classes - 1)
         The matrix E.
-    penalty, criterion, n_components
-        As for :func:`solve_primal`.
-    tol : float
-        The size of the last correction, relative to x.
+    penalty, criterion, n_components, tol
+        As for :func:`solve_primal`, and the last correction's size, relative to x.
 
     Returns
     -------
@@ -187,10 +187,7 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
     for _ in range(_STEPS):
         if not np.isfinite(block).all():
             break
-        block = block / np.maximum(np.linalg.norm(block, axis=0), _TINY)
-        for _ in range(2):
-            block = block - basis @ (basis.T @ block)
-            block, _ = np.linalg.qr(block)
+        block = _orthonormal(block, basis)
         basis, images = np.hstack([basis, block]), np.hstack([images, kernel @ block])
         ratios, mix = solve_dense(
             images, indicators, penalty, criterion, n_components + 1
@@ -210,6 +207,15 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
         if basis.shape[1] + block.shape[1] > n // 4:
             break
     return None
+
+
+def _orthonormal(block, basis):
+    """Orthonormal columns that span those of a block, orthogonal to a basis."""
+    block = block / np.maximum(np.linalg.norm(block, axis=0), _TINY)
+    for _ in range(2):
+        block = block - basis @ (basis.T @ block)
+        block, _ = np.linalg.qr(block)
+    return block
 
 
 def factorize(matrix, overwrite=False):
