@@ -156,10 +156,8 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
 
     Parameters
     ----------
-    kernel : ndarray of shape (n_samples, n_samples)
-        The centred kernel matrix.
-    indicators : ndarray of shape (n_samples, n_classes - 1)
-        The matrix E.
+    kernel, indicators : ndarray of shape (n_samples, n_samples or n_classes - 1)
+        The centred kernel matrix, and E.
     penalty, criterion, n_components, tol
         As for :func:`solve_primal`, and the last correction's size, relative to x.
 
@@ -201,8 +199,7 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
         block = precondition(residuals - penalty * vectors)
         errors = np.linalg.norm(block, axis=0) / np.linalg.norm(vectors, axis=0)
         if errors[:n_components].max() < tol:
-            leading = slice(n_components)
-            return ratios[leading], vectors[:, leading], scores[:, leading]
+            return tuple(a[..., :n_components] for a in (ratios, vectors, scores))
         block = block[:, errors >= tol]
         if basis.shape[1] + block.shape[1] > n // 4:
             break
