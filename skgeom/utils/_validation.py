@@ -104,17 +104,24 @@ def check_positive(eigenvalues, name):
 
 
 def check_semidefinite(
-    matrices, name, kind="covariance", remedy="Set such eigenvalues to zero first"
+    matrices,
+    name,
+    kind="covariance",
+    remedy="Set such eigenvalues to zero first",
+    rounding=0,
 ):
-    """Raise ValueError unless (c, n, n) matrices are semidefinite to rounding."""
+    """Raise ValueError unless (c, n, n) matrices are semidefinite to rounding.
+
+    Negative eigenvalues down to 1e-8 of the trace, or ``rounding``, are let pass.
+    """
     size = matrices.shape[-1]
     for index, matrix in enumerate(matrices):
-        scale = np.trace(matrix)
+        allowed = max(1e-8 * abs(np.trace(matrix)), rounding)
         try:  # much cheaper than eigenvalues
-            np.linalg.cholesky(matrix + 1e-8 * scale * np.eye(size))
+            np.linalg.cholesky(matrix + allowed * np.eye(size))
         except np.linalg.LinAlgError:
             smallest = np.linalg.eigvalsh(matrix)[0]
-            if smallest < -1e-8 * abs(scale):
+            if smallest < -allowed:
                 where = f"[{index}]" if len(matrices) > 1 else ""
                 raise ValueError(
                     f"{name}{where} is no {kind}: it has the negative eigenvalue "
