@@ -1,8 +1,6 @@
-"""Where displays are drawn, and of which part of a fitted model."""
+"""Where displays are drawn if they are not told, and how axes name classes."""
 
 import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 # Of more classes than this, not all labels are written beside an axis.
 _MOST_LABELS = 11
@@ -45,22 +43,6 @@ def columns_of_grid(count):
     """Number of columns of a grid, not narrow, that leaves the fewest places empty."""
     smallest = int(np.ceil(np.sqrt(count)))
     return min(range(smallest, 2 * smallest + 1), key=lambda n: (-count % n, n))
-
-
-def fitted_step(estimator, attributes, remedy):
-    """The estimator, or the last step of a pipeline, that has one of the attributes."""
-    check_is_fitted(estimator)
-    steps = [estimator]
-    if isinstance(estimator, Pipeline):
-        steps = [step for _, step in reversed(estimator.steps)]
-    for step in steps:
-        if any(hasattr(step, attribute) for attribute in attributes):
-            return step
-    where = "has no step with" if isinstance(estimator, Pipeline) else "has no"
-    raise TypeError(
-        f"estimator, a {type(estimator).__name__}, {where} {' or '.join(attributes)}. "
-        f"{remedy}"
-    )
 
 
 def label_text(label):

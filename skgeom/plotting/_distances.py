@@ -4,14 +4,14 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_array
 
-from skgeom._statistics import ClassStatistics
 from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
     find_distance,
 )
-from skgeom.plotting._axes import fitted_step, new_axes, sparse_labels
+from skgeom.plotting._axes import new_axes, sparse_labels
+from skgeom.plotting._inputs import check_statistics, fitted_step
 
 # Numbers are written into the cells of as many classes at most.
 _READABLE = 10
@@ -233,6 +233,8 @@ class DistanceMatrixDisplay:
             As :meth:`from_matrix`.
         """
         check_matplotlib_support(f"{type(self).__name__}.plot")
+        import matplotlib.pyplot as plt
+
         matrix, classes = _checked(self.matrix, self.classes)
         self.ax_ = ax = new_axes() if ax is None else ax
         self.figure_ = ax.figure
@@ -243,11 +245,11 @@ class DistanceMatrixDisplay:
         ax.set(xlabel="class", ylabel="class")
         ax.set_xticks(positions, texts)
         ax.set_yticks(positions, texts)
+        slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
         if xticks_rotation != "auto":
-            ax.tick_params(axis="x", rotation=xticks_rotation)
+            plt.setp(ax.get_xticklabels(), rotation=xticks_rotation)
         elif len(texts) * max(map(len, texts)) > 30:
-            for text in ax.get_xticklabels():
-                text.set(rotation=45, ha="right", rotation_mode="anchor")
+            plt.setp(ax.get_xticklabels(), **slanted)
         self.text_ = None
         if include_values == "auto":
             include_values = len(matrix) <= _READABLE
@@ -285,11 +287,7 @@ def _label_of(distance):
 
 def _distances(statistics, distance, regularization):
     """Matrix of the distances between the classes of statistics."""
-    if not isinstance(statistics, ClassStatistics):
-        raise TypeError(
-            "statistics must be a ClassStatistics, made for example by "
-            f"ClassStatistics.from_data(X, y), got {type(statistics).__name__}."
-        )
+    check_statistics(statistics)
     if len(statistics.classes) < 2:
         raise ValueError(
             "Distances need at least 2 classes, but there is one class only: "

@@ -6,7 +6,14 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skgeom._statistics import ClassStatistics
-from skgeom.plotting._axes import fitted_step, label_text, new_axes, sparse_labels
+from skgeom.plotting._axes import label_text, new_axes, sparse_labels
+from skgeom.plotting._inputs import check_statistics, fitted_step
+from skgeom.plotting._plane import (
+    axes_of_ellipses,
+    checked_dims,
+    moments_in_plane,
+    scale_of_arrows,
+)
 from skgeom.utils._validation import check_finite
 
 # As many classes have colours of the default cycle; more are coloured in their order.
@@ -120,14 +127,9 @@ class ClassEllipsesDisplay:
             are not of ``n_features``.
         """
         check_matplotlib_support(f"{cls.__name__}.from_statistics")
-        if not isinstance(statistics, ClassStatistics):
-            raise TypeError(
-                "statistics must be a ClassStatistics, made for example by "
-                "ClassStatistics.from_data(X, y), got "
-                f"{type(statistics).__name__}."
-            )
+        check_statistics(statistics)
         n_features = statistics.n_features
-        dims = _checked_dims(dims, n_features)
+        dims = checked_dims(dims, n_features)
         if components is not None:
             components = check_array(components, input_name="components")
             if components.shape[1] != n_features:
@@ -135,7 +137,7 @@ class ClassEllipsesDisplay:
                     f"components must have {n_features} columns, one a feature, got "
                     f"shape {components.shape}."
                 )
-            scale = _scale_of_arrows(statistics, dims, components)
+            scale = scale_of_arrows(statistics, dims, components)
         if feature_names is None:
             feature_names = [f"feature {k}" for k in range(n_features)]
         if len(feature_names) != n_features:
@@ -144,7 +146,7 @@ class ClassEllipsesDisplay:
             )
         display = cls(
             statistics.classes,
-            *_moments_in_plane(statistics, dims),
+            *moments_in_plane(statistics, dims),
             tuple(str(feature_names[k]) for k in dims),
         ).plot(ax=ax, **kwargs)
         if components is not None:
@@ -251,15 +253,13 @@ class ClassEllipsesDisplay:
         if not (np.isfinite(n_std) and n_std > 0):
             raise ValueError(f"n_std must be positive, got {n_std}.")
         means, covariances = self._checked_moments()
-        # Beside axes of a figure of our own there is room for the legend.
-        self._legend_kw = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
-        if ax is not None:
-            self._legend_kw = {}
-        self._legend_kw["title"] = label
+        colours, mappable = self._colours(cmap)
+        self._legend_kw = {}
+        if ax is None and mappable is None:  # there is room beside the axes
+            self._legend_kw = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
         self.ax_ = ax = new_axes() if ax is None else ax
         self.figure_, self.arrows_, self.ellipses_ = ax.figure, [], []
-        colours, mappable = self._colours(cmap)
-        half_axes, angles = _axes_of_ellipses(covariances)
+        half_axes, angles = axes_of_ellipses(covariances)
         for mean, (large, small), angle, colour in zip(
             means, n_std * half_axes, angles, colours, strict=True
         ):
@@ -273,6 +273,7 @@ class ClassEllipsesDisplay:
         if legend and mappable is None:
             for ellipse, name in zip(self.ellipses_, self.classes, strict=True):
                 ellipse.set_label(label_text(name))
+            self._legend_kw["title"] = label
             ax.legend(**self._legend_kw)
         elif legend:
             self._draw_colorbar(mappable, label)
@@ -343,8 +344,8 @@ class ClassEllipsesDisplay:
         ]:
             if moments.shape != shape:
                 raise ValueError(
-                    f"{name} of {n_classes} classes in a plane must have shape {shape}, "
-                    f"got {moments.shape}."
+                    f"{name} of {n_classes} classes in a plane must have shape "
+                    f"{shape}, got {moments.shape}."
                 )
             check_finite(moments, name, axis=tuple(range(1, moments.ndim)))
         return means, covariances
@@ -370,41 +371,3 @@ class ClassEllipsesDisplay:
         if np.asarray(self.classes).dtype.kind not in "iuf":
             positions, texts = sparse_labels(self.classes)
             bar.set_ticks(positions, labels=texts)
-
-
-def _checked_dims(dims, n_features):
-    indices = np.asarray(dims)
-    if indices.shape == (2,) and indices.dtype.kind in "iu":
-        inside = (-n_features <= indices) & (indices < n_features)
-        first, second = (indices % n_features).tolist()
-        if inside.all() and first != second:
-            return [first, second]
-    raise ValueError(
-        f"dims must be two different indices of the {n_features} features, got {dims!r}"
-        + ("." if n_features > 1 else ": a plane needs two features.")
-    )
-
-
-def _moments_in_plane(statistics, dims):
-    """Means and covariances of two features; second moments as centred classes."""
-    block = np.ix_(range(len(statistics.classes)), dims, dims)
-    if statistics.means is None:
-        moments = statistics.second_moments[block]
-        return np.zeros(moments.shape[:2]), moments
-    return statistics.means[:, dims], statistics.covariances[block]
-
-
-def _axes_of_ellipses(covariances):
-    """Half axes, the larger one first, and the angles of these, in degrees."""
-    eigenvalues, vectors = np.linalg.eigh(covariances)
-    # Covariances of rank 1 may have eigenvalues of -1e-17.
-    half_axes = np.sqrt(np.maximum(eigenvalues[:, ::-1], 0))
-    return half_axes, np.degrees(np.arctan2(vectors[:, 1, 1], vectors[:, 0, 1]))
-
-
-def _scale_of_arrows(statistics, dims, components):
-    """What makes the longest filter as long as the largest ellipse from its centre."""
-    _, covariances = _moments_in_plane(statistics, dims)
-    half_axis = _axes_of_ellipses(covariances)[0].max()
-    longest = np.linalg.norm(components, axis=1).max()
-    return half_axis / longest if half_axis > 0 and longest > 0 else 1.0

@@ -5,7 +5,8 @@ from math import isqrt, prod
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
-from skgeom.plotting._axes import columns_of_grid, fitted_step, new_grid
+from skgeom.plotting._axes import columns_of_grid, new_grid
+from skgeom.plotting._inputs import fitted_step
 
 
 class FilterDisplay:
@@ -91,7 +92,8 @@ class FilterDisplay:
         estimator = fitted_step(
             estimator,
             ("components_", "scalings_"),
-            "Give the filters themselves: FilterDisplay(filters).plot().",
+            "Or give the filters themselves: FilterDisplay(filters).plot().",
+            transformer=True,
         )
         filters = _filters_of(estimator)
         shape = _checked_shape(shape, filters.shape[1])

@@ -3,7 +3,8 @@
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
-from skgeom.plotting._axes import fitted_step, new_axes
+from skgeom.plotting._axes import new_axes
+from skgeom.plotting._inputs import fitted_step
 
 
 class LossCurveDisplay:
