@@ -27,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 
 from skgeom import PLRSQ
 from skgeom.baselines import mdrm, tslda
+from skgeom.plotting import LossCurveDisplay
 
 rng = np.random.default_rng(0)
 n_trials, n_channels, n_times = 240, 12, 120
@@ -87,8 +88,7 @@ figure.colorbar(image, ax=axes[3], label="covariance")
 # before each step; for the other one with the term that keeps prototypes near samples.
 
 stochastic = PLRSQ(solver="sgd", max_iter=50, random_state=0).fit(X, y)
-axes[4].plot(model.loss_curve_, label='"lbfgs"')
-axes[4].plot(1 + np.arange(50), stochastic.loss_curve_, label='"sgd"')
+LossCurveDisplay.from_estimator(model, name='"lbfgs"', ax=axes[4])
+LossCurveDisplay.from_estimator(stochastic, name='"sgd"', ax=axes[4])
 axes[4].set(xlabel="iteration, or epoch", ylabel="cost", ylim=(0, None))
-axes[4].legend()
 plt.show()
