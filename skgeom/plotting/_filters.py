@@ -148,8 +148,8 @@ class FilterDisplay:
         ------
         ValueError
             If the filters are not a stack of images of finite numbers, if the number of
-            axes or of titles differs from that of the filters, or if ``limits`` is
-            unknown.
+            axes or of titles differs from that of the filters, or if ``limits`` or
+            ``n_columns`` is not as above.
         """
         check_matplotlib_support(f"{type(self).__name__}.plot")
         filters = _checked_filters(self.filters)
@@ -159,6 +159,8 @@ class FilterDisplay:
         bounds = _bounds(filters, limits)
         if axes is None:
             n_columns = columns_of_grid(count) if n_columns is None else n_columns
+            if n_columns < 1:
+                raise ValueError(f"n_columns must be at least 1, got {n_columns}.")
             width, height = _panel(filters[0], titles)
             width += 0.2 * (ylabel is not None) + 0.6 * (colorbar and limits == "each")
             axes = new_grid(count, n_columns, width, height)

@@ -88,7 +88,8 @@ class LossCurveDisplay:
         )
         losses = np.asarray(estimator.loss_curve_)
         # Solvers that see all samples at once know the loss of the start as well.
-        first = 0 if len(losses) == estimator.n_iter_ + 1 else 1
+        n_iter = getattr(estimator, "n_iter_", len(losses))
+        first = 0 if len(losses) == n_iter + 1 else 1
         name = type(estimator).__name__ if name is None else name
         return cls(losses, first, name).plot(ax=ax, **kwargs)
 

@@ -199,6 +199,8 @@ def test_errors(digits, pca):
     for bad in (0, -1, np.nan, np.inf):
         with pytest.raises(ValueError, match="limits must be positive"):
             FilterDisplay.from_estimator(pca, limits=bad)
+    with pytest.raises(ValueError, match="n_columns must be at least 1, got 0"):
+        FilterDisplay.from_estimator(pca, n_columns=0)
     with pytest.raises(ValueError, match=r"got shape \(7, 64\)"):
         FilterDisplay(pca.components_).plot()
     with pytest.raises(ValueError, match=r"filters\[1\] contains NaN"):
