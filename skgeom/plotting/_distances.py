@@ -329,14 +329,15 @@ def _checked(matrix, classes):
     matrix = check_array(matrix, dtype=np.float64, input_name="matrix")
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"matrix must be square, got shape {matrix.shape}.")
-    if matrix.min() < 0:
+    rounding = 1e-6 * np.abs(matrix).max()
+    if matrix.min() < -rounding:
         row, column = np.unravel_index(matrix.argmin(), matrix.shape)
         raise ValueError(
             f"matrix must hold distances, but matrix[{row}, {column}] is "
             f"{matrix.min():.3g}."
         )
     gap = np.abs(matrix - matrix.T)
-    if gap.max() > 1e-6 * matrix.max():
+    if gap.max() > rounding:
         row, column = np.unravel_index(gap.argmax(), matrix.shape)
         raise ValueError(
             f"matrix must be symmetric, but matrix[{row}, {column}] is "
@@ -349,4 +350,4 @@ def _checked(matrix, classes):
             f"classes must have {len(matrix)} labels, one a row of the matrix, got "
             f"{len(classes)}."
         )
-    return matrix, classes
+    return np.maximum(matrix, 0), classes

@@ -184,7 +184,8 @@ class ClassEllipsesDisplay:
         Raises
         ------
         TypeError
-            If there are no samples, and the estimator has kept no statistics.
+            If the estimator transforms nothing; or if there are no samples, and it has
+            kept no statistics.
         ValueError
             If ``dims`` are not two components.
         """
@@ -195,6 +196,11 @@ class ClassEllipsesDisplay:
         if X is None:
             estimator = fitted_step(estimator, ("statistics_",), "Give X and y.")
             statistics = estimator.statistics_
+        elif not hasattr(estimator, "transform"):
+            raise TypeError(
+                "estimator must be a transformer, or a pipeline with one before its "
+                f"last step, got a {type(estimator).__name__}."
+            )
         else:
             statistics = ClassStatistics.from_data(estimator.transform(X), y)
         try:

@@ -181,6 +181,12 @@ def test_equal_classes():
     display.figure_.canvas.draw()
 
 
+def test_rounding_is_no_error():
+    matrix = [[-1e-17, 1 + 1e-12], [1, 0]]
+    display = DistanceMatrixDisplay.from_matrix(matrix)
+    assert display.text_[0, 0].get_text() == "0.00"
+
+
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
