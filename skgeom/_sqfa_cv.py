@@ -264,9 +264,11 @@ class SQFACV(BaseSQFA):
             ]
 
         # What is the user's may not be made for threads.
-        own = self.classifier is None and not callable(self.scoring)
-        with threadpool_limits(1 if own else None, user_api="blas"):
-            results = map_threads(score, range(len(splits)), own)
+        known = type(classifier) is QuadraticDiscriminantAnalysis
+        known &= classifier.get_params().get("covariance_estimator") is None
+        parallel = known and not callable(self.scoring)
+        with threadpool_limits(1 if parallel else None, user_api="blas"):
+            results = map_threads(score, range(len(splits)), parallel)
         results = [result for fold in zip(*results, strict=True) for result in fold]
         failures = [result for result in results if isinstance(result, Exception)]
         scores = [np.nan if isinstance(r, Exception) else r for r in results]
