@@ -1,5 +1,6 @@
 """Accuracy maximisation analysis with Gaussian responses, AMA-Gauss."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral
 
@@ -9,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from skgeom._base_filters import BaseFilters
+from skgeom._base_filters import BaseFilters, independent_directions
 from skgeom._filter_docs import FILTER_DOCS
 from skgeom._filters import PooledCovariances
 from skgeom._statistics import ClassStatistics
@@ -62,12 +63,12 @@ class AMAGauss(BaseFilters):
     {tol}
     priors : str or array-like of shape (n_classes,), default="uniform"
         Prior probabilities :math:`\pi_i`: ``"uniform"``, equal; ``"empirical"``, by the
-        counts of the classes; or given, in the order of ``classes_``.
+        counts of the classes; or given, in the order of ``classes_``, not as a dict.
     batch_size : int or None, default=None
         If given, this many samples are taken at a time, by stochastic gradient steps
         that shorten when an epoch no longer raises the objective; ``optimizer`` and
-        ``tol`` are then not used, and ``max_iter`` counts epochs. For very many
-        samples; the result is a little less exact.
+        ``tol`` are then not used, and ``max_iter`` and ``n_iter_`` count epochs. It is
+        worthwhile beyond about 100,000 samples; the result is a little less exact.
     {random_state}
     {verbose}
 
@@ -223,6 +224,10 @@ class AMAGauss(BaseFilters):
         search = replace(search, n_init=_N_INIT_OF_SQFA, batch_size=None)
         objective = MeanPairwiseDistance(*moments, DISTANCES["hellinger"])
         filters, _ = search.run(objective, pooled)
+        if independent_directions(filters) < self.n_components:
+            # Filters that are equal have equal gradients, and would remain so.
+            search = replace(search, constraint="orthonormal")
+            filters, _ = search.run(objective, pooled)
         return filters
 
     def _n_starts(self):
@@ -235,6 +240,11 @@ class AMAGauss(BaseFilters):
         if isinstance(self.priors, str):
             uniform = np.full(n_classes, 1 / n_classes)
             return uniform if self.priors == "uniform" else counts / counts.sum()
+        if isinstance(self.priors, Mapping):
+            raise ValueError(
+                "priors must be a list in the order of classes_, not a dict: give "
+                "[priors[label] for label in np.unique(y)]."
+            )
         priors = column_or_1d(np.asarray(self.priors, dtype=np.float64))
         fit = len(priors) == n_classes and (priors > 0).all()
         if not (fit and np.isclose(priors.sum(), 1)):

@@ -27,6 +27,11 @@ from skgeom.utils._warnings import warn_user
 DEPENDENT = 1e-3
 
 
+def independent_directions(filters):
+    """Number of directions that filters of unit norm, in columns, span."""
+    return np.linalg.matrix_rank(filters, tol=DEPENDENT)
+
+
 class BaseFilters(
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
@@ -36,6 +41,8 @@ class BaseFilters(
     """Linear features by filters that maximise an objective of labelled data."""
 
     _value_name = "objective"  # of what is printed
+    # What warnings say of the regularisation.
+    _more_noise, _less_noise = "regularization", "a smaller regularization"
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -136,7 +143,7 @@ class BaseFilters(
         }
         return FilterSearch(**{**parameters, **changes})
 
-    def _learn(self, search, objective, pooled, X=None, y=None):
+    def _learn(self, search, objective, pooled, X=None, y=None, *, quiet=False):
         """Run the search, set the attributes of its result, and return the filters."""
         callbacks = FitCallbacks(self, search.n_stages(), self.max_iter, X, y)
         dtype = np.float64 if X is None else X.dtype
@@ -156,7 +163,8 @@ class BaseFilters(
         self.objective_ = -groups[-1][0].cost
         self.n_iter_ = sum(result.n_iter for result, _ in groups)
         callbacks.end()
-        self._warn(groups, filters)
+        if not quiet:
+            self._warn(groups, filters)
         return filters
 
     def _print(self, groups):
@@ -179,16 +187,16 @@ class BaseFilters(
                 warn_user(
                     f"{type(self).__name__} did not converge: {result.reason} The "
                     f"filters found so far can be used. Increase {cure}, or "
-                    "regularization.",
+                    f"{self._more_noise}.",
                     ConvergenceWarning,
                 )
-        rank = np.linalg.matrix_rank(filters, tol=DEPENDENT)
+        rank = independent_directions(filters)
         if rank < self.n_components and abs(self.objective_) > DEPENDENT:
             warn_user(
                 f"The {self.n_components} filters span {rank} directions only: with "
                 f"regularization_={self.regularization_:.3g}, repeating a filter is "
                 "worth more to this objective than another direction. Use "
-                "constraint='orthonormal', or a smaller regularization, or fewer "
+                f"constraint='orthonormal', or {self._less_noise}, or fewer "
                 "components.",
                 UserWarning,
             )

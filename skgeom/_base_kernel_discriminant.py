@@ -1,5 +1,6 @@
 """What the kernel discriminant analyses have in common once they are fitted."""
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 
 import numpy as np
@@ -17,7 +18,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skgeom.utils._validation import check_symmetric
+from skgeom._kernel_functions import (
+    check_arguments,
+    check_callable,
+    check_precomputed,
+    uses_gamma,
+)
+from skgeom._kernel_problem import SAME_MEANS
 
 # Kernels that are positive semidefinite whatever their parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
@@ -25,9 +32,9 @@ _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
 PARAMETERS = r"""
 kernel : str or callable, default="rbf"
     A name that :func:`sklearn.metrics.pairwise.pairwise_kernels` knows, or a
-    function of two samples, or ``"precomputed"``: then X is the kernel matrix of
-    the training samples, (n_samples, n_samples), and later that of samples and
-    training samples.
+    symmetric function of two samples (1-D arrays) that returns a number, or
+    ``"precomputed"``: then X is the kernel matrix of the training samples,
+    (n_samples, n_samples), and later that of samples and training samples.
 gamma : float, "scale" or None, default=None
     Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
     ``"scale"`` is ``1 / (n_features * X.var())``. None is the kernel's own default,
@@ -37,7 +44,7 @@ degree : float, default=3
 coef0 : float, default=1
     Constant of the polynomial and the sigmoid kernel.
 kernel_params : dict or None, default=None
-    Further arguments of the kernel; all those of a callable.
+    Arguments of a callable kernel, besides the two samples.
 """
 
 ATTRIBUTES = r"""
@@ -61,7 +68,8 @@ lambda_ : float
     The factor :math:`\lambda` as it stands in equation 13, where the scatter
     matrices are sums over the samples.
 gamma_ : float or None
-    The value of ``gamma`` that was used.
+    The value of ``gamma`` that was used; None if the kernel has none, or uses its own
+    default.
 n_features_in_ : int
     Number of features seen during fit.
 feature_names_in_ : ndarray of shape (n_features,)
@@ -114,7 +122,19 @@ class BaseKernelDiscriminant(
         Z : ndarray of shape (n_samples, n_components)
             The components.
         """
+        return self._components(X)
+
+    def _components(self, X):
+        """The components as an array, whatever container ``transform`` puts them in."""
         check_is_fitted(self)
+        if self.kernel == "precomputed" and np.ndim(X) == 2:
+            n_columns, n_samples = np.shape(X)[1], self.n_features_in_
+            if n_columns != n_samples:
+                raise ValueError(
+                    f"X has {n_columns} columns, but for kernel='precomputed' it must "
+                    f"be the kernel matrix of samples and the {n_samples} training "
+                    f"samples, of shape (n_samples, {n_samples})."
+                )
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         Z = np.empty((len(X), self.dual_coef_.shape[1]), X.dtype)
         row_bytes = self.dual_coef_.shape[0] * np.dtype(np.float64).itemsize
@@ -139,7 +159,7 @@ class BaseKernelDiscriminant(
             first, whose sign decides.
         """
         # The regularised within-class covariance of the components is the identity.
-        Z = self.transform(X)
+        Z = self._components(X)
         halves = (self.means_**2).sum(axis=1) / 2
         scores = Z @ self.means_.T - halves + np.log(self.priors_)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
@@ -232,16 +252,14 @@ class BaseKernelDiscriminant(
         return X, codes
 
     def _prepare_kernel(self, X, sample_weight=None):
-        """Check a precomputed kernel, or set ``gamma_``."""
+        """Check the kernel and its arguments, and set ``gamma_``."""
+        check_arguments(self.kernel, self.kernel_params)
         if self.kernel == "precomputed":
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    "X must be the square kernel matrix of the training samples for "
-                    f"kernel='precomputed', got shape {X.shape}."
-                )
-            check_symmetric(X, "X, the precomputed kernel,")
-        self.gamma_ = self.gamma
-        if self.gamma == "scale":
+            check_precomputed(X)
+        elif callable(self.kernel):
+            check_callable(self.kernel, X, self.kernel_params or {})
+        self.gamma_ = self.gamma if uses_gamma(self.kernel) else None
+        if self.gamma_ == "scale":
             # As everywhere, weights stand for repeated samples.
             means = X.mean(axis=1, dtype=np.float64)
             center = np.average(means, weights=sample_weight)
@@ -271,6 +289,11 @@ class BaseKernelDiscriminant(
             return frequencies
         if isinstance(self.priors, str):
             return np.full(n_classes, 1 / n_classes)
+        if isinstance(self.priors, Mapping):
+            raise ValueError(
+                "priors must be a list of one probability a class, in the order of "
+                "classes_, not a dict; use [priors[label] for label in np.unique(y)]."
+            )
         priors = np.asarray(self.priors, dtype=np.float64)
         if priors.shape != (n_classes,):
             raise ValueError(
@@ -288,11 +311,12 @@ class BaseKernelDiscriminant(
         """Kernel matrix of samples X and Y."""
         if self.kernel == "precomputed":
             return X
-        parameters = dict(self.kernel_params or {})
-        if not callable(self.kernel):
-            own = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-            own = {name: value for name, value in own.items() if value is not None}
-            parameters = own | parameters
+        if callable(self.kernel):
+            parameters = self.kernel_params or {}
+        else:
+            parameters = {"degree": self.degree, "coef0": self.coef0}
+            if self.gamma_ is not None:
+                parameters["gamma"] = self.gamma_
         return pairwise_kernels(
             X, Y, metric=self.kernel, filter_params=True, **parameters
         )
@@ -314,10 +338,7 @@ class BaseKernelDiscriminant(
         found = len(discriminants.eigenvalues)
         wanted = self.n_components or min(found, len(self.classes_) - 1)
         if not found:
-            raise ValueError(
-                "The classes have the same mean to the kernel, so that no component "
-                "separates them; change the kernel or its parameters."
-            )
+            raise ValueError(SAME_MEANS)
         if found < wanted:
             raise ValueError(
                 f"n_components={wanted} exceeds the number {found} of components with "
@@ -329,8 +350,9 @@ class BaseKernelDiscriminant(
         self.offset_ = discriminants.offset
         self.means_ = discriminants.means
         # The weights here have sum one, those of equation 13 have sum n_samples.
-        power = 2 if self.penalty == "identity" else 1
-        self.lambda_ = discriminants.penalty * n_samples**power
+        self.lambda_ = float(discriminants.penalty) * n_samples
+        if self.penalty == "identity":
+            self.lambda_ *= n_samples
 
     @property
     def _n_features_out(self):

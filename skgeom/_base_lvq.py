@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skgeom._lvq_start import start_prototypes
+from skgeom._lvq_start import check_counts, prototype_counts, start_prototypes
 from skgeom.objectives import PrototypeCost
 from skgeom.optim import minimize, prototype_manifold
 from skgeom.utils._threads import map_threads
@@ -56,6 +56,7 @@ class BaseLVQ(
 
     _accepts_vectors = False
     _accepts_matrices = True
+    _cure = ""  # what else may help a search that does not end
 
     _parameter_constraints = {
         "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],
@@ -91,8 +92,8 @@ class BaseLVQ(
             )
         if X.ndim == 3:
             check_symmetric(X, "X")
-            X = ((X + X.mT) / 2).astype(np.float64)
-            cholesky(X, "X")
+            X = (X + X.mT) / 2
+            cholesky(X.astype(np.float64, copy=False), "X")
             self._check_size(X, reset)
         return X
 
@@ -121,50 +122,48 @@ class BaseLVQ(
         present = np.bincount(y, weights > 0, minlength=len(self.classes_))
         if all_classes and (present == 0).any():
             missing = self.classes_[present == 0][0]
-            raise ValueError(f"All samples of class {missing} have weight zero.")
+            raise ValueError(
+                f"The class {missing} has no sample of positive weight. Remove it or, "
+                "for partial_fit, give init."
+            )
         return weights
 
     def _counts(self):
         """Number of prototypes of each class."""
-        n_classes = len(self.classes_)
-        if isinstance(self.n_prototypes, Integral):
-            return np.full(n_classes, self.n_prototypes)
-        counts = check_array(
-            self.n_prototypes, ensure_2d=False, dtype=None, input_name="n_prototypes"
-        )
-        if counts.shape != (n_classes,) or counts.dtype.kind not in "iu":
-            raise ValueError(
-                f"n_prototypes must be an integer or {n_classes} integers, one for "
-                f"each class, got {self.n_prototypes!r}."
-            )
-        if counts.min() < 1:
-            raise ValueError(
-                f"n_prototypes is {counts.min()} for class "
-                f"{self.classes_[counts.argmin()]}; each class needs at least 1."
-            )
-        return counts
-
-    def _check_counts(self, counts, training):
-        present = np.bincount(training.y, minlength=len(counts))
-        short = present < counts
-        if short.any():
-            label = self.classes_[short][0]
-            raise ValueError(
-                f"Class {label} has {present[short][0]} samples, fewer than its "
-                f"{counts[short][0]} prototypes. Lower n_prototypes, or give init."
-            )
+        return prototype_counts(self.n_prototypes, self.classes_)
 
     def _begin(self, X, y, sample_weight, classes=None):
         """Validate the first data; set classes_, and return what training needs."""
-        X = self._check_X(X, reset=True)
+        again = self._goes_on()
+        X = self._check_X(X, reset=not again)
         y = self._check_y(y, len(X))
-        self.classes_ = np.unique(y if classes is None else classes)
-        if len(self.classes_) < 2:
+        classes = np.unique(y if classes is None else classes)
+        if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes, but there "
-                f"is one class only: {self.classes_[0]}."
+                f"is one class only: {classes[0]}."
             )
+        if again:
+            self._check_same(classes)
+        self.classes_ = classes
         return self._encode(X, y, sample_weight, first=True)
+
+    def _goes_on(self):
+        """Whether this fit is a warm start."""
+        return self.warm_start and hasattr(self, "prototypes_")
+
+    def _check_same(self, classes):
+        """Raise, before anything is set, if a warm start is not possible."""
+        if not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                "warm_start=True needs the same classes as before: "
+                f"{list(self.classes_)}, but y has {list(classes)}."
+            )
+        if not np.array_equal(self._counts(), np.bincount(self._prototype_indices())):
+            raise ValueError(
+                "warm_start=True needs the same number of prototypes as before, but "
+                f"n_prototypes={self.n_prototypes!r}."
+            )
 
     def _encode(self, X, y, sample_weight, first=False):
         unknown = np.setdiff1d(y, self.classes_)
@@ -174,16 +173,18 @@ class BaseLVQ(
                 f"{list(self.classes_)}."
             )
         indices = np.searchsorted(self.classes_, y)
-        weights = self._check_weights(sample_weight, X, indices, first)
+        needs_all = first and isinstance(self.init, str)
+        weights = self._check_weights(sample_weight, X, indices, needs_all)
         X = X.astype(np.float64, copy=False)
         if (weights == 0).any():  # samples of weight zero are not there
             X, indices, weights = (part[weights > 0] for part in (X, indices, weights))
         if first:
-            self._find_components(X, indices)
+            self._find_components(X, indices, weights)
         space = self._find_space(X.ndim)
+        space.heed(X)
         return Training(space, space.encode(self._reduced(X)), indices, weights, X)
 
-    def _find_components(self, X, y):
+    def _find_components(self, X, y, weights):
         """Find what ``_reduced`` does to new samples, if anything."""
 
     def _prototype_indices(self):
@@ -192,11 +193,13 @@ class BaseLVQ(
 
     def _start(self, training, random_state):
         """Where the prototypes start, encoded; sets prototype_labels_."""
+        if self._goes_on():
+            return training.space.encode(self.prototypes_)
         counts = self._counts()
         self.prototype_labels_ = np.repeat(self.classes_, counts)
         if not isinstance(self.init, str):
             return self._given_start(training, counts.sum())
-        self._check_counts(counts, training)
+        check_counts(counts, training.y, self.classes_)
         init = self.init
         if init == "auto":
             init = "kmeans" if counts.max() > 1 else "mean"
@@ -230,28 +233,18 @@ class BaseLVQ(
             cholesky(init, "init")
         return training.space.encode(init)
 
-    def _previous(self):
-        """What a warm start goes on from, if anything."""
-        if self.warm_start and hasattr(self, "prototypes_"):
-            return self.classes_, self.prototypes_
-        return None
-
-    def _continue(self, previous, training):
-        if previous is None:
-            return None
-        classes, prototypes = previous
-        if not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                "warm_start=True needs the same classes as before: "
-                f"{list(classes)}, but y has {list(self.classes_)}."
-            )
-        shape = training.space.decode(training.Z[:1]).shape[1:]
-        if shape != prototypes.shape[1:]:
-            raise ValueError(
-                "warm_start=True needs samples of the same size as before: "
-                f"{prototypes.shape[1:]}, but they have size {shape}."
-            )
-        return training.space.encode(prototypes)
+    def _keep(self, training, prototypes):
+        """Set prototypes_, unless they have left what numbers can hold."""
+        decoded = training.space.decode(prototypes)
+        if decoded.ndim == 3:
+            lowest = np.linalg.eigvalsh(decoded)
+            if not (lowest[:, 0] > 0).all():
+                raise ValueError(
+                    "The prototypes have become so far from the samples that rounding "
+                    "makes them singular. The classes can be separated: stop earlier, "
+                    f"by max_iter or tol{self._cure}, or use metric='riemann'."
+                )
+        self.prototypes_ = decoded
 
     def _run_lbfgs(self, training, loss, point, scale, reduction=None, **manifold):
         """Minimise the cost of all samples together."""
@@ -281,13 +274,15 @@ class BaseLVQ(
             max_iter=self.max_iter,
             tol=self.tol,
             callback=note,
+            preconditioner=cost.solve if cost.has_curvature(point[0]) else None,
         )
         self.loss_curve_ = np.array(losses)
         self.n_iter_ = max(result.n_iter, 1)  # even if the start is the end
-        if not result.converged:
+        if not result.converged and result.n_iter:
             warn_user(
                 f"{type(self).__name__} did not converge: {result.reason} The "
-                "prototypes found so far can be used. Increase max_iter or tol.",
+                "prototypes found so far can be used. Increase max_iter or tol"
+                f"{self._cure}.",
                 ConvergenceWarning,
             )
         return result.point

@@ -6,17 +6,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skgeom._base_filters import DEPENDENT, BaseFilters
+from skgeom._filters import PooledCovariances
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import MeanPairwiseDistance, find_distance
 from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._warnings import warn_user
 
 
 class BaseSQFA(BaseFilters):
     """Filters that maximise the mean distance between classes.
 
-    A subclass has ``_distances``, a registry, and ``_compared(statistics)``, which
-    returns what is compared, means and covariances, and PooledCovariances, which say
-    in which directions the data vary.
+    A subclass has ``_distances``, a registry.
     """
 
     _parameter_constraints = {
@@ -120,6 +120,20 @@ class BaseSQFA(BaseFilters):
         self.objective_ = objective(np.eye(len(filters)))[0]
         return self
 
+    def _compared(self, statistics):
+        """What is compared: means, covariances; and PooledCovariances of the data."""
+        if statistics.means is None:
+            raise ValueError(
+                "SQFA compares means and covariances, but these statistics hold second "
+                "moments only: use SecondMomentSQFA, or make the statistics with "
+                "ClassStatistics(classes, counts, means, covariances)."
+            )
+        pooled = PooledCovariances(*statistics.pooled_covariances())
+        means = statistics.means
+        if find_distance(self.distance, self._distances).translation_invariant:
+            means = means - means.mean(axis=0)
+        return means, statistics.covariances, pooled
+
     def _objective(self, compared, regularization):
         """The mean distance of what ``_compared`` returns."""
         means, covariances, _ = compared
@@ -142,9 +156,28 @@ class BaseSQFA(BaseFilters):
             regularization = self._noise(pooled)
         search, objective = self._problem(statistics, compared, regularization)
         self.classes_ = statistics.classes
-        filters = self._learn(search, objective, pooled, X, y)
+        coincide = _coincide(*compared)
+        if coincide:
+            warn_user(
+                "The classes do not differ in what is compared: their distances are "
+                "zero, and the filters mean nothing.",
+                UserWarning,
+            )
+        filters = self._learn(search, objective, pooled, X, y, quiet=coincide)
         self.statistics_ = statistics.project(filters.T)
         return self
+
+
+def _coincide(means, covariances, pooled):
+    """Whether all classes are the same but for rounding, in units of each feature."""
+    deviations = np.sqrt(np.diag(pooled.total))
+    of_means = 1e-8 * deviations
+    of_covariances = 1e-10 * np.outer(deviations, deviations)
+    return all(
+        (np.abs(mean - means[0]) <= of_means).all()
+        and (np.abs(covariance - covariances[0]) <= of_covariances).all()
+        for mean, covariance in zip(means, covariances, strict=True)
+    )
 
 
 class FitsStatistics:
@@ -180,7 +213,8 @@ class FitsStatistics:
         ConvergenceWarning
             If a search does not end within ``max_iter`` iterations.
         UserWarning
-            If the filters found are linearly dependent.
+            If the filters found are linearly dependent, or if the classes do not
+            differ.
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)

@@ -9,14 +9,17 @@ from skgeom.utils._validation import check_semidefinite, check_symmetric
 # Rows that are copied, as float64, at a time. Large enough for BLAS, small beside X.
 _ROWS_PER_BLOCK = 2048
 
+# Sums of squares below this leave room for sums over classes and pairs.
+_LARGEST = 1e290
+
 # The estimators of pyriemann.geometry.covariance that estimate a covariance.
 # The M-estimators "hub", "stu" and "tyl" are not among them: they give the shape of a
 # covariance, but not its size, which has to fit that of the means.
 _ESTIMATOR_NAMES = ("cov", "lwf", "mcd", "oas", "sch", "scm")
 
 
-def sample_moments(X, rows):
-    """Mean and unbiased covariance of some rows of X, in one pass, block by block.
+def sample_moments(X, rows, label):
+    """Mean and unbiased covariance of the rows of X of a class, block by block.
 
     Each block is centred by its own mean and its scatter is merged into that of the
     blocks before it (Chan, Golub and LeVeque, 1983), so a large common offset costs no
@@ -24,18 +27,27 @@ def sample_moments(X, rows):
     """
     n_features = X.shape[1]
     count, mean, scatter = 0, np.zeros(n_features), np.zeros((n_features, n_features))
-    for start in range(0, len(rows), _ROWS_PER_BLOCK):
-        block = X[rows[start : start + _ROWS_PER_BLOCK]].astype(np.float64, copy=False)
-        block_mean = block.mean(axis=0)
-        block -= block_mean
-        scatter += block.T @ block
-        offset = block_mean - mean
-        total = count + len(block)
-        scatter += np.outer(offset * (count * len(block) / total), offset)
-        mean += offset * (len(block) / total)
-        count = total
-    scatter /= max(count - 1, 1)
-    return mean, scatter
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, len(rows), _ROWS_PER_BLOCK):
+            block = X[rows[start : start + _ROWS_PER_BLOCK]]
+            block = block.astype(np.float64, copy=False)
+            block_mean = block.mean(axis=0)
+            block -= block_mean
+            scatter += block.T @ block
+            offset = block_mean - mean
+            total = count + len(block)
+            scatter += np.outer(offset * (count * len(block) / total), offset)
+            mean += offset * (len(block) / total)
+            count = total
+        # Sums over all features and classes must not overflow either.
+        trace = np.trace(scatter) + np.square(mean).sum()
+    if not trace < _LARGEST:
+        raise ValueError(
+            f"The squares of the numbers of class {label}, which are up to "
+            f"{np.abs(X[rows]).max():.3g}, are too large for floating-point numbers. "
+            "Divide X by a common factor, or use StandardScaler."
+        )
+    return mean, scatter / max(count - 1, 1)
 
 
 def estimated_covariance(estimator, samples, label):

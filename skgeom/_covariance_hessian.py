@@ -333,7 +333,7 @@ class CovarianceHessianProjection(
         parameters = {}
         if self.class_weight is not None:
             parameters = _weight_parameters(estimator, weights)
-        estimator.fit(X, y, **parameters)
+        estimator.fit(X.copy(), y, **parameters)  # which it may change in place
         # Only a frozen estimator has seen names, and may have seen other ones.
         seen = getattr(estimator, "feature_names_in_", None)
         own = getattr(self, "feature_names_in_", None)

@@ -128,7 +128,7 @@ class GLRSQ(StochasticLVQ):
     def _find_space(self, ndim):
         return SPD_SPACES[self.metric]()
 
-    def _make_loss(self, training=None, solver=None, scale=None):
+    def _make_loss(self, training=None, solver=None, reference=None):
         return MarginLoss(self._prototype_indices())
 
     def _first_scale(self, training, prototypes, solver):
@@ -163,7 +163,8 @@ class GMLVQ(BaseLVQ):
     .. math:: \sum_i \phi\left(s \, \frac{d_J - d_K}{d_J + d_K}\right), \qquad
        \phi(t) = \frac{1}{1 + e^{-t}}.
 
-    The samples are vectors, or SPD matrices, which are taken as vectors.
+    The samples are vectors, or SPD matrices, which are taken as vectors; the prototypes
+    of matrices are symmetric then, but need not be positive definite.
 
     Parameters
     ----------
@@ -281,12 +282,10 @@ class GMLVQ(BaseLVQ):
         ConvergenceWarning
             If the search does not end within ``max_iter`` iterations.
         """
-        previous = self._previous()
+        again = self._goes_on()
         training = self._begin(X, y, sample_weight)
-        prototypes = self._continue(previous, training)
-        if prototypes is None:
-            prototypes = self._start(training, check_random_state(self.random_state))
-        omega = self._start_omega(training, previous)
+        prototypes = self._start(training, check_random_state(self.random_state))
+        omega = self._start_omega(training, again)
         prototypes, omega = self._run_lbfgs(
             training,
             self._make_loss(),
@@ -296,12 +295,10 @@ class GMLVQ(BaseLVQ):
             unit=omega.shape,
         )
         self.omega_ = omega
-        if isinstance(training.space, EuclideanSPDSpace):
-            prototypes = training.space.project(prototypes)
         self.prototypes_ = training.space.decode(prototypes)
         return self
 
-    def _start_omega(self, training, previous):
+    def _start_omega(self, training, again):
         """The principal axes of the samples, all of the same weight."""
         n_features = training.Z.shape[1]
         n_rows = self.n_components or n_features
@@ -310,7 +307,7 @@ class GMLVQ(BaseLVQ):
                 f"n_components={n_rows} must not exceed the number of features, "
                 f"{n_features}."
             )
-        if previous is not None and self.omega_.shape == (n_rows, n_features):
+        if again and self.omega_.shape == (n_rows, n_features):
             return self.omega_
         centered = training.Z - np.average(training.Z, axis=0, weights=training.weights)
         _, axes = np.linalg.eigh(centered.T @ (training.weights[:, None] * centered))

@@ -13,6 +13,7 @@ from skgeom._base_kernel_discriminant import (
     PARAMETERS,
     BaseKernelDiscriminant,
 )
+from skgeom._kernel_functions import warn_if_alone
 from skgeom._kernel_landmarks import (
     LandmarkFeatures,
     kmeans_landmarks,
@@ -52,14 +53,17 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     ----------
     n_components : int or None, default=None
         Number of components, at most ``n_classes - 1``. None is as many as there are.
+        Fewer also make the classifier cruder; for a picture, take the leading columns
+        of :meth:`transform`.
     {parameters}
     regularization : float, default=1e-3
         :math:`\lambda` over the trace of :math:`S_t` in coordinates in which R is the
         identity, so that it means the same for other data, numbers of samples and
         scales of the kernel. With the centred kernel matrix K, :math:`\lambda` is
-        ``regularization`` times :math:`\|K\|_F^2` for ``penalty="identity"``, and
-        times :math:`\operatorname{tr} K` for ``"kernel"``; see ``lambda_``. Zero
-        needs solver "eigen" and a regular :math:`S_w`.
+        ``regularization`` times :math:`\|K\|_F^2` for ``penalty="identity"``
+        (:math:`\|C_n K\|_F^2`, with K as it is, for ``center=False``), and times
+        :math:`\operatorname{tr} K` for ``"kernel"``; see ``lambda_``. Zero needs
+        solver "eigen" and a regular :math:`S_w`.
     penalty : {"identity", "kernel"}, default="identity"
         The matrix R: the identity, or K.
     criterion : {"total", "between"}, default="total"
@@ -73,7 +77,9 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         landmarks, for many samples. ``"auto"`` is ``"cholesky"`` for up to 10,000
         samples (``"eigen"`` if ``regularization`` is zero), and ``"nystroem"`` above.
     n_landmarks : int, default=1000
-        Number of landmarks for solver "nystroem"; at most ``n_samples`` are used.
+        Number of landmarks, which only solver "nystroem" uses; at most
+        ``n_samples`` are used, and with "kmeans" at least one for each class, even if
+        that is more.
     landmarks : {"auto", "kmeans", "leverage", "random"}, default="auto"
         How landmarks are chosen: as cluster centres in each class, or as samples drawn
         by their ridge leverage scores, or evenly. ``"auto"`` is ``"kmeans"``, or
@@ -201,6 +207,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
+            heaviest = float(sample_weight.max()) or 1.0
+            sample_weight = sample_weight / heaviest  # so that their sum is finite
         weights, shares = self._weigh(codes, sample_weight)
         self._prepare_kernel(X, sample_weight)
         self.solver_ = self._chosen_solver(len(X))
@@ -210,9 +218,11 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             "criterion": self.criterion,
             "n_components": self.n_components or len(self.classes_) - 1,
         }
-        with explain_singular(self.regularization):
+        with explain_singular(self.regularization, X.dtype):
             discriminants = solve(X, codes, weights, shares, settings)
-        n_samples = len(X) if sample_weight is None else sample_weight.sum()
+        n_samples = len(X)
+        if sample_weight is not None:
+            n_samples = float(sample_weight.sum()) * heaviest
         self._store(discriminants, n_samples)
         return self
 
@@ -223,10 +233,16 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             solver = solver if n_samples <= _EXACT else "nystroem"
         if solver != "eigen" and not self.regularization:
             raise ValueError(
-                f"regularization must be positive with solver={solver!r}; use "
-                "solver='eigen' for regularization=0."
+                "regularization must be positive with "
+                f"{self._named(solver)}; use solver='eigen' for regularization=0."
             )
         return solver
+
+    def _named(self, solver):
+        """The solver, and why it is used, for messages."""
+        if self.solver != "auto":
+            return f"solver={solver!r}"
+        return f"solver={solver!r}, which 'auto' is for more than {_EXACT:,} samples"
 
     def _solve(self, X, codes, weights, shares, settings):
         """Solve exactly, with the kernel matrix of all samples."""
@@ -234,6 +250,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         if self.kernel != "precomputed":
             self.X_fit_ = X = np.array(X, dtype=np.float64)
         kernel = self._kernel_matrix(X)
+        warn_if_alone(kernel)
         problem = KernelProblem(
             kernel,
             codes,
@@ -242,6 +259,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             identity=self.penalty == "identity",
             center=self.center,
             definite=self._definite,
+            precision=np.finfo(X.dtype).eps,
         )
         if self.solver_ == "eigen":
             return problem.solve_eigen(**settings)
@@ -289,8 +307,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             )
         elif self.kernel == "precomputed":
             raise ValueError(
-                "landmarks='kmeans' needs samples, not kernel='precomputed'; use "
-                "'leverage' or 'random'."
+                "landmarks='kmeans' needs samples, not kernel='precomputed', with "
+                f"{self._named('nystroem')}; use 'leverage' or 'random'."
             )
         else:
             return kmeans_landmarks(n_landmarks, X, codes, weights, random_state), None
@@ -311,10 +329,13 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
                 return self._kernel(X, points[kept])
 
         if not self._definite:
+            rounding = np.finfo(matrix.dtype).eps * len(matrix) * np.abs(matrix).max()
             check_semidefinite(
                 np.asarray(matrix, dtype=np.float64)[None],
-                "The kernel matrix of the landmarks",
+                f"The kernel matrix of the landmarks, of {self._named('nystroem')},",
                 kind="kernel matrix of a positive semidefinite kernel",
-                remedy="Use an exact solver with penalty='identity', or another kernel",
+                remedy="Use solver='eigen' or 'cholesky' with penalty='identity', or "
+                "another kernel",
+                rounding=rounding,
             )
         return LandmarkFeatures(matrix, columns, X.dtype)

@@ -1,12 +1,13 @@
 """Kernel discriminant analysis with a cross-validated regularisation."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_array
 
 from skgeom._base_kernel_discriminant import (
     ATTRIBUTES,
@@ -14,8 +15,10 @@ from skgeom._base_kernel_discriminant import (
     BaseKernelDiscriminant,
 )
 from skgeom._kernel_discriminant import KernelDiscriminantAnalysis
+from skgeom._kernel_functions import warn_if_alone
 from skgeom._kernel_problem import KernelProblem, explain_singular
 from skgeom.utils._docs import shares as shares_paragraphs
+from skgeom.utils._warnings import warn_user
 
 
 @shares_paragraphs(parameters=PARAMETERS, attributes=ATTRIBUTES)
@@ -25,7 +28,9 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     The same as :class:`KernelDiscriminantAnalysis`, solved exactly, with the value of
     ``regularization`` that scores best in cross-validation. Each part of the data needs
     one eigendecomposition of its centred kernel matrix, which serves all values, and
-    the kernel matrix is computed once.
+    the kernel matrix is computed once. There are no landmarks: it is for up to about
+    5,000 samples, and for more there is :class:`~sklearn.model_selection.GridSearchCV`
+    with :class:`KernelDiscriminantAnalysis` and ``solver="nystroem"``.
 
     Parameters
     ----------
@@ -33,8 +38,8 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         Number of components, at most ``n_classes - 1``. None is as many as there are.
     {parameters}
     regularizations : int or array-like of shape (n_values,), default=20
-        The values to try, positive, or how many, evenly spaced in the logarithm
-        between 1e-8 and 1.
+        The values to try, positive, or how many, at least 2, evenly spaced in the
+        logarithm between 1e-8 and 1, or from 1e-12 on for ``penalty="identity"``.
     penalty : {"identity", "kernel"}, default="identity"
         The matrix R of equation 13: the identity, or the kernel matrix.
     criterion : {"total", "between"}, default="total"
@@ -43,7 +48,8 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         Whether to centre the training samples in the feature space.
     cv : int, cross-validation generator, iterable or None, default=None
         The splits, as :func:`sklearn.model_selection.check_cv` takes them; None is
-        five stratified folds.
+        five stratified folds. Folds that heed groups are given as a list,
+        ``list(GroupKFold().split(X, y, groups))``.
     scoring : str, callable or None, default=None
         What is best, as in :class:`sklearn.model_selection.GridSearchCV`; a callable is
         called with kernel matrices for X. None is the accuracy.
@@ -56,8 +62,9 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         The value chosen: of those whose mean score is best, the largest.
     regularizations_ : ndarray of shape (n_values,)
         The values tried.
-    scores_ : ndarray of shape (n_values, n_splits)
-        Their scores.
+    cv_results_ : dict of ndarrays
+        With one entry for each value: ``"regularization"``, ``"mean_test_score"``,
+        ``"std_test_score"``, and ``"split0_test_score"`` and so on.
     best_score_ : float
         The mean score of the value chosen.
     {attributes}
@@ -78,7 +85,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
 
     _parameter_constraints = {
         **BaseKernelDiscriminant._parameter_constraints,
-        "regularizations": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "regularizations": [Integral, "array-like"],
         "cv": ["cv_object"],
         "scoring": [None, StrOptions(set(get_scorer_names())), callable],
     }
@@ -134,37 +141,108 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         ------
         ValueError
             As :meth:`KernelDiscriminantAnalysis.fit`, or if a value to try is not
-            positive, or if a training part of the splits lacks a class.
+            positive and finite, if there are no splits, if a training part of them
+            lacks a class, or if no value has a score.
+
+        Warns
+        -----
+        UserWarning
+            If the best value is the smallest or the largest, so that there may be
+            better ones beyond; or if scores of some values are NaN, which are then not
+            chosen.
         """
         X, codes = self._validate(X, y)
         self._prepare_kernel(X)
         self.regularizations_ = self._values()
         self.X_fit_ = None
+        precision = np.finfo(np.float64).eps
+        if self.kernel == "precomputed":
+            precision = np.finfo(X.dtype).eps
         if self.kernel != "precomputed":
             self.X_fit_ = X = np.array(X, dtype=np.float64)
         kernel = self._kernel_matrix(X)
-        splits = check_cv(self.cv, codes, classifier=True).split(X, codes)
-        scores = [self._score_path(kernel, codes, *split) for split in splits]
-        self.scores_ = np.transpose(scores)
-        means = self.scores_.mean(axis=1)
-        self.best_score_ = means.max()
-        self.regularization_ = self.regularizations_[means == means.max()].max()
-        problem = self._problem(kernel, codes)
+        warn_if_alone(kernel)
+        scores = [
+            self._score_path(kernel, codes, precision, *split)
+            for split in self._splits(X, codes)
+        ]
+        self._choose(np.transpose(scores))
+        problem = self._problem(kernel, codes, precision)
         self._store(self._solve(problem.solve_cholesky, self.regularization_), len(X))
         return self
 
     def _values(self):
         if isinstance(self.regularizations, Integral):
-            return np.logspace(-8, 0, self.regularizations)
-        values = np.array(self.regularizations, dtype=np.float64)
-        if values.ndim != 1 or not len(values) or not (values > 0).all():
+            if self.regularizations < 2:
+                raise ValueError(
+                    "regularizations must be a number of at least 2 values, or a list "
+                    f"of them, got {self.regularizations}; a single value is given as "
+                    "[1.0]."
+                )
+            lowest = -12 if self.penalty == "identity" else -8
+            return np.logspace(lowest, 0, self.regularizations)
+        values = check_array(
+            self.regularizations,
+            dtype=np.float64,
+            ensure_2d=False,
+            copy=True,
+            input_name="regularizations",
+        )
+        if values.ndim != 1 or not (values > 0).all():
             raise ValueError(
                 "regularizations must be a number, or a list of positive values, got "
                 f"{self.regularizations!r}."
             )
         return values
 
-    def _score_path(self, kernel, codes, train, test):
+    def _splits(self, X, codes):
+        """Numbers of the samples of the training and test parts."""
+        y, numbers = self.classes_[codes], np.arange(len(codes))
+        splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        if not splits:
+            raise ValueError("cv has no splits; give one at least, or their number.")
+        splits = [(numbers[train], numbers[test]) for train, test in splits]
+        for k, (_, test) in enumerate(splits):
+            if not len(test):
+                raise ValueError(f"The test part of split {k} of cv has no samples.")
+        return splits
+
+    def _choose(self, scores):
+        """Choose the best value by the scores, (n_values, n_splits)."""
+        values, means = self.regularizations_, scores.mean(axis=1)
+        self.cv_results_ = {
+            "regularization": values,
+            "mean_test_score": means,
+            "std_test_score": scores.std(axis=1),
+            **{f"split{k}_test_score": column for k, column in enumerate(scores.T)},
+        }
+        missing = np.isnan(means)
+        if missing.all():
+            raise ValueError(
+                "No value of regularizations has a score that is a number in all "
+                f"splits, of scores (values, splits):\n{scores}\nSee that each test "
+                "part has what scoring needs, such as samples of each class."
+            )
+        if missing.any():
+            warn_user(
+                f"{missing.sum()} of {len(values)} values of regularizations have a "
+                "score that is NaN, and are not chosen.",
+                UserWarning,
+            )
+        self.best_score_ = float(np.nanmax(means))
+        best = np.flatnonzero(means == self.best_score_)
+        self.regularization_ = values[best].max()
+        # A plateau of equal scores that reaches an end needs no search beyond.
+        valid = values[~missing]
+        for name, end in (("smallest", valid.min()), ("largest", valid.max())):
+            if len(valid) > 2 and (values[best] == end).all():
+                warn_user(
+                    f"The best value, {end:.3g}, is the {name} one of regularizations; "
+                    "there may be better ones beyond.",
+                    UserWarning,
+                )
+
+    def _score_path(self, kernel, codes, precision, train, test):
         """Scores of all values on a test part, with one decomposition."""
         missing = np.setdiff1d(codes, codes[train])
         if len(missing):
@@ -172,7 +250,8 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
                 f"The class {self._label(missing[0])} has no sample in a training "
                 "part; give it more samples, or use fewer or other splits."
             )
-        problem = self._problem(kernel[np.ix_(train, train)], codes[train])
+        part = kernel[np.ix_(train, train)]
+        problem = self._problem(part, codes[train], precision)
         model = KernelDiscriminantAnalysis(
             self.n_components,
             kernel="precomputed",
@@ -186,10 +265,16 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         scores = []
         for value in self.regularizations_:
             model._store(self._solve(problem.solve_path, value), len(train))
-            scores.append(scorer(model, X_test, y_test))
+            score = scorer(model, X_test, y_test)
+            if np.ndim(score) or not isinstance(score, Real):
+                raise ValueError(
+                    f"scoring must return a number, got {score!r}; for several scores, "
+                    "use GridSearchCV."
+                )
+            scores.append(float(score))
         return scores
 
-    def _problem(self, kernel, codes):
+    def _problem(self, kernel, codes, precision):
         weights, shares = self._weigh(codes, None)
         return KernelProblem(
             kernel,
@@ -199,6 +284,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             identity=self.penalty == "identity",
             center=self.center,
             definite=self._definite,
+            precision=precision,
         )
 
     def _solve(self, solver, regularization):

@@ -11,7 +11,12 @@ from scipy.linalg.lapack import dpstrf
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
-from skgeom._kernel_problem import SAME, Discriminants, check_finite_kernel
+from skgeom._kernel_problem import (
+    SAME,
+    SAME_MEANS,
+    Discriminants,
+    check_finite_kernel,
+)
 from skgeom._kernel_solvers import class_contrasts, solve_primal
 
 # Samples of a block: enough for fast products, and small beside the landmarks.
@@ -47,7 +52,7 @@ def pivoted_cholesky(matrix, tol):
 
 
 class LandmarkFeatures:
-    """The features z(x) of a set of landmarks.
+    """The features z(x) of a set of landmarks, for a kernel of size one.
 
     Landmarks that the others determine, to rounding, are left out: the factor L is
     found with pivoting and ends there, so a nearly singular kernel matrix does no harm.
@@ -69,13 +74,24 @@ class LandmarkFeatures:
         The lower triangular matrix L.
     dtype : dtype
         The precision of the features.
+    size : float
+        What the kernel is divided by, its largest value among the landmarks.
     """
 
     def __init__(self, matrix, columns, dtype):
         # The rounding of the kernel, which dividing by L enlarges, is to stay below
         # what is left out.
-        factor, pivots = pivoted_cholesky(matrix, np.finfo(dtype).eps ** 0.75)
+        self.size = float(check_finite_kernel(matrix)) or 1.0
+        factor, pivots = pivoted_cholesky(
+            matrix / self.size, np.finfo(dtype).eps ** 0.75
+        )
         rank = factor.shape[1]
+        if not rank:
+            raise ValueError(
+                "The kernel of the landmarks with themselves is zero, so that they "
+                "tell nothing about the samples; increase n_landmarks, choose others "
+                "by landmarks or random_state, or use another kernel."
+            )
         self.kept, self.factor = pivots[:rank], factor[:rank]
         self._columns = columns
         self._rounded = self.factor.astype(dtype)
@@ -83,14 +99,18 @@ class LandmarkFeatures:
 
     def __call__(self, X):
         """Features of samples, (n_samples, rank)."""
-        block = self._columns(X, self.kept).astype(self.dtype, copy=False)
+        block = self._columns(X, self.kept)
+        if self.size != 1:
+            block = block / self.size
+        block = block.astype(self.dtype, copy=False)
         return solve_triangular(
             self._rounded, block.T, lower=True, check_finite=False
         ).T
 
     def to_coefficients(self, vectors):
         """What multiplies kernels instead of vectors that multiply features."""
-        return solve_triangular(self.factor, vectors, lower=True, trans="T")
+        coefficients = solve_triangular(self.factor, vectors, lower=True, trans="T")
+        return coefficients / self.size
 
     def moments(self, X, codes, weights, shares):
         """Class means, and sum of the weights times z z^T, with a pass over X."""
@@ -137,6 +157,9 @@ def solve_nystroem(
     if np.trace(total) <= 10 * np.finfo(features.dtype).eps * np.trace(moment):
         raise ValueError(SAME)
     between = (means.T * np.sqrt(shares)) @ class_contrasts(shares)
+    rounding = 100 * np.finfo(features.dtype).eps * np.sqrt(np.trace(moment))
+    if settings["criterion"] == "between" and np.linalg.norm(between) <= rounding:
+        raise ValueError(SAME_MEANS)
     if identity:
         # The vectors M x, with M M^T the (centred) moment, are those whose smallest
         # coefficients of the samples have the length of x.
@@ -156,7 +179,7 @@ def solve_nystroem(
         features.to_coefficients(vectors),
         offset,
         means @ vectors - offset,
-        penalty,
+        float(penalty) * features.size * (features.size if identity else 1),
     ).turned()
 
 

@@ -30,12 +30,18 @@ from functools import partial
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 # Steps after which the iteration without squares is given up.
 _STEPS = 40
 # Ratios below this fraction of the largest one are taken for zero.
 RANK_TOLERANCE = 1e-11
+# The least length that vectors are divided by.
+_TINY = np.finfo(np.float64).tiny
+# Lanczos iterations of this share of all eigenvectors cost more than dense ones.
+_MANY = 0.05
+# Restarts after which a Lanczos iteration is given up for the dense problem.
+_RESTARTS = 50
 
 
 def class_contrasts(shares):
@@ -93,7 +99,7 @@ def solve_primal(total, means, penalty, criterion, n_components):
     return _leading(lambda v: total @ v, directions, n_components, M=within, Minv=solve)
 
 
-def solve_dual(solve, indicators, penalty, criterion, n_components):
+def solve_dual(solve, indicators, images, penalty, criterion, n_components):
     """Solve by the inverse of the regularised Gram matrix of the samples.
 
     Parameters
@@ -102,6 +108,8 @@ def solve_dual(solve, indicators, penalty, criterion, n_components):
         Multiplies vectors, the columns of a matrix, by (F F^T + lambda I)^-1.
     indicators : ndarray of shape (n_samples, n_classes - 1)
         The matrix E, in the basis that ``solve`` works in.
+    images : ndarray of shape (n_samples, n_classes - 1)
+        F F^T E, in the same basis.
     penalty, criterion, n_components
         As for :func:`solve_primal`.
 
@@ -115,19 +123,18 @@ def solve_dual(solve, indicators, penalty, criterion, n_components):
         The F x.
     """
     solved = solve(indicators)
-    smoothed = indicators - penalty * solved  # H E
     gap = penalty * (indicators.T @ solved)  # I - E^T H E, without cancellation
-    gaps, mix = eigh((gap + gap.T) / 2)
-    if not gaps[0] > 0:
-        raise LinAlgError("the regularised within-class matrix is singular")
+    # H E: a heavy penalty makes it small, a light one makes it nearly E.
+    heavy = np.trace(gap) > len(gap) / 2
+    smoothed = solve(images) if heavy else indicators - penalty * solved
+    hat = indicators.T @ smoothed
+    ratios, mix = eigh((hat + hat.T) / 2, (gap + gap.T) / 2)
     if criterion == "between":
-        gaps, mix = gaps[:n_components], mix[:, :n_components]
-        kept = 1 - gaps > RANK_TOLERANCE
-        gaps, mix = gaps[kept], mix[:, kept]
-        mix = mix / np.sqrt(gaps * (1 - gaps))
-        return (1 - gaps) / gaps, solved @ mix, smoothed @ mix
+        ratios, mix = _falling((ratios, mix), n_components)
+        mix = mix * np.sqrt((1 + ratios) / ratios)
+        return ratios, solved @ mix, smoothed @ mix
 
-    correction = smoothed @ (mix / gaps) @ mix.T
+    correction = smoothed @ mix @ mix.T
 
     def smooth(scores):
         return scores - penalty * solve(scores) + correction @ (smoothed.T @ scores)
@@ -141,21 +148,18 @@ def solve_dual(solve, indicators, penalty, criterion, n_components):
 def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-7):
     """Solve for F = K, a semidefinite kernel matrix, without squaring it.
 
-    A subspace grows by the preconditioned residuals of the best x in it. The inverse of
+    A subspace grows by the preconditioned residuals of the best x in it, one more than
+    are wanted, lest another one overtakes unseen. The inverse of
     (K + sqrt(lambda) I)^2 differs from that of K^2 + lambda I by factors between one
     half and one, whatever K. So the error falls by about (sqrt(2) - 1) / (sqrt(2) + 1),
     or 0.17, a step, and the one Cholesky factor can be in single precision.
 
     Parameters
     ----------
-    kernel : ndarray of shape (n_samples, n_samples)
-        The centred kernel matrix.
-    indicators : ndarray of shape (n_samples, n_classes - 1)
-        The matrix E.
-    penalty, criterion, n_components
-        As for :func:`solve_primal`.
-    tol : float
-        The size of the last correction, relative to x.
+    kernel, indicators : ndarray of shape (n_samples, n_samples or n_classes - 1)
+        The centred kernel matrix, and E.
+    penalty, criterion, n_components, tol
+        As for :func:`solve_primal`, and the last correction's size, relative to x.
 
     Returns
     -------
@@ -173,29 +177,42 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
     def precondition(block):
         return solve(solve(block.astype(np.float32))).astype(np.float64)
 
-    # A random direction, for vectors that are orthogonal to all of E by symmetry.
-    random = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(n)
-    block = precondition(np.hstack([kernel @ indicators, random]))
+    # Random directions, for vectors that are orthogonal to all of E by symmetry. Those
+    # that lead have a large variance, as powers of K have.
+    random = np.random.default_rng(0).standard_normal((n, n_components + 1))
+    block = np.hstack([precondition(kernel @ indicators), kernel @ (kernel @ random)])
     basis, images = np.empty((n, 0)), np.empty((n, 0))
     for _ in range(_STEPS):
-        for _ in range(2):
-            block = block - basis @ (basis.T @ block)
-            block, _ = np.linalg.qr(block)
+        if not np.isfinite(block).all():
+            break
+        block = _orthonormal(block, basis)
         basis, images = np.hstack([basis, block]), np.hstack([images, kernel @ block])
-        ratios, mix = solve_dense(images, indicators, penalty, criterion, n_components)
+        ratios, mix = solve_dense(
+            images, indicators, penalty, criterion, n_components + 1
+        )
+        if not len(ratios):
+            break
         vectors, scores = basis @ mix, images @ mix
         between = indicators @ (indicators.T @ scores)
         numerator = scores if criterion == "total" else between
         residuals = kernel @ (numerator / ratios - scores + between)
         block = precondition(residuals - penalty * vectors)
-        sizes = np.linalg.norm(block, axis=0)
-        errors = sizes / np.linalg.norm(vectors, axis=0)
-        if errors.max() < tol:
-            return ratios, vectors, scores
-        block = (block / sizes)[:, errors >= tol]
+        errors = np.linalg.norm(block, axis=0) / np.linalg.norm(vectors, axis=0)
+        if errors[:n_components].max() < tol:
+            return tuple(a[..., :n_components] for a in (ratios, vectors, scores))
+        block = block[:, errors >= tol]
         if basis.shape[1] + block.shape[1] > n // 4:
             break
     return None
+
+
+def _orthonormal(block, basis):
+    """Orthonormal columns that span those of a block, orthogonal to a basis."""
+    block = block / np.maximum(np.linalg.norm(block, axis=0), _TINY)
+    for _ in range(2):
+        block = block - basis @ (basis.T @ block)
+        block, _ = np.linalg.qr(block)
+    return block
 
 
 def factorize(matrix, overwrite=False):
@@ -208,9 +225,15 @@ def factorize(matrix, overwrite=False):
 def _leading(multiply, start, n_components, M=None, Minv=None):
     """Leading eigenvectors of a symmetric operator, by a Lanczos iteration."""
     n = len(start)
-    if n <= max(2 * n_components + 1, 20):  # too small for ARPACK
+
+    def solve_all():
         matrix = multiply(np.eye(n))
-        return _falling(eigh((matrix + matrix.T) / 2, M), n_components)
+        matrix = (matrix + matrix.T) / 2
+        subset = [max(n - n_components, 0), n - 1]
+        return _falling(eigh(matrix, M, subset_by_index=subset), n_components)
+
+    if n <= 20 or n_components > _MANY * n:
+        return solve_all()
     operators = {
         "M": M,
         "Minv": Minv and LinearOperator((n, n), Minv, dtype=start.dtype),
@@ -219,7 +242,11 @@ def _leading(multiply, start, n_components, M=None, Minv=None):
     # All leading vectors should have a part in the start, whatever their symmetry.
     v0 = start.sum(axis=1)
     v0 += np.linalg.norm(v0) / n**0.5 * np.random.default_rng(0).standard_normal(n)
-    found = eigsh(operator, n_components, which="LA", v0=v0, **operators)
+    settings = {"which": "LA", "v0": v0, "maxiter": _RESTARTS}
+    try:
+        found = eigsh(operator, n_components, **settings, **operators)
+    except ArpackNoConvergence:  # many eigenvalues are nearly equal
+        return solve_all()
     return _falling(found, n_components)
 
 

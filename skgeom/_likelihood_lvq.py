@@ -64,7 +64,9 @@ class LikelihoodLVQ(StochasticLVQ):
         scores = self._class_scores(X)
         return scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
 
-    def _make_loss(self, training=None, solver="sgd", scale=None):
+    _cure = ", or representability"
+
+    def _make_loss(self, training=None, solver="sgd", reference=None):
         """The loss; with training data, its priors are found first."""
         if training is not None:
             self.priors_ = self._find_priors(training)
@@ -72,7 +74,7 @@ class LikelihoodLVQ(StochasticLVQ):
         if weight == "auto":
             weight = _REPRESENTABILITY[solver]
         labels = self._prototype_indices()
-        return LikelihoodLoss(labels, np.log(self.priors_), weight, scale)
+        return LikelihoodLoss(labels, np.log(self.priors_), weight, reference)
 
     def _find_priors(self, training):
         """Prior of each prototype, P(l)."""
@@ -98,12 +100,18 @@ class LikelihoodLVQ(StochasticLVQ):
             raise ValueError("sigma2='learn' needs solver='lbfgs'.")
         if not isinstance(self.sigma2, str):
             return float(self.sigma2)
+        return self._reference(training, prototypes)
+
+    def _reference(self, training, prototypes):
+        """Half of the mean squared distance from the nearest prototype of the class."""
         squared = training.space.squared_distances(training.Z, prototypes)
         own = self._prototype_indices() == training.y[:, None]
         nearest = np.where(own, squared, np.inf).min(axis=1)
         spread = np.average(nearest, weights=training.weights) / 2
-        # Samples that all lie on prototypes say nothing of a scale.
-        return spread if spread > 0 else 1.0
+        if spread > 1e-10 * squared.mean():
+            return spread
+        # Samples that all lie on prototypes: what is left is the distance of those.
+        return squared.mean() / 2 or 1.0
 
     def _scales(self, sigma2):
         """The values of sigma2, epoch by epoch."""
@@ -112,7 +120,7 @@ class LikelihoodLVQ(StochasticLVQ):
         while len(scales) < self.max_iter:
             factor **= _EXPONENT
             falls = self.annealing and scales[-1] >= last
-            scales.append(scales[-1] * factor if falls else scales[-1])
+            scales.append(max(scales[-1] * factor, _FLOOR) if falls else scales[-1])
         return scales
 
     def _partial_scale(self, epoch):
@@ -124,7 +132,8 @@ class LikelihoodLVQ(StochasticLVQ):
     def _fit_together(self, training, prototypes, scale):
         if self.sigma2 != "learn":
             return super()._fit_together(training, prototypes, scale)
-        loss = self._make_loss(training, "lbfgs", scale)
+        reference = self._reference(training, prototypes)
+        loss = self._make_loss(training, "lbfgs", reference)
         point = [prototypes, np.log([scale])]
         prototypes, log_scale = self._run_lbfgs(
             training, loss, point, None, with_scale=True

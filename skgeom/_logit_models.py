@@ -320,13 +320,25 @@ TRANSFORMERS = {
 }
 
 
-def _known(estimator, table, method):
+# What the probabilities of a classifier may rest on.
+_PROBABILITIES = [
+    "predict_proba",
+    "predict_log_proba",
+    "decision_function",
+    "_joint_log_likelihood",
+]
+
+
+def _known(estimator, table, methods):
     """What the table makes of an estimator, None if that is not of a known kind.
 
-    A subclass counts as long as it leaves the method as it is.
+    A subclass counts as long as it leaves the methods as they are.
     """
     for kind, convert in table.items():
-        if getattr(type(estimator), method, None) is getattr(kind, method):
+        if isinstance(estimator, kind) and all(
+            getattr(type(estimator), method, None) is getattr(kind, method, None)
+            for method in methods
+        ):
             return convert(estimator)
     return None
 
@@ -346,13 +358,13 @@ def analytic_model(estimator):
     """The model of a fitted classifier, or None if there is no formula for it here."""
     estimator = unwrap(estimator)
     if not isinstance(estimator, Pipeline):
-        return _known(estimator, CLASSIFIERS, "predict_proba")
+        return _known(estimator, CLASSIFIERS, _PROBABILITIES)
     *transformers, (_, classifier) = estimator.steps
     model = analytic_model(classifier)
     for _, transformer in transformers[::-1]:
         if transformer in (None, "passthrough"):
             continue
-        affine = _known(unwrap(transformer), TRANSFORMERS, "transform")
+        affine = _known(unwrap(transformer), TRANSFORMERS, ["transform"])
         if model is None or affine is None:
             return None
         model = model.after(*_float64(affine))

@@ -163,22 +163,38 @@ class PLRSQ(LikelihoodLVQ):
     def _first_rate(self, scale, space):
         return matrix_rate(self)
 
-    def _find_components(self, X, y):
+    def _check_same(self, classes):
+        super()._check_same(classes)
+        before = len(self.components_) if hasattr(self, "components_") else None
+        if before != self.n_components:
+            raise ValueError(
+                f"warm_start=True needs the same n_components as before, {before}, got "
+                f"{self.n_components}."
+            )
+
+    def _find_components(self, X, y, weights):
+        if self._goes_on():
+            return
         if self.n_components is None:
+            if hasattr(self, "components_"):
+                del self.components_
             return
         if self.n_components > self.n_features_in_:
             raise ValueError(
                 f"n_components={self.n_components} must not exceed the size of the "
                 f"matrices, {self.n_features_in_}."
             )
-        size = self.n_components, self.n_features_in_
-        again = self.warm_start and hasattr(self, "prototypes_")
-        if not again or self.components_.shape != size:
-            subspace = start_subspace(X, y, len(self.classes_), self.n_components)
-            self.components_ = subspace.T
+        labels = np.unique(y)
+        if len(labels) < len(self.classes_):
+            missing = np.setdiff1d(np.arange(len(self.classes_)), labels)[0]
+            raise ValueError(
+                f"Class {self.classes_[missing]} has no sample; n_components needs "
+                "some of each class at the start."
+            )
+        self.components_ = start_subspace(X, y, weights, self.n_components).T
 
     def _reduced(self, X):
-        if self.n_components is None:
+        if not hasattr(self, "components_"):
             return X
         return self.components_ @ X @ self.components_.T
 
@@ -186,9 +202,10 @@ class PLRSQ(LikelihoodLVQ):
         if self.n_components is None or self.metric != "riemann":
             return super()._fit_together(training, prototypes, scale)
         learns_scale = self.sigma2 == "learn"
+        reference = self._reference(training, prototypes)
         prototypes, *others, subspace = self._run_lbfgs(
             replace(training, Z=training.X),
-            self._make_loss(training, "lbfgs", scale),
+            self._make_loss(training, "lbfgs", reference),
             [
                 prototypes,
                 *([np.log([scale])] if learns_scale else []),

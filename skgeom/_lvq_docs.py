@@ -10,13 +10,15 @@ LVQ_DOCS = {
         The geometry of SPD matrices: affine-invariant; log-Euclidean, in which the
         logarithms of the matrices are vectors, so that it is much faster; or
         Euclidean, with prototypes that are kept positive definite by raising
-        eigenvalues below 1e-4 to that value.
+        eigenvalues below 1e-4 to that value, or to the smallest one of the samples if
+        that is lower.
     """,
     "representability": r"""
     representability : "auto" or float, default="auto"
         Weight of a term that draws prototypes to the samples of their class: minus
         this times the log of their mixture density, :math:`\sum_{l: c_l = y} P(l)
-        \exp(-\delta^2(X, W_l) / 2 \sigma^2)`. Where classes can be separated,
+        \exp(-\delta^2(X, W_l) / 2 \sigma_0^2)` with the automatic value of ``sigma2``
+        as :math:`\sigma_0^2`. Where classes can be separated,
         likelihood alone drives prototypes ever farther away. 0 is the cost of the
         paper, which ends the search early instead. ``"auto"`` is 0 for ``"sgd"`` and
         0.03 for ``"lbfgs"``, which goes on to the minimum.
@@ -32,10 +34,13 @@ LVQ_DOCS = {
     """,
     "solver": r"""
     solver : {"auto", "lbfgs", "sgd"}, default="auto"
-        ``"lbfgs"`` minimises the cost of all samples together by Riemannian L-BFGS.
-        ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; no step moves a
-        prototype farther than the distance to the sample (or, of a batch, to the
-        farthest), which keeps it from diverging. ``"auto"`` is ``"lbfgs"``, but
+        ``"lbfgs"`` minimises the cost of all samples together by Riemannian L-BFGS; if
+        the prototypes are all that is learnt, from probabilities, the search starts
+        from the Gauss-Newton matrix of the cost, for which it keeps a logarithm for
+        each sample and prototype (where these are more than 256 MiB, it does without).
+        ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; no step takes a
+        prototype past the sample that attracts it, and none makes the distance from one
+        that repels it longer by more than a quarter. ``"auto"`` is ``"lbfgs"``, but
         ``"sgd"`` for SPD matrices with the Euclidean metric.
     """,
     "max_iter": r"""

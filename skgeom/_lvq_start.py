@@ -1,13 +1,49 @@
 """Where the prototypes of learning vector quantisation start."""
 
 import warnings
+from numbers import Integral
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_array
+
+from skgeom.objectives import AffineInvariantSpace
 
 # Prototypes that start at one class mean are moved this far towards a random sample.
 _PERTURBATION = 0.1
+
+
+def prototype_counts(n_prototypes, classes):
+    """Number of prototypes of each class, by the parameter of that name."""
+    n_classes = len(classes)
+    if isinstance(n_prototypes, Integral):
+        return np.full(n_classes, n_prototypes)
+    counts = check_array(
+        n_prototypes, ensure_2d=False, dtype=None, input_name="n_prototypes"
+    )
+    if counts.shape != (n_classes,) or counts.dtype.kind not in "iu":
+        raise ValueError(
+            f"n_prototypes must be an integer or {n_classes} integers, one for each "
+            f"class, got {n_prototypes!r}."
+        )
+    if counts.min() < 1:
+        raise ValueError(
+            f"n_prototypes is {counts.min()} for class {classes[counts.argmin()]}; "
+            "each class needs at least 1."
+        )
+    return counts
+
+
+def check_counts(counts, y, classes):
+    """Raise ValueError if a class has fewer samples than prototypes."""
+    present = np.bincount(y, minlength=len(counts))
+    short = present < counts
+    if short.any():
+        raise ValueError(
+            f"Class {classes[short][0]} has {present[short][0]} samples, fewer than "
+            f"its {counts[short][0]} prototypes. Lower n_prototypes, or give init."
+        )
 
 
 def start_prototypes(space, Z, y, weights, counts, init, random_state):
@@ -50,16 +86,15 @@ def _clusters(space, Z, weights, count, random_state):
     return means
 
 
-def start_subspace(X, y, n_classes, n_components):
+def start_subspace(X, y, weights, n_components):
     """Orthonormal basis (n, n_components) in which the class means differ most.
 
     The directions are those in which the logarithms of the class means, at their common
     mean, are largest. The subspace follows the matrices through an affine map.
     """
-    from pyriemann.geometry.mean import mean_riemann
-
-    means = np.stack([mean_riemann(X[y == label]) for label in range(n_classes)])
-    factor = np.linalg.cholesky(mean_riemann(means))
+    mean = AffineInvariantSpace().mean
+    means = np.stack([mean(X[y == c], weights[y == c]) for c in np.unique(y)])
+    factor = np.linalg.cholesky(mean(means, None))
     inverse = np.linalg.inv(factor)
     eigenvalues, vectors = np.linalg.eigh(inverse @ means @ inverse.T)
     squared_logs = (vectors * np.log(eigenvalues)[:, None] ** 2) @ vectors.mT

@@ -10,20 +10,6 @@ from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES
 from skgeom.utils._docs import shares
 
 
-def compared_gaussians(statistics):
-    """What SQFA compares: means, covariances, and where the data vary."""
-    if statistics.means is None:
-        raise ValueError(
-            "SQFA compares means and covariances, but these statistics hold second "
-            "moments only: use SecondMomentSQFA, or make the statistics with "
-            "ClassStatistics(classes, counts, means, covariances)."
-        )
-    pooled = PooledCovariances(*statistics.pooled_covariances())
-    # Distances between distributions are invariant under translations.
-    means = statistics.means - statistics.means.mean(axis=0)
-    return means, statistics.covariances, pooled
-
-
 @shares(**FILTER_DOCS)
 class SQFA(FitsStatistics, BaseSQFA):
     r"""Supervised quadratic feature analysis.
@@ -117,8 +103,6 @@ class SQFA(FitsStatistics, BaseSQFA):
         "distance": [StrOptions(set(DISTANCES)), callable],
     }
     _distances = DISTANCES
-
-    _compared = staticmethod(compared_gaussians)
 
 
 @shares(**FILTER_DOCS)

@@ -1,25 +1,23 @@
 """SQFA with the regularisation chosen by cross-validation of a classifier."""
 
-from itertools import chain
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import _fit_context, clone
+from sklearn.base import _fit_context, is_classifier
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 from threadpoolctl import threadpool_limits
 
-from skgeom._base_filters import DEPENDENT
+from skgeom._base_filters import independent_directions
 from skgeom._base_sqfa import BaseSQFA
 from skgeom._filter_docs import FILTER_DOCS
 from skgeom._filters import FEW_FEATURES, automatic_regularization, n_named_starts
-from skgeom._sqfa import compared_gaussians
+from skgeom._folds import FoldStatistics, checked_splits, fit_and_score, project
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES, find_distance
 from skgeom.utils._docs import shares
@@ -97,7 +95,8 @@ class SQFACV(BaseSQFA):
     -----
     The filters of the folds are sought with a tolerance of 1e-4, or ``tol`` if that is
     larger, and from fewer starts than those of :class:`SQFA`, so that their scores may
-    differ a little from those of a grid search. The folds are spread over threads.
+    differ a little from those of a grid search. The searches of the folds are spread
+    over threads; the classifier is fitted and scored in the thread that calls.
 
     Examples
     --------
@@ -123,7 +122,7 @@ class SQFACV(BaseSQFA):
     }
     _parameter_constraints.pop("regularization")
     _distances = DISTANCES
-    _compared = staticmethod(compared_gaussians)
+    _more_noise, _less_noise = "the regularizations", "smaller regularizations"
 
     def __init__(
         self,
@@ -185,15 +184,20 @@ class SQFACV(BaseSQFA):
         ------
         ValueError
             As :meth:`SQFA.fit`; or if ``regularizations`` holds anything but
-            non-negative numbers, or if no value has a score.
+            non-negative numbers, if a split of ``cv`` is not usable, if a class has
+            fewer samples than there are folds and than three, if ``classifier`` is
+            none, if ``scoring`` returns no number, or if no value has a score.
 
         Warns
         -----
         FitFailedWarning
-            If the classifier cannot be fitted or scored for some values, which are
-            then not chosen.
+            If the classifier cannot be fitted or scored for some values, or if a score
+            is not finite; these values are then not chosen.
         ConvergenceWarning
             If a search does not end within ``max_iter`` iterations.
+        UserWarning
+            If the best of three or more values is the smallest or the largest one, and
+            no other has its score; or if the filters found are linearly dependent.
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
@@ -204,14 +208,18 @@ class SQFACV(BaseSQFA):
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
-        scores = self._scores(X, y, statistics, values, seed)
+        scores = self._scores(X, y, values, seed)
         means = scores.mean(axis=1)
         if np.isnan(means).all():
             raise ValueError(
-                f"No value has a score that is a number, of scores (values, folds):\n"
+                "No value has a score for each fold, of scores (values, folds):\n"
                 f"{scores}"
             )
         best = np.nanargmax(means)
+        if self.verbose:
+            for value, mean in zip(values, means, strict=True):
+                print(f"[SQFACV] regularization {value:.6g}: mean score {mean:.6f}")
+        _warn_of_end(values, means, best)
         self.best_score_ = float(means[best])
         self.cv_results_ = {
             "regularization": values,
@@ -240,74 +248,68 @@ class SQFACV(BaseSQFA):
             )
         return values
 
-    def _scores(self, X, y, statistics, values, seed):
-        """Scores of the classifier, (n_values, n_splits); NaN where its fit fails."""
-        classifier = self.classifier
-        if classifier is None:
-            # Whatever the units of X: scikit-learn compares tol with absolute sizes.
-            classifier = QuadraticDiscriminantAnalysis(tol=0)
+    def _scores(self, X, y, values, seed):
+        """Scores of the classifier, (n_values, n_splits); NaN where it fails."""
+        classifier = self._checked_classifier()
         scorer = check_scoring(classifier, scoring=self.scoring)
-        splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        splits = checked_splits(self.cv, X, y)
+        paths, converged = zip(*self._paths(X, y, splits, values, seed), strict=True)
 
-        def evaluate(split):
-            """Scores of a split, whether searches converged, and errors, by value."""
-            train, test = split
-            training = self._training_statistics(X, y, statistics, train, test)
-            path, converged = self._path(training, values, seed)
+        def score(fold):
             # One pass over X serves all values.
-            filters = np.hstack(path).astype(X.dtype, copy=False)
-            features = np.split(X @ filters, len(values), axis=1)
-            scores, errors = np.full(len(values), np.nan), []
-            for k, Z in enumerate(features):
-                try:
-                    fitted = clone(classifier).fit(Z[train], y[train])
-                    scores[k] = scorer(fitted, Z[test], y[test])
-                except Exception as error:  # as in scikit-learn's grid search
-                    errors.append(error)
-            return scores, converged, errors
+            features = project(X, np.hstack(paths[fold]))
+            return [
+                fit_and_score(classifier, scorer, Z, y, splits[fold])
+                for Z in np.split(features, len(values), axis=1)
+            ]
 
+        # What is the user's may not be made for threads.
+        known = type(classifier) is QuadraticDiscriminantAnalysis
+        known &= classifier.get_params().get("covariance_estimator") is None
+        parallel = known and not callable(self.scoring)
+        with threadpool_limits(1 if parallel else None, user_api="blas"):
+            results = map_threads(score, range(len(splits)), parallel)
+        results = [result for fold in zip(*results, strict=True) for result in fold]
+        failures = [result for result in results if isinstance(result, Exception)]
+        scores = [np.nan if isinstance(r, Exception) else r for r in results]
+        self._warn_of(failures, len(results) - np.sum(converged), len(results))
+        return np.reshape(scores, (len(values), len(splits)))
+
+    def _checked_classifier(self):
+        if self.classifier is None:
+            # Whatever the units of X: scikit-learn compares tol with absolute sizes.
+            return QuadraticDiscriminantAnalysis(tol=0)
+        if not is_classifier(self.classifier):
+            raise ValueError(
+                f"classifier must be a classifier, got {self.classifier!r}."
+            )
+        return self.classifier
+
+    def _paths(self, X, y, splits, values, seed):
+        """What ``_path`` returns for each split, found by threads."""
+        # autograd and estimators of the user's are not made for threads.
         distance = find_distance(self.distance, self._distances)
-        parallel = getattr(distance, "parallel", True)
+        parallel = distance.parallel and self.covariance_estimator is None
         # Each core has a fold of its own; threads within products would compete.
         with threadpool_limits(1 if parallel else None, user_api="blas"):
-            results = map_threads(evaluate, splits, parallel)
-        scores, converged, errors = zip(*results, strict=True)
-        scores = np.stack(scores, axis=1)
-        failures = list(chain.from_iterable(errors))
-        self._warn_of(failures, np.size(converged) - np.sum(converged), scores)
-        return scores
-
-    def _training_statistics(self, X, y, statistics, train, test):
-        """Statistics of the training part, from those of the rest where it is smaller.
-
-        ``statistics`` are those of all samples.
-        """
-        if len(np.unique(y[train])) < 2:
-            raise ValueError(
-                "The training part of a split of cv has one class only: "
-                f"{y[train][0]}. Use stratified folds, or fewer."
+            folds = FoldStatistics(X, y, splits, self.covariance_estimator)
+            return map_threads(
+                lambda index: self._path(folds.training(index), values, seed),
+                range(len(splits)),
+                parallel,
             )
-        complementary = np.array_equal(
-            np.sort(np.concatenate([train, test])), np.arange(len(y))
-        )
-        estimator = self.covariance_estimator
-        if estimator is None and complementary and len(test) < len(train):
-            return _without(
-                statistics, ClassStatistics._from_valid_data(X[test], y[test])
-            )
-        return ClassStatistics._from_valid_data(X[train], y[train], estimator)
 
-    def _warn_of(self, failures, n_unfinished, scores):
-        n_searches = scores.size
+    def _warn_of(self, failures, n_unfinished, n_searches):
         if len(failures) == n_searches:
             raise ValueError(
-                "The classifier fails for every value and fold. The first error is: "
-                f"{failures[0]}"
+                "The classifier or scorer fails for every value and fold. The first "
+                f"error is: {failures[0]}"
             ) from failures[0]
         if failures:
             warn_user(
-                f"The classifier fails in {len(failures)} of {n_searches} fits, whose "
-                f"values are not chosen. The first error is: {failures[0]}",
+                f"The classifier or scorer fails in {len(failures)} of {n_searches} "
+                "fits, whose values are not chosen. The first error is: "
+                f"{failures[0]}",
                 FitFailedWarning,
             )
         if n_unfinished:
@@ -326,9 +328,7 @@ class SQFACV(BaseSQFA):
             if filters is not None:
                 # Filters that repeat each other would do so along the whole path, and
                 # with few features other starts cost little.
-                dependent = np.linalg.matrix_rank(filters, tol=DEPENDENT) < len(
-                    filters.T
-                )
+                dependent = independent_directions(filters) < len(filters.T)
                 others = dependent or len(filters) <= FEW_FEATURES
                 n_init = min(self._n_starts(), n_named_starts(self.init) * others)
                 changes |= {"n_init": n_init, "warm_start": filters}
@@ -343,21 +343,16 @@ class SQFACV(BaseSQFA):
         return path, converged
 
 
-def _without(whole, part):
-    """Statistics of the samples of a whole that are not in a part of it."""
-    k = np.searchsorted(whole.classes, part.classes)
-    of_part, counts = np.zeros_like(whole.counts), whole.counts.copy()
-    of_part[k] = part.counts
-    counts[k] -= part.counts
-    left = counts > 0
-    means = whole.means.copy()
-    means[k] -= (of_part / np.maximum(counts, 1))[k, None] * (part.means - means[k])
-    scatters = (whole.counts - 1)[:, None, None] * whole.covariances
-    scatters[k] -= (part.counts - 1)[:, None, None] * part.covariances
-    offsets = part.means - means[k]
-    weights = counts[k] * (part.counts / whole.counts[k])
-    scatters[k] -= (weights[:, None] * offsets)[:, :, None] * offsets[:, None]
-    scatters /= np.maximum(counts - 1, 1)[:, None, None]
-    return ClassStatistics._make(
-        whole.classes[left], counts[left], means[left], scatters[left]
-    )
+def _warn_of_end(values, means, best):
+    """Warn if the scores still rise where the values end."""
+    others = np.delete(means, best)
+    if len(values) < 3 or values[best] == 0 or np.nanmax(others) == means[best]:
+        return
+    for end, extreme in (("smallest", values.min()), ("largest", values.max())):
+        if values[best] == extreme:
+            warn_user(
+                f"The best regularization, {extreme:.3g}, is the {end} one of those "
+                "that were tried: one beyond it may be better. Give regularizations "
+                "that reach further.",
+                UserWarning,
+            )

@@ -135,7 +135,7 @@ class ClassStatistics:
         rows = np.split(np.argsort(encoded, kind="stable"), np.cumsum(counts)[:-1])
         for k, of_class in enumerate(rows):
             if covariance_estimator is None:
-                means[k], covariances[k] = sample_moments(X, of_class)
+                means[k], covariances[k] = sample_moments(X, of_class, classes[k])
             else:
                 samples = X[of_class].astype(np.float64, copy=False)
                 means[k] = samples.mean(axis=0)

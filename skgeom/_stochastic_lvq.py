@@ -10,6 +10,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skgeom._base_lvq import BaseLVQ
 from skgeom.objectives import EuclideanSPDSpace
 
+# The largest step away from a sample, as a fraction of the distance.
+_REPULSION = 0.25
+
 
 class StochasticLVQ(BaseLVQ):
     """Learning vector quantisation by ``solver="sgd"`` or ``solver="lbfgs"``.
@@ -60,13 +63,11 @@ class StochasticLVQ(BaseLVQ):
         ConvergenceWarning
             If ``solver="lbfgs"`` does not converge within ``max_iter`` iterations.
         """
-        previous = self._previous()
         training = self._begin(X, y, sample_weight)
         random_state = check_random_state(self.random_state)
         solver = self._find_solver(training.space)
-        prototypes = self._continue(previous, training)
-        if prototypes is None:
-            prototypes = self._start(training, random_state)
+        prototypes = self._start(training, random_state)
+        self._n_calls = 0  # of partial_fit
         scale = self._first_scale(training, prototypes, solver)
         if solver == "sgd":
             scales = self._scales(scale)
@@ -75,11 +76,12 @@ class StochasticLVQ(BaseLVQ):
             self._store_scale(scales[-1])
         else:
             prototypes = self._fit_together(training, prototypes, scale)
-        self.prototypes_ = training.space.decode(prototypes)
+        self._keep(training, prototypes)
         return self
 
     def _fit_together(self, training, prototypes, scale):
-        loss = self._make_loss(training, "lbfgs", scale)
+        reference = self._reference(training, prototypes)
+        loss = self._make_loss(training, "lbfgs", reference)
         point = self._run_lbfgs(training, loss, [prototypes], scale)
         self._store_scale(scale)
         return point[0]
@@ -91,7 +93,8 @@ class StochasticLVQ(BaseLVQ):
         The first call, on an object that is not fitted, finds the start and the scale
         from its samples; these must then contain each class, unless ``init`` is given.
         The learning rate falls with the number of calls, to a hundredth at the call
-        number ``max_iter``, and stays there.
+        number ``max_iter``, and stays there; nothing else changes from call to call.
+        After ``fit``, it goes on from its prototypes, and counts the calls anew.
 
         Parameters
         ----------
@@ -122,7 +125,7 @@ class StochasticLVQ(BaseLVQ):
             training = self._begin(X, y, sample_weight, classes)
             prototypes = self._start(training, random_state)
             scale = self._first_scale(training, prototypes, "sgd")
-            self.n_iter_, self.loss_curve_ = 0, np.empty(0)
+            self._n_calls = 0
             self._store_scale(scale)
         else:
             if classes is not None and not np.array_equal(
@@ -138,17 +141,23 @@ class StochasticLVQ(BaseLVQ):
             prototypes = training.space.encode(self.prototypes_)
         loss = self._make_loss(training)
         state = training.space.moving(prototypes)
-        epoch = min(self.n_iter_ + 1, self.max_iter)
+        if not self._n_calls:
+            self.n_iter_, self.loss_curve_ = 0, np.empty(0)
+        self._n_calls += 1
+        epoch = min(self._n_calls, self.max_iter)
         scale = self._partial_scale(epoch)
         order = np.arange(len(training.Z))
         if self.shuffle:
             order = random_state.permutation(order)
         rate = _decay(epoch, self.max_iter) * self._first_rate(scale, training.space)
         total = self._epoch(state, training, loss, scale, rate, order)
-        self.prototypes_ = training.space.decode(state.prototypes)
+        self._keep(training, state.prototypes)
         self.n_iter_ += 1
         self.loss_curve_ = np.append(self.loss_curve_, total)
         return self
+
+    def _reference(self, training, prototypes):
+        """The scale of a term of the loss that keeps prototypes near the samples."""
 
     def _check_partial(self):
         """Raise if the parameters do not allow steps on parts of the data."""
@@ -168,8 +177,9 @@ class StochasticLVQ(BaseLVQ):
         """One pass of stochastic steps; returns the sum of the losses met on the way.
 
         A prototype moves by the sum over the batch of its coefficients times the
-        logarithms of the samples. The coefficients are made to sum to at most one, so
-        that no prototype moves farther than the farthest sample of the batch is away.
+        logarithms of the samples. Positive coefficients, which attract, are made to sum
+        to at most one, so that no step goes beyond the samples; negative ones, which
+        repel, to at most a quarter, so that no distance grows by more than that.
         """
         total = 0.0
         for batch in gen_batches(len(order), self.batch_size):
@@ -180,8 +190,7 @@ class StochasticLVQ(BaseLVQ):
             total += weights @ losses
             # The gradient of a squared distance is -2 times the logarithm.
             coefficients = (2 * rate) * weights[:, None] * derivatives
-            size = np.abs(coefficients).sum(axis=0)
-            state.move(coefficients / np.maximum(size, 1))
+            state.move(_bounded(coefficients))
         state.refresh()
         return total
 
@@ -194,7 +203,8 @@ class StochasticLVQ(BaseLVQ):
             if self.shuffle:
                 order = random_state.permutation(order)
             rate = self._first_rate(scale, training.space)
-            rate *= _decay(epoch, self.max_iter)
+            # A common factor of the weights changes nothing.
+            rate *= _decay(epoch, self.max_iter) / training.weights.mean()
             losses.append(self._epoch(state, training, loss, scale, rate, order))
             if self.verbose:
                 print(f"[{type(self).__name__}] epoch {epoch}: loss {losses[-1]:.6g}")
@@ -208,7 +218,16 @@ def matrix_rate(estimator):
     if estimator.learning_rate != "auto":
         return estimator.learning_rate
     per_class = len(estimator.prototype_labels_) / len(estimator.classes_)
-    return estimator.n_features_in_ * per_class / 100
+    size = getattr(estimator, "n_components", None) or estimator.n_features_in_
+    return size * per_class / 100
+
+
+def _bounded(coefficients):
+    """Coefficients (n, M) whose sums over the samples are in bounds."""
+    attract = np.maximum(coefficients, 0)
+    repel = np.minimum(coefficients, 0)
+    attract = attract / np.maximum(attract.sum(axis=0), 1)
+    return attract + repel / np.maximum(-repel.sum(axis=0) / _REPULSION, 1)
 
 
 def _decay(epoch, n_epochs):

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_digits, load_wine, make_moons
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import SQFA, AMAGauss
+from skgeom.objectives import MeanInformation
 
 
 @pytest.fixture
@@ -81,6 +82,32 @@ def test_better_than_where_it_starts():
     qda = QuadraticDiscriminantAnalysis()
     of_sqfa, of_ama = (qda.fit(Z, y).score(Z, y) for Z in features)
     assert of_ama > of_sqfa
+
+
+def test_starts_at_the_filters_of_sqfa(wine, monkeypatch):
+    X, y = wine
+    evaluate, values = MeanInformation.__call__, []
+
+    def record(self, filters):
+        result = evaluate(self, filters)
+        values.append(result[0])
+        return result
+
+    monkeypatch.setattr(MeanInformation, "__call__", record)
+    ama = AMAGauss(2, regularization=0.1, random_state=0).fit(X, y)
+    options = {"distance": "hellinger", "n_init": 4, "random_state": 0}
+    sqfa = SQFA(2, regularization=0.1, **options).fit(X, y)
+    sqfa.priors_ = ama.priors_
+    first = log_posterior(sqfa, X, y, 0.1) + np.log(3)
+    assert values[0] == pytest.approx(first, rel=1e-9)
+
+
+def test_independent_filters_where_those_of_sqfa_repeat_each_other():
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    ama = AMAGauss(2, random_state=0).fit(X, y)
+    assert np.linalg.svd(ama.components_, compute_uv=False)[1] > 0.1
+    expected = AMAGauss(2, init="pca", random_state=0).fit(X, y).objective_
+    assert ama.objective_ == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("init", ["pca", "lda", "random"])
@@ -191,6 +218,11 @@ def test_single_precision(gaussians):
 def test_priors_that_are_none(priors, wine):
     with pytest.raises(ValueError, match="priors must hold 3 positive probabilities"):
         AMAGauss(priors=priors).fit(*wine)
+
+
+def test_priors_by_label(wine):
+    with pytest.raises(ValueError, match=r"priors must be a list .* not a dict"):
+        AMAGauss(priors={0: 0.2, 1: 0.3, 2: 0.5}).fit(*wine)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from autograd import hessian, jacobian
 from scipy.special import expit, log_softmax, softmax
+from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -14,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -397,3 +398,19 @@ def test_some_classes_only(data):
     last = y == y.max()
     parts = [input_hessian(model, X[m], y[m]) * m.sum() for m in (last, ~last)]
     assert_close(sum(parts) / len(y), input_hessian(model, X, y), 1e-12)
+
+
+@pytest.mark.parametrize("kind", [MultinomialNB, ComplementNB, BernoulliNB])
+def test_other_naive_bayes_classifiers_are_not_gaussian(kind):
+    X, y = load_iris(return_X_y=True)
+    assert analytic_model(kind().fit(X, y)) is None
+
+
+def test_a_subclass_with_another_decision_has_no_formula():
+    class Tempered(LogisticRegression):
+        def decision_function(self, X):
+            return super().decision_function(X) / 10
+
+    X, y = load_iris(return_X_y=True)
+    assert analytic_model(Tempered(max_iter=500).fit(X, y)) is None
+    assert analytic_model(LogisticRegression(max_iter=500).fit(X, y)) is not None

@@ -18,6 +18,7 @@ KDA = KernelDiscriminantAnalysis
 SOLVERS = ["eigen", "cholesky", "nystroem"]
 
 
+@pytest.mark.filterwarnings("ignore:The best value")
 @parametrize_with_checks(
     [
         KDA(),
@@ -209,6 +210,7 @@ def test_precomputed_kernel_in_cross_validation(wine):
     assert search.best_score_ >= given.mean()
 
 
+@pytest.mark.filterwarnings("ignore:To the kernel most samples")
 def test_parameters_of_the_kernel_survive_clone_and_search(wine):
     X, y = wine
     search = GridSearchCV(KDA(), {"gamma": [1e-6, 0.05, 1e3]}, cv=3).fit(X, y)
@@ -239,50 +241,6 @@ def test_input_is_not_modified(wine, solver):
     sample = X[:3].copy()
     X[:] = 0  # what the user does to X later does not reach the model
     np.testing.assert_array_equal(kda.transform(sample), before)
-
-
-# Cross-validated path.
-
-
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("penalty", ["identity", "kernel"])
-@pytest.mark.parametrize("criterion", ["total", "between"])
-def test_path_equals_a_grid_search(digits, criterion, penalty, center):
-    X, y = digits
-    values = np.logspace(-7, 2, 7)
-    settings = {
-        "gamma": 0.02,
-        "criterion": criterion,
-        "penalty": penalty,
-        "center": center,
-    }
-    path = KernelDiscriminantAnalysisCV(regularizations=values, **settings).fit(X, y)
-    search = GridSearchCV(KDA(**settings), {"regularization": values}).fit(X, y)
-    expected = [search.cv_results_[f"split{i}_test_score"] for i in range(5)]
-    np.testing.assert_allclose(path.scores_, np.transpose(expected))
-    assert path.best_score_ == pytest.approx(search.best_score_)
-    single = KDA(regularization=path.regularization_, **settings).fit(X, y)
-    np.testing.assert_allclose(path.transform(X), single.transform(X), atol=1e-8)
-    assert path.lambda_ == pytest.approx(single.lambda_)
-
-
-def test_path_options(wine):
-    X, y = wine
-    K = rbf_kernel(X, gamma=0.05)
-    settings = {"regularizations": 4, "cv": 3, "scoring": "neg_log_loss"}
-    named = KernelDiscriminantAnalysisCV(gamma=0.05, **settings).fit(X, y)
-    given = KernelDiscriminantAnalysisCV(kernel="precomputed", **settings).fit(K, y)
-    assert named.scores_.shape == (4, 3)
-    np.testing.assert_allclose(named.scores_, given.scores_, rtol=1e-6)
-    np.testing.assert_allclose(named.regularizations_, np.logspace(-8, 0, 4))
-    # A tie goes to the larger value.
-    tied = KernelDiscriminantAnalysisCV(regularizations=[1e-3, 1.001e-3]).fit(X, y)
-    assert tied.regularization_ == 1.001e-3
-    with pytest.raises(ValueError, match=r"regularizations must be .* positive"):
-        KernelDiscriminantAnalysisCV(regularizations=[0, 1]).fit(X, y)
-    with pytest.raises(ValueError, match="class 2 has no sample in a training"):
-        split = [(np.flatnonzero(y < 2), np.flatnonzero(y == 2))]
-        KernelDiscriminantAnalysisCV(cv=split).fit(X, y)
 
 
 # Bad input.
@@ -377,7 +335,7 @@ def test_bad_precomputed_kernel(wine):
         kda.fit(K + np.triu(K), y)
     with pytest.raises(ValueError, match="NaN"):
         kda.fit(np.where(K == K[0, 1], np.nan, K), y)
-    with pytest.raises(ValueError, match="features"):
+    with pytest.raises(ValueError, match="178 training samples"):
         kda.fit(K, y).transform(K[:, :9])
     with pytest.raises(ValueError, match="'kmeans' needs samples"):
         kda = KDA(kernel="precomputed", solver="nystroem", landmarks="kmeans")

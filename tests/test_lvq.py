@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.distance import distance_riemann
-from pyriemann.geometry.mean import mean_riemann
 from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
@@ -18,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
+from skgeom._stochastic_lvq import _bounded
 
 METRICS = ["riemann", "logeuclid", "euclid"]
 
@@ -52,8 +52,7 @@ class FromVectors:
         size = X.shape[1]
         mixing = np.eye(size) + np.tri(size, k=-1) / size
         matrices = (mixing * np.exp(np.arcsinh(X / 1e2))[:, None, :]) @ mixing.T
-        super()._check_X(matrices, reset)
-        return matrices.astype(X.dtype)
+        return super()._check_X(matrices.astype(X.dtype), reset)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -105,34 +104,77 @@ def test_scikit_learn(estimator, check):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_the_battery_is_not_silenced(estimator):
-    names = [check.func.__name__ for _, check in estimator_checks_generator(estimator)]
+    own = [check for one, check in checks() if repr(one) == repr(estimator)]
+    names = [check.func.__name__ for check in own]
     assert len(names) > 50
     assert "check_classifiers_train" in names
 
 
-def plain_algorithm(X, y, sigma2, rates):
-    """Algorithm 1 of the paper in so many words, samples in order."""
-    W = [mean_riemann(X[y == label]) for label in np.unique(y)]
-    for rate in rates:
+def plain_loop(X, y, W, labels, rates, coefficients):
+    """Riemannian stochastic steps in so many words, samples in order."""
+    W = list(W)
+    for epoch, rate in enumerate(rates, start=1):
         for x, label in zip(X, y, strict=True):
             squared = np.array([distance_riemann(x, w) ** 2 for w in W])
-            terms = np.exp(-squared / (2 * sigma2))
-            posterior = terms / terms.sum()
+            steps = rate * coefficients(squared, labels == label, epoch)
             for j, w in enumerate(W):
-                own = 1.0 if j == label else 0.0  # one prototype a class
-                step = rate / sigma2 * (own - posterior[j])
-                tangent = step * log_map_riemann(x[None], w)
+                tangent = steps[j] * log_map_riemann(x[None], w)
                 W[j] = exp_map_riemann(tangent, w)[0]
     return np.stack(W)
 
 
-def test_sgd_is_algorithm_1(spd):
+def start_of(X, y, n_prototypes):
+    return np.concatenate([X[y == label][:n_prototypes] for label in range(3)])
+
+
+@pytest.mark.parametrize("n_prototypes", [1, 2])
+def test_sgd_is_algorithm_1(spd, n_prototypes):
     X, y = spd
+    start = start_of(X, y, n_prototypes)
+    labels = np.repeat(range(3), n_prototypes)
+
+    def coefficients(squared, own, epoch):  # of equation 24, with sigma2 = 1.5
+        terms = np.exp(-squared / 3)
+        return (own * terms / terms[own].sum() - terms / terms.sum()) / 1.5
+
+    rates = 4 * n_prototypes / 100 * 0.01 ** (np.arange(1, 4) / 3)
+    expected = plain_loop(X, y, start, labels, rates, coefficients)
     model = PLRSQ(
-        sigma2=1.5, annealing=False, solver="sgd", shuffle=False, max_iter=3
+        n_prototypes,
+        sigma2=1.5,
+        init=start,
+        annealing=False,
+        solver="sgd",
+        shuffle=False,
+        max_iter=3,
     ).fit(X, y)
+    assert_allclose(model.prototypes_, expected, rtol=1e-7)
+
+
+def test_generalised_sgd_is_the_authors_rule(spd):
+    X, y = spd
+    start, labels = start_of(X, y, 2), np.repeat(range(3), 2)
+
+    def coefficients(squared, own, epoch):
+        j = np.flatnonzero(own)[squared[own].argmin()]
+        k = np.flatnonzero(~own)[squared[~own].argmin()]
+        total = squared[j] + squared[k]
+        phi = 1 / (1 + np.exp(-epoch * (squared[j] - squared[k]) / total))
+        steps = np.zeros(6)
+        steps[j] = 4 * phi * (1 - phi) * squared[k] / total**2
+        steps[k] = -4 * phi * (1 - phi) * squared[j] / total**2
+        return steps
+
     rates = 4 / 100 * 0.01 ** (np.arange(1, 4) / 3)
-    assert_allclose(model.prototypes_, plain_algorithm(X, y, 1.5, rates), rtol=1e-7)
+    expected = plain_loop(X, y, start, labels, rates, coefficients)
+    model = GLRSQ(2, init=start, solver="sgd", shuffle=False, max_iter=3).fit(X, y)
+    assert_allclose(model.prototypes_, expected, rtol=1e-7)
+
+
+def test_steps_are_bounded():
+    coefficients = np.array([[3.0, -2.0, 0.1], [1.0, 0.2, -0.1]])
+    expected = np.array([[0.75, -0.25, 0.1], [0.25, 0.2, -0.1]])
+    assert_allclose(_bounded(coefficients), expected)
 
 
 def test_annealing_follows_the_paper(spd):
@@ -311,12 +353,26 @@ def test_warm_start_goes_on(spd):
     X, y = spd
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = PLRSQ(sigma2=1.0, max_iter=3, warm_start=True).fit(X, y)
+        model = PLRSQ(sigma2=1.0, max_iter=3, warm_start=True, representability=0).fit(
+            X, y
+        )
         reached = model.loss_curve_[-1]
         model.fit(X, y)
         assert_allclose(model.loss_curve_[0], reached, rtol=1e-9)
-    with pytest.raises(ValueError, match="same classes"):
-        model.fit(X, y + 1)
+    before = model.predict(X)
+    for _ in range(2):  # a fit that is refused leaves the model as it was
+        with pytest.raises(ValueError, match="same classes"):
+            model.fit(X, y + 1)
+        assert_array_equal(model.predict(X), before)
+    with pytest.raises(ValueError, match="same number of prototypes"):
+        clone_with(model, n_prototypes=3).fit(X, y)
+    with pytest.raises(ValueError, match="same n_components"):
+        clone_with(model, n_components=2).fit(X, y)
+
+
+def clone_with(model, **parameters):
+    """A fitted copy with other parameters."""
+    return pickle.loads(pickle.dumps(model)).set_params(**parameters)
 
 
 def test_small_steps_that_would_diverge_are_bounded():
@@ -344,6 +400,77 @@ def test_ill_conditioned_matrices():
             model = PLRSQ(solver=solver, max_iter=10, random_state=0).fit(X, y)
         assert np.isfinite(model.transform(X)).all()
         assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("condition", [1e6, 1e10, 1e12])
+@pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
+def test_ill_conditioned_matrices_of_all_orientations(condition, solver):
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 2
+    rotations = np.linalg.qr(rng.normal(size=(30, 4, 4)))[0]
+    eigenvalues = np.logspace(0, -np.log10(condition), 4)
+    X = (rotations * eigenvalues) @ rotations.mT
+    X = (X + X.mT) / 2 * np.where(y, 1.0, 3.0)[:, None, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = PLRSQ(solver=solver, max_iter=5, random_state=0).fit(X, y)
+        assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e6])
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(metric="euclid"), GLRSQ(metric="euclid"), GMLVQ()], ids=repr
+)
+def test_unit_of_the_matrices(spd, estimator, unit):
+    X, y = spd
+    model = clone(estimator).set_params(max_iter=30, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert model.fit(unit * X, y).score(unit * X, y) > 0.8
+
+
+@pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
+def test_large_sigma2_leaves_prototypes_among_the_samples(spd, metric):
+    X, y = spd
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = PLRSQ(metric=metric, sigma2=100.0).fit(X, y)
+        means = PLRSQ(metric=metric, solver="sgd", learning_rate=1e-300).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert model.transform(X).max() < 4 * means.transform(X).max()
+
+
+def test_float32_is_kept(spd):
+    X, y = spd
+    model = PLRSQ(solver="sgd", max_iter=1).fit(X.astype(np.float32), y)
+    assert model.transform(X.astype(np.float32)).dtype == np.float32
+    assert model.transform(X).dtype == np.float64
+
+
+def test_partial_fit_of_some_classes_from_a_given_start(spd):
+    X, y = spd
+    start = start_of(X, y, 1)
+    model = PLRSQ(init=start, sigma2=1.0)
+    model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    assert_array_equal(model.classes_, [0, 1, 2])
+    with pytest.raises(ValueError, match="class 2 has no sample"):
+        PLRSQ().partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+
+
+@pytest.mark.parametrize("n_components", [None, 2])
+@pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
+def test_a_weight_of_two_is_two_samples(spd, n_components, metric):
+    X, y = spd
+    weights = 1 + np.arange(len(y)) % 3
+    model = PLRSQ(n_components=n_components, metric=metric, max_iter=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        weighted = clone(model).fit(X, y, sample_weight=weights)
+        repeated = clone(model).fit(
+            np.repeat(X, weights, axis=0), np.repeat(y, weights)
+        )
+    assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-6)
 
 
 BAD_X = {
@@ -401,7 +528,7 @@ def test_weights_of_zero_take_samples_away(spd):
     weighted = PLRSQ().fit(X, y, sample_weight=keep.astype(float))
     reduced = PLRSQ().fit(X[keep], y[keep])
     assert_allclose(weighted.prototypes_, reduced.prototypes_, rtol=1e-5)
-    with pytest.raises(ValueError, match="class 2 have weight zero"):
+    with pytest.raises(ValueError, match="class 2 has no sample"):
         PLRSQ().fit(X, y, sample_weight=(y < 2).astype(float))
 
 

@@ -6,12 +6,11 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.model_selection import (
     GridSearchCV,
-    LeaveOneGroupOut,
     RepeatedStratifiedKFold,
     cross_val_score,
 )
@@ -21,7 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skgeom import SQFA, SQFACV, ClassStatistics, _sqfa_cv
+from skgeom import SQFA, SQFACV
+from skgeom.objectives import MeanPairwiseDistance
 
 
 @pytest.fixture
@@ -46,6 +46,7 @@ def grid_search(X, y, values, classifier, **options):
     return GridSearchCV(model, {"sqfa__regularization": values}, **options).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:The best regularization:UserWarning")
 @pytest.mark.parametrize(
     ("classifier", "scoring", "cv"),
     [
@@ -187,14 +188,6 @@ def test_zero_names_the_singular_class():
         SQFACV(2, regularizations=[0.1, 0.0], cv=2).fit(X, y)
 
 
-def test_scores_that_are_no_numbers(noisy):
-    def scoring(estimator, X, y):
-        return np.nan
-
-    with pytest.raises(ValueError, match="No value has a score that is a number"):
-        SQFACV(regularizations=2, cv=2, scoring=scoring).fit(*noisy)
-
-
 class Fussy(QuadraticDiscriminantAnalysis):
     """Cannot be fitted to features that repeat each other."""
 
@@ -219,30 +212,6 @@ def test_classifier_that_always_fails(noisy):
     X, y = noisy
     with pytest.raises(ValueError, match=r"for every value and fold.*other features"):
         SQFACV(classifier=Fussy(), regularizations=2, cv=2).fit(1e-9 * X, y)
-
-
-def test_fold_that_lacks_classes(noisy):
-    X, y = noisy
-    splits = list(LeaveOneGroupOut().split(X, y, groups=(y == 2).astype(int)))
-    with pytest.raises(ValueError, match=r"training part of a split .* one class only"):
-        SQFACV(regularizations=2, cv=splits).fit(X, y)
-
-
-@pytest.mark.parametrize("offset", [0.0, 1e4])
-def test_statistics_without_a_part_are_those_of_the_rest(offset, noisy):
-    X, y = noisy
-    X = X + offset
-    rest = np.arange(len(y)) % 3 > 0
-    rest[y == 2] = False
-    whole, part, expected = (
-        ClassStatistics.from_data(X[rows], y[rows])
-        for rows in (slice(None), ~rest, rest)
-    )
-    found = _sqfa_cv._without(whole, part)
-    assert np.array_equal(found.classes, [0, 1])
-    assert np.array_equal(found.counts, expected.counts)
-    assert_allclose(found.means, expected.means, rtol=1e-12)
-    assert_allclose(found.covariances, expected.covariances, atol=1e-12)
 
 
 def test_random_state_that_is_shared(noisy):
@@ -274,3 +243,110 @@ def test_distance_of_the_users(noisy):
 
 def test_nothing_is_fitted_from_statistics():
     assert not hasattr(SQFACV(), "fit_statistics")
+
+
+# What it says
+
+
+def scores_by_value(*scores):
+    """A scorer that gives each value its score, whatever the fold."""
+    given = iter(scores * 2)
+    return lambda *_: next(given)
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ((0.9, 0.8, 0.7), "The best regularization, 0.001, is the smallest one of"),
+        ((0.7, 0.8, 0.9), "The best regularization, 0.1, is the largest one of"),
+    ],
+)
+def test_best_value_at_an_end_warns(scores, message, noisy):
+    sqfa = SQFACV(
+        regularizations=[0.001, 0.01, 0.1], cv=2, scoring=scores_by_value(*scores)
+    )
+    with pytest.warns(UserWarning, match=message) as caught:
+        sqfa.fit(*noisy)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("scores", [(0.7, 0.9, 0.8), (0.9, 0.9, 0.8), (0.8, 0.9, 0.9)])
+def test_best_value_inside_or_equal_to_another(scores, noisy):
+    """No warning, which would be an error here."""
+    SQFACV(
+        regularizations=[0.01, 0.1, 1.0], cv=2, scoring=scores_by_value(*scores)
+    ).fit(*noisy)
+
+
+def test_verbose_prints_a_line_a_value(noisy, capsys):
+    sqfa = SQFACV(
+        regularizations=[0.01, 0.1, 1.0],
+        cv=2,
+        scoring=scores_by_value(0.7, 0.9, 0.8),
+        random_state=0,
+    ).fit(*noisy)
+    assert capsys.readouterr().out == ""
+    sqfa.set_params(scoring=scores_by_value(0.7, 0.9, 0.8), verbose=1).fit(*noisy)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "[SQFACV] regularization 0.1: mean score 0.900000"
+    assert len([line for line in lines if "mean score" in line]) == 3
+
+
+def test_repeated_filters_are_a_warning_about_the_values():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 3)) * [1, 0.1, 0.1], np.repeat([0, 1], 50)
+    X[y == 1, 0] += 10
+    with pytest.warns(UserWarning, match="or smaller regularizations, or fewer comp"):
+        SQFACV(2, regularizations=[5.0], classifier=GaussianNB()).fit(X, y)
+
+
+# How it searches
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_random_starts_are_the_same_in_each_fold(noisy):
+    """A source of random numbers gives one seed, which does not depend on threads."""
+    seed = np.random.RandomState(0).randint(np.iinfo(np.int32).max)
+    options = {"init": "random", "n_init": 2, "max_iter": 2, "tol": 0.1}
+    options |= {"scoring": "neg_log_loss", "regularizations": [0.02, 0.03]}
+    found, expected = (
+        SQFACV(3, random_state=state, **options).fit(*noisy).cv_results_
+        for state in (np.random.RandomState(0), seed)
+    )
+    for name in expected:
+        assert np.array_equal(found[name], expected[name])
+
+
+def test_filters_of_a_value_start_from_those_of_the_last(monkeypatch):
+    """So those of equal values take next to no evaluations."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 110)) / np.arange(1, 111), np.repeat([0, 1, 2], 100)
+    X[y == 1, :3] *= 0.3
+    X[y == 2, 2:6] *= 0.3
+    evaluate, counts = MeanPairwiseDistance.__call__, []
+
+    def count(self, filters):
+        counts[-1] += 1
+        return evaluate(self, filters)
+
+    monkeypatch.setattr(MeanPairwiseDistance, "__call__", count)
+    for n_values in (1, 6):
+        counts.append(0)
+        SQFACV(
+            3, regularizations=[0.01] * n_values, cv=2, n_init=2, random_state=0
+        ).fit(X, y)
+    assert counts[1] < 2 * counts[0]
+
+
+@pytest.mark.filterwarnings("ignore:The best regularization:UserWarning")
+@pytest.mark.filterwarnings("ignore:The 2 filters span 1 directions only:UserWarning")
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
+def test_default_values_as_a_grid_search(load):
+    """The very same choice among values around the automatic one."""
+    X, y = load(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    sqfa = SQFACV(2, regularizations=5, cv=3, random_state=0).fit(X, y)
+    model = make_pipeline(SQFA(2, random_state=0), QuadraticDiscriminantAnalysis(tol=0))
+    values = sqfa.cv_results_["regularization"]
+    search = GridSearchCV(model, {"sqfa__regularization": values}, cv=3).fit(X, y)
+    assert sqfa.regularization_ == search.best_params_["sqfa__regularization"]

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
 from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
-from skgeom.objectives import StudentT
+from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES, StudentT
 
 
 @pytest.fixture
@@ -236,3 +236,28 @@ def test_second_moments_do_not_mix_with_means(wine):
 def test_malformed_second_moments(second_moments, message):
     with pytest.raises(ValueError, match=message):
         ClassStatistics.from_second_moments([0, 1], [5, 5], second_moments)
+
+
+# Classes that do not differ
+
+
+@pytest.mark.parametrize(
+    ("estimator", "distance"),
+    [(SQFA, name) for name in (*DISTANCES, StudentT(3))]
+    + [(SecondMomentSQFA, name) for name in SECOND_MOMENT_DISTANCES],
+    ids=str,
+)
+def test_classes_that_coincide_are_one_warning(estimator, distance, wine):
+    X = np.tile(wine[0][:60, :5], (2, 1)) + 1e3
+    y = np.repeat([0, 1], 60)
+    with pytest.warns(UserWarning) as caught:
+        estimator(2, distance=distance, random_state=0).fit(X, y)
+    assert [str(w.message)[:26] for w in caught] == ["The classes do not differ "]
+
+
+def test_classes_that_differ_in_a_small_feature_only(wine):
+    """No warning, which would be an error here."""
+    X, y = np.tile(wine[0][:60, :5], (2, 1)), np.repeat([0, 1], 60)
+    X[:, 0] *= 1e-9
+    X[y == 1, 0] += 2e-9
+    SQFA(1, regularization=0, random_state=0).fit(X, y)

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from sklearn import config_context, get_config
 from threadpoolctl import threadpool_limits
 
 from skgeom.utils._threads import map_threads
@@ -42,4 +43,23 @@ def test_limits_are_obeyed():
     with threadpool_limits(1):
         assert names_of_threads() == here
     with threadpool_limits(2):
+        assert len(names_of_threads()) == 2
+
+
+def test_configuration_of_scikit_learn_is_kept():
+    with threadpool_limits(2), config_context(working_memory=7, assume_finite=True):
+        found = map_threads(lambda _: get_config(), range(4))
+        assert found == [get_config()] * 4
+    assert not get_config()["assume_finite"]
+
+
+def test_threads_do_not_multiply():
+    """A thread at work does what is inside by itself; the caller is as before."""
+
+    def inside(item):
+        return names_of_threads(), threading.current_thread().name
+
+    with threadpool_limits(2):
+        for names, own in map_threads(inside, range(4)):
+            assert names == {own}
         assert len(names_of_threads()) == 2

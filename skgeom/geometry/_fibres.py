@@ -52,20 +52,35 @@ def distances_from_standard(offset, scale, tol):
     -------
     ndarray of shape (4, p)
         The distances, their lower and upper bounds, and estimates of their errors. A
-        lower bound is zero where the shortest geodesic is not known to be unique.
+        lower bound is zero, and an error is the distance, where the shortest geodesic
+        is not known to be unique.
     """
-    outer = offset[:, :, None] * offset[:, None, :] / 2
-    found = _descend(offset, scale, 0 * outer, tol)
+    found = _descend(offset, scale, 0 * _least_trace(offset, scale), tol)
+    if scale.shape[1] == 1:
+        return found
     far = found[0] > INJECTIVITY_RADIUS
-    if far.any() and scale.shape[1] > 1:
-        # The fibre coordinate with the least trace of G leads to another geodesic
-        # where there is one. Either can be the shorter.
-        variance = scale**2
-        rows, columns = variance[:, :, None], variance[:, None, :]
-        start = outer * ((rows - columns) / (rows + columns))
-        other = _descend(offset[far], scale[far], start[far], tol)
-        found[:, far] = np.where(other[2] < found[0, far], other, found[:, far])
+    if far.any():
+        # There can be several geodesics, and any of these searches, from either of the
+        # Gaussians, can find the shortest one.
+        ends = (
+            (offset[far], scale[far]),
+            (-offset[far] / scale[far], 1 / scale[far]),
+        )
+        starts = [(*end, _least_trace(*end)) for end in ends]
+        starts.append((*ends[1], 0 * starts[1][-1]))
+        for start in starts:
+            other = _descend(*start, tol)
+            found[:, far] = np.where(other[2] < found[2, far], other, found[:, far])
+    far = found[0] > INJECTIVITY_RADIUS
+    found[3, far] = found[0, far]
     return found
+
+
+def _least_trace(offset, scale):
+    """The fibre coordinates with the least trace of G."""
+    rows, columns = scale[:, :, None] ** 2, scale[:, None, :] ** 2
+    outer = offset[:, :, None] * offset[:, None, :] / 2
+    return outer * ((rows - columns) / (rows + columns))
 
 
 class _Points(NamedTuple):

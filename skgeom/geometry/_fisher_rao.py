@@ -1,10 +1,12 @@
 """Fisher-Rao distances between Gaussian distributions."""
 
+from numbers import Real
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom.geometry._distances import check_gaussians, distance_calvo_oller
-from skgeom.geometry._fibres import distances_from_standard
+from skgeom.geometry._fibres import EPS, INJECTIVITY_RADIUS, distances_from_standard
 from skgeom.utils._validation import check_finite, cholesky, float64_arrays
 from skgeom.utils._warnings import warn_user
 
@@ -12,7 +14,23 @@ from skgeom.utils._warnings import warn_user
 ENTRIES_AT_ONCE = 2**17
 
 
-@float64_arrays("means_a", "covariances_a", "means_b", "covariances_b")
+def _cast_outward(result, arguments):
+    """Distances in float32, or bounds that still hold them."""
+    cast = result.astype(np.float32)
+    if arguments.get("return_bounds", False):
+        _, lower, upper = cast
+        lower[lower > result[1]] = np.nextafter(
+            lower[lower > result[1]], np.float32(-np.inf)
+        )
+        upper[upper < result[2]] = np.nextafter(
+            upper[upper < result[2]], np.float32(np.inf)
+        )
+    return cast
+
+
+@float64_arrays(
+    "means_a", "covariances_a", "means_b", "covariances_b", cast=_cast_outward
+)
 def distance_fisher_rao(
     means_a,
     covariances_a,
@@ -62,13 +80,16 @@ def distance_fisher_rao(
     ValueError
         If the shapes do not fit, if a covariance is not finite, not symmetric or not
         positive definite, if two Gaussians are too far apart for floating-point
-        numbers, or if ``tol`` is not positive; the message names the argument.
+        numbers, or if ``tol`` is no positive number; the message names the argument.
 
     Warns
     -----
     ConvergenceWarning
         If a distance may be wrong by more than ``tol``. Rounding alone limits the
-        accuracy to about 1e-12 at a distance of 10, 1e-9 at 20 and 1e-6 at 30.
+        accuracy to about 1e-12 at a distance of 10, 1e-9 at 20 and 1e-6 at 30, and to
+        the condition number of the correlations times 1e-15. Beyond 11.7 the result is
+        the length of a path that need not be the shortest one, an upper bound, and the
+        error is taken to be the gap to the lower bound.
 
     See Also
     --------
@@ -78,8 +99,8 @@ def distance_fisher_rao(
 
     Notes
     -----
-    The upper bound is the length of the path that was found, with an allowance for
-    rounding. The lower bound is the largest of three:
+    The upper bound is the length of the path that was found. The lower bound is the
+    largest of three:
 
     - the Calvo-Oller distance [2]_;
     - the distance of the marginals along :math:`(\Sigma_a + \Sigma_b)^{-1}
@@ -88,15 +109,15 @@ def distance_fisher_rao(
       of the distance by which it misses the second Gaussian. The bracket then closes,
       to about 1e-7 in most cases and 1e-5 close to 11.7.
 
-    The first two are theorems. The third needs that every geodesic of at most that
-    length is a shortest one, which rests on numerical searches: for the largest
-    sectional curvature, 2/7, which implies it up to a length of 5.87, and for conjugate
-    points, the first of which lie at 11.7496 in two to six dimensions.
+    Both have an allowance for rounding. The first two are theorems. The third needs
+    that every geodesic of at most that length is a shortest one, which rests on
+    numerical searches: for the largest sectional curvature, 2/7, which implies it up to
+    a length of 5.87, and for conjugate points, the first of which lie at 11.7496 in two
+    to six dimensions.
 
     Gaussians that are farther apart can be joined by several geodesics. The distance is
-    the shorter one of those found from two starts. Many random starts found no shorter
-    one wherever that was tried, but there is no proof, and the bracket stays as wide as
-    the first two bounds leave it.
+    the shortest one of those found from two starts at either Gaussian. It may not be
+    the shortest of all, and the bracket stays as wide as the first two bounds leave it.
 
     References
     ----------
@@ -118,8 +139,8 @@ def distance_fisher_rao(
     >>> bool(upper - lower < 1e-7)
     True
     """
-    if not tol > 0:
-        raise ValueError(f"tol must be positive, got {tol!r}.")
+    if not (isinstance(tol, Real) and 0 < tol < np.inf):
+        raise ValueError(f"tol must be a positive number, got {tol!r}.")
     # This bound checks the arguments as well.
     bound = distance_calvo_oller(means_a, covariances_a, means_b, covariances_b)
     offsets, scales = _normal_form(means_a, covariances_a, means_b, covariances_b)
@@ -133,8 +154,12 @@ def distance_fisher_rao(
     ]
     results = np.concatenate(results, axis=-1).reshape(4, *bound.shape)
     distances, lower, upper, errors = results
-    lower = np.minimum(np.maximum(lower, bound), distances)
-    _warn_of_errors(distances, np.minimum(errors, distances - lower), tol)
+    rounding = _rounding_of_factors(covariances_a) + _rounding_of_factors(covariances_b)
+    lower = np.clip(np.maximum(lower, bound) - rounding, 0, distances)
+    upper, errors = upper + rounding, errors + rounding
+    errors = np.minimum(errors, distances - lower + rounding)
+    unproven = (distances > INJECTIVITY_RADIUS) & (m > 1)
+    _warn_of_errors(distances, errors, unproven, tol)
     return np.stack([distances, lower, upper]) if return_bounds else distances[()]
 
 
@@ -255,7 +280,8 @@ def _normal_form(means_a, covariances_a, means_b, covariances_b):
     offsets, scales = np.broadcast_arrays((rotations.mT @ offsets)[..., 0], scales)
     # The entries of the matrices to come are of this size; their squares must not
     # overflow.
-    extent = (1 + np.abs(offsets)) ** 2 * np.maximum(scales, 1 / scales)
+    extent = np.abs(offsets) * np.maximum(1, 1 / scales)
+    extent = (1 + extent) ** 2 * np.maximum(scales, 1 / scales)
     if not (extent < 1e100).all():
         raise ValueError(
             "means_b or covariances_b are too far from means_a and covariances_a for "
@@ -265,6 +291,21 @@ def _normal_form(means_a, covariances_a, means_b, covariances_b):
             "Remove the variables that hardly vary in a class."
         )
     return offsets, scales
+
+
+def _rounding_of_factors(covariances):
+    """Rounding error of distances that is due to the factors of covariances.
+
+    A Cholesky factor is exact for a matrix that differs from the given one by rounding,
+    relative to the standard deviations. In units of the Gaussian itself, this is larger
+    by the condition number of the correlations.
+    """
+    deviations = np.sqrt(np.diagonal(covariances, axis1=-2, axis2=-1))
+    # Each quotient by itself: a product of standard deviations could overflow.
+    correlations = covariances / deviations[..., None, :] / deviations[..., :, None]
+    eigenvalues = np.linalg.eigvalsh(correlations)
+    smallest = np.maximum(eigenvalues[..., 0], EPS)
+    return covariances.shape[-1] * EPS * eigenvalues[..., -1] / smallest
 
 
 def _distance_in_planes(offsets, sigmas_a, sigmas_b):
@@ -291,15 +332,21 @@ def _marginal_bound(offsets, scales):
     return _distance_in_planes(separations, sigmas_a, sigmas_b) * apart
 
 
-def _warn_of_errors(distances, errors, tol):
+def _warn_of_errors(distances, errors, unproven, tol):
     bad = errors > tol * np.maximum(1, distances)
     if bad.any():
-        worst = np.argmax(errors)
+        worst = np.argmax(np.where(bad, errors, -1))
+        reason = "Rounding limits the accuracy"
+        if unproven.flat[worst]:
+            reason = (
+                f"Beyond {INJECTIVITY_RADIUS} it is an upper bound, as shorter paths "
+                "may exist; besides, rounding limits the accuracy"
+            )
         warn_user(
             f"{np.count_nonzero(bad)} of {bad.size} Fisher-Rao distances miss "
             f"tol={tol:g}: the distance {distances.flat[worst]:.6g} may be wrong by "
-            f"{errors.flat[worst]:.2g}. Rounding limits the accuracy for Gaussians "
-            "that are far apart; raise tol, or ask for return_bounds=True.",
+            f"{errors.flat[worst]:.2g}. {reason} for Gaussians that are far apart or "
+            "nearly singular. Raise tol, or ask for return_bounds=True.",
             ConvergenceWarning,
         )
 

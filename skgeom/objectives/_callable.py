@@ -1,11 +1,17 @@
 """Distances that the user writes, differentiated by autograd."""
 
+import inspect
+
 import numpy as np
 
-from skgeom.objectives._distances import StackedGradient
+from skgeom.objectives._distances import Distance, StackedGradient
+
+# What rounding does to a number that is zero, beside the other values or numbers of
+# order 1 that are added to it.
+_RELATIVE, _ABSOLUTE = 1e-12, 100 * np.finfo(float).eps
 
 
-class CallableDistance:
+class CallableDistance(Distance):
     """A function of the moments of pairs of classes as a distance.
 
     Parameters
@@ -14,13 +20,18 @@ class CallableDistance:
         ``function(means_a, covariances_a, means_b, covariances_b)`` maps stacks of
         shapes (p, m), (p, m, m), (p, m) and (p, m, m), the moments of p pairs, to p
         distances, in terms of ``autograd.numpy``.
+
+    Raises
+    ------
+    TypeError
+        If the function does not take four arguments, or is one of skgeom.geometry.
     """
 
-    returns_square = False
-    affine_invariant = False  # for all that is known
+    affine_invariant = translation_invariant = False  # for all that is known
     parallel = False  # autograd keeps a global stack
 
     def __init__(self, function):
+        _check_signature(function)
         self.function = function
         self.known_symmetric = False
 
@@ -76,10 +87,12 @@ class _CalledDistance(StackedGradient):
             values = self._function(*moments)  # raises what is not due to autograd
             self._check_shape(values, moments)
             raise ValueError(self._not_differentiable(error)) from error
+        if not isbox(traced):
+            # Functions of numpy can make arrays of autograd's objects.
+            self._check_shape(self._function(*moments), moments)
+            raise ValueError(self._not_differentiable())
         values = getval(traced)
         self._check_shape(values, moments)
-        if not isbox(traced):
-            raise ValueError(self._not_differentiable())
         return np.asarray(values), pull_back
 
     def _check_shape(self, values, moments):
@@ -92,7 +105,9 @@ class _CalledDistance(StackedGradient):
             )
 
     def _checked(self, values, i, j):
-        wrong = np.isnan(values) | (values < 0)
+        finite = np.abs(values[np.isfinite(values)])
+        rounding = _RELATIVE * finite.max(initial=0) + _ABSOLUTE
+        wrong = np.isnan(values) | (values < -rounding)
         if wrong.any():
             pair = np.flatnonzero(wrong)[0]
             raise ValueError(
@@ -101,11 +116,12 @@ class _CalledDistance(StackedGradient):
             )
         if np.isinf(values).any():
             raise np.linalg.LinAlgError("A distance is infinite.")
-        return values
+        return np.maximum(values, 0)
 
     def _check_symmetric(self, values, moments):
         swapped = np.asarray(self._function(*moments[2:], *moments[:2]))
-        if not np.allclose(swapped, values, rtol=1e-6, atol=1e-9):
+        atol = 1e-9 * np.abs(values).max() + _ABSOLUTE
+        if not np.allclose(swapped, values, rtol=1e-6, atol=atol):
             raise ValueError(
                 f"The distance {self._name} must be symmetric, but it changes when the "
                 "two classes are exchanged, so that the result would depend on the "
@@ -117,9 +133,9 @@ class _CalledDistance(StackedGradient):
         reason = "" if error is None else f" The first error is: {error}"
         return (
             f"The distance {self._name} cannot be differentiated: autograd cannot "
-            "follow its result back to its arguments. Write it with those functions of "
-            "autograd.numpy that it can differentiate, without assignments to parts of "
-            f"arrays.{reason}"
+            "follow its result back to its arguments. Use autograd.numpy in the place "
+            "of numpy, scipy or skgeom.geometry, those of its functions that it can "
+            f"differentiate, and no assignments to parts of arrays.{reason}"
         )
 
     def _check_gradients(self, parts, i, j):
@@ -134,3 +150,24 @@ class _CalledDistance(StackedGradient):
                     "none where two classes coincide: add a small positive number "
                     "under it."
                 )
+
+
+def _check_signature(function):
+    name = getattr(function, "__name__", repr(function))
+    if (getattr(function, "__module__", None) or "").startswith("skgeom.geometry"):
+        raise TypeError(
+            f"The functions of skgeom.geometry, such as {name}, cannot be "
+            "differentiated; give the name of a distance, or a function written with "
+            "autograd.numpy."
+        )
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions of extensions have none
+        return
+    try:
+        signature.bind(*range(4))
+    except TypeError as error:
+        raise TypeError(
+            f"The distance {name} must take four arguments, means_a, covariances_a, "
+            f"means_b and covariances_b, but it takes {signature}: {error}."
+        ) from None

@@ -17,10 +17,13 @@ This is the place where a distance is added. A distance is a class:
     root, only its square has a gradient at zero;
 ``Distance.affine_invariant``
     says that an invertible linear map of the features changes nothing;
+``Distance.translation_invariant``
+    says that a common offset of all means changes nothing;
 ``Distance.parallel``
-    is only there, and false, if ``pairs`` must not be called by several threads.
+    says that several threads may call ``pairs``.
 
-A distance with parameters is an object that is called in the place of the class.
+A distance with parameters is an object that is called in the place of the class. Both
+inherit from ``Distance``, which has what most distances have in common.
 It raises ``numpy.linalg.LinAlgError`` where a covariance is not positive definite. With
 its name in ``DISTANCES`` or ``SECOND_MOMENT_DISTANCES``, in ``__init__.py``, it can be
 used, and the tests of the registries find it.
@@ -41,14 +44,20 @@ def sum_by_class(i, j, of_i, of_j, n_classes):
     return sums.reshape(n_classes, *arrays.shape[1:])
 
 
-class StackedGradient:
+class Distance:
+    """What is true of most distances."""
+
+    returns_square = False
+    affine_invariant = True
+    translation_invariant = True
+    parallel = True
+
+
+class StackedGradient(Distance):
     """For distances of means and covariances: how the gradients of a pair are kept.
 
     The gradient of the covariance, (m, m), and that of the mean as a last column.
     """
-
-    returns_square = False
-    affine_invariant = True
 
     def __init__(self, means, covariances):
         self.means = means
@@ -88,7 +97,7 @@ def _spectrum(quotients):
     return eigenvalues, vectors
 
 
-class AffineInvariantDistance:
+class AffineInvariantDistance(Distance):
     r"""Affine-invariant distance of matrices; means are not used.
 
     With :math:`A_j V = A_i V \Lambda` and :math:`V^\top A_i V = I`,
@@ -104,7 +113,6 @@ class AffineInvariantDistance:
     """
 
     returns_square = True
-    affine_invariant = True
 
     def __init__(self, means, covariances):
         self._means = means
@@ -178,7 +186,7 @@ class CalvoOllerDistance(StackedGradient):
         return squares, gradient
 
 
-class EuclideanDistance:
+class EuclideanDistance(Distance):
     """Frobenius distance of the matrices; means are not used."""
 
     returns_square = True

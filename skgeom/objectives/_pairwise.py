@@ -91,9 +91,10 @@ class MeanPairwiseDistance:
         """List of what a function makes of ``distance.pairs``, block by block."""
         n_blocks = -(-len(self._pairs[0]) // _PAIRS_PER_BLOCK)
         blocks = zip(*(np.array_split(k, n_blocks) for k in self._pairs), strict=True)
-        parallel = getattr(self.distance, "parallel", True)
         return map_threads(
-            lambda block: function(*distance.pairs(*block)), list(blocks), parallel
+            lambda block: function(*distance.pairs(*block)),
+            list(blocks),
+            self.distance.parallel,
         )
 
     def _objective_of(self, values):

@@ -5,13 +5,20 @@ prototypes, and its result carries gradients back; ``moving`` holds prototypes t
 take stochastic steps.
 """
 
+from functools import cached_property
+
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from skgeom.geometry._spd import expm, logm
 from skgeom.utils._threads import map_threads
 
 # Operations of a batch, n^3 for each pair, from which on two threads are worth it.
 _PARALLEL = 500_000
+
+# A Riemannian mean is found if the mean logarithm there is this small.
+_MEAN_TOLERANCE = 1e-10
+_MEAN_STEPS = 100
 
 
 class AffineInvariantSpace:
@@ -31,18 +38,26 @@ class AffineInvariantSpace:
     def decode(self, prototypes):
         return prototypes
 
-    def mean(self, Z, weights):
-        """Riemannian mean of samples."""
-        from pyriemann.geometry.mean import mean_riemann
+    def heed(self, X):
+        """Nothing of the samples matters to the space."""
 
-        if len(Z) == 1:
-            return Z[0].copy()
-        # Close to the identity, the search for the mean is at its most exact.
-        factor = np.linalg.cholesky(np.average(Z, axis=0, weights=weights))
-        inverse = np.linalg.inv(factor)
-        whitened = inverse @ Z @ inverse.T
-        mean = mean_riemann((whitened + whitened.mT) / 2, sample_weight=weights)
-        return factor @ mean @ factor.T
+    def mean(self, Z, weights):
+        """Riemannian mean of samples, by steps along the mean logarithm."""
+        weights = np.ones(len(Z)) if weights is None else weights
+        shares = (weights / weights.sum())[:, None]
+        state = self.moving(np.average(Z, axis=0, weights=weights)[None])
+        size, best, step = np.inf, np.inf, 1.0
+        for _ in range(_MEAN_STEPS):
+            state.look(Z)
+            size = np.linalg.norm(state.mean_logarithm(shares))
+            if size <= _MEAN_TOLERANCE or step < 1e-3:
+                break
+            # Where the curvature makes whole steps overshoot, shorter ones do not.
+            step = step if size < best else step / 2
+            best = min(size, best)
+            state.move(step * shares)
+        state.refresh()
+        return state.prototypes[0]
 
     def tangent_vectors(self, Z, base):
         """Logarithms at a base point, (n, p), with Euclidean inner products."""
@@ -76,6 +91,11 @@ class _AffineInvariantPairs:
         self._logarithms, self._vectors = _log_spectra(Z, self._inverse[:, None])
         self.squared_distances = (self._logarithms**2).sum(axis=-1).T
 
+    @cached_property
+    def _rows(self):
+        """The whitened logarithms of the samples as vectors, (M, n, p)."""
+        return _flat(_sandwich(self._vectors, self._logarithms))
+
     def gradient(self, weights):
         """Euclidean gradient for the prototypes of the weighted sum, (M, n, n)."""
         diagonals = -2 * weights.T[..., None] * self._logarithms
@@ -88,6 +108,23 @@ class _AffineInvariantPairs:
         whitened = _sandwich(self._vectors, diagonals * np.exp(-self._logarithms))
         inverse = self._inverse[:, None]
         return (inverse.mT @ whitened @ inverse).sum(axis=0)
+
+    def coordinates(self, tangents):
+        """Tangent vectors at the prototypes in an orthonormal basis, (M, p)."""
+        return _flat(self._inverse @ tangents @ self._inverse.mT)
+
+    def tangents(self, coordinates):
+        """Inverse of :meth:`coordinates`."""
+        factors = np.linalg.inv(self._inverse)
+        return factors @ _square(coordinates) @ factors.mT
+
+    def slopes(self, coordinates):
+        """Derivatives of the squared distances along tangent vectors, (n, M)."""
+        return -2 * (self._rows @ coordinates[:, :, None])[:, :, 0].T
+
+    def pull_back(self, weights):
+        """Coordinates of the gradient of the weighted sum, the adjoint of slopes."""
+        return -2 * (weights.T[:, None] @ self._rows)[:, 0]
 
 
 class _MovingFactors:
@@ -123,15 +160,19 @@ class _MovingFactors:
         )
         return [np.concatenate(parts, axis=1) for parts in zip(*halves, strict=True)]
 
+    def mean_logarithm(self, coefficients):
+        """Whitened sum over the samples of ``coefficients * Log_W(X)``."""
+        logarithms, vectors = self._seen
+        return _sandwich(vectors, coefficients.T[..., None] * logarithms).sum(axis=1)
+
     def move(self, coefficients):
         """Step along the sum over samples of ``coefficients * Log_W(X)``, (n, M)."""
         logarithms, vectors = self._seen
-        exponents = coefficients.T[..., None] * logarithms
         if len(coefficients) == 1:
-            exponents, vectors = exponents[:, 0], vectors[:, 0]
+            exponents = coefficients.T * logarithms[:, 0]
+            vectors = vectors[:, 0]
         else:
-            total = _sandwich(vectors, exponents).sum(axis=1)
-            exponents, vectors = np.linalg.eigh(total)
+            exponents, vectors = np.linalg.eigh(self.mean_logarithm(coefficients))
         half = np.exp(exponents / 2)
         self._factors = (self._factors @ vectors) * half[:, None, :]
         self._inverses = (vectors.mT @ self._inverses) / half[:, :, None]
@@ -145,6 +186,9 @@ class FlatSpace:
 
     def decode(self, prototypes):
         return prototypes
+
+    def heed(self, X):
+        """Nothing of the samples matters to the space."""
 
     def project(self, prototypes):
         """The nearest points that are allowed."""
@@ -184,6 +228,10 @@ class EuclideanSPDSpace(FlatSpace):
 
     floor = 1e-4
 
+    def heed(self, X):
+        """Lower the floor to the smallest eigenvalue of the samples."""
+        self.floor = min(self.floor, np.linalg.eigvalsh(X)[:, 0].min())
+
     def encode(self, X):
         return _flat(X)
 
@@ -211,11 +259,7 @@ SPD_SPACES = {
 class _FlatPairs:
     def __init__(self, Z, prototypes):
         self._Z, self._prototypes = Z, prototypes
-        # Differences from a common point lose no digits to a distant origin.
-        center = prototypes.mean(axis=0)
-        z, w = Z - center, prototypes - center
-        squares = (z**2).sum(axis=1)[:, None] + (w**2).sum(axis=1) - 2 * z @ w.T
-        self.squared_distances = np.maximum(squares, 0)
+        self.squared_distances = cdist(Z, prototypes, "sqeuclidean")
 
     def gradient(self, weights):
         total = weights.sum(axis=0)[:, None]
@@ -224,6 +268,19 @@ class _FlatPairs:
     def sample_gradient(self, weights):
         total = weights.sum(axis=1)[:, None]
         return 2 * (total * self._Z - weights @ self._prototypes)
+
+    def coordinates(self, tangents):
+        return tangents
+
+    def tangents(self, coordinates):
+        return coordinates
+
+    def slopes(self, coordinates):
+        own = (coordinates * self._prototypes).sum(axis=1)
+        return 2 * (own - self._Z @ coordinates.T)
+
+    def pull_back(self, weights):
+        return self.gradient(weights)
 
 
 class _MovingPoints:

@@ -39,6 +39,11 @@ SECOND_MOMENT_DISTANCES = {
 def find_distance(distance, registry):
     """The distance of a name, or that which a user gives: see ``_distances.py``."""
     if isinstance(distance, str):
+        if distance not in registry:
+            raise ValueError(
+                f"distance must be one of {sorted(registry)}, a StudentT or a "
+                f"function, got {distance!r}."
+            )
         return registry[distance]
     if isinstance(distance, type):
         raise TypeError(

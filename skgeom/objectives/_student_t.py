@@ -5,11 +5,11 @@ from numbers import Real
 
 import numpy as np
 
-from skgeom.objectives._distances import CalvoOllerDistance
+from skgeom.objectives._distances import CalvoOllerDistance, Distance
 
 
 @dataclass(frozen=True)
-class StudentT:
+class StudentT(Distance):
     r"""Lower bound of the Fisher-Rao distance between Student t distributions.
 
     A value for the parameter ``distance`` of :class:`skgeom.SQFA` where classes have
@@ -75,7 +75,6 @@ class StudentT:
     df: float
 
     returns_square = True
-    affine_invariant = True
 
     def __post_init__(self):
         if not (isinstance(self.df, Real) and 1 <= self.df < np.inf):

@@ -4,10 +4,9 @@ import numpy as np
 
 from skgeom.optim._minimize import MinimizeResult, StartError
 
-# Length of the first steps, beside the typical distance between points, and the
-# memories, in steps, of the direction and of the size of the gradients.
+# Length of the first steps, beside the typical distance between points, and the memory,
+# in steps, of the size of the gradients.
 _FIRST_STEP = 0.01
-_DIRECTION_MEMORY = 10
 _SIZE_MEMORY = 100
 # The steps are halved when a round, of an epoch or at least so many steps, is no better
 # than the best one by this fraction. After so many halvings the search ends.
@@ -21,10 +20,10 @@ def maximize_in_batches(
 ):
     """Maximise the mean of an objective over samples, a batch of them at a time.
 
-    Each step follows an average of the gradients of the last batches, carried along
-    the manifold, with a length that depends on their mean size only (a Riemannian form
-    of Adam with one factor, after Becigneul and Ganea, 2019). The length is halved
-    whenever the mean objective of the batches no longer rises.
+    Each step follows the gradient of a batch, relative to the mean size of the last
+    ones (a Riemannian form of RMSprop with one factor, after Becigneul and Ganea,
+    2019). The factor of its length is halved whenever the mean objective of the batches
+    no longer rises.
 
     Parameters
     ----------
@@ -58,7 +57,7 @@ def maximize_in_batches(
     """
     n_batches = max(objective.n_samples // batch_size, 1)
     step = _FIRST_STEP * manifold.typical_dist
-    point, direction, size, n_steps = start, None, 0.0, 0
+    point, size, n_steps = start, 0.0, 0
     best, halvings, n_epochs, values = None, 0, 0, []
     reason, converged = f"max_iter={max_iter} epochs were made.", False
     while n_epochs < max_iter:
@@ -68,14 +67,8 @@ def maximize_in_batches(
             values.append(value)
             n_steps += 1
             size += (norm**2 - size) / min(n_steps, _SIZE_MEMORY)
-            share = 1 / min(n_steps, _DIRECTION_MEMORY)
-            direction = gradient * share + (
-                0 if direction is None else direction * (1 - share)
-            )
             if size > 0:
-                new = manifold.retraction(point, step / np.sqrt(size) * direction)
-                direction = manifold.transport(point, new, direction)
-                point = new
+                point = manifold.retraction(point, step / np.sqrt(size) * gradient)
         n_epochs += 1
         if callback is not None and callback(point, -np.mean(values[-n_batches:])):
             reason, converged = "The callback asked to stop.", True

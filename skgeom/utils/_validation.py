@@ -6,12 +6,13 @@ import inspect
 import numpy as np
 
 
-def float64_arrays(*names):
+def float64_arrays(*names, cast=None):
     """Compute in float64 and return float32 only if all named arrays are float32.
 
     The decorated function receives its arguments ``names`` as float64 arrays. Its
     result, an array, is cast back, so that the functions need not think of precision:
-    factorisations in float32 would lose half the digits.
+    factorisations in float32 would lose half the digits. ``cast(result, arguments)``,
+    if given, is what casts it, where arguments are those that were passed, by name.
     """
 
     def decorate(function):
@@ -29,6 +30,8 @@ def float64_arrays(*names):
             result = function(*bound.args, **bound.kwargs)
             if dtypes != {np.dtype(np.float32)}:
                 return result
+            if cast is not None:
+                return cast(result, bound.arguments)
             return result.astype(np.float32)
 
         return wrapper
@@ -101,17 +104,24 @@ def check_positive(eigenvalues, name):
 
 
 def check_semidefinite(
-    matrices, name, kind="covariance", remedy="Set such eigenvalues to zero first"
+    matrices,
+    name,
+    kind="covariance",
+    remedy="Set such eigenvalues to zero first",
+    rounding=0,
 ):
-    """Raise ValueError unless (c, n, n) matrices are semidefinite to rounding."""
+    """Raise ValueError unless (c, n, n) matrices are semidefinite to rounding.
+
+    Negative eigenvalues down to 1e-8 of the trace, or ``rounding``, are let pass.
+    """
     size = matrices.shape[-1]
     for index, matrix in enumerate(matrices):
-        scale = np.trace(matrix)
+        allowed = max(1e-8 * abs(np.trace(matrix)), rounding)
         try:  # much cheaper than eigenvalues
-            np.linalg.cholesky(matrix + 1e-8 * scale * np.eye(size))
+            np.linalg.cholesky(matrix + allowed * np.eye(size))
         except np.linalg.LinAlgError:
             smallest = np.linalg.eigvalsh(matrix)[0]
-            if smallest < -1e-8 * abs(scale):
+            if smallest < -allowed:
                 where = f"[{index}]" if len(matrices) > 1 else ""
                 raise ValueError(
                     f"{name}{where} is no {kind}: it has the negative eigenvalue "

@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
+from skgeom.geometry import distance_calvo_oller
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance, StudentT, find_distance
 
 
@@ -82,6 +83,14 @@ def with_assignment(means_a, covariances_a, means_b, covariances_b):
     return result
 
 
+def with_numpy_einsum(means_a, covariances_a, means_b, covariances_b):
+    return np.einsum("pij,pij->p", covariances_a, covariances_b)
+
+
+def with_geometry(means_a, covariances_a, means_b, covariances_b):
+    return distance_calvo_oller(means_a, covariances_a, means_b, covariances_b)
+
+
 def constant(means_a, covariances_a, means_b, covariances_b):
     return np.ones(len(means_a))
 
@@ -115,6 +124,8 @@ def of_eigenvalues(means_a, covariances_a, means_b, covariances_b):
         (not_a_number, "not_a_number must return numbers of at least 0, got nan for"),
         (negative, "negative must return numbers of at least 0, got -"),
         (with_numpy, "with_numpy cannot be differentiated.*autograd.numpy"),
+        (with_numpy_einsum, "cannot be differentiated.*autograd.numpy in the place of"),
+        (with_geometry, "with_geometry cannot be differentiated.*skgeom.geometry"),
         (with_assignment, "with_assignment cannot be differentiated.*assignments"),
         (constant, "constant cannot be differentiated"),
         (one_way, "one_way must be symmetric"),
@@ -126,6 +137,90 @@ def test_what_is_wrong_with_a_callable(distance, message, statistics):
     sqfa = SQFA(2, distance=distance, random_state=0)
     with pytest.raises(ValueError, match=message):
         sqfa.fit_statistics(statistics)
+
+
+def three_arguments(means_a, covariances_a, means_b):
+    return anp.sum(means_a**2, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("distance", "message"),
+    [
+        (three_arguments, r"three_arguments must take four arguments, .* it takes \("),
+        (distance_calvo_oller, "functions of skgeom.geometry, such as distance_calvo_"),
+    ],
+)
+def test_functions_that_cannot_be_called(distance, message, statistics):
+    with pytest.raises(TypeError, match=message):
+        SQFA(2, distance=distance).fit_statistics(statistics)
+
+
+def test_unknown_name_lists_the_others():
+    with pytest.raises(ValueError, match=r"one of .*'hellinger'.*, got 'far'"):
+        find_distance("far", DISTANCES)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_negative_by_rounding_is_zero(scale, problem):
+    """Near-equal classes, and values of another one that are large beside them."""
+
+    def rounded(means_a, covariances_a, means_b, covariances_b):
+        far = scale * anp.sum((means_a - means_b) ** 2, axis=1)
+        return far - 1e-13 * scale - 5.55e-17
+
+    means, covariances, filters = problem
+    means[1:3] = means[0]
+    distance = find_distance(rounded, DISTANCES)
+    objective = MeanPairwiseDistance(means, covariances, 0.1, distance)
+    value, gradient = objective(filters)
+    assert value > 0
+    assert np.isfinite(gradient).all()
+    assert (objective.matrix() >= 0).all()
+
+
+def test_bhattacharyya_of_near_equal_classes(problem):
+    means, covariances, filters = problem
+    means[:] = means[0]
+    covariances[:] = covariances[0] * (1 + 1e-12 * np.arange(5))[:, None, None]
+    distance = find_distance(bhattacharyya, DISTANCES)
+    assert 0 <= MeanPairwiseDistance(means, covariances, 0.1, distance)(filters)[0]
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_symmetry_is_judged_at_any_scale(scale, problem):
+    def skewed(means_a, covariances_a, means_b, covariances_b):
+        return scale * anp.sum((means_a - means_b) ** 2 * (1 + 0.1 * means_a**2), 1)
+
+    def even(means_a, covariances_a, means_b, covariances_b):
+        return scale * anp.sum((means_a - means_b) ** 2, axis=1)
+
+    means, covariances, filters = problem
+    objectives = [
+        MeanPairwiseDistance(means, covariances, 0.1, find_distance(f, DISTANCES))
+        for f in (skewed, even)
+    ]
+    with pytest.raises(ValueError, match="skewed must be symmetric"):
+        objectives[0](filters)
+    assert objectives[1](filters)[0] > 0
+
+
+def test_callable_is_given_the_means_as_they_are():
+    """The squared Frobenius distance of second moments depends on the origin."""
+
+    def of_second_moments(means_a, covariances_a, means_b, covariances_b):
+        a, b = (
+            covariances + means[:, :, None] * means[:, None, :]
+            for means, covariances in (
+                (means_a, covariances_a),
+                (means_b, covariances_b),
+            )
+        )
+        return anp.sum((a - b) ** 2, axis=(1, 2))
+
+    means = np.array([[1.0, 0, 0], [3.0, 0, 0]])
+    statistics = ClassStatistics([0, 1], [9, 9], means, np.tile(np.eye(3), (2, 1, 1)))
+    sqfa = SQFA(1, distance=of_second_moments, init=[[1, 0, 0]], random_state=0)
+    assert sqfa.fit_statistics(statistics).objective_ == pytest.approx(64)
 
 
 def test_class_in_the_place_of_an_object(statistics):

@@ -9,12 +9,15 @@ from numpy.testing import assert_allclose
 from skgeom.geometry import distance_calvo_oller
 from skgeom.objectives import (
     DISTANCES,
+    SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
     WithFixedFilters,
     _pairwise,
 )
 
 FISHER_RAO = DISTANCES["fisher-rao"]
+# Those of second moments alone do not use the means.
+ALL = {**SECOND_MOMENT_DISTANCES, **DISTANCES}
 N_FEATURES = 12
 
 
@@ -104,10 +107,10 @@ def test_value_and_gradient(
 
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("n_filters", [1, 4])
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 def test_remainder_of_taylor_expansion(name, n_filters, squared, make_problem, rng):
     means, covariances, filters = make_problem(5, n_filters)
-    objective = MeanPairwiseDistance(means, covariances, 0.3, DISTANCES[name], squared)
+    objective = MeanPairwiseDistance(means, covariances, 0.3, ALL[name], squared)
     direction = rng.normal(size=filters.shape)
     assert taylor_slope(objective, filters, direction) == pytest.approx(2, abs=0.1)
 
@@ -238,11 +241,11 @@ def test_indefinite_covariance_is_refused(classes, name, make_problem):
 
 
 @pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 def test_order_of_classes_does_not_matter(name, squared, make_problem):
     means, covariances, filters = make_problem(n_classes=5)
     order = [3, 1, 4, 0, 2]
-    options = 0.5, DISTANCES[name], squared
+    options = 0.5, ALL[name], squared
     value, gradient = MeanPairwiseDistance(means, covariances, *options)(filters)
     shuffled = MeanPairwiseDistance(means[order], covariances[order], *options)
     other_value, other_gradient = shuffled(filters)
@@ -250,10 +253,10 @@ def test_order_of_classes_does_not_matter(name, squared, make_problem):
     assert_close_gradients(other_gradient, gradient, rtol=1e-11)
 
 
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 def test_each_pair_is_symmetric_and_positive(name, make_problem):
     means, covariances, filters = make_problem(n_classes=6)
-    distance = DISTANCES[name](means @ filters, filters.T @ covariances @ filters)
+    distance = ALL[name](means @ filters, filters.T @ covariances @ filters)
     i, j = np.triu_indices(6, 1)
     values, _ = distance.pairs(i, j)
     swapped, _ = distance.pairs(j, i)
@@ -261,10 +264,10 @@ def test_each_pair_is_symmetric_and_positive(name, make_problem):
     assert_allclose(swapped, values, rtol=1e-11)
 
 
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 def test_gradients_of_pairs_add_up_with_their_weights(name, make_problem, rng):
     means, covariances, filters = make_problem(n_classes=4)
-    distance = DISTANCES[name](means @ filters, filters.T @ covariances @ filters)
+    distance = ALL[name](means @ filters, filters.T @ covariances @ filters)
     i, j = np.triu_indices(4, 1)
     weights = rng.normal(size=6)
     whole = distance.pull_back(distance.pairs(i, j)[1](weights))
@@ -281,21 +284,21 @@ def test_gradients_of_pairs_add_up_with_their_weights(name, make_problem, rng):
 
 
 @pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 def test_distance_of_identical_classes_is_zero(name, squared, make_problem):
     means, covariances, filters = make_problem(n_classes=3)
     means[:], covariances[:] = means[0], covariances[0]
-    objective = MeanPairwiseDistance(means, covariances, 0.5, DISTANCES[name], squared)
+    objective = MeanPairwiseDistance(means, covariances, 0.5, ALL[name], squared)
     value, gradient = objective(filters)
     # A square is zero to rounding, eps, and a root to the root of that.
     assert 0 <= value < 1e-7
     assert np.isfinite(gradient).all()
 
 
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 def test_translation_of_all_classes_changes_nothing(name, make_problem, rng):
     means, covariances, filters = make_problem()
-    options = 0.5, DISTANCES[name]
+    options = 0.5, ALL[name]
     value, gradient = MeanPairwiseDistance(means, covariances, *options)(filters)
     # The translation rounds the means, which are of order 1, to 1e6 times eps.
     moved = means + 1e6 * rng.normal(size=N_FEATURES)
@@ -310,10 +313,10 @@ def test_translation_of_all_classes_changes_nothing(name, make_problem, rng):
 
 
 @pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 def test_projection_is_the_composition(name, squared, make_problem, rng):
     means, covariances, _ = make_problem()
-    objective = MeanPairwiseDistance(means, covariances, 0.5, DISTANCES[name], squared)
+    objective = MeanPairwiseDistance(means, covariances, 0.5, ALL[name], squared)
     basis = rng.normal(size=(N_FEATURES, 5))
     projected = objective.project(basis)
     assert projected.n_features == 5

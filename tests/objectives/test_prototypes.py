@@ -6,6 +6,7 @@ import pytest
 from autograd import grad
 from numpy.testing import assert_allclose
 from pyriemann.geometry.distance import distance_riemann
+from pyriemann.geometry.mean import mean_riemann
 from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 
 from skgeom.geometry import expm, logm
@@ -133,6 +134,12 @@ def test_rounding_does_not_add_up_over_many_steps(rng):
     assert_allclose(state.look(X), expected, rtol=1e-9)
     state.refresh()
     assert_allclose(state.look(X), expected, rtol=1e-12)
+
+
+def test_mean_is_that_of_pyriemann(rng):
+    X, weights = random_spd(rng, 12), rng.uniform(1, 2, 12)
+    mean = AffineInvariantSpace().mean(X, weights)
+    assert_allclose(mean, mean_riemann(X, sample_weight=weights, tol=1e-12), rtol=1e-8)
 
 
 def test_toward_is_on_the_geodesic(rng):

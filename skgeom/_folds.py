@@ -1,0 +1,138 @@
+"""Folds of a cross-validation: their checks, their statistics, and their scores."""
+
+from contextlib import suppress
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+
+from skgeom._statistics import ClassStatistics
+from skgeom.utils._threads import map_threads
+
+# Samples that are projected at a time, so that their copies in float64 are small.
+_ROWS_PER_BLOCK = 4096
+
+
+def checked_splits(cv, X, y):
+    """Training and test parts, arrays of indices, by ``cv`` as in scikit-learn."""
+    if cv is None or isinstance(cv, Integral):
+        _check_counts(5 if cv is None else cv, y)
+    splits = list(check_cv(cv, y, classifier=True).split(X, y))
+    if not splits:
+        raise ValueError("cv holds no split.")
+    checked = []
+    for number, split in enumerate(splits):
+        name = f"split {number} of cv"
+        train, test = (
+            _checked_part(part, f"The {kind} part of {name}", len(y))
+            for part, kind in zip(split, ("training", "test"), strict=True)
+        )
+        if (y[train] == y[train[0]]).all():
+            raise ValueError(
+                f"The training part of {name} has one class only: {y[train[0]]}. Use "
+                "stratified folds, or fewer."
+            )
+        checked.append((train, test))
+    return checked
+
+
+def _check_counts(n_folds, y):
+    classes, counts = np.unique(y, return_counts=True)
+    rarest = counts.argmin()
+    count = counts[rarest]
+    # With three samples, a training part has two, which have a variance; scikit-learn
+    # warns of such small classes.
+    if count < min(n_folds, 3):
+        samples = f"{count} samples" if count > 1 else "1 sample"
+        remedy = f"Use cv={count}" if count > 1 else "Give cv as a list of splits"
+        raise ValueError(
+            f"Class {classes[rarest]} has {samples}, fewer than the {n_folds} folds of "
+            f"cv. {remedy}, or leave this class out."
+        )
+
+
+def _checked_part(part, name, n_samples):
+    part = np.asarray(part)
+    if part.dtype == bool and part.shape == (n_samples,):
+        part = np.flatnonzero(part)
+    if part.size == 0:
+        raise ValueError(f"{name} is empty.")
+    whole = part.ndim == 1 and part.dtype.kind in "iu"
+    if not (whole and part.min() >= 0 and part.max() < n_samples):
+        raise ValueError(
+            f"{name} must be a list of indices from 0 to {n_samples - 1}, got {part}."
+        )
+    return part
+
+
+class FoldStatistics:
+    """Statistics of the classes in the training parts of some splits.
+
+    Where the test parts are a partition of the samples, their statistics are computed
+    once, and those of a training part are the sum of the others: a difference of the
+    whole and a part would lose digits if that part holds far outliers.
+    """
+
+    def __init__(self, X, y, splits, covariance_estimator=None):
+        self._X, self._y, self._splits = X, y, splits
+        self._estimator = covariance_estimator
+        self._parts = None
+        # With very many folds, sums of matrices take longer than products of samples.
+        few = len(splits) * len(np.unique(y)) <= len(y)
+        if covariance_estimator is None and few and _are_partition(splits, len(y)):
+            self._parts = map_threads(self._of, [test for _, test in splits])
+
+    def training(self, index):
+        """Statistics of the training part of a split."""
+        if self._parts is None:
+            return self._of(self._splits[index][0])
+        return sum(self._parts[:index] + self._parts[index + 1 :])
+
+    def _of(self, rows):
+        return ClassStatistics._from_valid_data(
+            self._X[rows], self._y[rows], self._estimator
+        )
+
+
+def _are_partition(splits, n_samples):
+    """Whether each sample is in one test part, and in all other training parts."""
+    tests = np.concatenate([test for _, test in splits])
+    if not np.array_equal(np.sort(tests), np.arange(n_samples)):
+        return False
+    fold = np.empty(n_samples, dtype=int)
+    for index, (_, test) in enumerate(splits):
+        fold[test] = index
+    return all(
+        np.array_equal(np.sort(train), np.flatnonzero(fold != index))
+        for index, (train, _) in enumerate(splits)
+    )
+
+
+def project(X, filters):
+    """The features ``X @ filters`` in float64, whatever X is."""
+    features = np.empty((len(X), filters.shape[1]))
+    for start in range(0, len(X), _ROWS_PER_BLOCK):
+        block = X[start : start + _ROWS_PER_BLOCK].astype(np.float64, copy=False)
+        features[start : start + len(block)] = block @ filters
+    return features
+
+
+def fit_and_score(classifier, scorer, Z, y, split):
+    """Score of a classifier of features, or what is wrong with it, an exception."""
+    train, test = split
+    Z_train, y_train, Z_test, y_test = Z[train], y[train], Z[test], y[test]
+    try:
+        fitted = clone(classifier).fit(Z_train, y_train)
+        score = scorer(fitted, Z_test, y_test)
+    except Exception as error:  # as in scikit-learn's grid search
+        return error
+    if hasattr(score, "item"):
+        with suppress(ValueError):
+            score = score.item()
+    if not isinstance(score, Real):
+        raise ValueError(
+            f"scoring must return a number, got {score!r} of type "
+            f"{type(score).__name__}."
+        )
+    return score if np.isfinite(score) else ValueError(f"The score is {score}.")

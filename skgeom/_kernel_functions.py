@@ -1,0 +1,104 @@
+"""Checks of kernel functions, their arguments and their values."""
+
+from itertools import combinations
+
+import numpy as np
+from sklearn.metrics.pairwise import KERNEL_PARAMS
+
+from skgeom.utils._validation import check_symmetric
+from skgeom.utils._warnings import warn_user
+
+# What a named kernel takes is a parameter of the estimator.
+_OWN = ("gamma", "degree", "coef0")
+# Samples whose pairs are tried, and rows of the kernel matrix that are looked at.
+_TRIED, _SEEN = 6, 200
+# Samples resemble only themselves below this fraction of the diagonal.
+_ALONE = 1e-3
+
+
+def uses_gamma(kernel):
+    """Whether a kernel is a named one with the parameter gamma."""
+    return isinstance(kernel, str) and "gamma" in KERNEL_PARAMS.get(kernel, ())
+
+
+def check_arguments(kernel, arguments):
+    """Raise ValueError if a kernel that is not a callable has further arguments."""
+    if callable(kernel) or not arguments:
+        return
+    name = next(iter(arguments))
+    remedy = f"give the parameter {name} itself" if name in _OWN else "leave it out"
+    raise ValueError(
+        f"kernel_params has the argument {name!r}, but only a callable takes arguments "
+        f"from there, not kernel={kernel!r}; {remedy}."
+    )
+
+
+def check_callable(kernel, X, arguments):
+    """Raise ValueError unless a function of two samples is symmetric, on some pairs."""
+    numbers = np.unique(np.linspace(0, len(X) - 1, _TRIED).astype(int))
+    pairs = list(combinations(numbers, 2))
+    values = np.array(
+        [
+            [_value(kernel, X[i], X[j], arguments) for i, j in order]
+            for order in (pairs, [pair[::-1] for pair in pairs])
+        ]
+    )
+    asymmetric = np.abs(values[0] - values[1]) > 1e-6 * np.abs(values).max(initial=0)
+    if asymmetric.any():
+        k = asymmetric.argmax()
+        i, j = pairs[k]
+        raise ValueError(
+            f"The kernel is not symmetric: for the samples {i} and {j} it is "
+            f"{values[0, k]:.6g}, and {values[1, k]:.6g} for {j} and {i}. Use, for "
+            "example, the mean of both."
+        )
+
+
+def _value(kernel, first, second, arguments):
+    expected = (
+        "the kernel must return a number for two samples (1-D arrays); for a function "
+        "of two matrices compute it and use kernel='precomputed'."
+    )
+    try:
+        value = kernel(first, second, **arguments)
+    except Exception as error:
+        raise ValueError(
+            f"The kernel fails for two samples: {error}\nNote that {expected}"
+        ) from error
+    if np.ndim(value):
+        raise ValueError(
+            f"The kernel returns an array of shape {np.shape(value)}, but {expected}"
+        )
+    return float(value)
+
+
+def check_precomputed(X):
+    """Raise ValueError unless X can be the kernel matrix of the training samples."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "X must be the square kernel matrix of the training samples for "
+            f"kernel='precomputed', got shape {X.shape}."
+        )
+    check_symmetric(X, "X, the precomputed kernel,")
+    if X.any() and not X.diagonal().any():
+        raise ValueError(
+            "X, the precomputed kernel, has a diagonal of zeros, as distances have. A "
+            "kernel is largest for equal samples: use, for example, "
+            "np.exp(-gamma * X**2)."
+        )
+
+
+def warn_if_alone(kernel):
+    """Warn if most samples of a kernel matrix resemble only themselves."""
+    rows = np.unique(np.linspace(0, len(kernel) - 1, _SEEN).astype(int))
+    others = np.abs(kernel[rows])
+    own = others[np.arange(len(rows)), rows]
+    others[np.arange(len(rows)), rows] = 0
+    alone = others.max(axis=1) < _ALONE * own
+    if alone.mean() > 0.5:
+        warn_user(
+            "To the kernel most samples resemble only themselves: in their rows of the "
+            "kernel matrix, all entries but the diagonal one are about zero. Scale X, "
+            "for example with StandardScaler, or use a smaller gamma.",
+            UserWarning,
+        )

@@ -1,0 +1,150 @@
+"""The cross-validated path of kernel discriminant analysis."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_wine
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from skgeom import KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
+
+KDA = KernelDiscriminantAnalysis
+PATH = KernelDiscriminantAnalysisCV
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:500] / 16, y[:500]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.mark.filterwarnings("ignore:The best value")
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+@pytest.mark.parametrize("criterion", ["total", "between"])
+def test_path_equals_a_grid_search(digits, criterion, penalty, center):
+    X, y = digits
+    values = np.logspace(-7, 2, 7)
+    settings = {
+        "gamma": 0.02,
+        "criterion": criterion,
+        "penalty": penalty,
+        "center": center,
+    }
+    path = KernelDiscriminantAnalysisCV(regularizations=values, **settings).fit(X, y)
+    search = GridSearchCV(KDA(**settings), {"regularization": values}).fit(X, y)
+    expected = [search.cv_results_[f"split{i}_test_score"] for i in range(5)]
+    found = [path.cv_results_[f"split{i}_test_score"] for i in range(5)]
+    np.testing.assert_allclose(found, expected)
+    assert path.best_score_ == pytest.approx(search.best_score_)
+    single = KDA(regularization=path.regularization_, **settings).fit(X, y)
+    np.testing.assert_allclose(path.transform(X), single.transform(X), atol=1e-8)
+    assert path.lambda_ == pytest.approx(single.lambda_)
+
+
+def test_path_options(wine):
+    X, y = wine
+    K = rbf_kernel(X, gamma=0.05)
+    settings = {"regularizations": 4, "cv": 3, "scoring": "neg_log_loss"}
+    named = KernelDiscriminantAnalysisCV(gamma=0.05, **settings).fit(X, y)
+    given = KernelDiscriminantAnalysisCV(kernel="precomputed", **settings).fit(K, y)
+    for key, column in named.cv_results_.items():
+        np.testing.assert_allclose(column, given.cv_results_[key], rtol=1e-6)
+    np.testing.assert_allclose(named.regularizations_, np.logspace(-12, 0, 4))
+    splits = np.array([named.cv_results_[f"split{k}_test_score"] for k in range(3)])
+    means = named.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(means, splits.mean(axis=0))
+    np.testing.assert_allclose(named.cv_results_["std_test_score"], splits.std(axis=0))
+    assert named.best_score_ == means.max()
+    # A tie goes to the larger value.
+    tied = KernelDiscriminantAnalysisCV(regularizations=[1e-3, 1.001e-3]).fit(X, y)
+    assert tied.regularization_ == 1.001e-3
+    with pytest.raises(ValueError, match=r"regularizations must be .* positive"):
+        KernelDiscriminantAnalysisCV(regularizations=[0, 1]).fit(X, y)
+    with pytest.raises(ValueError, match="class 2 has no sample in a training"):
+        split = [(np.flatnonzero(y < 2), np.flatnonzero(y == 2))]
+        KernelDiscriminantAnalysisCV(cv=split).fit(X, y)
+
+
+def test_splits(wine):
+    """Masks serve as numbers do, and splitters see the labels themselves."""
+    X, y = wine
+    names = np.array(["a", "b", "c"])[y]
+    numbers = list(StratifiedKFold(3).split(X, y))
+    masks = [tuple(np.isin(np.arange(len(y)), part) for part in s) for s in numbers]
+    seen = []
+
+    class Splitter(KFold):
+        def split(self, X, y=None, groups=None):
+            seen.append(y)
+            return iter(numbers)
+
+    settings = {"gamma": 0.05, "regularizations": [1e-8, 1e-3, 10]}
+    expected = PATH(cv=numbers, **settings).fit(X, names)
+    for cv in (masks, Splitter(3), 3):
+        found = PATH(cv=cv, **settings).fit(X, names)
+        for key, column in expected.cv_results_.items():
+            np.testing.assert_array_equal(found.cv_results_[key], column)
+    np.testing.assert_array_equal(seen[0], names)
+    with pytest.raises(ValueError, match="cv has no splits"):
+        PATH(cv=[]).fit(X, y)
+    with pytest.raises(ValueError, match="test part of split 0 of cv has no samples"):
+        PATH(cv=[(np.arange(len(y)), np.arange(0))]).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:The best value")
+def test_scores_that_are_not_numbers(wine):
+    X, y = wine
+
+    def missing(model, X, y):
+        return np.nan
+
+    def sometimes(model, X, y):
+        return np.nan if np.isclose(model.lambda_, lightest) else model.score(X, y)
+
+    with pytest.raises(ValueError, match="No value of regularizations has a score"):
+        PATH(scoring=missing).fit(X, y)
+    with pytest.raises(ValueError, match=r"scoring must return a number, got \["):
+        PATH(scoring=lambda model, X, y: [1.0]).fit(X, y)
+    values, split = [1e-6, 1e-3, 10], list(StratifiedKFold(2).split(X, y))[:1]
+    train = split[0][0]
+    lightest = KDA(regularization=1e-6).fit(X[train], y[train]).lambda_
+    with pytest.warns(UserWarning, match="1 of 3 values .* score that is NaN"):
+        path = PATH(regularizations=values, scoring=sometimes, cv=split).fit(X, y)
+    assert path.regularization_ == 1e-3
+
+
+def test_values_to_try(wine):
+    X, y = wine
+    for values in ([1e-3, np.inf], [1e-3, np.nan]):
+        with pytest.raises(ValueError, match="regularizations contains"):
+            PATH(regularizations=values).fit(X, y)
+    for number in (0, 1):
+        with pytest.raises(ValueError, match=r"at least 2 values.* given as \[1.0\]"):
+            PATH(regularizations=number).fit(X, y)
+    assert PATH(regularizations=[0.5]).fit(X, y).regularization_ == 0.5
+    kernel = PATH(regularizations=3, penalty="kernel").fit(X, y)
+    np.testing.assert_allclose(kernel.regularizations_, [1e-8, 1e-4, 1])
+
+
+def test_warns_of_the_ends_of_the_range(wine):
+    X, y = wine
+    settings = {"gamma": 0.05, "scoring": "neg_log_loss"}
+    for values, end in (([1e-4, 1, 100], "smallest"), ([1e-14, 1e-9, 1e-4], "largest")):
+        with pytest.warns(UserWarning, match=f"0.0001, is the {end} one"):
+            PATH(regularizations=values, **settings).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = PATH(regularizations=[1e-12, 1e-4, 1], **settings).fit(X, y)
+        assert path.regularization_ == 1e-4
+        # A plateau that ends there is none to search beyond.
+        PATH(regularizations=[0.9e-4, 1e-4, 1.0001e-4], gamma=0.05).fit(X, y)

@@ -1,0 +1,264 @@
+"""Kernel discriminant analysis at the limits: symmetry, scale, rank and rounding."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.metrics.pairwise import rbf_kernel, sigmoid_kernel
+from sklearn.preprocessing import StandardScaler
+
+from skgeom import KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
+
+KDA = KernelDiscriminantAnalysis
+SOLVERS = ["eigen", "cholesky", "nystroem"]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="module")
+def mirrored():
+    """3,200 samples; the direction of the largest variance is orthogonal to E."""
+    design = np.array(list(itertools.product((-1, 1), repeat=3)) * 400, float)
+    X = np.column_stack([design[:, 0] + 2 * design[:, 1], 3 * design[:, 2]])
+    return X, design[:, 0] > 0
+
+
+# Solutions.
+
+
+@pytest.mark.parametrize("criterion", ["total", "between"])
+@pytest.mark.parametrize("regularization", [0.1, 1])
+def test_directions_that_symmetry_hides(mirrored, regularization, criterion):
+    """Without squaring K, as solved with the two features themselves."""
+    X, y = mirrored
+    kda = KDA(kernel="linear", regularization=regularization, criterion=criterion)
+    # With K = X X^T, alpha = X x, and V = X^T X / n, S_t is V^3 up to powers of n.
+    V = X.T @ X / len(X)
+    mean = (X[y].mean(axis=0) - X[~y].mean(axis=0)) / 2
+    total, between = V @ V @ V, np.outer(V @ mean, V @ mean)
+    numerator = total if criterion == "total" else between
+    penalty = regularization * np.trace(V @ V) * V
+    ratios = np.linalg.eigvals(np.linalg.solve(total - between + penalty, numerator))
+    kda.fit(X, y)
+    np.testing.assert_allclose(kda.eigenvalues_, ratios.real.max(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["eigen", "auto"])
+def test_indefinite_kernel_without_penalty(wine, solver):
+    """It is solved: the scatter matrices are semidefinite all the same."""
+    X, y = wine
+    X = X[:, :4]
+    K = (X @ X.T) - 0.2 * np.outer(X[:, 0], X[:, 0]) * len(X)
+    assert np.linalg.eigvalsh(K)[0] < -1
+    kda = KDA(kernel="precomputed", regularization=0, solver=solver).fit(K, y)
+    linear = KDA(kernel="linear", regularization=0, solver=solver).fit(X, y)
+    np.testing.assert_allclose(kda.eigenvalues_, linear.eigenvalues_, rtol=1e-8)
+    np.testing.assert_allclose(kda.transform(K), linear.transform(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("criterion", ["total", "between"])
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+def test_many_classes(penalty, criterion):
+    """As many components as a third of the samples."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(60), 3)
+    X = rng.standard_normal((60, 5))[y] + 0.3 * rng.standard_normal((180, 5))
+    settings = {"gamma": 0.1, "penalty": penalty, "criterion": criterion}
+    reference = KDA(solver="eigen", **settings).fit(X, y)
+    kda = KDA(solver="cholesky", **settings).fit(X, y)
+    np.testing.assert_allclose(kda.eigenvalues_, reference.eigenvalues_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+@pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
+def test_heavy_penalties_of_the_between_criterion(wine, solver, penalty):
+    X, y = wine
+    kda = KDA(criterion="between", penalty=penalty, regularization=1e12)
+    expected = kda.set_params(solver="eigen").fit(X, y)
+    ratios, Z = expected.eigenvalues_, expected.transform(X)
+    assert 1e-14 < ratios[1] < ratios[0] < 1e-12
+    kda.set_params(solver=solver).fit(X, y)
+    np.testing.assert_allclose(kda.eigenvalues_, ratios, rtol=1e-6)
+    np.testing.assert_allclose(kda.transform(X), Z, rtol=0, atol=1e-6 * abs(Z).max())
+
+
+# Scales and rounding.
+
+
+@pytest.mark.parametrize("factor", [1e-180, 1e-85, 1e78, 1e180])
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_scale_of_the_kernel(wine, solver, penalty, factor):
+    X, y = wine
+    K = rbf_kernel(X, gamma=0.05)
+    kda = KDA(kernel="precomputed", penalty=penalty, solver=solver)
+    expected = clone(kda).fit(K, y)
+    kda.fit(factor * K, y)
+    np.testing.assert_allclose(kda.eigenvalues_, expected.eigenvalues_, rtol=1e-8)
+    np.testing.assert_allclose(
+        kda.transform(factor * K), expected.transform(K), rtol=0, atol=1e-8
+    )
+    if penalty == "kernel":  # that of the other is the square, beyond all numbers
+        assert kda.lambda_ / factor == pytest.approx(expected.lambda_)
+
+
+@pytest.mark.parametrize("factor", [1e-10, 1e10])
+def test_scale_of_a_large_kernel(mirrored, factor):
+    X, y = mirrored
+    kda = KDA(kernel="linear")
+    expected = kda.fit(X, y).transform(X[:8])
+    found = kda.fit(factor * X, y).transform(factor * X[:8])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e307, 1e-200])
+def test_scale_of_the_weights(wine, factor):
+    X, y = wine
+    weights = np.random.default_rng(0).uniform(1, 2, len(y))
+    for gamma in (0.05, "scale"):
+        expected = KDA(gamma=gamma).fit(X, y, weights).transform(X)
+        found = KDA(gamma=gamma).fit(X, y, factor * weights).transform(X)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_precomputed_kernel_in_single_precision(solver):
+    X, y = load_iris(return_X_y=True)
+    K = (X @ X.T).astype(np.float32)
+    kda = KDA(kernel="precomputed", penalty="kernel", solver=solver).fit(K, y)
+    double = KDA(kernel="linear", penalty="kernel", solver=solver).fit(X, y)
+    np.testing.assert_allclose(kda.eigenvalues_, double.eigenvalues_, rtol=1e-3)
+    with pytest.raises(ValueError, match="negative eigenvalue"):
+        X = StandardScaler().fit_transform(X)
+        kda.fit(sigmoid_kernel(X, gamma=0.5, coef0=-1).astype(np.float32), y)
+
+
+def test_singular_matrix_names_the_remedy(wine):
+    X, y = wine
+    K = rbf_kernel(X, gamma=1e-4).astype(np.float32)
+    kda = KDA(kernel="precomputed", penalty="kernel", regularization=1e-12)
+    with pytest.raises(ValueError, match=r"double precision .* example to 1e-11"):
+        kda.fit(K, y)
+
+
+# Degenerate data.
+
+
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_classes_that_coincide(wine, kernel, solver, penalty):
+    X, _ = wine
+    kda = KDA(kernel=kernel, criterion="between", solver=solver, penalty=penalty)
+    with pytest.raises(ValueError, match="same mean to the kernel"):
+        kda.fit(np.vstack([X, X]), np.repeat([0, 1], len(X)))
+
+
+def test_offset_samples():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="far from zero beside their spread"):
+        KDA(kernel="linear").fit(X + 1e9, y)
+
+
+def test_landmarks_that_are_zero(wine):
+    X, y = wine
+    kernel = X @ X.T
+    kernel[:170] = kernel[:, :170] = 0
+    kda = KDA(kernel="precomputed", solver="nystroem", n_landmarks=2, random_state=0)
+    with pytest.raises(ValueError, match=r"landmarks with themselves is zero.*n_land"):
+        kda.fit(kernel, y)
+
+
+# Kernels.
+
+
+def test_callable_kernel_must_be_symmetric_and_return_a_number(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match=r"not symmetric: for the samples 0 and 35"):
+        KDA(kernel=lambda a, b: a[0] + 2 * b[0]).fit(X, y)
+    with pytest.raises(ValueError, match=r"number for two samples \(1-D arrays\)"):
+        KDA(kernel=rbf_kernel).fit(X, y)
+    with pytest.raises(ValueError, match=r"shape \(13,\), but the kernel must return"):
+        KDA(kernel=np.multiply).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "arguments", "message"),
+    [
+        ("rbf", {"gamma": 1}, "give the parameter gamma itself"),
+        ("linear", {"width": 1}, "'width', but only a callable"),
+        ("precomputed", {"degree": 2}, "kernel='precomputed'"),
+    ],
+)
+def test_arguments_of_named_kernels(wine, kernel, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        KDA(kernel=kernel, kernel_params=arguments).fit(*wine)
+
+
+def test_gamma_of_kernels_without_it(wine):
+    X, y = wine
+    assert KDA(kernel="linear", gamma="scale").fit(X, y).gamma_ is None
+    assert KDA(kernel=np.dot, gamma=3).fit(X, y).gamma_ is None
+    assert KDA(gamma=0.5).fit(X, y).gamma_ == 0.5
+
+
+def test_gamma_of_constant_samples():
+    """As in scikit-learn's SVC, "scale" is one where nothing varies."""
+    kda = KDA(gamma="scale")
+    with pytest.raises(ValueError, match="All samples are the same"):
+        kda.fit(np.full((6, 2), 0.5), [0, 1] * 3)
+    assert kda.gamma_ == 1
+
+
+def test_precomputed_distances_and_wrong_columns(wine):
+    X, y = wine
+    kda = KDA(kernel="precomputed")
+    with pytest.raises(ValueError, match=r"diagonal of zeros, as distances have"):
+        kda.fit(np.linalg.norm(X[:, None] - X, axis=2), y)
+    K = rbf_kernel(X, gamma=0.05)
+    with pytest.raises(ValueError, match=r"X has 9 columns.* 178 training samples"):
+        kda.fit(K, y).predict(K[:, :9])
+
+
+def test_samples_that_resemble_only_themselves(wine):
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(UserWarning, match=r"resemble only themselves.*StandardScaler"):
+        KDA(gamma=1).fit(X, y)
+
+
+# Output.
+
+
+@pytest.mark.filterwarnings("ignore:The best value")
+@pytest.mark.parametrize(
+    "estimator", [KDA(), KernelDiscriminantAnalysisCV(regularizations=[1e-6, 1e-3, 1])]
+)
+def test_pandas_output(wine, estimator):
+    """Only ``transform`` is concerned."""
+    pytest.importorskip("pandas")
+    X, y = wine
+    names = ["predict", "predict_proba", "predict_log_proba", "decision_function"]
+    kda = clone(estimator).fit(X, y)
+    expected, score = [getattr(kda, name)(X) for name in names], kda.score(X, y)
+    framed = clone(estimator).set_output(transform="pandas").fit(X, y)
+    assert framed.transform(X).shape == (len(X), 2)
+    for name, result in zip(names, expected, strict=True):
+        np.testing.assert_array_equal(getattr(framed, name)(X), result)
+    assert framed.score(X, y) == score
+    with config_context(transform_output="pandas"):
+        kda = clone(estimator).fit(X, y)
+        for name, result in zip(names, expected, strict=True):
+            np.testing.assert_array_equal(getattr(kda, name)(X), result)
+        assert kda.score(X, y) == score
+
+
+def test_priors_as_a_dict(wine):
+    with pytest.raises(ValueError, match=r"priors must be a list .* not a dict"):
+        KDA(priors={0: 0.2, 1: 0.3, 2: 0.5}).fit(*wine)
