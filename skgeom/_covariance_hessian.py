@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
 
 from skgeom._input_hessians import is_function, mean_curvature
 from skgeom._leading_axes import check_rank, leading_axes, positive_rank
-from skgeom._logit_models import unwrap
+from skgeom._logit_estimators import unwrap
 from skgeom._projection_diagnostics import check_conditions, separation_grid
 
 # Number of leading eigenvectors of each matrix in the grid of the diagnostics.

@@ -29,7 +29,8 @@ from sklearn.svm import LinearSVC
 
 from skgeom import input_hessian
 from skgeom._input_hessians import cross_entropy_derivatives
-from skgeom._logit_models import ACTIVATIONS, analytic_model
+from skgeom._logit_estimators import analytic_model
+from skgeom._logit_models import ACTIVATIONS
 
 CURVATURES = ["hessian", "gauss-newton"]
 LAYERS = [(), (3,), (9,), (4, 3), (9, 4, 3)]  # narrower and wider than 6 features
@@ -297,7 +298,7 @@ def test_function(data, rng, activation, normalised, curvature):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda X: X[:, :3], r"one column a class, \(20, 2\), got shape \(20, 3\)"),
+        (lambda X: X[:, :3], r"one column a class of y, \(20, 2\), got shape \(20, 3\)"),
         (lambda X: anp.log(anp.maximum(X[:, :2], 0)), "NaN or infinity"),
         (lambda X: X[:, :2] - anp.mean(X[:, :2], axis=0), "that row of X only"),
     ],
