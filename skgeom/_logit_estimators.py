@@ -195,7 +195,7 @@ def classifier_name(estimator):
     """What to call a classifier in messages."""
     estimator = unwrap(estimator)
     if isinstance(estimator, Pipeline):
-        return classifier_name(estimator.steps[-1][1])
+        return f"Pipeline({', '.join(map(classifier_name, _steps(estimator)))})"
     if not hasattr(estimator, "fit"):
         return getattr(estimator, "__name__", repr(estimator))
     return type(estimator).__name__

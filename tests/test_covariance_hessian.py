@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import CovarianceHessianProjection, input_hessian
-from skgeom._covariance_hessian import default_network
+from skgeom._trained_classifier import default_network
 
 CHP = CovarianceHessianProjection
 

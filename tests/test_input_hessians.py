@@ -298,7 +298,10 @@ def test_function(data, rng, activation, normalised, curvature):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda X: X[:, :3], r"one column a class of y, \(20, 2\), got shape \(20, 3\)"),
+        (
+            lambda X: X[:, :3],
+            r"one column a class of y, \(20, 2\), got shape \(20, 3\)",
+        ),
         (lambda X: anp.log(anp.maximum(X[:, :2], 0)), "NaN or infinity"),
         (lambda X: X[:, :2] - anp.mean(X[:, :2], axis=0), "that row of X only"),
     ],
