@@ -176,7 +176,8 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
             )
         total += part
         traces[batch] = squares
-    matrix = model.conjugate(total)
+    with np.errstate(over="ignore", invalid="ignore"):
+        matrix = model.conjugate(total)
     if not np.isfinite(matrix).all():
         raise ValueError(
             f"The Hessian of {classifier_name(estimator)} is not finite: its "

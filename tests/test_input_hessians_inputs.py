@@ -3,8 +3,7 @@
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from scipy.special import expit, softmax
-from sklearn.calibration import CalibratedClassifierCV
+from scipy.special import softmax
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
@@ -16,11 +15,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
-    FunctionTransformer,
     MinMaxScaler,
     PolynomialFeatures,
     StandardScaler,
@@ -84,7 +81,7 @@ def test_function_that_mixes_later_samples(rng):
 
     X, y = rng.normal(size=(20, 4)), np.arange(20) % 2
     for derivatives in ("auto", "differences"):
-        with pytest.raises(ValueError, match="gives sample 1[09] other values alone"):
+        with pytest.raises(ValueError, match=r"gives sample 1[09] other values alone"):
             input_hessian(shuffled, X, y, derivatives=derivatives)
 
 
@@ -117,114 +114,6 @@ def test_autograd_counts_as_analytic(data):
     np.testing.assert_array_equal(
         input_hessian(logits, X, y, derivatives="analytic"), expected
     )
-
-
-# Differences.
-
-
-ROUGH = [
-    RandomForestClassifier(10, random_state=0),
-    KNeighborsClassifier(),
-    KNeighborsClassifier(weights="distance"),
-    CalibratedClassifierCV(LinearSVC(), method="isotonic"),
-    make_pipeline(FunctionTransformer(np.round), LogisticRegression()),
-    make_pipeline(FunctionTransformer(lambda X: np.round(X, 3)), LogisticRegression()),
-]
-
-
-@pytest.mark.parametrize("classifier", ROUGH, ids=range(len(ROUGH)))
-def test_probabilities_that_are_not_smooth(classifier):
-    X, y = load_iris(return_X_y=True)
-    classifier.fit(X, y)
-    with pytest.raises(ValueError, match=r"not a smooth function.*method='sigmoid'"):
-        input_hessian(classifier, X, y)
-
-
-def test_constant_probabilities_are_smooth(data):
-    X, y = data
-    model = LogisticRegression().fit(X, y)
-    model.coef_[:] = 0
-    H = input_hessian(model, X, y, derivatives="differences")
-    np.testing.assert_allclose(H, 0, atol=1e-12)
-
-
-def test_kinks_leave_the_gauss_newton_part(rng):
-    """A piecewise linear logit has a gradient, but no second differences at kinks."""
-    X, y = rng.normal(size=(2000, 3)), np.arange(2000) % 2
-    model = MLPClassifier((50,), random_state=0, max_iter=5, early_stopping=True)
-    model.partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match="use curvature='gauss-newton'"):
-        input_hessian(model, X, y, derivatives="differences")
-    by_differences = input_hessian(
-        model, X, y, derivatives="differences", curvature="gauss-newton"
-    )
-    assert_close(by_differences, input_hessian(model, X, y), 1e-3)
-
-
-class Rounded(LogisticRegression):
-    """A classifier whose probabilities are float32, and all that there is."""
-
-    decision_function = None
-
-    def predict_proba(self, X):
-        return softmax(self._logits(X), axis=1).astype(np.float32)
-
-    def predict_log_proba(self, X):
-        return np.log(self.predict_proba(X))
-
-    def _logits(self, X):
-        z = X @ self.coef_.T + self.intercept_
-        return np.hstack([np.zeros_like(z), z]) if z.shape[1] == 1 else z
-
-
-def test_float32_probabilities(data):
-    X, y = data
-    X = StandardScaler().fit_transform(X)
-    exact = LogisticRegression().fit(X, y)
-    model = Rounded()
-    model.__dict__.update(exact.__dict__)
-    H = input_hessian(model, X, y)
-    # Rounding is eps**0.5 of the second derivatives, and truncation about as much.
-    assert_close(H, input_hessian(exact, X, y), 20 * np.finfo(np.float32).eps ** 0.5)
-
-
-@pytest.mark.parametrize("curvature", ["hessian", "gauss-newton"])
-@pytest.mark.parametrize("kind", [LogisticRegression, GaussianNB])
-def test_differences_of_saturated_probabilities(data, kind, curvature):
-    """Decision values and log-probabilities have the digits that these have lost."""
-    X, y = data
-    model = kind().fit(X, y)
-    if kind is GaussianNB:
-        X = X + 300
-        y = model.predict(X)
-    else:
-        model.coef_ *= 1000
-        y = model.predict(X)
-    proba = model.predict_proba(X)
-    assert (proba.max(axis=1) == 1).sum() > 30
-    keep = proba.max(axis=1) == 1
-    H, expected = (
-        input_hessian(
-            model, X[keep], y[keep], derivatives=derivatives, curvature=curvature
-        )
-        for derivatives in ("differences", "analytic")
-    )
-    assert_close(H, expected, 1e-4)
-
-
-def test_steps_of_constant_and_shifted_features(rng):
-    X = rng.normal(size=(80, 4)) * [1, 1e-6, 0, 0] + [0, 1e3, 1e6, 0]
-    y = np.arange(80) % 2
-    model = LogisticRegression().fit(X[:, :1], y)
-    model.coef_ = np.array([[1.0, 1e6, 1e-6, 1.0]])
-    model.intercept_ = np.array([-1e9 - 1])
-    model.n_features_in_ = 4
-    unit = np.array([1, 1e6, 1e-6, 1])  # in which all features count alike
-    H, expected = (
-        input_hessian(model, X, y, derivatives=derivatives) / np.outer(unit, unit)
-        for derivatives in ("differences", "analytic")
-    )
-    assert_close(H, expected, 1e-3)
 
 
 # What there is no formula for.
@@ -301,3 +190,133 @@ def test_a_subclass_with_another_decision_has_no_formula():
     X, y = load_iris(return_X_y=True)
     assert analytic_model(Tempered(max_iter=500).fit(X, y)) is None
     assert analytic_model(LogisticRegression(max_iter=500).fit(X, y)) is not None
+
+
+# Classifiers and pipelines that need care.
+
+
+def test_pipelines_in_pipelines_have_a_formula(data):
+    X, y = data
+    nested = make_pipeline(
+        make_pipeline("passthrough", make_pipeline(StandardScaler(), PCA(4))),
+        make_pipeline(StandardScaler(), LinearDiscriminantAnalysis()),
+    ).fit(X, y)
+    flat = make_pipeline(
+        StandardScaler(), PCA(4), StandardScaler(), LinearDiscriminantAnalysis()
+    ).fit(X, y)
+    H = input_hessian(nested, X, y, derivatives="analytic")
+    assert_close(H, input_hessian(flat, X, y), 1e-12)
+
+
+def test_whitening_of_data_without_full_rank(rng):
+    """Directions of no variance are scaled as scikit-learn does it."""
+    X = rng.normal(size=(60, 4))
+    X[:, 3] = X[:, 2]
+    y = np.arange(60) % 3
+    pca = PCA(whiten=True, svd_solver="covariance_eigh").fit(X)
+    pca.explained_variance_[-1] = 0
+    model = make_pipeline(pca, GaussianNB(var_smoothing=1e-3)).fit(X, y)
+    model.steps[0] = ("pca", pca)
+    Z = pca.transform(X)
+    model[-1].fit(Z, y)
+    H = input_hessian(model, X, y)
+    matrix = pca.transform(np.eye(4)) - pca.transform(np.zeros((1, 4)))
+    expected = matrix @ input_hessian(model[-1], Z, y) @ matrix.T
+    assert_close(H, expected)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "message"),
+    [
+        (GaussianNB(var_smoothing=0), r"variance of zero for feature 1.*var_smoothing"),
+        (QuadraticDiscriminantAnalysis(reg_param=0.1), r"zero for class 2.*reg_param"),
+    ],
+)
+def test_zero_variance(rng, classifier, message):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 3
+    classifier.fit(X, y)
+    if isinstance(classifier, GaussianNB):
+        classifier.var_[:, 1] = 0  # as with a constant feature
+    else:
+        classifier.scalings_[2][:] = 0
+    with pytest.raises(ValueError, match=message):
+        input_hessian(classifier, X, y)
+
+
+@pytest.mark.parametrize("value", [np.nan, 1e200])
+def test_hessian_that_is_not_finite(data, value):
+    X, y = data
+    model = LogisticRegression().fit(X, y)
+    model.coef_[0, 0] = value
+    with pytest.raises(ValueError, match="LogisticRegression is not finite"):
+        input_hessian(model, X * 1e-150, y)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")  # of scikit-learn's predict_proba
+@pytest.mark.parametrize("derivatives", ["analytic", "differences"])
+@pytest.mark.parametrize(
+    "kind", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, GaussianNB]
+)
+def test_prior_of_zero(rng, kind, derivatives):
+    """A class that is never predicted; its own samples have an infinite loss."""
+    X, y = rng.normal(size=(90, 3)), np.arange(90) % 3
+    model, limit = kind().fit(X, y), kind().fit(X, y)
+    if kind is LinearDiscriminantAnalysis:
+        model.intercept_[2], limit.intercept_[2] = -np.inf, -80
+    else:
+        name = "class_prior_" if kind is GaussianNB else "priors_"
+        setattr(model, name, np.array([0.5, 0.5, 0]))
+        setattr(limit, name, np.array([0.5, 0.5, 1e-40]))
+    others = y < 2
+    H = input_hessian(model, X[others], y[others], derivatives=derivatives)
+    assert_close(H, input_hessian(limit, X[others], y[others]))
+    with pytest.raises(ValueError, match=r"class 2 probability zero.*prior above zero"):
+        input_hessian(model, X, y, derivatives=derivatives)
+
+
+@pytest.mark.parametrize("derivatives", ["auto", "analytic", "differences"])
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        MLPClassifier((3,), max_iter=5),
+        make_pipeline(StandardScaler(), MLPClassifier((3,), max_iter=5)),
+        RandomForestClassifier(3),
+        OneVsRestClassifier(LogisticRegression()),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+def test_several_labels(rng, classifier, derivatives):
+    X, Y = rng.normal(size=(40, 4)), rng.integers(2, size=(40, 3))
+    classifier.fit(X, Y)
+    no_formula = isinstance(classifier, OneVsRestClassifier)
+    if no_formula and derivatives == "analytic":
+        pytest.skip("which is refused for want of a formula")
+    with pytest.raises(ValueError, match=r"several labels at once.*one classifier a"):
+        input_hessian(classifier, X, Y[:, 0], derivatives=derivatives)
+
+
+def test_names_of_features(rng):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc"))
+    y = np.arange(60) % 2
+    model = LogisticRegression().fit(frame, y)
+    expected = input_hessian(LogisticRegression().fit(frame.values, y), frame.values, y)
+    np.testing.assert_allclose(input_hessian(model, frame, y), expected)
+    with pytest.raises(ValueError, match="feature names should match"):
+        input_hessian(model, frame[list("cba")], y)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        input_hessian(model, frame.values, y)
+
+
+def test_columns_by_name(rng):
+    """A transformer of named columns sees data frames, also in differences."""
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(rng.normal(size=(60, 3)) * [1, 2, 3], columns=list("abc"))
+    y = (frame["a"] + frame["b"] + rng.normal(size=60) > 0).to_numpy()
+    columns = make_column_transformer((StandardScaler(), ["a", "c"]))
+    model = make_pipeline(columns, LogisticRegression()).fit(frame, y)
+    scaler = make_pipeline(StandardScaler(), LogisticRegression())
+    part = input_hessian(scaler.fit(frame[["a", "c"]], y), frame[["a", "c"]], y)
+    expected = np.zeros((3, 3))
+    expected[np.ix_([0, 2], [0, 2])] = part
+    assert_close(input_hessian(model, frame, y), expected)
