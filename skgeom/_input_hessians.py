@@ -164,19 +164,18 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
     codes = order[np.searchsorted(classes, y, sorter=order)]
     model = _model(estimator, X, len(classes), curvature, derivatives)
     weights = weights / weights.sum()
-    total, traces, gram = 0.0, np.empty(len(X)), model.gram()
+    total, traces = 0.0, np.empty(len(X))
     rows = max(_BLOCK // model.floats_per_sample, 1)
-    for batch in gen_batches(len(X), rows):
-        # What overflows shows in the end, with a message that tells why.
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+    # What overflows shows in the end, with a message that tells why.
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        gram = model.gram()
+        for batch in gen_batches(len(X), rows):
             expansion = model.expand(model.inputs(X[batch]))
             _check_possible(expansion.logits, codes[batch], y[batch], estimator)
-            part, squares = _curvature(
+            part, traces[batch] = _curvature(
                 expansion, codes[batch], weights[batch], curvature, gram
             )
-        total += part
-        traces[batch] = squares
-    with np.errstate(over="ignore", invalid="ignore"):
+            total += part
         matrix = model.conjugate(total)
     if not np.isfinite(matrix).all():
         raise ValueError(
