@@ -118,6 +118,17 @@ def test_differences_of_saturated_probabilities(data, kind, curvature):
     assert_close(H, expected, 1e-4)
 
 
+def test_differences_where_the_probability_of_the_class_underflows(data):
+    """Samples far from their class, whose log-probability is there all the same."""
+    X, y = data
+    model = GaussianNB().fit(X, y)
+    X = 100 * X
+    y = (model.predict(X) + 1) % (y.max() + 1)
+    assert (model.predict_proba(X).min(axis=1) == 0).any()
+    H = input_hessian(model, X, y, derivatives="differences")
+    assert_close(H, input_hessian(model, X, y))
+
+
 def test_steps_of_constant_and_shifted_features(rng):
     """Features that vary by little, or not at all, far from zero or at zero."""
     centre, unit = np.array([0, 1e3, 1e6, 0]), np.array([1, 1e-6, 1e6, 1])
