@@ -1,3 +1,3 @@
 """Tables and figures of the papers, computed again: ``python -m benchmarks.papers``."""
 
-MODULES = ["hartoyo", "plrsq_bci", "plrsq_eth80"]
+MODULES = ["hartoyo", "hartoyo_figures", "plrsq_bci", "plrsq_eth80", "sqfa_mnist"]
