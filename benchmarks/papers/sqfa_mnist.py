@@ -5,6 +5,7 @@ starts, sigma2 chosen by the accuracy of QDA on 15 % of the training images.
 """
 
 import time
+import warnings
 from functools import cache, partial
 
 import numpy as np
@@ -23,7 +24,9 @@ from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.geometry import distance_calvo_oller, distance_fisher_rao
 
 PAPER = "Herrera-Esposito and Burge 2025"
-QDA = QuadraticDiscriminantAnalysis(tol=0)
+# As little regularised as in the authors' code. With none at all, QDA finds classes in
+# what rounding leaves of filters that a large sigma2 has made parallel.
+QDA = QuadraticDiscriminantAnalysis(tol=0, reg_param=1e-5)
 GRID = (0.5, 1, 2, 5, 10, 20, 50)  # of sigma2, as in the authors' code
 N_FILTERS = 9
 VARIANTS = {
@@ -57,7 +60,10 @@ def chosen_sigma2(method):
     scores = []
     for sigma2 in GRID:
         model = variant(method, sigma2, seed=0)
-        F = model.fit_statistics(training_statistics("fit")).components_.T
+        with warnings.catch_warnings():  # a large sigma2 makes filters parallel
+            warnings.simplefilter("ignore")
+            model.fit_statistics(training_statistics("fit"))
+        F = model.components_.T
         qda = clone(QDA).fit(X[fit] @ F, y[fit])
         scores.append(qda.score(X[validation] @ F, y[validation]))
     return GRID[int(np.argmax(scores))]
@@ -144,12 +150,17 @@ def scores(method, n_seeds, n_per_class=None):
     return table
 
 
-@reproduces(f"{PAPER}, figures 5, 13, 14, 15", "MNIST: accuracy and times", median=True)
+@reproduces(
+    f"{PAPER}, figures 5, 13, 14, 15",
+    "MNIST: accuracy and times, medians",
+    version=2,
+    median=True,
+)
 def sqfa_mnist(quick):
     subsets = {"NCA, 200 a class": 200}
     methods = ["PCA", "LDA", *subsets, *VARIANTS, "AMA-Gauss"]
     for method in methods[:2] if quick else methods:
-        n_seeds = 20 if method in VARIANTS else 3 if method in subsets else 1
+        n_seeds = 10 if method in VARIANTS else 3 if method in subsets else 1
         arguments = {"method": method, "n_seeds": 1 if quick else n_seeds}
         if method in subsets:
             arguments["n_per_class"] = subsets[method]
@@ -190,6 +201,7 @@ def plot_tightness(figure, lines):
 @reproduces(
     f"{PAPER}, figure 10",
     "MNIST: tightness of the Calvo-Oller bound, 45 pairs of digits",
+    version=2,
     plot=plot_tightness,
 )
 def sqfa_figure_10(quick):
