@@ -3,6 +3,7 @@
 MODULES = [
     "sqfa_mnist",
     "sqfa_distances",
+    "sqfa_toys",
     "hartoyo",
     "hartoyo_figures",
     "plrsq_synthetic",

@@ -15,8 +15,6 @@ import importlib
 import sys
 import warnings
 
-from sklearn.exceptions import ConvergenceWarning
-
 from benchmarks.papers import MODULES
 from benchmarks.papers._runner import HERE, REGISTRY, draw, run
 

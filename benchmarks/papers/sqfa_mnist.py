@@ -5,7 +5,6 @@ starts, sigma2 chosen by the accuracy of QDA on 15 % of the training images.
 """
 
 import time
-import warnings
 from functools import cache, partial
 
 import numpy as np
@@ -60,10 +59,7 @@ def chosen_sigma2(method):
     scores = []
     for sigma2 in GRID:
         model = variant(method, sigma2, seed=0)
-        with warnings.catch_warnings():  # a large sigma2 makes filters parallel
-            warnings.simplefilter("ignore")
-            model.fit_statistics(training_statistics("fit"))
-        F = model.components_.T
+        F = model.fit_statistics(training_statistics("fit")).components_.T
         qda = clone(QDA).fit(X[fit] @ F, y[fit])
         scores.append(qda.score(X[validation] @ F, y[validation]))
     return GRID[int(np.argmax(scores))]
