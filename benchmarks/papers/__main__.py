@@ -43,9 +43,8 @@ def main(arguments=None):
     if unknown or not names:
         what = f"unknown: {', '.join(unknown)}" if unknown else "give names, or all"
         parser.error(f"{what}; --list shows what there is")
-    warnings.simplefilter(
-        "ignore", ConvergenceWarning
-    )  # epochs are given by the papers
+    # Epochs and regularisation are those of the papers, converged or not.
+    warnings.simplefilter("ignore", UserWarning)
     results = options.results or (None if options.quick else HERE / "results")
     for name in names:
         lines = run(
