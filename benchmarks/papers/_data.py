@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from benchmarks.papers._runner import Missing
+from skgeom.datasets import make_syn_spd
 
 
 def local(name):
@@ -87,29 +88,8 @@ def table(name):
     return X, y, names
 
 
-def synthetic(name, seed, n_per_class=250):
-    """Training, validation and test set of SynI or SynII, four classes of 10 x 10.
-
-    Eigenvalues and eigenvectors of a class are those of section 6.1 of Tang et al.,
-    with noise; the classes of SynI have two sets of each, those of SynII four sets of
-    eigenvalues and one of eigenvectors.
-    """
-    rng, j = np.random.default_rng(seed), np.arange(1, 11)
-    values = np.array([13 - j, 1 + 100 * np.exp(-0.5 * j), 13 - 0.5 * j, 1 / j])
-    values /= values.mean(axis=1, keepdims=True)
-    bases = np.linalg.qr(rng.normal(size=(2, 10, 10)))[0]
-    classes = {
-        "SynI": [(0, 0), (0, 1), (1, 0), (1, 1)],
-        "SynII": [(0,), (1,), (2,), (3,)],
-    }
-    sets = []
-    for _ in range(3):
-        X = []
-        for spectrum, *basis in classes[name]:
-            shape = n_per_class, 10
-            eigenvalues = values[spectrum] + rng.uniform(-0.1, 0.1, shape)
-            noise = 0.3 * rng.normal(size=(*shape, 10))
-            U = np.linalg.qr(bases[basis[0] if basis else 0] + noise)[0]
-            X.append((U * eigenvalues[:, None]) @ U.mT)
-        sets.append((np.concatenate(X), np.repeat(np.arange(4), n_per_class)))
-    return sets
+def synthetic(name, seed):
+    """Training, validation and test set of SynI or SynII, 250 samples a class each."""
+    X, y = make_syn_spd(name, 750, shuffle=False, random_state=seed)
+    parts = np.arange(len(y)) % 3  # the samples of a class are independent
+    return [(X[parts == part], y[parts == part]) for part in range(3)]

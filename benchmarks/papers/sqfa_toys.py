@@ -10,60 +10,14 @@ from scipy.linalg import eigh
 
 from benchmarks.papers._runner import Row, reproduces
 from benchmarks.papers.sqfa_mnist import PAPER
-from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
+from skgeom import SQFA, SecondMomentSQFA
+from skgeom.datasets import sqfa_toy_statistics
 
 PREPRINT = "Herrera-Esposito and Burge, preprint"
 
 
-def rotation(degrees):
-    angle = np.deg2rad(degrees)
-    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-
-
-def statistics_of(means, blocks):
-    """Three classes of given means, and of covariances with given 2 x 2 blocks."""
-    means = np.asarray(means, dtype=float)
-    covariances = np.zeros((3, means.shape[1], means.shape[1]))
-    for k, own in enumerate(blocks):
-        for i, block in enumerate(own):
-            covariances[k, 2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = block
-    return ClassStatistics(range(3), [100] * 3, means, covariances)
-
-
-def toy_1():
-    """Classes that differ in covariance, in mean, and in neither."""
-    means = np.zeros((3, 6))
-    means[:, 2:4] = [[-0.25, -0.25], [0.25, -0.25], [0, 0.25]]
-    shape, eye = np.diag([0.9, 0.02]), np.eye(2)
-    blocks = [
-        (rotation(a) @ shape @ rotation(a).T, 0.6 * eye, variance * eye)
-        for a, variance in zip((10, 45, 80), (0.9, 1.0, 1.1), strict=True)
-    ]
-    return statistics_of(means, blocks)
-
-
-def toy_2():
-    """Classes that differ in mean, and in covariance; alike as second moments."""
-    directions = rotation(0)[:, 0], -rotation(40)[:, 0], rotation(80)[:, 0]
-    means = np.zeros((3, 4))
-    means[:, :2] = directions
-    blocks = [
-        (0.05 * np.eye(2), np.outer(m, m) + 0.045 * np.eye(2)) for m in directions
-    ]
-    return statistics_of(means, blocks)
-
-
-def toy_3():
-    """Small variances, rotated far; and large variances, rotated less."""
-    shapes = np.diag([0.25, 0.01]), np.diag([1, 0.04])
-    blocks = []
-    for angles in zip((0, 40, 80), (0, 20, 40), strict=True):
-        turned = zip(map(rotation, angles), shapes, strict=True)
-        blocks.append([R @ shape @ R.T for R, shape in turned])
-    return statistics_of(np.zeros((3, 4)), blocks)
-
-
-TOYS = {"1": (toy_1, 0.002), "2": (toy_2, 0.001), "3": (toy_3, 0.001)}
+# sigma2 of the paper.
+TOYS = {"covariances": 0.002, "means": 0.001, "distances": 0.001}
 
 
 def population_filters(method, stats):
@@ -78,8 +32,7 @@ def population_filters(method, stats):
 
 def parts(toy, method, distance, n_starts):
     """Part of the filters in each pair of dimensions, and the objective."""
-    make, sigma2 = TOYS[toy]
-    stats, rows, objectives = make(), [], []
+    stats, rows, objectives = sqfa_toy_statistics(toy), [], []
     for seed in range(n_starts):
         if method in ("PCA", "LDA"):
             components = population_filters(method, stats)
@@ -87,7 +40,7 @@ def parts(toy, method, distance, n_starts):
             estimator = {"SQFA": SQFA, "smSQFA": SecondMomentSQFA}[method](
                 2,
                 distance=distance,
-                regularization=sigma2,
+                regularization=TOYS[toy],
                 init="random",
                 n_init=1,
                 random_state=seed,
@@ -121,7 +74,7 @@ def sqfa_figure_2(quick):
         ("LDA", "LDA", None, "3-4"),
         ("PCA", "PCA", None, "5-6"),
     ]
-    yield from rows_of("1", methods, quick)
+    yield from rows_of("covariances", methods, quick)
 
 
 @reproduces(f"{PAPER}, figure 3", "Toy 2: what SQFA and smSQFA select", median=True)
@@ -130,7 +83,7 @@ def sqfa_figure_3(quick):
         ("SQFA", "SQFA", "fisher-rao", "1-2"),
         ("smSQFA", "smSQFA", "affine-invariant", "3-4"),
     ]
-    yield from rows_of("2", methods, quick)
+    yield from rows_of("means", methods, quick)
 
 
 @reproduces(f"{PREPRINT}, figure 7", "Toy 3: what other distances select", median=True)
@@ -145,4 +98,4 @@ def sqfa_preprint_figure_7(quick):
         "hellinger": None,
     }
     methods = [(name, "smSQFA", name, pair) for name, pair in selected.items()]
-    yield from rows_of("3", methods, quick)
+    yield from rows_of("distances", methods, quick)
