@@ -139,8 +139,8 @@ def fisher_rao_line_statistics(
 
     Notes
     -----
-    Gaussians of independent variables of which one has a mean that is not constant are a
-    totally geodesic submanifold. There, the squared length element is the sum of
+    Gaussians of independent variables, of which one at most has a mean that changes,
+    are a totally geodesic submanifold. There, the squared length element is the sum of
 
     .. math:: (d\mu^2 + 2 d\sigma^2) / \sigma^2
 
