@@ -95,7 +95,7 @@ def plrsq_table_2(quick):
         for divisor in [100] if quick else printed:
             arguments = {
                 "data": data,
-                "n_runs": 1 if quick else 3,
+                "n_runs": 1 if quick else 2,
                 "epochs": 10 if quick else 100,
                 "annealing": False,
                 "sigma2": 1.5,
