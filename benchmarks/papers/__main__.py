@@ -14,9 +14,22 @@ import argparse
 import importlib
 import sys
 import warnings
+from pathlib import Path
 
 from benchmarks.papers import MODULES
-from benchmarks.papers._runner import HERE, REGISTRY, draw, run
+from benchmarks.papers._runner import HERE, REGISTRY, run
+
+
+def draw(reproduction, lines, folder):
+    """The picture of a reproduction that has one, if matplotlib is installed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        print("no picture: matplotlib is not installed")
+        return
+    figure = Figure(layout="constrained")
+    reproduction.plot(figure, lines)
+    figure.savefig(Path(folder, f"{reproduction.name}.png"))
 
 
 def main(arguments=None):

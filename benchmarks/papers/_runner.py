@@ -1,7 +1,7 @@
 """Runs the reproductions: cache, tables beside the published figures, CSV files.
 
-A reproduction is a generator of rows, registered by :func:`reproduces`. A row says what
-is computed, by which function of which arguments, and what the paper prints for it::
+A reproduction is a generator of rows, each a function with arguments and what the paper
+prints for its result::
 
     @reproduces("Doe 2020, table 1", "Accuracy on the digits")
     def doe_table_1(quick):
@@ -17,12 +17,13 @@ import csv
 import importlib.metadata
 import json
 import platform
-import statistics
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 import skgeom
 
@@ -93,8 +94,7 @@ class Cache:
             start = time.perf_counter()
             values = row.function(**row.arguments)
             values = {
-                measure: [float(v) for v in (value if _is_many(value) else [value])]
-                for measure, value in values.items()
+                k: np.atleast_1d(v).astype(float).tolist() for k, v in values.items()
             }
             seconds = round(time.perf_counter() - start, 2)
             self.known[key] = {"key": key, "values": values, "seconds": seconds}
@@ -104,29 +104,20 @@ class Cache:
         return self.known[key]
 
 
-def _is_many(value):
-    return getattr(value, "ndim", 1 if isinstance(value, list | tuple) else 0) > 0
-
-
 def lines_of(row, result, median):
     """One line of the table for each measure."""
     for measure, values in result["values"].items():
-        published = row.published.get(measure)
         if median:
-            reproduced = statistics.median(values)
-            # a single value has no quartiles; twice the same has equal ones
-            many = values if len(values) > 1 else 2 * values
-            quartiles = statistics.quantiles(many, method="inclusive", n=4)
-            spread = quartiles[2] - quartiles[0]
+            low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+            spread = high - low
         else:
-            reproduced = statistics.fmean(values)
-            spread = statistics.pstdev(values)
-        difference = "" if published is None else f"{reproduced - published:+.4f}"
+            middle, spread = np.mean(values), np.std(values)
+        printed = row.published.get(measure)
         ends = [
             measure,
-            "" if published is None else f"{published:g}",
-            f"{reproduced:.4g}",
-            difference,
+            "" if printed is None else f"{printed:g}",
+            f"{middle:.4g}",
+            "" if printed is None else f"{middle - printed:+.4f}",
             f"{spread:.2g}" if len(values) > 1 else "",
             len(values),
             result["seconds"],
@@ -206,15 +197,3 @@ def write_csv(path, names, lines):
         writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(lines)
-
-
-def draw(reproduction, lines, folder):
-    """The picture of a reproduction that has one, if matplotlib is installed."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        print("no picture: matplotlib is not installed")
-        return
-    figure = Figure(layout="constrained")
-    reproduction.plot(figure, lines)
-    figure.savefig(Path(folder, f"{reproduction.name}.png"))
