@@ -98,7 +98,7 @@ def check_arrays(arrays, sha256, path):
 def read_npz(path, names):
     """Arrays of some names in an npz file, with errors that name the file."""
     try:
-        with np.load(path) as data:
+        with open(path, "rb") as file, np.load(file) as data:
             return [data[name] for name in names]
     except _UNREADABLE as error:
         raise OSError(
