@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.utils import Bunch
+from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils._param_validation import validate_params
 
 from skgeom.datasets._fetch_images import FETCH_CONSTRAINTS, FETCH_DOCS
@@ -249,6 +250,7 @@ def _table(
     target = target.astype(np.intp)
     frame = None
     if as_frame:
+        check_pandas_support("as_frame=True")
         import pandas as pd
 
         data = pd.DataFrame(data, columns=feature_names)

@@ -268,6 +268,12 @@ def test_frames(empty, monkeypatch):
     assert table.target.dtype == np.intp
 
 
+def test_frame_without_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="as_frame=True requires pandas"):
+        datasets.fetch_wbcd(as_frame=True)
+
+
 # BCI through moabb.
 
 
