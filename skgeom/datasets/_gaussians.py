@@ -151,7 +151,7 @@ def fisher_rao_line_statistics(
 
        \mu = \sqrt 2 \tanh (t / \sqrt 2), \qquad \sigma = 1 / \cosh (t / \sqrt 2) .
 
-    The variables share the speed like the entries of a random unit vector, and positions
+    The variables share the speed like the entries of a random unit vector. Positions
     are taken from the middle of their range. No path through other Gaussians is
     shorter: with :math:`\Sigma = L D L^\top`, L unit triangular and the variable with
     the mean first, the metric is at least the sum above for the mean of this variable
