@@ -10,7 +10,6 @@ of a digit vary, and it is not limited to ``n_classes - 1`` features.
 """
 
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
@@ -21,6 +20,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
 from skgeom import SQFA
+from skgeom.plotting import FilterDisplay
 
 # %%
 # The images, in units of the standard deviation of all pixels. Half of them are for
@@ -52,18 +52,10 @@ for name, transformer in transformers.items():
 # The filters. What SQFA learns is the space that they span: another basis of it serves
 # a quadratic discriminant as well, so a single filter should not be read too closely.
 
-filters = {
-    "PCA": transformers["PCA"].components_,
-    "LDA": transformers["LDA"].scalings_.T[:9],
-    "SQFA": transformers["SQFA"].components_,
-}
 figure, axes = plt.subplots(3, 9, figsize=(9, 3.6), layout="constrained")
-for row, (name, images) in zip(axes, filters.items(), strict=True):
+for row, (name, transformer) in zip(axes, transformers.items(), strict=True):
+    FilterDisplay.from_estimator(transformer, shape=(8, 8), axes=row, titles=None)
     row[0].set_ylabel(f"{name}\n{accuracy[name]:.1%}")
-    for axis, image in zip(row, images, strict=True):
-        limit = np.abs(image).max()
-        axis.imshow(image.reshape(8, 8), cmap="RdBu_r", vmin=-limit, vmax=limit)
-        axis.set(xticks=[], yticks=[])
 figure.suptitle("Nine filters for digits, and the accuracy of QDA on their outputs")
 figure.savefig("digits_filters.png", dpi=150)
 print("The picture is in digits_filters.png")

@@ -27,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 
 from skgeom import PLRSQ
 from skgeom.baselines import mdrm, tslda
+from skgeom.plotting import LossCurveDisplay
 
 rng = np.random.default_rng(0)
 n_trials, n_channels, n_times = 240, 12, 120
@@ -72,12 +73,13 @@ X = Covariances("oas").transform(signals)
 model = PLRSQ().fit(X, y)
 unmixed = mixing.T @ model.prototypes_ @ mixing
 
-figure, axes = plt.subplots(1, 5, figsize=(13, 2.7), layout="constrained")
+figure, axes = plt.subplots(1, 4, figsize=(10.5, 2.7), layout="constrained")
 limit = np.abs(unmixed).max()
-for axis, prototype, label in zip(axes, unmixed, model.prototype_labels_, strict=False):
+for axis, prototype, label in zip(axes, unmixed, model.prototype_labels_, strict=True):
     image = axis.imshow(prototype, vmin=-limit, vmax=limit, cmap="RdBu_r")
     axis.set(title=label, xticks=[], yticks=[], xlabel="source")
-figure.colorbar(image, ax=axes[3], label="covariance")
+figure.colorbar(image, ax=axes, label="covariance")
+plt.show()
 
 # %%
 # The learning curves
@@ -87,8 +89,7 @@ figure.colorbar(image, ax=axes[3], label="covariance")
 # before each step; for the other one with the term that keeps prototypes near samples.
 
 stochastic = PLRSQ(solver="sgd", max_iter=50, random_state=0).fit(X, y)
-axes[4].plot(model.loss_curve_, label='"lbfgs"')
-axes[4].plot(1 + np.arange(50), stochastic.loss_curve_, label='"sgd"')
-axes[4].set(xlabel="iteration, or epoch", ylabel="cost", ylim=(0, None))
-axes[4].legend()
+display = LossCurveDisplay.from_estimator(model, name='"lbfgs"')
+LossCurveDisplay.from_estimator(stochastic, name='"sgd"', ax=display.ax_)
+display.ax_.set(xlabel="iteration, or epoch", ylabel="cost", ylim=(0, None))
 plt.show()

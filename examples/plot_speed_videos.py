@@ -16,6 +16,7 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 from skgeom import SQFA
 from skgeom.datasets import make_speed_videos
+from skgeom.plotting import FilterDisplay
 
 # %%
 # The videos are made of two photographs, of which one is for training. Each is averaged
@@ -29,19 +30,11 @@ train = videos.image_id == 0
 X_train, y_train = videos.data[train], videos.target[train]
 X_test, y_test = videos.data[~train], videos.target[~train]
 
-
-def draw(axis, values):
-    largest = np.abs(values).max()
-    axis.imshow(
-        values.reshape(15, 30), cmap="gray", vmin=-largest, vmax=largest, aspect="auto"
-    )
-    axis.set(xticks=[], yticks=[])
-
-
 figure, axes = plt.subplots(2, 7, figsize=(9, 3), layout="constrained")
 for column, k in zip(axes.T, range(0, 13, 2), strict=True):
-    for axis, video in zip(column, X_test[y_test == k], strict=False):
-        draw(axis, video)
+    FilterDisplay(videos.videos[~train][y_test == k][:2]).plot(
+        axes=column, cmap="gray", aspect="auto"
+    )
     column[0].set_title(f"{videos.speeds[k]:.0f}°/s")
 figure.suptitle("Two videos for each of seven speeds")
 plt.show()
@@ -71,8 +64,9 @@ for row, (name, model) in zip(axes, models.items(), strict=True):
     classifier.fit(responses(model, X_train), y_train)
     accuracy = classifier.score(responses(model, X_test), y_test)
     print(f"{name:>4}: quadratic discriminant accuracy {accuracy:.3f}")
-    for axis, vector in zip(row, model.components_, strict=True):
-        draw(axis, vector)
+    FilterDisplay.from_estimator(
+        model, (15, 30), titles=None, axes=row, cmap="gray", aspect="auto"
+    )
     row[0].set_ylabel(name)
 figure.suptitle("Most filters of SQFA are slanted: they prefer a direction of motion")
 plt.show()

@@ -11,53 +11,31 @@ drawn; everything is learned from the statistics, which
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Ellipse
 from scipy.linalg import eigh
 
 from skgeom import SQFA, SecondMomentSQFA
 from skgeom.datasets import sqfa_toy_statistics
+from skgeom.plotting import ClassEllipsesDisplay
+
+COLORS = "black", "tab:purple", "crimson"
 
 
-def draw_classes(axis, statistics, first):
-    """Ellipses of one standard deviation in the axes ``first`` and ``first + 1``."""
-    plane = statistics.project(np.eye(2, statistics.n_features, k=first))
-    for k, (mean, covariance) in enumerate(
-        zip(plane.means, plane.covariances, strict=True)
-    ):
-        (small, large), directions = np.linalg.eigh(covariance)
-        angle = np.degrees(np.arctan2(directions[1, 1], directions[0, 1]))
-        axis.add_patch(
-            Ellipse(
-                mean,
-                2 * np.sqrt(large),
-                2 * np.sqrt(small),
-                angle=angle,
-                facecolor="none",
-                edgecolor=f"C{k}",
-                linewidth=1.5,
-            )
+def draw(axis, statistics, methods, dims, label=False):
+    """Classes and the filters of methods in the plane of two axes."""
+    display = ClassEllipsesDisplay.from_statistics(
+        statistics, dims=dims, ax=axis, legend=False
+    )
+    for (name, filters), color in zip(methods.items(), COLORS, strict=False):
+        unit = filters / np.linalg.norm(filters, axis=1, keepdims=True)
+        display.plot_filters(
+            unit[:, dims], color=color, label=name if label else None, start=(0, 0)
         )
     axis.set(
         xlim=(-1.6, 1.6),
         ylim=(-1.6, 1.6),
-        aspect="equal",
-        xlabel=f"axis {first + 1}",
-        ylabel=f"axis {first + 2}",
+        xlabel=f"axis {dims[0] + 1}",
+        ylabel=f"axis {dims[1] + 1}",
     )
-
-
-def draw_filters(axis, filters, first, color, name):
-    for k, vector in enumerate(filters[:, first : first + 2]):
-        label = name if k == 0 else None
-        axis.quiver(
-            *(0, 0, *vector),
-            angles="xy",
-            scale_units="xy",
-            scale=1,
-            color=color,
-            width=0.012,
-            label=label,
-        )
 
 
 # %%
@@ -79,14 +57,8 @@ methods = {
     "PCA": np.linalg.eigh(total)[1][:, :-3:-1].T,
 }
 figure, panels = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained")
-for axis, first in zip(panels, (0, 2, 4), strict=True):
-    draw_classes(axis, statistics, first)
-    for (name, filters), color in zip(
-        methods.items(), ("black", "green", "crimson"), strict=True
-    ):
-        unit = filters / np.linalg.norm(filters, axis=1, keepdims=True)
-        draw_filters(axis, unit, first, color, name)
-panels[0].legend(loc="lower left")
+for axis, dims in zip(panels, [(0, 1), (2, 3), (4, 5)], strict=True):
+    draw(axis, statistics, methods, dims, label=axis is panels[0])
 figure.suptitle("Two filters by three methods: each prefers another plane")
 plt.show()
 
@@ -105,14 +77,12 @@ models = {
     "SQFA": SQFA(2, regularization=0.001, random_state=0),
     "smSQFA": SecondMomentSQFA(2, regularization=0.001, random_state=0),
 }
-for (name, model), color in zip(models.items(), ("black", "tab:purple"), strict=True):
+for name, model in models.items():
     model.fit_statistics(statistics)
     print(f"{name}: mean distance {model.objective_:.4f}")
-    for axis, first in zip(panels, (0, 2), strict=True):
-        draw_filters(axis, model.components_, first, color, name)
-for axis, first in zip(panels, (0, 2), strict=True):
-    draw_classes(axis, statistics, first)
-panels[0].legend(loc="lower left")
+methods = {name: model.components_ for name, model in models.items()}
+for axis, dims in zip(panels, [(0, 1), (2, 3)], strict=True):
+    draw(axis, statistics, methods, dims, label=axis is panels[0])
 figure.suptitle("Comparing distributions, or second moments")
 plt.show()
 
@@ -143,8 +113,7 @@ for column, distance in zip(panels.T, distances, strict=True):
         n_init=20,
         random_state=0,
     ).fit_statistics(statistics)
-    for axis, first in zip(column, (0, 2), strict=True):
-        draw_classes(axis, statistics, first)
-        draw_filters(axis, model.components_, first, "black", distance)
+    for axis, dims in zip(column, [(0, 1), (2, 3)], strict=True):
+        draw(axis, statistics, {distance: model.components_}, dims)
     column[0].set_title(f"{distance}\n{model.objective_:.3f}")
 plt.show()

@@ -274,6 +274,7 @@ class BaseLVQ(
             max_iter=self.max_iter,
             tol=self.tol,
             callback=note,
+            preconditioner=cost.solve if cost.has_curvature(point[0]) else None,
         )
         self.loss_curve_ = np.array(losses)
         self.n_iter_ = max(result.n_iter, 1)  # even if the start is the end

@@ -34,7 +34,10 @@ LVQ_DOCS = {
     """,
     "solver": r"""
     solver : {"auto", "lbfgs", "sgd"}, default="auto"
-        ``"lbfgs"`` minimises the cost of all samples together by Riemannian L-BFGS.
+        ``"lbfgs"`` minimises the cost of all samples together by Riemannian L-BFGS; if
+        the prototypes are all that is learnt, from probabilities, the search starts
+        from the Gauss-Newton matrix of the cost, for which it keeps a logarithm for
+        each sample and prototype (where these are more than 256 MiB, it does without).
         ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; no step takes a
         prototype past the sample that attracts it, and none makes the distance from one
         that repels it longer by more than a quarter. ``"auto"`` is ``"lbfgs"``, but

@@ -254,19 +254,26 @@ class SQFACV(BaseSQFA):
         scorer = check_scoring(classifier, scoring=self.scoring)
         splits = checked_splits(self.cv, X, y)
         paths, converged = zip(*self._paths(X, y, splits, values, seed), strict=True)
-        scores, failures = np.full((len(values), len(splits)), np.nan), []
-        # The classifier and the scorer are the user's, and may not be made for threads.
-        for fold, (path, split) in enumerate(zip(paths, splits, strict=True)):
+
+        def score(fold):
             # One pass over X serves all values.
-            features = np.split(project(X, np.hstack(path)), len(values), axis=1)
-            for k, Z in enumerate(features):
-                score = fit_and_score(classifier, scorer, Z, y, split)
-                if isinstance(score, Exception):
-                    failures.append(score)
-                else:
-                    scores[k, fold] = score
-        self._warn_of(failures, scores.size - np.sum(converged), scores.size)
-        return scores
+            features = project(X, np.hstack(paths[fold]))
+            return [
+                fit_and_score(classifier, scorer, Z, y, splits[fold])
+                for Z in np.split(features, len(values), axis=1)
+            ]
+
+        # What is the user's may not be made for threads.
+        known = type(classifier) is QuadraticDiscriminantAnalysis
+        known &= classifier.get_params().get("covariance_estimator") is None
+        parallel = known and not callable(self.scoring)
+        with threadpool_limits(1 if parallel else None, user_api="blas"):
+            results = map_threads(score, range(len(splits)), parallel)
+        results = [result for fold in zip(*results, strict=True) for result in fold]
+        failures = [result for result in results if isinstance(result, Exception)]
+        scores = [np.nan if isinstance(r, Exception) else r for r in results]
+        self._warn_of(failures, len(results) - np.sum(converged), len(results))
+        return np.reshape(scores, (len(values), len(splits)))
 
     def _checked_classifier(self):
         if self.classifier is None:

@@ -104,7 +104,8 @@ def test_scikit_learn(estimator, check):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_the_battery_is_not_silenced(estimator):
-    names = [check.func.__name__ for _, check in estimator_checks_generator(estimator)]
+    own = [check for one, check in checks() if repr(one) == repr(estimator)]
+    names = [check.func.__name__ for check in own]
     assert len(names) > 50
     assert "check_classifiers_train" in names
 

@@ -1,12 +1,19 @@
 """The cost of prototypes over all samples, with its gradient."""
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils import gen_batches
 
 from skgeom.utils._threads import map_threads
 
 # Numbers in the eigenvectors of a block of pairs: 32 MB, a few times over.
 _BLOCK = 4_000_000
+
+# The most numbers, in the eigenvectors of all pairs, that are kept for the curvature.
+_KEPT = 2**25
+
+# How much of the curvature that has no sign is added to the Gauss-Newton matrix.
+_DAMPING = 0.02
 
 
 class PrototypeCost:
@@ -37,21 +44,84 @@ class PrototypeCost:
         self._loss = loss
         self._scale = scale
         self._reduction = reduction
+        self._latest = None
 
     def __call__(self, point):
         """Cost, and gradients for each part of the point."""
         prototypes, *others = point
         scale = self._scale if self._scale is not None else np.exp(others[0][0])
-        rows = max(min(_BLOCK // prototypes.size, -(-len(self._Z) // 2)), 1)
 
         def evaluate(block):
             return self._evaluate(block, prototypes, scale, others)
 
-        blocks = list(gen_batches(len(self._Z), rows))
-        parts = zip(*map_threads(evaluate, blocks), strict=True)
+        parts = zip(*map_threads(evaluate, self._blocks(prototypes)), strict=True)
+        pairs, *parts = parts
+        if self.has_curvature(prototypes):
+            self._latest = prototypes, pairs
         value, *gradients = (sum(part[1:], part[0]) for part in parts)
         wanted = [True, self._scale is None, self._reduction is not None]
         return value, [g for g, want in zip(gradients, wanted, strict=True) if want]
+
+    def _blocks(self, prototypes):
+        rows = max(min(_BLOCK // prototypes.size, -(-len(self._Z) // 2)), 1)
+        return list(gen_batches(len(self._Z), rows))
+
+    def has_curvature(self, prototypes):
+        """Whether there is a model of the curvature that fits into memory."""
+        return (
+            hasattr(self._loss, "curvature")
+            and self._scale is not None
+            and self._reduction is None
+            and len(self._Z) * prototypes.size <= _KEPT
+        )
+
+    def solve(self, point, vector):
+        r"""Inverse of a model of the curvature, times a tangent vector.
+
+        The model is the Gauss-Newton matrix :math:`J^\top (\operatorname{diag} p - p
+        p^\top) J`, J being the Jacobian of the scores for the prototypes, and a
+        diagonal. The rest of the Hessian is the sum over the samples of the second
+        derivatives of the squared distances, which in these spaces are at least twice
+        the identity, times what the derivatives of the loss for them are. Their
+        absolute values, which bound what is left out, count by 0.02 in the diagonal,
+        and those of the representability, which are positive, in full. Equations are
+        solved by conjugate gradients, none of which needs an eigendecomposition.
+        """
+        (prototypes,), (tangent,) = point, vector
+        if self._latest is None or self._latest[0] is not prototypes:
+            self(point)
+        pairs, blocks = self._latest[1], self._blocks(prototypes)
+        probabilities, diagonal = [], 0.0
+        for part, block in zip(pairs, blocks, strict=True):
+            weights = self._weights[block, None]
+            p, size, pull = self._loss.curvature(
+                part.squared_distances, self._y[block], self._scale
+            )
+            probabilities.append(p)
+            size = np.maximum(size, 1e-9 / self._scale)
+            diagonal = diagonal + (2 * weights * (_DAMPING * size + pull)).sum(axis=0)
+        tangent = pairs[0].coordinates(tangent)
+        diagonal = np.repeat(diagonal, tangent.shape[1])
+
+        def product(flat):
+            direction, total = flat.reshape(tangent.shape), 0.0
+            for part, block, p in zip(pairs, blocks, probabilities, strict=True):
+                slopes = p * part.slopes(direction)
+                slopes -= p * slopes.sum(axis=1, keepdims=True)
+                slopes *= self._weights[block, None] / (4 * self._scale**2)
+                total = total + part.pull_back(slopes)
+            return total.ravel() + diagonal * flat
+
+        shape = (tangent.size, tangent.size)
+        solution, _ = cg(
+            LinearOperator(shape, product, dtype=np.float64),
+            tangent.ravel(),
+            rtol=1e-3,
+            maxiter=60,
+            M=LinearOperator(shape, lambda flat: flat / diagonal, dtype=np.float64),
+        )
+        solution = pairs[0].tangents(solution.reshape(tangent.shape))
+        return type(vector)([solution])  # the sequence has an arithmetic of its own
 
     def _evaluate(self, block, prototypes, scale, others):
         Z, y, weights = self._Z[block], self._y[block], self._weights[block]
@@ -68,7 +138,7 @@ class PrototypeCost:
         scale_part = None if of_log_scale is None else weights @ of_log_scale
         scale_part = np.zeros(1) if scale_part is None else np.array([scale_part])
         if self._reduction is None:
-            return value, pairs.gradient(derivatives), scale_part, 0.0
+            return pairs, value, pairs.gradient(derivatives), scale_part, 0.0
         gradients = self._reduction.pull_back(
             Z,
             prototypes,
@@ -76,7 +146,7 @@ class PrototypeCost:
             pairs.sample_gradient(derivatives),
             pairs.gradient(derivatives),
         )
-        return value, gradients[0], scale_part, gradients[1]
+        return None, value, gradients[0], scale_part, gradients[1]
 
 
 class Congruence:

@@ -63,6 +63,35 @@ class LikelihoodLoss:
             derivatives += self.representability * of_own / (2 * reference)
         return losses, derivatives, of_log_scale
 
+    def curvature(self, squared_distances, y, scale):
+        r"""What of the second derivatives makes a convex model of the loss.
+
+        In the scores :math:`z_l = -\delta_l^2 / 2 \sigma^2`, the first term of the loss
+        has the Hessian :math:`\operatorname{diag} p - p p^\top`, but for a negative
+        part, with the probabilities p of the prototypes given the sample. The second
+        derivatives of the squared distances count with the derivatives of the loss.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_prototypes)
+            p.
+        size : ndarray of shape (n_samples, n_prototypes)
+            Absolute derivatives of the first term for the squared distances.
+        pull : ndarray of shape (n_samples, n_prototypes)
+            Derivatives of the term of representability, which are not negative.
+        """
+        correct = self.labels == y[:, None]
+        scores = self.log_priors - squared_distances / (2 * scale)
+        _, of_all = _log_sum(scores)
+        _, of_own = _log_sum(np.where(correct, scores, -np.inf))
+        size = np.abs(of_own - of_all) / (2 * scale)
+        if not self.representability:
+            return of_all, size, np.zeros_like(size)
+        reference = self.reference or scale
+        scores = self.log_priors - squared_distances / (2 * reference)
+        _, of_own = _log_sum(np.where(correct, scores, -np.inf))
+        return of_all, size, self.representability * of_own / (2 * reference)
+
     def class_scores(self, squared_distances, scale, n_classes):
         """Log of prior times density of each class, but for a common term."""
         scores = self.log_priors - squared_distances / (2 * scale)

@@ -5,6 +5,8 @@ prototypes, and its result carries gradients back; ``moving`` holds prototypes t
 take stochastic steps.
 """
 
+from functools import cached_property
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -89,6 +91,11 @@ class _AffineInvariantPairs:
         self._logarithms, self._vectors = _log_spectra(Z, self._inverse[:, None])
         self.squared_distances = (self._logarithms**2).sum(axis=-1).T
 
+    @cached_property
+    def _rows(self):
+        """The whitened logarithms of the samples as vectors, (M, n, p)."""
+        return _flat(_sandwich(self._vectors, self._logarithms))
+
     def gradient(self, weights):
         """Euclidean gradient for the prototypes of the weighted sum, (M, n, n)."""
         diagonals = -2 * weights.T[..., None] * self._logarithms
@@ -101,6 +108,23 @@ class _AffineInvariantPairs:
         whitened = _sandwich(self._vectors, diagonals * np.exp(-self._logarithms))
         inverse = self._inverse[:, None]
         return (inverse.mT @ whitened @ inverse).sum(axis=0)
+
+    def coordinates(self, tangents):
+        """Tangent vectors at the prototypes in an orthonormal basis, (M, p)."""
+        return _flat(self._inverse @ tangents @ self._inverse.mT)
+
+    def tangents(self, coordinates):
+        """Inverse of :meth:`coordinates`."""
+        factors = np.linalg.inv(self._inverse)
+        return factors @ _square(coordinates) @ factors.mT
+
+    def slopes(self, coordinates):
+        """Derivatives of the squared distances along tangent vectors, (n, M)."""
+        return -2 * (self._rows @ coordinates[:, :, None])[:, :, 0].T
+
+    def pull_back(self, weights):
+        """Coordinates of the gradient of the weighted sum, the adjoint of slopes."""
+        return -2 * (weights.T[:, None] @ self._rows)[:, 0]
 
 
 class _MovingFactors:
@@ -244,6 +268,19 @@ class _FlatPairs:
     def sample_gradient(self, weights):
         total = weights.sum(axis=1)[:, None]
         return 2 * (total * self._Z - weights @ self._prototypes)
+
+    def coordinates(self, tangents):
+        return tangents
+
+    def tangents(self, coordinates):
+        return coordinates
+
+    def slopes(self, coordinates):
+        own = (coordinates * self._prototypes).sum(axis=1)
+        return 2 * (own - self._Z @ coordinates.T)
+
+    def pull_back(self, weights):
+        return self.gradient(weights)
 
 
 class _MovingPoints:

@@ -17,6 +17,9 @@ from pymanopt.optimizers.optimizer import Optimizer
 # Iterations without progress after which the search has reached the rounding floor.
 _PATIENCE = 5
 
+# How much longer than by the preconditioner alone a direction may become by history.
+_LONGER = 4.0
+
 
 class RiemannianLBFGS(Optimizer):
     r"""Riemannian limited-memory BFGS for any pymanopt manifold.
@@ -30,6 +33,11 @@ class RiemannianLBFGS(Optimizer):
     ----------
     memory : int, default=10
         Number of pairs of steps and gradient changes that are kept.
+    preconditioned : bool, default=False
+        Whether the recursion starts from the problem's ``preconditioner``, which should
+        come close to the inverse of the Hessian, instead of a multiple of the identity.
+        The history is then forgotten as soon as it misleads: if it makes the direction
+        more than four times as long, or if the whole step does not lower the cost.
     sufficient_decrease : float, default=1e-4
         A step of length t along a direction of slope g is accepted if it lowers the
         cost by at least ``sufficient_decrease * t * abs(g)``.
@@ -72,10 +80,17 @@ class RiemannianLBFGS(Optimizer):
     """
 
     def __init__(
-        self, memory=10, *, sufficient_decrease=1e-4, max_line_search=25, **limits
+        self,
+        memory=10,
+        *,
+        preconditioned=False,
+        sufficient_decrease=1e-4,
+        max_line_search=25,
+        **limits,
     ):
         super().__init__(**{"verbosity": 0, **limits})
         self.memory = memory
+        self.preconditioned = preconditioned
         self.sufficient_decrease = sufficient_decrease
         self.max_line_search = max_line_search
 
@@ -120,8 +135,11 @@ class RiemannianLBFGS(Optimizer):
             reason = reason or progress.reason_to_stop(cost, gradient_norm)
             if reason:
                 break
-            for direction in _directions(manifold, point, gradient, history, reach):
-                found, trials = self._search(problem, point, cost, gradient, direction)
+            directions = self._directions(problem, point, gradient, history, reach)
+            for direction, limit in directions:
+                found, trials = self._search(
+                    problem, point, cost, gradient, direction, limit
+                )
                 evaluations += trials
                 if found:
                     break
@@ -147,7 +165,36 @@ class RiemannianLBFGS(Optimizer):
             gradient_norm=gradient_norm,
         )
 
-    def _search(self, problem, point, cost, gradient, direction):
+    def _directions(self, problem, point, gradient, history, reach):
+        """Directions to search along, with how many step lengths to try.
+
+        ``reach`` is the length of the first step to try along the gradient.
+        """
+        manifold, limit = problem.manifold, self.max_line_search
+        if self.preconditioned:
+            plain = problem.preconditioner(point, -gradient)
+            if history:
+
+                def first(vector):
+                    return problem.preconditioner(point, vector)
+
+                direction = _quasi_newton(manifold, point, gradient, history, first)
+                length = manifold.norm(point, plain)
+                if manifold.norm(point, direction) <= _LONGER * length:
+                    yield direction, 1
+                history.clear()
+            yield plain, limit
+        elif history:
+            _, change, curvature = history[-1]
+            scale = curvature / manifold.inner_product(point, change, change)
+
+            def first(vector):
+                return scale * vector
+
+            yield _quasi_newton(manifold, point, gradient, history, first), limit
+        yield -(reach / manifold.norm(point, gradient)) * gradient, limit
+
+    def _search(self, problem, point, cost, gradient, direction, limit):
         """Backtrack along a direction of descent until the cost is lowered enough.
 
         Returns (point, cost, step) or None, and the number of costs evaluated.
@@ -160,7 +207,7 @@ class RiemannianLBFGS(Optimizer):
         # that compares costs.
         slack = rounding(cost)
         length = 1.0
-        for trial in range(1, self.max_line_search + 1):
+        for trial in range(1, limit + 1):
             step = length * direction
             new_point = manifold.retraction(point, step)
             new_cost = problem.cost(new_point)
@@ -212,18 +259,8 @@ def rounding(cost):
     return 4 * np.finfo(float).eps * abs(cost)
 
 
-def _directions(manifold, point, gradient, history, reach):
-    """Directions to search along: quasi-Newton if anything is known, then the gradient.
-
-    ``reach`` is the length of the first step to try along the gradient.
-    """
-    if history:
-        yield _quasi_newton(manifold, point, gradient, history)
-    yield -(reach / manifold.norm(point, gradient)) * gradient
-
-
-def _quasi_newton(manifold, point, gradient, history):
-    """The two-loop recursion."""
+def _quasi_newton(manifold, point, gradient, history, first):
+    """The two-loop recursion; ``first`` is the approximation of the inverse Hessian."""
 
     def inner(a, b):
         return manifold.inner_product(point, a, b)
@@ -232,8 +269,7 @@ def _quasi_newton(manifold, point, gradient, history):
     for step, change, curvature in reversed(history):
         coefficients.append(inner(step, direction) / curvature)
         direction = direction - coefficients[-1] * change
-    _, change, curvature = history[-1]
-    direction = (curvature / inner(change, change)) * direction
+    direction = first(direction)
     for (step, change, curvature), coefficient in zip(
         history, reversed(coefficients), strict=True
     ):

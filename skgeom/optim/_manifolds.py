@@ -45,14 +45,28 @@ CONSTRAINTS = {
 }
 
 
+# The largest logarithm of the root of an eigenvalue that a step may give.
+_LARGEST = 100.0
+
+
 class _Prototypes(SymmetricPositiveDefinite):
-    """SPD matrices, (k, n, n), with parallel transport along geodesics.
+    """SPD matrices, (k, n, n), with steps and parallel transport along geodesics.
 
     pymanopt's transport leaves the vectors as they are, and so changes their length.
+    Its retraction goes much less far than the geodesic, and cannot come near zero.
     """
 
     def __init__(self, n, k):
         super().__init__(n, k=k)
+
+    def retraction(self, point, tangent_vector):
+        factor = np.linalg.cholesky(point)
+        inverse = np.linalg.inv(factor)
+        eigenvalues, vectors = np.linalg.eigh(inverse @ tangent_vector @ inverse.mT)
+        # A step that numbers cannot hold is cut; the search then takes a shorter one.
+        roots = np.exp(np.clip(eigenvalues / 2, -_LARGEST, _LARGEST))
+        half = (factor @ vectors) * roots[..., None, :]
+        return half @ half.mT
 
     def transport(self, point_a, point_b, tangent_vector_a):
         factor = np.linalg.cholesky(point_a)

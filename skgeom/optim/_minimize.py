@@ -73,6 +73,7 @@ def minimize(
     max_iter=500,
     tol=1e-6,
     callback=None,
+    preconditioner=None,
 ):
     r"""Minimise a cost with analytic gradient on a pymanopt manifold.
 
@@ -103,6 +104,10 @@ def minimize(
     callback : callable, default=None
         Called as ``callback(point, cost)`` with the best iterate so far after each
         iteration; the search stops if it returns True.
+    preconditioner : callable, default=None
+        Maps a point and a tangent vector to the product of the vector and a symmetric
+        positive definite approximation of the inverse Hessian of the cost, which
+        ``"lbfgs"`` and ``"conjugate-gradient"`` start from.
 
     Returns
     -------
@@ -129,8 +134,12 @@ def minimize(
     >>> result.point.round(6)
     array([0.6, 0.8])
     """
-    problem = _MonitoredProblem(value_and_gradient, manifold, max_iter, tol, callback)
+    problem = _MonitoredProblem(
+        value_and_gradient, manifold, max_iter, tol, callback, preconditioner
+    )
     solver = _make_optimizer(optimizer)
+    if preconditioner is not None and optimizer == "lbfgs":
+        solver.preconditioned = True
     # The limits of an instance are meant for the cost as it is.
     problem.begin(start, normalized=isinstance(optimizer, str))
     try:
@@ -180,12 +189,15 @@ class _MonitoredProblem:
     It has the attributes of ``pymanopt.Problem`` that optimisers use.
     """
 
-    def __init__(self, value_and_gradient, manifold, max_iter, tol, callback):
+    def __init__(
+        self, value_and_gradient, manifold, max_iter, tol, callback, preconditioner
+    ):
         self.manifold = manifold
         self._value_and_gradient = value_and_gradient
         self._max_iter = max_iter
         self._tol = tol
         self._callback = callback
+        self._preconditioner = preconditioner
         self._unit = 1.0
         self._latest = self._iterate = None
         self._best = None
@@ -254,9 +266,10 @@ class _MonitoredProblem:
         carried = self.manifold.transport(near, point, gradient_near)
         return (carried - gradient) / (length * self._unit)
 
-    @staticmethod
-    def preconditioner(point, vector):
-        return vector
+    def preconditioner(self, point, vector):
+        if self._preconditioner is None:
+            return vector
+        return self._preconditioner(point, self._unit * vector)
 
     def is_stationary(self):
         """Whether the gradient at the best point is zero but for rounding."""

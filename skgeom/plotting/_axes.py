@@ -1,4 +1,9 @@
-"""Where displays are drawn, if they are not told."""
+"""Where displays are drawn if they are not told, and how axes name classes."""
+
+import numpy as np
+
+# Of more classes than this, not all labels are written beside an axis.
+_MOST_LABELS = 11
 
 
 def new_axes(count=None):
@@ -14,3 +19,38 @@ def new_axes(count=None):
         squeeze=count is None,
     )
     return axes if count is None else axes[0]
+
+
+def new_grid(count, n_columns, width, height):
+    """A flat array of ``count`` axes in a new figure, in rows of panels of a size."""
+    import matplotlib.pyplot as plt
+
+    n_rows = -(-count // n_columns)
+    _, axes = plt.subplots(
+        n_rows,
+        n_columns,
+        figsize=(width * n_columns, height * n_rows),
+        layout="constrained",
+        squeeze=False,
+    )
+    axes = axes.ravel()
+    for ax in axes[count:]:
+        ax.remove()
+    return axes[:count]
+
+
+def columns_of_grid(count):
+    """Number of columns of a grid, not narrow, that leaves the fewest places empty."""
+    smallest = int(np.ceil(np.sqrt(count)))
+    return min(range(smallest, 2 * smallest + 1), key=lambda n: (-count % n, n))
+
+
+def label_text(label):
+    """A class label as text; numbers without the digits that are rounding."""
+    return f"{label:g}" if isinstance(label, (float, np.floating)) else str(label)
+
+
+def sparse_labels(labels):
+    """Positions and texts of as many class labels as are readable beside an axis."""
+    positions = range(0, len(labels), -(-len(labels) // _MOST_LABELS))
+    return list(positions), [label_text(labels[k]) for k in positions]

@@ -18,13 +18,6 @@ from skgeom.plotting import (
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def iris():
     return load_iris(return_X_y=True)

@@ -1,0 +1,118 @@
+"""
+Variants of SQFA
+================
+
+Three ways to go beyond the default of :class:`~skgeom.SQFA`, on the digits of
+scikit-learn: :class:`~skgeom.SQFACV` chooses the regularisation by cross-validation,
+:class:`~skgeom.AMAGauss` maximises the posterior of the correct class in the place of
+distances, and the distance can be a function of your own.
+"""
+
+import autograd.numpy as anp
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+
+from skgeom import SQFA, SQFACV, AMAGauss, ClassStatistics
+from skgeom.plotting import DistanceMatrixDisplay, FilterDisplay
+
+X, y = load_digits(return_X_y=True)
+X_train, X_test, y_train, y_test = train_test_split(
+    X / X.std(), y, test_size=0.5, stratify=y, random_state=0
+)
+
+# %%
+# The regularisation, chosen
+# --------------------------
+#
+# Ten values of the noise variance are tried, by 5 folds. With too little noise, the
+# filters take directions in which some digit hardly varies, and which are of no use for
+# classification; from some value on, there is no great difference.
+
+n_components = 6
+cv = SQFACV(n_components, random_state=0).fit(X_train, y_train)
+results = cv.cv_results_
+figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
+ax.errorbar(
+    results["regularization"],
+    results["mean_test_score"],
+    results["std_test_score"],
+    marker="o",
+    capsize=3,
+)
+ax.axvline(cv.regularization_, color="black", linestyle="--", label="chosen")
+ax.set(xscale="log", xlabel="regularization", ylabel="accuracy of the folds")
+ax.legend()
+plt.show()
+
+# %%
+# A distance of your own
+# ----------------------
+#
+# It is a function of the means and covariances of pairs of classes, in terms of
+# ``autograd.numpy``, which differentiates it. This one is one minus a power of the
+# Bhattacharyya coefficient, a measure of the overlap of two classes that is 1 where
+# they coincide. The larger the power, the less it counts to pull classes further apart
+# that hardly overlap any more.
+
+
+def overlap(means_a, covariances_a, means_b, covariances_b, power=2):
+    offsets = means_a - means_b
+    middle = (covariances_a + covariances_b) / 2
+    solved = anp.linalg.solve(middle, offsets[:, :, None])[:, :, 0]
+    mahalanobis = anp.sum(offsets * solved, axis=1)
+    logs = [anp.linalg.slogdet(c)[1] for c in (middle, covariances_a, covariances_b)]
+    coefficient = anp.exp(-mahalanobis / 8 - logs[0] / 2 + (logs[1] + logs[2]) / 4)
+    return 1 - coefficient**power
+
+
+# %%
+# All of them compared
+# --------------------
+#
+# AMA-Gauss looks at all classes together, and at each sample; it is the slowest of
+# these. Differences of a percent or so are within the noise of 899 test images.
+
+models = {
+    "SQFA": SQFA(n_components, random_state=0),
+    "SQFA, Hellinger": SQFA(n_components, distance="hellinger", random_state=0),
+    "SQFA, overlap": SQFA(n_components, distance=overlap, random_state=0),
+    "SQFACV": SQFACV(n_components, random_state=0),
+    "AMA-Gauss": AMAGauss(n_components, random_state=0),
+}
+for name, model in models.items():
+    pipeline = make_pipeline(model, QuadraticDiscriminantAnalysis(tol=0))
+    score = pipeline.fit(X_train, y_train).score(X_test, y_test)
+    print(f"{name:16s} accuracy {score:.3f}, noise {model.regularization_:.3f}")
+
+# %%
+# The filters. A single one should not be read too closely, as another basis of the same
+# space serves a quadratic discriminant as well.
+
+figure, axes = plt.subplots(5, n_components, figsize=(7, 6), layout="constrained")
+for row, (name, model) in zip(axes, models.items(), strict=True):
+    FilterDisplay.from_estimator(model, shape=(8, 8), axes=row, titles=None)
+    row[0].set_ylabel(name.replace(", ", ",\n"))
+plt.show()
+
+# %%
+# The Fisher-Rao distances between the digits of the test images. The filters that
+# maximise their mean have the largest one; but it is the closest pairs that a
+# classifier confuses, and the distance of our own brings these further apart.
+
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+for ax, name in zip(axes, ["SQFA", "SQFA, overlap"], strict=True):
+    statistics = ClassStatistics.from_data(models[name].transform(X_test), y_test)
+    display = DistanceMatrixDisplay.from_statistics(
+        statistics,
+        regularization=models[name].regularization_,
+        ax=ax,
+        im_kw={"vmax": 5},
+        values_format=".1f",
+    )
+    distances = display.matrix[np.triu_indices(10, 1)]
+    ax.set_title(f"{name}: mean {distances.mean():.2f}, least {distances.min():.2f}")
+plt.show()

@@ -1,0 +1,379 @@
+"""Display of class statistics in two dimensions."""
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils._optional_dependencies import check_matplotlib_support
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from skgeom._statistics import ClassStatistics
+from skgeom.plotting._axes import label_text, new_axes, sparse_labels
+from skgeom.plotting._inputs import check_statistics, fitted_step
+from skgeom.plotting._plane import (
+    axes_of_ellipses,
+    checked_dims,
+    moments_in_plane,
+    scale_of_arrows,
+)
+from skgeom.utils._validation import check_finite
+
+# As many classes have colours of the default cycle; more are coloured in their order.
+_CYCLE = 10
+
+
+class ClassEllipsesDisplay:
+    """Classes in a plane, each by its mean and an ellipse of its covariance.
+
+    Make it with :meth:`from_statistics` or :meth:`from_estimator`, which also draw it.
+
+    Parameters
+    ----------
+    classes : array-like of shape (n_classes,)
+        The labels.
+    means : array-like of shape (n_classes, 2)
+        Mean of each class in the plane.
+    covariances : array-like of shape (n_classes, 2, 2)
+        Covariance of each class in the plane.
+    axis_names : tuple of two str, default=("feature 0", "feature 1")
+        Names of the axes of the plane.
+
+    Attributes
+    ----------
+    ellipses_ : list of matplotlib Ellipse
+        The ellipses, one a class.
+    means_ : matplotlib PathCollection
+        The markers of the means.
+    arrows_ : list of matplotlib Quiver
+        The arrows, one object for each call of :meth:`plot_filters`.
+    ax_ : matplotlib Axes
+        The axes it is drawn in.
+    figure_ : matplotlib Figure
+        The figure with the axes.
+
+    See Also
+    --------
+    DistanceMatrixDisplay : How far the classes are from each other, in all dimensions.
+    FilterDisplay : The filters themselves.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skgeom import SQFA, ClassStatistics
+    >>> from skgeom.plotting import ClassEllipsesDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> statistics = ClassStatistics.from_data(X, y)
+    >>> sqfa = SQFA(1, random_state=0).fit_statistics(statistics)
+    >>> display = ClassEllipsesDisplay.from_statistics(
+    ...     statistics, sqfa.components_, dims=(2, 3)
+    ... )
+    >>> len(display.ellipses_), display.ax_.get_xlabel()
+    (3, 'feature 2')
+
+    The classes as the filters of a fitted estimator see them:
+
+    >>> sqfa = SQFA(2, random_state=0).fit(X, y)
+    >>> display = ClassEllipsesDisplay.from_estimator(sqfa, X, y)
+    >>> display.ax_.get_xlabel()
+    'sqfa0'
+    """
+
+    def __init__(
+        self, classes, means, covariances, axis_names=("feature 0", "feature 1")
+    ):
+        self.classes = classes
+        self.means = means
+        self.covariances = covariances
+        self.axis_names = axis_names
+
+    @classmethod
+    def from_statistics(
+        cls,
+        statistics,
+        components=None,
+        dims=(0, 1),
+        *,
+        feature_names=None,
+        ax=None,
+        **kwargs,
+    ):
+        """Draw class statistics in the plane of two features.
+
+        Parameters
+        ----------
+        statistics : ClassStatistics
+            The statistics. Those that hold second moments only are drawn as if the
+            means were zero.
+        components : array-like of shape (n_filters, n_features), default=None
+            Filters, which are drawn as arrows, by :meth:`plot_filters`.
+        dims : tuple of two ints, default=(0, 1)
+            The two features.
+        feature_names : array-like of str of shape (n_features,), default=None
+            Names of all features; None for "feature 0" and so on.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; None for new ones.
+        **kwargs : dict
+            Other parameters of :meth:`plot`.
+
+        Returns
+        -------
+        display : ClassEllipsesDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        TypeError
+            If ``statistics`` is no :class:`~skgeom.ClassStatistics`.
+        ValueError
+            If ``dims`` are not two features, or if ``components`` or ``feature_names``
+            are not of ``n_features``.
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_statistics")
+        check_statistics(statistics)
+        n_features = statistics.n_features
+        dims = checked_dims(dims, n_features)
+        if components is not None:
+            components = check_array(components, input_name="components")
+            if components.shape[1] != n_features:
+                raise ValueError(
+                    f"components must have {n_features} columns, one a feature, got "
+                    f"shape {components.shape}."
+                )
+            scale = scale_of_arrows(statistics, dims, components)
+        if feature_names is None:
+            feature_names = [f"feature {k}" for k in range(n_features)]
+        if len(feature_names) != n_features:
+            raise ValueError(
+                f"feature_names must have {n_features} names, got {len(feature_names)}."
+            )
+        display = cls(
+            statistics.classes,
+            *moments_in_plane(statistics, dims),
+            tuple(str(feature_names[k]) for k in dims),
+        ).plot(ax=ax, **kwargs)
+        if components is not None:
+            display.plot_filters(components[:, dims], scale=scale)
+        return display
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X=None, y=None, *, dims=(0, 1), ax=None, **kwargs
+    ):
+        """Draw the classes in the plane of two components of a fitted transformer.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted transformer, or a fitted pipeline, the last step of which may be a
+            classifier.
+        X : array-like of shape (n_samples, n_features), default=None
+            The samples; None for the statistics that the estimator has kept of those
+            that it was fitted to, as :class:`~skgeom.SQFA` does.
+        y : array-like of shape (n_samples,), default=None
+            Their class labels.
+        dims : tuple of two ints, default=(0, 1)
+            The two components.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; None for new ones.
+        **kwargs : dict
+            Other parameters of :meth:`plot`.
+
+        Returns
+        -------
+        display : ClassEllipsesDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator transforms nothing; or if there are no samples, and it has
+            kept no statistics.
+        ValueError
+            If ``dims`` are not two components.
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        check_is_fitted(estimator)
+        if isinstance(estimator, Pipeline) and not hasattr(estimator, "transform"):
+            estimator = estimator[:-1]
+        if X is None:
+            estimator = fitted_step(estimator, ("statistics_",), "Give X and y.")
+            statistics = estimator.statistics_
+        elif not hasattr(estimator, "transform"):
+            raise TypeError(
+                "estimator must be a transformer, or a pipeline with one before its "
+                f"last step, got a {type(estimator).__name__}."
+            )
+        else:
+            statistics = ClassStatistics.from_data(estimator.transform(X), y)
+        try:
+            names = estimator.get_feature_names_out()
+        except (AttributeError, ValueError):  # a step of the pipeline has no names
+            names = [f"component {k}" for k in range(statistics.n_features)]
+        return cls.from_statistics(
+            statistics, dims=dims, feature_names=names, ax=ax, **kwargs
+        )
+
+    def plot(
+        self,
+        ax=None,
+        *,
+        n_std=1.0,
+        cmap=None,
+        legend=True,
+        label="class",
+        ellipse_kw=None,
+    ):
+        """Draw the ellipses and the means.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; None for new ones. Their aspect is set to equal.
+        n_std : float, default=1.0
+            The half axes of the ellipses, in standard deviations.
+        cmap : str or matplotlib Colormap, default=None
+            Colours for classes that are ordered, such as speeds: by the labels, if they
+            are numbers, or by their order. None for the colours of matplotlib's cycle
+            for up to ten classes, and "viridis" for more.
+        legend : bool, default=True
+            Whether to draw a legend, or a colour bar with a colour map.
+        label : str, default="class"
+            What the labels are, such as "speed (deg/s)"; title of the legend or label
+            of the colour bar.
+        ellipse_kw : dict, default=None
+            Other properties of the ellipses, such as ``{"linewidth": 0.5}``.
+
+        Returns
+        -------
+        display : ClassEllipsesDisplay
+            This object, with the attributes ``ellipses_``, ``means_``, ``arrows_``,
+            ``ax_`` and ``figure_``.
+
+        Raises
+        ------
+        ValueError
+            If ``n_std`` is not positive, or if the means and covariances are not those
+            of the classes in a plane.
+        """
+        check_matplotlib_support(f"{type(self).__name__}.plot")
+        from matplotlib.patches import Ellipse
+
+        if not (np.isfinite(n_std) and n_std > 0):
+            raise ValueError(f"n_std must be positive, got {n_std}.")
+        means, covariances = self._checked_moments()
+        colours, mappable = self._colours(cmap)
+        self._legend_kw = {}
+        if ax is None and mappable is None:  # there is room beside the axes
+            self._legend_kw = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+        self.ax_ = ax = new_axes() if ax is None else ax
+        self.figure_, self.arrows_, self.ellipses_ = ax.figure, [], []
+        half_axes, angles = axes_of_ellipses(covariances)
+        for mean, (large, small), angle, colour in zip(
+            means, n_std * half_axes, angles, colours, strict=True
+        ):
+            properties = {"edgecolor": colour, "facecolor": "none", "linewidth": 1.5}
+            properties |= ellipse_kw or {}
+            ellipse = Ellipse(mean, 2 * large, 2 * small, angle=angle, **properties)
+            self.ellipses_.append(ax.add_patch(ellipse))
+        self.means_ = ax.scatter(*means.T, s=12, c=colours)
+        ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], aspect="equal")
+        ax.autoscale_view()
+        if legend and mappable is None:
+            for ellipse, name in zip(self.ellipses_, self.classes, strict=True):
+                ellipse.set_label(label_text(name))
+            self._legend_kw["title"] = label
+            ax.legend(**self._legend_kw)
+        elif legend:
+            self._draw_colorbar(mappable, label)
+        return self
+
+    def plot_filters(
+        self, filters, *, color="black", label=None, scale=1.0, start=None
+    ):
+        """Draw filters as arrows, beside those that are drawn already.
+
+        Parameters
+        ----------
+        filters : array-like of shape (n_filters, 2)
+            The entries of the filters for the two axes.
+        color : color, default="black"
+            Colour of the arrows.
+        label : str, default=None
+            Name of the filters in the legend; None for no entry.
+        scale : float, default=1.0
+            Length of the arrow of a filter of unit norm, in units of the axes.
+        start : array-like of shape (2,), default=None
+            Where the arrows begin; None for the mean of the class means.
+
+        Returns
+        -------
+        display : ClassEllipsesDisplay
+            This object.
+
+        Raises
+        ------
+        ValueError
+            If the filters do not have two entries.
+        """
+        filters = check_array(filters, dtype=np.float64, input_name="filters")
+        if filters.shape[1] != 2:
+            raise ValueError(
+                "filters must have two columns, one for each axis of the plane, got "
+                f"shape {filters.shape}."
+            )
+        start = np.mean(self.means, axis=0) if start is None else np.asarray(start)
+        arrows = scale * filters
+        starts = np.broadcast_to(start, arrows.shape)
+        self.arrows_.append(
+            self.ax_.quiver(
+                *starts.T,
+                *arrows.T,
+                angles="xy",
+                scale_units="xy",
+                scale=1,
+                color=color,
+                width=0.012,
+                label=label,
+                zorder=3,
+            )
+        )
+        self.ax_.update_datalim(starts + arrows)
+        self.ax_.autoscale_view()
+        if label is not None:
+            self.ax_.legend(**self._legend_kw)
+        return self
+
+    def _checked_moments(self):
+        means, covariances = np.asarray(self.means), np.asarray(self.covariances)
+        n_classes = len(self.classes)
+        for name, moments, shape in [
+            ("means", means, (n_classes, 2)),
+            ("covariances", covariances, (n_classes, 2, 2)),
+        ]:
+            if moments.shape != shape:
+                raise ValueError(
+                    f"{name} of {n_classes} classes in a plane must have shape "
+                    f"{shape}, got {moments.shape}."
+                )
+            check_finite(moments, name, axis=tuple(range(1, moments.ndim)))
+        return means, covariances
+
+    def _colours(self, cmap):
+        """Colours of the classes, and what a colour bar needs, or None."""
+        from matplotlib import colormaps
+        from matplotlib.cm import ScalarMappable
+
+        n_classes = len(self.classes)
+        if cmap is None and n_classes <= _CYCLE:
+            return [f"C{k}" for k in range(n_classes)], None
+        classes = np.asarray(self.classes)
+        values = classes if classes.dtype.kind in "iuf" else np.arange(n_classes)
+        cmap = colormaps.get_cmap("viridis" if cmap is None else cmap)
+        mappable = ScalarMappable(cmap=cmap)
+        mappable.set_array(values.astype(np.float64))
+        mappable.autoscale()
+        return mappable.to_rgba(values), mappable
+
+    def _draw_colorbar(self, mappable, label):
+        bar = self.figure_.colorbar(mappable, ax=self.ax_, label=label)
+        if np.asarray(self.classes).dtype.kind not in "iuf":
+            positions, texts = sparse_labels(self.classes)
+            bar.set_ticks(positions, labels=texts)

@@ -1,0 +1,227 @@
+"""DistanceMatrixDisplay draws the distances that the package computes."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from autograd import numpy as anp
+from matplotlib.colors import to_rgba
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skgeom import SQFA, SQFACV, ClassStatistics, SecondMomentSQFA
+from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
+from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES, StudentT
+from skgeom.plotting import DistanceMatrixDisplay
+
+
+@pytest.fixture
+def statistics(make_gaussians):
+    means, covariances = make_gaussians((4,), 3)
+    return ClassStatistics(["a", "b", "c", "d"], [9] * 4, means, covariances)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def drawn(display):
+    return np.asarray(display.im_.get_array())
+
+
+@pytest.mark.parametrize("regularized", [True, False])
+@pytest.mark.parametrize("kind", [SQFA, SecondMomentSQFA, SQFACV])
+def test_from_estimator(iris, kind, regularized):
+    parameters = {"regularizations": [0.01, 0.1]} if kind is SQFACV else {}
+    sqfa = kind(2, random_state=0, **parameters)
+    model = make_pipeline(StandardScaler(), sqfa, QuadraticDiscriminantAnalysis())
+    model.fit(*iris)
+    for estimator in (sqfa, model):
+        display = DistanceMatrixDisplay.from_estimator(
+            estimator, regularized=regularized
+        )
+        expected = sqfa.class_distances(regularized=regularized)
+        assert_array_equal(drawn(display), expected)
+        assert display.im_.get_clim() == (0, expected.max())
+
+
+def test_from_statistics(statistics):
+    display = DistanceMatrixDisplay.from_statistics(statistics)
+    means, covariances = statistics.means, statistics.covariances
+    expected = distance_calvo_oller(
+        means[:, None], covariances[:, None], means, covariances
+    )
+    assert_allclose(drawn(display), expected, atol=1e-7)
+    assert display.figure_.axes[1].get_ylabel() == "Fisher-Rao distance"
+    noisy = DistanceMatrixDisplay.from_statistics(statistics, regularization=2.0)
+    covariances = covariances + 2 * np.eye(3)
+    expected = distance_calvo_oller(
+        means[:, None], covariances[:, None], means, covariances
+    )
+    assert_allclose(drawn(noisy), expected, atol=1e-7)
+
+
+def test_second_moments(statistics):
+    moments = statistics.second_moments
+    expected = distance_affine_invariant(moments[:, None], moments)
+    display = DistanceMatrixDisplay.from_statistics(statistics, "affine-invariant")
+    assert_allclose(drawn(display), expected, atol=1e-7)
+    alone = ClassStatistics.from_second_moments([0, 1, 2, 3], [9] * 4, moments)
+    display = DistanceMatrixDisplay.from_statistics(alone, "affine-invariant")
+    assert_allclose(drawn(display), expected, atol=1e-7)
+    # Of zero means, both kinds of SQFA measure the same.
+    centred = ClassStatistics([0, 1, 2, 3], [9] * 4, np.zeros((4, 3)), moments)
+    for name in ("jeffreys", StudentT(3)):
+        assert_allclose(
+            drawn(DistanceMatrixDisplay.from_statistics(alone, name)),
+            drawn(DistanceMatrixDisplay.from_statistics(centred, name)),
+        )
+    with pytest.raises(ValueError, match="'fisher-rao' compares means, but"):
+        DistanceMatrixDisplay.from_statistics(alone)
+
+
+@pytest.mark.parametrize("name", sorted({**DISTANCES, **SECOND_MOMENT_DISTANCES}))
+def test_every_distance_of_the_package(statistics, name):
+    display = DistanceMatrixDisplay.from_statistics(statistics, name)
+    kind = SQFA if name in DISTANCES else SecondMomentSQFA
+    # All of them are the same in the coordinates of any orthonormal basis.
+    sqfa = kind(3, distance=name, constraint="orthonormal", init="random", n_init=1)
+    sqfa.fit_statistics(statistics)
+    expected = sqfa.class_distances(regularized=False)
+    assert_allclose(drawn(display), expected, rtol=1e-9, atol=1e-7)
+
+
+def test_distance_of_the_user(statistics):
+    def gap(means_a, covariances_a, means_b, covariances_b):
+        return anp.sum((means_a - means_b) ** 2, axis=1)
+
+    display = DistanceMatrixDisplay.from_statistics(statistics, gap)
+    offsets = statistics.means[:, None] - statistics.means
+    assert_allclose(drawn(display), (offsets**2).sum(axis=-1))
+    assert display.figure_.axes[1].get_ylabel() == "distance gap"
+
+
+def test_numbers_in_cells(colours_of):
+    matrix = np.array([[0, 1.25, 5], [1.25, 0, 2], [5, 2, 0]])
+    display = DistanceMatrixDisplay.from_matrix(
+        matrix, values_format=".1f", text_kw={"fontsize": 9}
+    )
+    texts = [[text.get_text() for text in row] for row in display.text_]
+    assert texts == [
+        ["0.0", "1.2", "5.0"],
+        ["1.2", "0.0", "2.0"],
+        ["5.0", "2.0", "0.0"],
+    ]
+    for (row, column), text in np.ndenumerate(display.text_):
+        assert text.get_position() == (column, row) and text.get_fontsize() == 9
+    # The darkest and the brightest colour of viridis.
+    assert display.text_[0, 0].get_color() == "white"
+    assert display.text_[0, 2].get_color() == "black"
+    colours, _ = colours_of(display.figure_)
+    for value in (0.0, 0.25, 0.4, 1.0):
+        cell = np.array(plt.get_cmap("viridis")(value, bytes=True)[:3])
+        assert (colours == cell).all(axis=1).any()
+
+
+def test_numbers_only_for_few_classes():
+    ten = 1 - np.eye(10)
+    eleven = 1 - np.eye(11)
+    assert DistanceMatrixDisplay.from_matrix(ten).text_.shape == (10, 10)
+    assert DistanceMatrixDisplay.from_matrix(ten, include_values=False).text_ is None
+    display = DistanceMatrixDisplay.from_matrix(eleven)
+    assert display.text_ is None and not display.ax_.texts
+    display = DistanceMatrixDisplay.from_matrix(eleven, include_values=True)
+    assert len(display.ax_.texts) == 121
+
+
+def test_labels_of_classes(statistics):
+    display = DistanceMatrixDisplay.from_statistics(statistics)
+    for labels in (display.ax_.get_xticklabels(), display.ax_.get_yticklabels()):
+        assert [text.get_text() for text in labels] == ["a", "b", "c", "d"]
+        assert [text.get_rotation() for text in labels] == [0] * 4
+    names = ["left hand", "right hand", "feet", "tongue"]
+    display = DistanceMatrixDisplay.from_matrix(1 - np.eye(4), classes=names)
+    assert {text.get_rotation() for text in display.ax_.get_xticklabels()} == {45}
+    display = DistanceMatrixDisplay.from_matrix(
+        1 - np.eye(4), classes=names, xticks_rotation="vertical"
+    )
+    assert {text.get_rotation() for text in display.ax_.get_xticklabels()} == {90}
+
+
+def test_labels_of_many_classes_are_thinned_out():
+    speeds = np.linspace(-6, 6, 41)
+    matrix = np.abs(speeds[:, None] - speeds)
+    display = DistanceMatrixDisplay.from_matrix(matrix, classes=speeds)
+    assert_array_equal(display.ax_.get_yticks(), np.arange(0, 41, 4))
+    texts = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert texts == "-6 -4.8 -3.6 -2.4 -1.2 0 1.2 2.4 3.6 4.8 6".split()
+
+
+def test_given_axes_and_properties():
+    figure, ax = plt.subplots()
+    display = DistanceMatrixDisplay.from_matrix(
+        1 - np.eye(2), ax=ax, colorbar=False, cmap="Greys", im_kw={"vmax": 4}
+    )
+    assert display.ax_ is ax and figure.axes == [ax]
+    assert plt.get_fignums() == [figure.number]
+    assert display.im_.get_clim() == (0, 4)
+    assert display.im_.get_cmap().name == "Greys"
+    # A quarter of the range is bright in this map.
+    assert to_rgba(display.text_[0, 1].get_color()) == to_rgba("black")
+
+
+def test_equal_classes():
+    display = DistanceMatrixDisplay.from_matrix(np.zeros((3, 3)))
+    assert display.im_.get_clim() == (0, 1)
+    display.figure_.canvas.draw()
+
+
+def test_rounding_is_no_error():
+    matrix = [[-1e-17, 1 + 1e-12], [1, 0]]
+    display = DistanceMatrixDisplay.from_matrix(matrix)
+    assert display.text_[0, 0].get_text() == "0.00"
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.zeros((2, 3)), r"must be square, got shape \(2, 3\)"),
+        ([[0, 1], [2, 0]], r"matrix\[0, 1\] is 1, and matrix\[1, 0\] 2"),
+        ([[0, -1], [-1, 0]], r"matrix\[0, 1\] is -1"),
+        ([[0, np.nan], [np.nan, 0]], "matrix contains NaN"),
+        ([[0, np.inf], [np.inf, 0]], "matrix contains infinity"),
+        ([[0, "x"], ["x", 0]], "could not convert"),
+    ],
+)
+def test_what_is_no_matrix_of_distances(matrix, message):
+    with pytest.raises(ValueError, match=message):
+        DistanceMatrixDisplay.from_matrix(matrix)
+    assert not plt.get_fignums()
+
+
+def test_errors(iris, statistics):
+    X, _ = iris
+    with pytest.raises(NotFittedError):
+        DistanceMatrixDisplay.from_estimator(SQFA())
+    with pytest.raises(TypeError, match=r"with class_distances.* Use from_statistics"):
+        DistanceMatrixDisplay.from_estimator(PCA(2).fit(X))
+    with pytest.raises(TypeError, match="must be a ClassStatistics"):
+        DistanceMatrixDisplay.from_statistics(X)
+    with pytest.raises(ValueError, match="distance must be one of"):
+        DistanceMatrixDisplay.from_statistics(statistics, "taxi")
+    with pytest.raises(ValueError, match="one class only: a"):
+        one = ClassStatistics(["a"], [3], [[0.0]], [[[1.0]]])
+        DistanceMatrixDisplay.from_statistics(one)
+    for noise in (-1, np.nan):
+        with pytest.raises(ValueError, match="regularization must be at least 0"):
+            DistanceMatrixDisplay.from_statistics(statistics, regularization=noise)
+    with pytest.raises(ValueError, match=r"singular.* give a regularization above 0"):
+        singular = ClassStatistics([0, 1], [3, 3], np.eye(2), np.zeros((2, 2, 2)))
+        DistanceMatrixDisplay.from_statistics(singular)
+    with pytest.raises(ValueError, match=r"classes must have 3 labels.* got 2"):
+        DistanceMatrixDisplay.from_matrix(1 - np.eye(3), classes=[0, 1])

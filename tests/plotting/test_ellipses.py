@@ -1,0 +1,263 @@
+"""ClassEllipsesDisplay draws means, covariances and filters to scale."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgba
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
+from skgeom.plotting import ClassEllipsesDisplay
+
+
+@pytest.fixture
+def statistics(make_gaussians):
+    means, covariances = make_gaussians((3,), 4)
+    return ClassStatistics(["a", "b", "c"], [9, 9, 9], means, covariances)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def many(n_classes, labels=None):
+    angles = np.linspace(0, 3, n_classes)
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    covariances = directions[:, :, None] * directions[:, None] + 0.1 * np.eye(2)
+    labels = np.arange(n_classes) if labels is None else labels
+    return ClassStatistics(labels, [5] * n_classes, directions, covariances)
+
+
+@pytest.mark.parametrize("dims", [(0, 1), (3, 1), (-1, 0)])
+def test_ellipses_are_level_sets(statistics, dims):
+    """Each point of an ellipse is n_std away by the Mahalanobis distance."""
+    dims = np.array(dims)
+    display = ClassEllipsesDisplay.from_statistics(statistics, dims=dims, n_std=2)
+    assert len(display.ellipses_) == 3
+    for k, ellipse in enumerate(display.ellipses_):
+        mean = statistics.means[k, dims]
+        covariance = statistics.covariances[k][np.ix_(dims, dims)]
+        assert_array_equal(ellipse.center, mean)
+        lengths = 2 * 2 * np.sqrt(np.linalg.eigvalsh(covariance))
+        assert_allclose([ellipse.height, ellipse.width], lengths)
+        path = ellipse.get_path().interpolated(1)
+        points = ellipse.get_patch_transform().transform(path.vertices[::3])
+        offsets = points - mean
+        squares = (offsets @ np.linalg.inv(covariance) * offsets).sum(axis=1)
+        assert_allclose(squares, 4, rtol=1e-6)
+    assert_array_equal(display.means_.get_offsets(), statistics.means[:, dims])
+    first, second = dims % 4
+    assert display.ax_.get_xlabel() == f"feature {first}"
+    assert display.ax_.get_ylabel() == f"feature {second}"
+    assert display.ax_.get_aspect() == 1
+
+
+def test_everything_is_inside_the_axes(statistics):
+    display = ClassEllipsesDisplay.from_statistics(statistics, 3 * np.eye(4))
+    (left, right), (low, high) = display.ax_.get_xlim(), display.ax_.get_ylim()
+    for ellipse in display.ellipses_:
+        box = ellipse.get_extents().transformed(display.ax_.transData.inverted())
+        assert left <= box.x0 and box.x1 <= right and low <= box.y0 and box.y1 <= high
+    display.plot_filters([[20, 30]])
+    assert display.ax_.get_xlim()[1] > statistics.means[:, 0].mean() + 20
+    assert display.ax_.get_ylim()[1] > statistics.means[:, 1].mean() + 30
+
+
+def test_arrows_are_the_filters(statistics):
+    components = np.array([[1.0, 2, 0, 0], [0, 0, 3, 0], [-1, 0.5, 0, 0]])
+    display = ClassEllipsesDisplay.from_statistics(statistics, components, (1, 0))
+    (arrows,) = display.arrows_
+    drawn = np.stack([arrows.U, arrows.V], axis=1)
+    blocks = statistics.covariances[:, :2, :2]
+    largest = np.sqrt(np.linalg.eigvalsh(blocks).max())
+    assert_allclose(drawn, largest / 3 * components[:, [1, 0]])
+    centre = statistics.means[:, [1, 0]].mean(axis=0)
+    assert_allclose(arrows.get_offsets(), [centre] * 3)
+    assert arrows.angles == arrows.scale_units == "xy" and arrows.scale == 1
+
+
+def test_filters_beside_others(statistics):
+    display = ClassEllipsesDisplay.from_statistics(statistics)
+    display.plot_filters([[1, 0]], color="red", label="first", start=(0, 0))
+    display.plot_filters([[0, 1], [1, 1]], scale=2, start=(1, 2))
+    assert len(display.arrows_) == 2
+    assert_array_equal(display.arrows_[1].U, [0, 2])
+    assert_array_equal(display.arrows_[1].V, [2, 2])
+    assert_array_equal(display.arrows_[1].get_offsets(), [(1, 2)] * 2)
+    assert_array_equal(display.arrows_[0].get_facecolor(), [to_rgba("red")])
+    legend = display.ax_.get_legend()
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts == ["a", "b", "c", "first"]
+    assert legend.get_title().get_text() == "class"
+
+
+def test_arrow_is_seen(statistics, colours_of):
+    display = ClassEllipsesDisplay.from_statistics(statistics, legend=False)
+    display.plot_filters([[1, 0]], color="#ff00ff", start=(0, 0))
+    colours, counts = colours_of(display.figure_)
+    assert counts[(colours == [255, 0, 255]).all(axis=1)].sum() > 100
+
+
+def test_few_classes_have_the_colours_of_the_cycle():
+    display = ClassEllipsesDisplay.from_statistics(many(10), label="digit")
+    colours = [ellipse.get_edgecolor() for ellipse in display.ellipses_]
+    assert colours == [to_rgba(f"C{k}") for k in range(10)]
+    assert_array_equal(display.means_.get_facecolor(), colours)
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts == [str(k) for k in range(10)]
+    assert display.ax_.get_legend().get_title().get_text() == "digit"
+    assert len(display.figure_.axes) == 1
+
+
+def test_many_ordered_classes_have_a_colour_bar(colours_of):
+    speeds = np.linspace(-6, 6, 41)
+    speeds[0] = -12
+    display = ClassEllipsesDisplay.from_statistics(
+        many(41, speeds), cmap="coolwarm", label="speed (deg/s)"
+    )
+    cmap = plt.get_cmap("coolwarm")
+    for speed, ellipse in zip(speeds, display.ellipses_, strict=True):
+        assert ellipse.get_edgecolor() == cmap((speed + 12) / 18)
+    assert display.ax_.get_legend() is None
+    _, bar = display.figure_.axes
+    assert bar.get_ylabel() == "speed (deg/s)"
+    assert bar.get_ylim() == (-12, 6)
+    colours_of(display.figure_)
+
+
+def test_many_names_have_some_at_the_colour_bar():
+    names = [f"class {k:02}" for k in range(30)]
+    display = ClassEllipsesDisplay.from_statistics(many(30, names))
+    bar = display.figure_.axes[1]
+    texts = [text.get_text() for text in bar.get_yticklabels()]
+    assert texts == names[::3]
+    assert_array_equal(bar.get_yticks(), np.arange(0, 30, 3))
+    assert display.ellipses_[-1].get_edgecolor() == plt.get_cmap("viridis")(1.0)
+
+
+def test_legend_can_be_left_out():
+    for n_classes in (3, 12):
+        display = ClassEllipsesDisplay.from_statistics(many(n_classes), legend=False)
+        assert display.ax_.get_legend() is None and len(display.figure_.axes) == 1
+        display.plot_filters([[1, 1]], label="SQFA")
+        (text,) = display.ax_.get_legend().get_texts()
+        assert text.get_text() == "SQFA"
+        assert display.ax_.get_legend().get_title().get_text() == ""
+
+
+def test_given_axes_and_properties(statistics):
+    figure, (_, ax) = plt.subplots(1, 2, sharex=True, sharey=True)
+    display = ClassEllipsesDisplay.from_statistics(
+        statistics, ax=ax, ellipse_kw={"linewidth": 0.5, "edgecolor": "black"}
+    )
+    assert display.ax_ is ax and display.figure_ is figure
+    assert plt.get_fignums() == [figure.number]
+    assert [ellipse.get_linewidth() for ellipse in display.ellipses_] == [0.5] * 3
+    assert display.ellipses_[0].get_edgecolor() == to_rgba("black")
+    figure.canvas.draw()
+
+
+def test_classes_as_an_estimator_sees_them(iris):
+    X, y = iris
+    sqfa = SQFA(3, random_state=0).fit(X, y)
+    kept = ClassEllipsesDisplay.from_estimator(sqfa, dims=(0, 2))
+    given = ClassEllipsesDisplay.from_estimator(sqfa, X, y, dims=(0, 2))
+    expected = ClassStatistics.from_data(sqfa.transform(X)[:, [0, 2]], y)
+    for display in (kept, given):
+        assert_allclose(display.means, expected.means)
+        assert_allclose(display.covariances, expected.covariances)
+        assert display.ax_.get_ylabel() == "sqfa2"
+
+
+@pytest.mark.parametrize("classifier", [[], [QuadraticDiscriminantAnalysis(tol=0)]])
+def test_pipelines(iris, classifier):
+    X, y = iris
+    lda = LinearDiscriminantAnalysis(n_components=2)
+    model = make_pipeline(StandardScaler(), lda, *classifier).fit(X, y)
+    display = ClassEllipsesDisplay.from_estimator(model, X, y)
+    projected = lda.transform(model[0].transform(X))
+    assert_allclose(display.means, [projected[y == k].mean(axis=0) for k in range(3)])
+    assert display.axis_names[1] == "lineardiscriminantanalysis1"
+    sqfa = make_pipeline(StandardScaler(), SQFA(2), *classifier).fit(X, y)
+    display = ClassEllipsesDisplay.from_estimator(sqfa)
+    assert_array_equal(display.means, sqfa["sqfa"].statistics_.means)
+
+
+def test_transformer_without_names_and_with_tables(iris):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = make_pipeline(FunctionTransformer(np.log1p), PCA(2)).fit(X, y)
+    model.set_output(transform="pandas")
+    display = ClassEllipsesDisplay.from_estimator(model, X, y)
+    assert_array_equal(display.axis_names, ["component 0", "component 1"])
+
+
+def test_second_moments_alone(make_spd):
+    moments = make_spd((2,), 3)
+    statistics = ClassStatistics.from_second_moments([0, 1], [5, 5], moments)
+    display = ClassEllipsesDisplay.from_statistics(statistics, dims=(0, 2))
+    assert_array_equal(display.means, np.zeros((2, 2)))
+    assert_array_equal(display.covariances, moments[:, ::2, ::2])
+    smsqfa = SecondMomentSQFA(2, regularization=0.1).fit_statistics(statistics)
+    display = ClassEllipsesDisplay.from_estimator(smsqfa)
+    assert display.ax_.get_xlabel() == "secondmomentsqfa0"
+
+
+def test_singular_covariance_is_a_line():
+    statistics = ClassStatistics([0], [2], [[0, 0]], [np.ones((2, 2))])
+    display = ClassEllipsesDisplay.from_statistics(statistics, np.zeros((1, 2)))
+    (ellipse,) = display.ellipses_
+    assert_allclose([ellipse.width, ellipse.height], [np.sqrt(8), 0], atol=1e-7)
+    assert ellipse.angle % 180 == pytest.approx(45)
+    display.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    "dims", [(0, 0), (0, -4), (0, 4), (-5, 0), (0,), (0, 1, 2), 0, (0, 1.0), "01"]
+)
+def test_dims_that_are_no_plane(statistics, dims):
+    with pytest.raises(ValueError, match="two different indices of the 4 features"):
+        ClassEllipsesDisplay.from_statistics(statistics, dims=dims)
+    assert not plt.get_fignums()
+
+
+def test_errors(statistics, iris):
+    X, y = iris
+    with pytest.raises(TypeError, match=r"must be a ClassStatistics.* got ndarray"):
+        ClassEllipsesDisplay.from_statistics(X)
+    line = statistics.project(np.eye(1, 4))
+    with pytest.raises(ValueError, match=r"of the 1 features.* a plane needs two"):
+        ClassEllipsesDisplay.from_statistics(line)
+    with pytest.raises(ValueError, match=r"4 columns, one a feature, got.*\(1, 2\)"):
+        ClassEllipsesDisplay.from_statistics(statistics, [[1, 0]])
+    with pytest.raises(ValueError, match="feature_names must have 4 names, got 2"):
+        ClassEllipsesDisplay.from_statistics(statistics, feature_names=["a", "b"])
+    for n_std in (0, -1, np.nan):
+        with pytest.raises(ValueError, match="n_std must be positive"):
+            ClassEllipsesDisplay.from_statistics(statistics, n_std=n_std)
+    with pytest.raises(NotFittedError):
+        ClassEllipsesDisplay.from_estimator(SQFA(), X, y)
+    with pytest.raises(TypeError, match=r"statistics_.* got a PCA\. Give X and y"):
+        ClassEllipsesDisplay.from_estimator(PCA(2).fit(X))
+    with pytest.raises(TypeError, match=r"a transformer.* got a QuadraticDiscriminant"):
+        classifier = QuadraticDiscriminantAnalysis().fit(X, y)
+        ClassEllipsesDisplay.from_estimator(classifier, X, y)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        ClassEllipsesDisplay.from_estimator(PCA(2).fit(X), X)
+    with pytest.raises(ValueError, match=r"means of 3 .* shape \(3, 2\), got \(3, 4\)"):
+        ClassEllipsesDisplay([0, 1, 2], statistics.means, np.ones((3, 2, 2))).plot()
+    with pytest.raises(ValueError, match=r"covariances\[1\] contains NaN"):
+        covariances = np.stack([np.eye(2), np.full((2, 2), np.nan)])
+        ClassEllipsesDisplay([0, 1], np.zeros((2, 2)), covariances).plot()
+    display = ClassEllipsesDisplay.from_statistics(statistics)
+    with pytest.raises(ValueError, match="must have two columns"):
+        display.plot_filters(np.eye(3))

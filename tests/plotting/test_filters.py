@@ -1,0 +1,207 @@
+"""FilterDisplay draws each filter as the image that it is."""
+
+from io import BytesIO
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skgeom import SQFA
+from skgeom.plotting import FilterDisplay
+from skgeom.plotting._axes import columns_of_grid
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def pca(digits):
+    return PCA(7).fit(digits[0])
+
+
+def images(display):
+    return np.array([image.get_array() for image in display.images_])
+
+
+def limits(display):
+    return [image.get_clim() for image in display.images_]
+
+
+def test_images_are_the_components(pca):
+    display = FilterDisplay.from_estimator(pca, shape=(4, 16))
+    assert_array_equal(images(display), pca.components_.reshape(7, 4, 16))
+    assert_array_equal(display.filters, images(display))
+    assert len(display.figure_.axes) == len(display.axes_) == 7
+    assert display.axes_.shape == (7,)
+    titles = [ax.get_title() for ax in display.axes_]
+    assert titles == [f"pca{k}" for k in range(7)]
+    assert all(len(ax.get_xticks()) == 0 for ax in display.axes_)
+
+
+def test_shape_may_be_left_out_for_squares(pca):
+    display = FilterDisplay.from_estimator(pca)
+    assert images(display).shape == (7, 8, 8)
+
+
+def test_filters_of_a_step_of_a_pipeline(digits):
+    X, y = digits
+    # The last step has scalings_ as well, but these are no filters.
+    model = make_pipeline(
+        StandardScaler(), SQFA(2, random_state=0), QuadraticDiscriminantAnalysis(tol=0)
+    ).fit(X, y)
+    display = FilterDisplay.from_estimator(model)
+    assert_array_equal(images(display).reshape(2, 64), model["sqfa"].components_)
+    assert display.axes_[1].get_title() == "sqfa1"
+
+
+@pytest.mark.parametrize("solver", ["svd", "eigen"])
+def test_linear_discriminants_are_those_of_transform(digits, solver):
+    X, y = digits
+    X = X + np.random.default_rng(0).normal(size=X.shape)
+    lda = LinearDiscriminantAnalysis(n_components=4, solver=solver).fit(X, y)
+    drawn = images(FilterDisplay.from_estimator(lda)).reshape(-1, 64)
+    features = X @ drawn.T
+    expected = lda.transform(X)
+    assert features.shape == expected.shape
+    centred = features - features.mean(axis=0)
+    assert_allclose(centred, expected - expected.mean(axis=0), atol=1e-8)
+
+
+def test_colour_limits(pca):
+    largest = np.abs(pca.components_).max(axis=1)
+    each = limits(FilterDisplay.from_estimator(pca))
+    assert_array_equal(each, np.transpose([-largest, largest]))
+    shared = limits(FilterDisplay.from_estimator(pca, limits="shared"))
+    assert_array_equal(shared, [(-largest.max(), largest.max())] * 7)
+    assert limits(FilterDisplay.from_estimator(pca, limits=2)) == [(-2, 2)] * 7
+
+
+def test_zero_is_white_and_signs_have_their_colours(colours_of):
+    filters = np.zeros((2, 2, 2))
+    filters[1, 0] = [3, -3]
+    display = FilterDisplay(filters).plot(cmap="bwr")
+    colours, counts = colours_of(display.figure_)
+    count = dict(zip(map(tuple, colours.tolist()), counts, strict=True))
+    quarter = count[255, 0, 0]
+    assert quarter > 1000
+    assert abs(count[0, 0, 255] - quarter) < 0.05 * quarter
+    zero = plt.get_cmap("bwr")(0.5, bytes=True)[:3]
+    assert count[tuple(map(int, zero))] == pytest.approx(6 * quarter, rel=0.05)
+    assert limits(display) == [(-1, 1), (-3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("colorbar", "kind", "expected"),
+    [(False, "each", 7), (True, "each", 14), (True, "shared", 8), (True, 1.0, 8)],
+)
+def test_colour_bars(pca, colorbar, kind, expected):
+    display = FilterDisplay.from_estimator(pca, limits=kind, colorbar=colorbar)
+    assert len(display.figure_.axes) == expected
+
+
+def test_space_time_plot(pca):
+    display = FilterDisplay.from_estimator(
+        pca,
+        shape=(16, 4),
+        extent=(-1, 1, 250, 0),
+        xlabel="position (deg)",
+        ylabel="time (ms)",
+        n_columns=4,
+    )
+    display.figure_.canvas.draw()
+    for k, ax in enumerate(display.axes_):
+        assert ax.get_xlim() == (-1, 1) and ax.get_ylim() == (250, 0)
+        assert ax.get_aspect() == "auto"
+        assert ax.get_ylabel() == ("time (ms)" if k in (0, 4) else "")
+        # The last place of the second row is empty, so the fourth one is labelled.
+        assert ax.get_xlabel() == ("position (deg)" if k >= 3 else "")
+        shown = [tick.label1.get_visible() for tick in ax.xaxis.get_major_ticks()]
+        assert set(shown) == {k >= 3}
+
+
+@pytest.mark.parametrize(
+    ("count", "n_columns"),
+    [(1, 1), (2, 2), (3, 3), (4, 2), (5, 5), (6, 3), (8, 4), (9, 3), (10, 5), (41, 7)],
+)
+def test_grid(count, n_columns):
+    assert columns_of_grid(count) == n_columns
+    display = FilterDisplay(np.ones((count, 2, 3))).plot()
+    columns = {round(ax.get_subplotspec().colspan.start) for ax in display.axes_}
+    assert len(columns) == n_columns and len(display.figure_.axes) == count
+
+
+def test_given_axes(pca):
+    figure, axes = plt.subplots(7, 1)
+    display = FilterDisplay.from_estimator(pca, axes=axes, titles=None, xlabel="x")
+    assert display.figure_ is figure and plt.get_fignums() == [figure.number]
+    assert [ax.get_xlabel() for ax in axes] == ["x"] * 7
+    assert [ax.get_title() for ax in axes] == [""] * 7
+    _, ax = plt.subplots()
+    display = FilterDisplay(pca.components_[:1].reshape(1, 8, 8), ["first"])
+    assert display.plot(axes=ax).axes_[0] is ax
+    assert ax.get_title() == "first"
+
+
+def test_parameters_of_imshow(pca):
+    display = FilterDisplay.from_estimator(
+        pca, cmap="PuOr", interpolation="bilinear", aspect=2
+    )
+    assert display.images_[0].get_cmap().name == "PuOr"
+    assert display.images_[0].get_interpolation() == "bilinear"
+    assert display.axes_[0].get_aspect() == 2
+
+
+def test_is_saved_as_png(pca):
+    display = FilterDisplay.from_estimator(pca)
+    with BytesIO() as file:
+        display.figure_.savefig(file, format="png")
+        assert file.getvalue().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("shape", [(8, 9), (64,), (2, 4, 8), (-8, -8), 64])
+def test_shape_that_does_not_fit(pca, shape):
+    with pytest.raises(ValueError, match=r"rows \* columns = 64"):
+        FilterDisplay.from_estimator(pca, shape)
+    assert not plt.get_fignums()
+
+
+def test_errors(digits, pca):
+    X, y = digits
+    with pytest.raises(ValueError, match="10 features, which is no square number"):
+        FilterDisplay.from_estimator(PCA(2).fit(X[:, :10]))
+    with pytest.raises(NotFittedError):
+        FilterDisplay.from_estimator(SQFA())
+    few = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:50], y[:50])
+    with pytest.raises(TypeError, match=r"components_ or scalings_.* got a Pipeline"):
+        FilterDisplay.from_estimator(few)
+    discriminant = QuadraticDiscriminantAnalysis(reg_param=0.5).fit(X, y)
+    with pytest.raises(TypeError, match="got a QuadraticDiscriminantAnalysis"):
+        FilterDisplay.from_estimator(discriminant)
+    with pytest.raises(ValueError, match="must have one entry for each of the 7 filt"):
+        FilterDisplay.from_estimator(pca, titles=["a"])
+    with pytest.raises(ValueError, match=r"axes must have one .* 7 filters, got 3"):
+        FilterDisplay.from_estimator(pca, axes=plt.subplots(3)[1])
+    with pytest.raises(ValueError, match="'each', 'shared' or a number, got 'all'"):
+        FilterDisplay.from_estimator(pca, limits="all")
+    for bad in (0, -1, np.nan, np.inf):
+        with pytest.raises(ValueError, match="limits must be positive"):
+            FilterDisplay.from_estimator(pca, limits=bad)
+    with pytest.raises(ValueError, match="n_columns must be at least 1, got 0"):
+        FilterDisplay.from_estimator(pca, n_columns=0)
+    with pytest.raises(ValueError, match=r"got shape \(7, 64\)"):
+        FilterDisplay(pca.components_).plot()
+    with pytest.raises(ValueError, match=r"filters\[1\] contains NaN"):
+        FilterDisplay([np.eye(2), np.full((2, 2), np.nan)]).plot()
