@@ -139,8 +139,8 @@ def fisher_rao_line_statistics(
 
     Notes
     -----
-    Gaussians of independent variables, of which one at most has a mean that changes,
-    are a totally geodesic submanifold. There, the squared length element is the sum of
+    The variables are independent, and the mean of one at most changes. The squared
+    length of a step is then the sum of
 
     .. math:: (d\mu^2 + 2 d\sigma^2) / \sigma^2
 
@@ -152,7 +152,10 @@ def fisher_rao_line_statistics(
        \mu = \sqrt 2 \tanh (t / \sqrt 2), \qquad \sigma = 1 / \cosh (t / \sqrt 2) .
 
     The variables share the speed like the entries of a random unit vector. Positions
-    are taken from the middle of their range.
+    are taken from the middle of their range. No path through other Gaussians is
+    shorter: with :math:`\Sigma = L D L^\top`, L unit triangular and the variable with
+    the mean first, the metric is at least the sum above for the mean of this variable
+    and the variances in the diagonal matrix D. Last, the data are rotated.
 
     References
     ----------

@@ -11,7 +11,11 @@ from skgeom.datasets import (
     sqfa_scaling_toy,
     sqfa_toy_statistics,
 )
-from skgeom.geometry import distance_fisher_rao, distance_fisher_rao_diagonal
+from skgeom.geometry import (
+    distance_affine_invariant,
+    distance_fisher_rao,
+    distance_fisher_rao_diagonal,
+)
 
 TOYS = {"covariances": (3, 6), "means": (3, 4), "distances": (3, 4), "lda": (4, 2)}
 
@@ -123,6 +127,13 @@ def test_distances_along_the_line(change, n_features):
     assert_allclose(distances, np.abs(positions[:, None] - positions), atol=1e-6)
     moves = np.ptp(means, axis=0).max() > 0.01
     assert moves == (change == "means-and-covariances")
+
+
+def test_longest_line():
+    """Of centred Gaussians, whose distance is the affine-invariant one by sqrt(2)."""
+    line = fisher_rao_line_statistics([0, 20], 4, change="covariances", random_state=2)
+    distance = distance_affine_invariant(*line.covariances) / np.sqrt(2)
+    assert distance == pytest.approx(20, rel=1e-6)
 
 
 def test_line_in_one_dimension_against_the_closed_form():

@@ -12,6 +12,7 @@ GENERATORS = {
     "fisher_rao_line_statistics": {},
     "make_gaussian_classes": {"statistics": STATISTICS, "n_per_class": 5},
     "make_spd_classes": {"n_per_class": 5},
+    "make_speed_videos": {"speeds": [-3.0, 3.0], "n_per_speed": 5, "noise": 0.01},
     "make_syn_spd": {"n_per_class": 5},
     "sqfa_scaling_toy": {"n_features": 20},
 }
