@@ -25,7 +25,6 @@ from pathlib import Path
 import autograd.numpy as anp
 import numpy as np
 from autograd import hessian
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA, KernelPCA
@@ -46,6 +45,7 @@ from skgeom import (
     KernelDiscriminantAnalysis,
     input_hessian,
 )
+from skgeom.baselines import LOL
 
 try:
     from umap import UMAP
@@ -53,25 +53,6 @@ except ImportError:
     UMAP = None
 
 SEEDS = range(5)
-
-
-class LOL(TransformerMixin, BaseEstimator):
-    """Mean difference of two classes, and leading within-class directions."""
-
-    def __init__(self, n_components=2):
-        self.n_components = n_components
-
-    def fit(self, X, y):
-        classes = np.unique(y)
-        means = np.array([X[y == label].mean(axis=0) for label in classes])
-        centred = X - means[np.searchsorted(classes, y)]
-        _, _, axes = np.linalg.svd(centred, full_matrices=False)
-        rows = np.vstack([np.diff(means, axis=0), axes[: self.n_components - 1]])
-        self.components_ = np.linalg.qr(rows.T)[0].T
-        return self
-
-    def transform(self, X):
-        return X @ self.components_.T
 
 
 # The authors' protocol.

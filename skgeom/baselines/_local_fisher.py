@@ -182,6 +182,11 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
                 f"n_components={self.n_components}, but X varies in {rank} directions "
                 "only."
             )
+        if not within.any():
+            raise ValueError(
+                "X does not vary within the classes: the samples of each are all the "
+                "same."
+            )
         # In these coordinates the mixture is the identity, and S_w its share.
         ratios, vectors = np.linalg.eigh(basis.T @ within @ basis)
         ratios, vectors = ratios[: self.n_components], vectors[:, : self.n_components]

@@ -184,13 +184,18 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         X, codes = self._validate(X, y)
         self._check_n_components()
         X = X - X.mean(axis=0)  # a copy, which wda may change in place
+        scale = np.abs(X).max() or 1.0  # the ratio does not depend on it
+        X /= scale
+        regularization = self.regularization
+        if not self.normalize:
+            regularization /= scale**2
         search = _Search(self.optimizer, self.max_iter, self.tol)
         with np.errstate(all="ignore"):  # what is not finite is avoided
             wda(
                 X,
                 codes,
                 p=self.n_components,
-                reg=self.regularization,
+                reg=regularization,
                 k=self.n_sinkhorn,
                 solver=search,
                 sinkhorn_method="sinkhorn_log" if self.log_domain else "sinkhorn",
@@ -224,8 +229,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         if self.init == "random":
             rng = check_random_state(self.random_state)
             return nearest(rng.standard_normal(shape).T)
-        scale = np.abs(X).max() or 1.0
-        _, axes = np.linalg.eigh((X / scale).T @ (X / scale))
+        _, axes = np.linalg.eigh(X.T @ X)
         return np.ascontiguousarray(axes[:, ::-1][:, : self.n_components])
 
 
