@@ -56,7 +56,9 @@ def filters_of(estimator):
 def methods():
     yield "PCA", filters_of(PCA(N_COMPONENTS))
     yield "LDA, shrinkage 0.1", filters_of_lda
-    yield "NCA", filters_of(NeighborhoodComponentsAnalysis(N_COMPONENTS))
+    for init in ("auto", "pca"):
+        nca = NeighborhoodComponentsAnalysis(N_COMPONENTS, init=init)
+        yield f"NCA, from {init}", filters_of(nca)
     lfda = LocalFisherDiscriminantAnalysis(N_COMPONENTS, n_neighbors=5)
     yield "LFDA, k = 5", filters_of(lfda)
     yield "supervised PCA", filters_of(SupervisedPCA(N_COMPONENTS))
@@ -66,21 +68,19 @@ def methods():
         yield f"GEM, {regularization}", filters_of(gem)
     yield "gaPCA of second moments", filters_of_gapca
     if importlib.util.find_spec("ot") is not None:
-        for normalize, optimizer in (
-            (False, "steepest-descent"),
-            (False, "lbfgs"),
-            (True, "lbfgs"),
-        ):
+        wda = WassersteinDiscriminantAnalysis(N_COMPONENTS, max_iter=30)
+        yield "WDA, 0.1", filters_of(wda)
+        for optimizer in ("steepest-descent", "lbfgs"):
             wda = WassersteinDiscriminantAnalysis(
                 N_COMPONENTS,
-                normalize=normalize,
+                regularization=1.0,
+                normalize=False,
                 init="random",
                 optimizer=optimizer,
                 max_iter=30,
                 random_state=0,
             )
-            name = f"WDA, {'normalised, ' * normalize}{optimizer}"
-            yield name, filters_of(wda)
+            yield f"WDA as in POT, {optimizer}", filters_of(wda)
     for distance in ("fisher-rao", "hellinger"):
         sqfa = SQFA(N_COMPONENTS, distance=distance, regularization=0.1, random_state=0)
         yield f"SQFA, {distance}, 0.1", filters_of(sqfa)

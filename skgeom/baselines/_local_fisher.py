@@ -43,8 +43,8 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     n_components : int, default=2
         Number of components, at most ``n_features``.
     n_neighbors : int or None, default=7
-        k. Of a class of fewer samples, the farthest is taken. None sets all affinities
-        to one, which gives linear discriminant analysis.
+        The number k. Of a class of fewer samples, the farthest is taken. None sets all
+        affinities to one, which gives linear discriminant analysis.
     embedding : {"weighted", "orthonormalized", "plain"}, default="weighted"
         How the components are scaled. ``"plain"`` is such that :math:`V S_w V^\top` is
         the identity; ``"weighted"`` multiplies each of them by the square root of its

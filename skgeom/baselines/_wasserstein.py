@@ -40,13 +40,13 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
     ----------
     n_components : int, default=2
         Number of components, at most ``n_features``.
-    regularization : float, default=1.0
+    regularization : float, default=0.1
         :math:`\gamma`, the regularisation of the transport plans. The larger, the more
         is WDA like linear discriminant analysis; the smaller, the more local it is.
     normalize : bool, default=True
         Whether ``regularization`` is in units of the mean squared distance between the
         samples of a pair of classes at the start, so that it does not depend on the
-        scale of X.
+        scale of X. [1]_ and POT do without.
     n_sinkhorn : int, default=10
         Number of iterations of Sinkhorn's algorithm, which finds the plans.
     log_domain : bool, default=False
@@ -122,7 +122,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         self,
         n_components=2,
         *,
-        regularization=1.0,
+        regularization=0.1,
         normalize=True,
         n_sinkhorn=10,
         log_domain=False,

@@ -51,11 +51,17 @@ def ratio(components, X, y, regularization, start=None):
 def test_objective(iris, normalize, log_domain):
     X, y = iris
     init = np.eye(4)[[1, 2]]
-    model = WDA(normalize=normalize, log_domain=log_domain, init=init).fit(X, y)
+    regularization = 0.3 if normalize else 1.0
+    model = WDA(
+        regularization=regularization,
+        normalize=normalize,
+        log_domain=log_domain,
+        init=init,
+    ).fit(X, y)
     start = init if normalize else None
-    expected = ratio(model.components_, X, y, 1.0, start)
+    expected = ratio(model.components_, X, y, regularization, start)
     assert model.objective_ == pytest.approx(expected, rel=1e-3)
-    assert model.objective_ < ratio(init, X, y, 1.0, start)
+    assert model.objective_ < ratio(init, X, y, regularization, start)
     np.testing.assert_allclose(
         model.components_ @ model.components_.T, np.eye(2), atol=1e-10
     )
@@ -71,7 +77,7 @@ def test_result_is_that_of_the_package(iris, capsys):
     solver = ConjugateGradient(verbosity=0, max_iterations=100)
     with np.errstate(all="ignore"):
         theirs, _ = wda(X.copy(), y, p=2, reg=1.0, solver=solver, P0=start)
-    model = WDA(normalize=False, init=start.T, tol=1e-9).fit(X, y)
+    model = WDA(regularization=1.0, normalize=False, init=start.T, tol=1e-9).fit(X, y)
     assert np.sin(subspace_angles(model.components_.T, theirs)).max() < 1e-3
     assert capsys.readouterr().out == ""
 
