@@ -52,10 +52,9 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
     log_domain : bool, default=False
         Whether Sinkhorn's algorithm works with logarithms, which is slower but can do
         with any ``regularization``.
-    init : {"pca", "random"} or array-like of shape (n_components, n_features), \
-            default="pca"
-        Where to start: the leading principal axes, random orthonormal components, or
-        the orthonormal ones that are nearest to given ones.
+    init : str or array-like of shape (n_components, n_features), default="pca"
+        Where to start: ``"pca"``, the leading principal axes; ``"random"``, random
+        orthonormal components; or the orthonormal ones nearest to given ones.
     optimizer : str or pymanopt optimizer, default="lbfgs"
         What minimises the ratio: ``"lbfgs"``, ``"conjugate-gradient"``,
         ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
