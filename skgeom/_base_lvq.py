@@ -93,9 +93,9 @@ class BaseLVQ(
         if X.ndim == 3:
             if X.shape[1] != X.shape[2]:
                 raise ValueError(
-                    f"{name} takes SPD matrices, X of shape (n_samples, n, n), but X "
-                    f"has shape {X.shape}. If these are signals of channels, make "
-                    'covariance matrices of them: pyriemann.estimation.Covariances("oas").'
+                    f"{name} takes square matrices, X of shape (n_samples, n, n), but "
+                    f"X has shape {X.shape}. If these are signals, put "
+                    'pyriemann.estimation.Covariances("oas") in front.'
                 )
             check_symmetric(X, "X")
             X = (X + X.mT) / 2

@@ -429,19 +429,15 @@ def test_likelihood_alone_of_classes_that_are_apart(metric):
     assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
 
 
-@pytest.mark.parametrize("factor", [1e-12, 1e6])
 @pytest.mark.parametrize(
     "estimator", [PLRSQ(metric="euclid"), RSLVQ(solver="sgd")], ids=repr
 )
-def test_euclidean_steps_do_not_depend_on_the_unit(spd, estimator, factor):
+def test_euclidean_steps_do_not_depend_on_the_unit(spd, estimator):
     X, y = spd
     model = clone(estimator).set_params(max_iter=5, random_state=0, annealing=False)
     expected = model.fit(X, y).loss_curve_
     assert expected[-1] < expected[0]
-    if factor < 1:  # the floor of eigenvalues is that of the samples, in any unit
-        assert np.linalg.eigvalsh(X).min() > 1e-4
-        X = X / X.max()
-    assert_allclose(clone(model).fit(factor * X, y).loss_curve_, expected, rtol=0.05)
+    assert_allclose(clone(model).fit(1e4 * X, y).loss_curve_, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("condition", [1e6, 1e10, 1e12])

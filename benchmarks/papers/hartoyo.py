@@ -9,7 +9,7 @@ import tempfile
 from functools import cache
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -31,6 +31,7 @@ from sklearn.svm import SVC, LinearSVC
 from benchmarks.papers._data import table
 from benchmarks.papers._runner import Missing, Row, reproduces
 from skgeom import CovarianceHessianProjection, KernelDiscriminantAnalysis
+from skgeom.baselines import LOL
 
 PAPER = "Hartoyo et al. 2025"
 MEASURES = "F1", "balanced accuracy", "kappa"
@@ -73,25 +74,6 @@ PUBLISHED = {
 
 def published(dataset, method):
     return dict(zip(MEASURES, PUBLISHED[dataset].get(method, (None,) * 3), strict=True))
-
-
-class LOL(TransformerMixin, BaseEstimator):
-    """Mean difference of two classes, and leading within-class directions."""
-
-    def __init__(self, n_components=2):
-        self.n_components = n_components
-
-    def fit(self, X, y):
-        classes = np.unique(y)
-        means = np.array([X[y == label].mean(axis=0) for label in classes])
-        centred = X - means[np.searchsorted(classes, y)]
-        _, _, axes = np.linalg.svd(centred, full_matrices=False)
-        rows = np.vstack([np.diff(means, axis=0), axes[: self.n_components - 1]])
-        self.components_ = np.linalg.qr(rows.T)[0].T
-        return self
-
-    def transform(self, X):
-        return X @ self.components_.T
 
 
 # The authors' protocol, for the data whose preparation is known: those of Wisconsin.
