@@ -1,11 +1,12 @@
-"""The SQFA family beside its peers: many classes, other distances, AMA-Gauss, SQFACV.
+"""The SQFA family beside its peers: many classes, other distances, SQFACV.
 
-Three parts, each with medians, ratios, and the objective or accuracy reached. Run them
+Two parts, each with medians, ratios, and the objective or accuracy reached. Run them
 with nothing else on the machine::
 
     python benchmarks/bench_sqfa_family.py speed                  # beside sqfa 0.2.0
-    python benchmarks/bench_sqfa_family.py table --data mnist.npz # all methods
     python benchmarks/bench_sqfa_family.py cv --data mnist.npz    # beside GridSearchCV
+
+The accuracies of all methods on MNIST are in benchmarks/papers/sqfa_mnist.py.
 
 ``speed`` compares fits from given class statistics: of the training data of ``--data``
 (10 classes x 784 for MNIST); of 41 speeds of a moving texture, 450 features, with
@@ -15,26 +16,19 @@ pairs, both begin at the principal axes. The peer needs
 """
 
 import argparse
-import statistics
-import time
 import warnings
 from functools import partial
 
 import numpy as np
 from common import PEER, has_peer, interleaved, load, peer_fit
 from sklearn.base import clone
-from sklearn.decomposition import PCA
-from sklearn.discriminant_analysis import (
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from skgeom import SQFA, SQFACV, AMAGauss, ClassStatistics, SecondMomentSQFA
+from skgeom import SQFA, SQFACV, ClassStatistics, SecondMomentSQFA
 
-GRID = (1, 5, 10, 20)
 QDA = QuadraticDiscriminantAnalysis(tol=0)
 
 
@@ -124,65 +118,6 @@ def objective_of(estimator, stats, filters):
     return matrix[np.triu_indices(len(matrix), 1)].mean()
 
 
-def compare_accuracy(data, n_components, repeats):
-    """Every method of figure 5 of the paper that is at hand, and the rest of ours."""
-    X_train, y_train, X_test, y_test = data
-    discriminants = min(n_components, len(np.unique(y_train)) - 1)
-    methods = {
-        "PCA": PCA(n_components),
-        "LDA, shrinkage 0.5": LinearDiscriminantAnalysis(
-            solver="eigen", shrinkage=0.5, n_components=discriminants
-        ),
-    }
-    second_moments = {"smSQFA": "affine-invariant"}
-    for name, distance in second_moments.items():
-        methods[name] = SecondMomentSQFA(
-            n_components, distance=distance, random_state=0
-        )
-    for name, distance in {
-        "SQFA": "fisher-rao",
-        "SQFA-B": "bhattacharyya",
-        "SQFA-H": "hellinger",
-    }.items():
-        methods[name] = SQFACV(
-            n_components,
-            regularizations=GRID,
-            distance=distance,
-            classifier=QDA,
-            random_state=0,
-        )
-    methods["AMA-Gauss"] = AMAGauss(n_components, random_state=0)
-    print(f"\n{X_train.shape[0]} x {X_train.shape[1]}, {n_components} features")
-    print("method                sigma^2   fit seconds   QDA accuracy", flush=True)
-    chosen = {}
-    for name, method in methods.items():
-        if isinstance(method, SQFACV):
-            chosen[name] = method.fit(X_train, y_train).regularization_
-            method = SQFA(
-                n_components,
-                distance=method.distance,
-                regularization=chosen[name],
-                random_state=0,
-            )
-        elif name in ("smSQFA", "AMA-Gauss"):
-            search = GridSearchCV(
-                make_pipeline(method, QDA),
-                {f"{type(method).__name__.lower()}__regularization": GRID},
-                cv=5 if name == "smSQFA" else 2,
-            ).fit(X_train, y_train)
-            (chosen[name],) = search.best_params_.values()
-            method.set_params(regularization=chosen[name])
-        seconds = []
-        for _ in range(repeats):
-            start = time.perf_counter()
-            fitted = method.fit(X_train, y_train)
-            seconds.append(time.perf_counter() - start)
-        classifier = clone(QDA).fit(fitted.transform(X_train), y_train)
-        accuracy = classifier.score(fitted.transform(X_test), y_test)
-        noise, median = chosen.get(name, np.nan), statistics.median(seconds)
-        print(f"{name:20s} {noise:8g} {median:13.2f} {accuracy:14.4f}", flush=True)
-
-
 def compare_cross_validation(data, n_components, repeats):
     """Seconds and choice of SQFACV and of a grid search over the same grid."""
     X_train, y_train, *_ = data
@@ -217,7 +152,7 @@ def compare_cross_validation(data, n_components, repeats):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=["speed", "table", "cv"])
+    parser.add_argument("part", choices=["speed", "cv"])
     parser.add_argument("--data", help="an .npz file with X, y, n_train")
     parser.add_argument("--n-components", type=int, default=9)
     parser.add_argument("--repeats", type=int, default=3)
@@ -227,8 +162,6 @@ def main():
     data = load(arguments.data)
     if arguments.part == "speed":
         compare_speed(data, arguments.repeats)
-    elif arguments.part == "table":
-        compare_accuracy(data, arguments.n_components, arguments.repeats)
     else:
         compare_cross_validation(data, arguments.n_components, arguments.repeats)
 

@@ -5,7 +5,7 @@ A diagnosis in the plane of a covariance and a Hessian
 A network tells benign from malignant samples of cells by thirty features.
 :class:`~skgeom.CovarianceHessianProjection` shows its decision in a plane: along the
 first axis the data vary most, along the second the loss of the network bends most.
-Then come the diagnostics: how well the planes of other eigenvectors separate the
+Then come the diagnostics: what other eigenvectors contribute to the separation of the
 classes, the spectra, and what the features contribute.
 """
 
@@ -68,12 +68,13 @@ figure.savefig("covariance_hessian_planes.png", dpi=150)
 print(projection.conditions_)
 
 # %%
-# Other planes
-# ------------
-# The ratio of between-class distance to within-class variance for the planes of the
-# leading eigenvectors. The plane of the two first ones has by far the largest distance.
-# Its ratio is among the best, but not the best: later covariance eigenvectors add next
-# to no variance to the first Hessian one, which tells the classes apart on its own.
+# Other eigenvectors
+# ------------------
+# The distance of the classes along covariance eigenvectors, their variance along
+# Hessian eigenvectors, and the ratio of these, as in figure 1 of the paper. The first
+# covariance eigenvector has by far the largest distance. The first Hessian one does not
+# have the least variance, as theorem 2 of the paper would have it, so that the best
+# ratio is in a later row.
 
 display = SeparationDisplay.from_estimator(projection)
 display.figure_.savefig("covariance_hessian_separation.png", dpi=150)

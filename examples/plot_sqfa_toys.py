@@ -5,27 +5,19 @@ What SQFA looks for
 Toy problems with known class statistics, after Herrera-Esposito and Burge (2025). Each
 panel shows two axes of the data, the classes as ellipses of one standard deviation, and
 filters as arrows: those that have no length in a panel live elsewhere. No samples are
-drawn; everything is learned from the statistics.
+drawn; everything is learned from the statistics, which
+:func:`~skgeom.datasets.sqfa_toy_statistics` gives.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.linalg import eigh
 
-from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
+from skgeom import SQFA, SecondMomentSQFA
+from skgeom.datasets import sqfa_toy_statistics
 from skgeom.plotting import ClassEllipsesDisplay
 
 COLORS = "black", "tab:purple", "crimson"
-
-
-def rotation(degrees):
-    angle = np.deg2rad(degrees)
-    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-
-
-def statistics_of(means, covariances):
-    n_classes = len(means)
-    return ClassStatistics(range(n_classes), [100] * n_classes, means, covariances)
 
 
 def draw(axis, statistics, methods, dims, label=False):
@@ -55,15 +47,7 @@ def draw(axis, statistics, methods, dims, label=False):
 # classes apart best, linear discriminant analysis those where the means differ, and
 # principal component analysis those with the largest variance.
 
-means = np.zeros((3, 6))
-means[:, 2:4] = [(-0.25, -0.25), (0.25, -0.25), (0, 0.25)]
-covariances = np.zeros((3, 6, 6))
-for k, (angle, variance) in enumerate([(10, 0.9), (45, 1.0), (80, 1.1)]):
-    covariances[k, :2, :2] = rotation(angle) @ np.diag([0.9, 0.02]) @ rotation(angle).T
-    covariances[k, 2:4, 2:4] = 0.6 * np.eye(2)
-    covariances[k, 4:, 4:] = variance * np.eye(2)
-statistics = statistics_of(means, covariances)
-
+statistics = sqfa_toy_statistics("covariances")
 within, total = statistics.pooled_covariances()
 methods = {
     "SQFA": SQFA(2, regularization=0.002, random_state=0)
@@ -87,14 +71,7 @@ plt.show()
 # in axes 1 and 2. SecondMomentSQFA takes the classes for centred ones and goes to axes
 # 3 and 4.
 
-means = np.zeros((3, 4))
-covariances = np.zeros((3, 4, 4))
-for k, (angle, sign) in enumerate([(0, 1), (40, -1), (80, 1)]):
-    mean = sign * rotation(angle)[:, 0]
-    means[k, :2] = mean
-    covariances[k, :2, :2] = 0.05 * np.eye(2)
-    covariances[k, 2:, 2:] = np.outer(mean, mean) + 0.045 * np.eye(2)
-statistics = statistics_of(means, covariances)
+statistics = sqfa_toy_statistics("means")
 figure, panels = plt.subplots(1, 2, figsize=(7, 3.6), layout="constrained")
 models = {
     "SQFA": SQFA(2, regularization=0.001, random_state=0),
@@ -118,12 +95,7 @@ plt.show()
 # with the scale of an axis go to the former, and Wasserstein and Euclidean ones to the
 # latter. (With the Euclidean distance, two filters of unit norm would become one.)
 
-covariances = np.zeros((3, 4, 4))
-for k in range(3):
-    left, right = rotation(40 * k), rotation(20 * k)
-    covariances[k, :2, :2] = left @ np.diag([0.25, 0.01]) @ left.T
-    covariances[k, 2:, 2:] = right @ np.diag([1, 0.04]) @ right.T
-statistics = statistics_of(np.zeros((3, 4)), covariances)
+statistics = sqfa_toy_statistics("distances")
 distances = [
     "affine-invariant",
     "log-euclidean",

@@ -91,6 +91,12 @@ class BaseLVQ(
                 f"dimensions, but X has shape {X.shape}."
             )
         if X.ndim == 3:
+            if X.shape[1] != X.shape[2]:
+                raise ValueError(
+                    f"{name} takes square matrices, X of shape (n_samples, n, n), but "
+                    f"X has shape {X.shape}. If these are signals, put "
+                    'pyriemann.estimation.Covariances("oas") in front.'
+                )
             check_symmetric(X, "X")
             X = (X + X.mT) / 2
             cholesky(X.astype(np.float64, copy=False), "X")
@@ -157,7 +163,7 @@ class BaseLVQ(
         if not np.array_equal(classes, self.classes_):
             raise ValueError(
                 "warm_start=True needs the same classes as before: "
-                f"{list(self.classes_)}, but y has {list(classes)}."
+                f"{self.classes_.tolist()}, but y has {classes.tolist()}."
             )
         if not np.array_equal(self._counts(), np.bincount(self._prototype_indices())):
             raise ValueError(
@@ -169,8 +175,8 @@ class BaseLVQ(
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
             raise ValueError(
-                f"y has the label {unknown[0]!r}, which is not among the classes "
-                f"{list(self.classes_)}."
+                f"y has the label {unknown.tolist()[0]!r}, which is not among the "
+                f"classes {self.classes_.tolist()}."
             )
         indices = np.searchsorted(self.classes_, y)
         needs_all = first and isinstance(self.init, str)
@@ -242,7 +248,7 @@ class BaseLVQ(
                 raise ValueError(
                     "The prototypes have become so far from the samples that rounding "
                     "makes them singular. The classes can be separated: stop earlier, "
-                    f"by max_iter or tol{self._cure}, or use metric='riemann'."
+                    f"by a lower max_iter or a higher tol{self._cure}."
                 )
         self.prototypes_ = decoded
 
@@ -279,10 +285,10 @@ class BaseLVQ(
         self.loss_curve_ = np.array(losses)
         self.n_iter_ = max(result.n_iter, 1)  # even if the start is the end
         if not result.converged and result.n_iter:
+            more = "max_iter or tol" if result.n_iter >= self.max_iter else "tol"
             warn_user(
                 f"{type(self).__name__} did not converge: {result.reason} The "
-                "prototypes found so far can be used. Increase max_iter or tol"
-                f"{self._cure}.",
+                f"prototypes found so far can be used. Increase {more}{self._cure}.",
                 ConvergenceWarning,
             )
         return result.point

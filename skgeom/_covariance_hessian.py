@@ -8,24 +8,20 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     _fit_context,
-    clone,
 )
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_is_fitted,
-    has_fit_parameter,
     validate_data,
 )
 
-from skgeom._input_hessians import is_function, mean_curvature
+from skgeom._input_hessians import mean_curvature
 from skgeom._leading_axes import check_rank, leading_axes, positive_rank
-from skgeom._logit_models import unwrap
+from skgeom._logit_estimators import classifier_name
 from skgeom._projection_diagnostics import check_conditions, separation_grid
+from skgeom._trained_classifier import trained_classifier
 
 # Number of leading eigenvectors of each matrix in the grid of the diagnostics.
 _GRID = 10
@@ -56,10 +52,10 @@ class CovarianceHessianProjection(
         The classifier. It is cloned and fitted, unless it is inside of a
         :class:`~sklearn.frozen.FrozenEstimator`, which must be fitted on the same
         features. A function of X, written with ``autograd.numpy``, that returns the
-        log-probabilities or logits of the sorted classes stands for a classifier that
-        was trained elsewhere. None is a network of ReLU layers of 32, 16 and 8 units
-        behind a :class:`~sklearn.preprocessing.StandardScaler`, with weight decay, so
-        that its probabilities are not all zero or one.
+        log-probabilities or logits of the classes in y, sorted, stands for a classifier
+        that was trained elsewhere. None is a network of ReLU layers of 32, 16 and 8
+        units behind a :class:`~sklearn.preprocessing.StandardScaler`, with weight
+        decay, so that its probabilities are not all zero or one.
     n_covariance : int, default=1
         Number of covariance eigenvectors. With 0, it is the Hessian method of [1]_.
     n_hessian : int, default=1
@@ -70,11 +66,12 @@ class CovarianceHessianProjection(
         They are the same for networks of ReLU and for linear classifiers.
     derivatives : {"auto", "analytic", "differences"}, default="auto"
         Formulas for the Hessian if there are some, and differences of probabilities
-        otherwise, or one of both; see :func:`input_hessian` for what they cost.
+        otherwise, or one of both; see :func:`input_hessian` for what they cost. For
+        functions, autograd counts as analytic.
     class_weight : "balanced", dict or None, default=None
         Weights of the classes in the average of the Hessian and, where the classifier
-        takes ``sample_weight``, in its training. "balanced" gives all classes the same
-        total. The covariance is not weighted.
+        takes ``sample_weight``, in its training; a warning tells where it does not.
+        "balanced" gives all classes the same total. The covariance is not weighted.
     random_state : int, RandomState instance or None, default=None
         For the network that ``estimator=None`` stands for; another estimator has its
         own.
@@ -88,6 +85,8 @@ class CovarianceHessianProjection(
         other.
     contributions_ : ndarray of shape (n_components, n_features)
         Their magnitudes: how much each feature contributes to each component.
+    n_covariance_ : int
+        Number of components that are eigenvectors of the covariance matrix.
     estimator_ : estimator, callable or None
         The fitted classifier; None if ``n_hessian`` is 0, like all that follows from
         it.
@@ -104,8 +103,9 @@ class CovarianceHessianProjection(
     hessian_eigenvectors_ : ndarray of shape (n_features, n_features) or None
         Its eigenvectors, in rows.
     separation_ : SeparationGrid or None
-        Between-class distances, within-class variances and their ratios for the planes
-        of the ten leading eigenvectors of each matrix, on the training samples.
+        Between-class distances along the ten leading eigenvectors of the covariance,
+        within-class variances along those of the Hessian, and their ratios, on the
+        training samples: figure 1 (b) to (d) of [1]_.
     conditions_ : ProjectionConditions
         Whether the training samples meet the conditions of [1]_, section 3. Print it.
     classes_ : ndarray of shape (n_classes,)
@@ -198,8 +198,9 @@ class CovarianceHessianProjection(
         ValueError
             If X or y is malformed, if there is one class only, if more components are
             asked for than there are features or eigenvalues that differ from zero, if
-            the Hessian is zero, if the classifier gives no probabilities, or if a
-            frozen one was fitted on other features or classes.
+            the Hessian is zero or not finite, if the classifier gives no
+            probabilities or such as are not smooth, or if a frozen one was fitted on
+            other features or classes; see :func:`input_hessian`.
         """
         X, codes = self._validate(X, y)
         self.covariance_ = np.atleast_2d(np.cov(X, rowvar=False))
@@ -212,6 +213,7 @@ class CovarianceHessianProjection(
         if self.n_hessian:
             components.append(self.hessian_eigenvectors_[: self.n_hessian])
         self.components_ = np.concatenate(components)
+        self.n_covariance_ = self.n_covariance
         self.contributions_ = np.abs(self.components_)
         self.separation_ = self._separation(X, codes) if self.n_hessian else None
         self.conditions_ = check_conditions(
@@ -237,7 +239,7 @@ class CovarianceHessianProjection(
         return X @ self.components_.T.astype(X.dtype, copy=False)
 
     def separation(self, X, y):
-        """Separation of other samples in the planes of the leading eigenvectors.
+        """Separation of other samples along the leading eigenvectors.
 
         Parameters
         ----------
@@ -257,8 +259,10 @@ class CovarianceHessianProjection(
             If the classes are not those of fit, or if there is no Hessian.
         """
         check_is_fitted(self)
-        if not self.n_hessian:
-            raise ValueError("n_hessian=0: without a Hessian there are no planes.")
+        if self.hessian_ is None:
+            raise ValueError(
+                "Fitted with n_hessian=0: without a Hessian there is no grid."
+            )
         X, y = validate_data(self, X, y, dtype=np.float64, reset=False)
         if not np.array_equal(np.unique(y), self.classes_):
             raise ValueError(
@@ -300,12 +304,19 @@ class CovarianceHessianProjection(
                     "class_weight must not be negative, nor zero for all classes, got "
                     f"{self.class_weight}."
                 )
-        self.estimator_ = self._fitted_estimator(X, y, weights)
+        self.estimator_ = trained_classifier(
+            self.estimator,
+            X,
+            y,
+            weights if self.class_weight is not None else None,
+            getattr(self, "feature_names_in_", None),
+            self.random_state,
+        )
         mean = mean_curvature(
             self.estimator_, X, y, weights, self.curvature, self.derivatives
         )
         self.hessian_ = mean.matrix
-        name = f"Hessian of {_name(self.estimator_)}"
+        name = f"Hessian of {classifier_name(self.estimator_)}"
         if not np.abs(self.hessian_).max() > np.finfo(np.float64).tiny:
             raise ValueError(
                 f"The {name} is zero: its probabilities do not change with X, or they "
@@ -322,27 +333,6 @@ class CovarianceHessianProjection(
     def _no_hessian(self):
         self.estimator_ = self.hessian_ = None
         self.hessian_eigenvalues_ = self.hessian_eigenvectors_ = None
-
-    def _fitted_estimator(self, X, y, weights):
-        if is_function(self.estimator):
-            return self.estimator
-        if self.estimator is None:
-            estimator = default_network(self.random_state)
-        else:
-            estimator = clone(self.estimator)
-        parameters = {}
-        if self.class_weight is not None:
-            parameters = _weight_parameters(estimator, weights)
-        estimator.fit(X.copy(), y, **parameters)  # which it may change in place
-        # Only a frozen estimator has seen names, and may have seen other ones.
-        seen = getattr(estimator, "feature_names_in_", None)
-        own = getattr(self, "feature_names_in_", None)
-        if seen is not None and own is not None and not np.array_equal(seen, own):
-            raise ValueError(
-                f"estimator was fitted on the features {seen.tolist()}, but X has "
-                f"{own.tolist()}; give the same ones in the same order."
-            )
-        return estimator
 
     def _separation(self, X, codes):
         rank = positive_rank(self.hessian_eigenvalues_)
@@ -362,31 +352,3 @@ class CovarianceHessianProjection(
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def default_network(random_state=None):
-    """The classifier that ``estimator=None`` stands for."""
-    network = MLPClassifier(
-        (32, 16, 8), alpha=3.0, max_iter=2000, random_state=random_state
-    )
-    return make_pipeline(StandardScaler(), network)
-
-
-def _weight_parameters(estimator, weights):
-    """Arguments of fit that give a classifier weights; none if it takes none."""
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        nested = _weight_parameters(last, weights)
-        return {f"{name}__{key}": value for key, value in nested.items()}
-    takes = has_fit_parameter(estimator, "sample_weight")
-    return {"sample_weight": weights} if takes else {}
-
-
-def _name(estimator):
-    """What to call a classifier in messages."""
-    estimator = unwrap(estimator)
-    if isinstance(estimator, Pipeline):
-        return _name(estimator.steps[-1][1])
-    if is_function(estimator):
-        return getattr(estimator, "__name__", repr(estimator))
-    return type(estimator).__name__

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
+from threadpoolctl import threadpool_limits
 
 from skgeom._statistics import ClassStatistics
 from skgeom.utils._threads import map_threads
@@ -81,13 +82,25 @@ class FoldStatistics:
         # With very many folds, sums of matrices take longer than products of samples.
         few = len(splits) * len(np.unique(y)) <= len(y)
         if covariance_estimator is None and few and _are_partition(splits, len(y)):
-            self._parts = map_threads(self._of, [test for _, test in splits])
+            # Each core has a fold of its own; threads within products would compete.
+            with threadpool_limits(1, user_api="blas"):
+                self._parts = map_threads(self._of, [test for _, test in splits])
+
+    def __len__(self):
+        return len(self._splits)
 
     def training(self, index):
         """Statistics of the training part of a split."""
         if self._parts is None:
             return self._of(self._splits[index][0])
-        return sum(self._parts[:index] + self._parts[index + 1 :])
+        first, *others = self._parts[:index] + self._parts[index + 1 :]
+        return first._merged(*others)
+
+    def all(self):
+        """Statistics of all samples."""
+        if self._parts is None:
+            return self._of(slice(None))
+        return self._parts[0]._merged(*self._parts[1:])
 
     def _of(self, rows):
         return ClassStatistics._from_valid_data(

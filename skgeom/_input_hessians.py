@@ -11,10 +11,21 @@ from sklearn.utils import (
     gen_batches,
 )
 from sklearn.utils._param_validation import StrOptions, validate_params
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from skgeom._logit_models import CLASSIFIERS, TRANSFORMERS, analytic_model
-from skgeom._logit_numeric import callable_model, difference_model
+from skgeom._logit_estimators import (
+    CLASSIFIERS,
+    TRANSFORMERS,
+    analytic_model,
+    classifier_name,
+    raise_several_labels,
+)
+from skgeom._logit_numeric import (
+    callable_model,
+    estimator_differences,
+    function_differences,
+)
+from skgeom.utils._sklearn import check_feature_names, check_sample_weight
 
 # Numbers held at a time: few enough for the cache, many enough for fast products.
 _BLOCK = 2**20
@@ -67,11 +78,13 @@ def input_hessian(
         :class:`~sklearn.naive_bayes.GaussianNB`, also behind scalers and PCA in a
         :class:`~sklearn.pipeline.Pipeline`; differences of ``predict_proba`` for
         others. Or a function of X, written with ``autograd.numpy``, that returns the
-        logits or log-probabilities, (n_samples, n_classes), of the sorted classes.
+        logits or log-probabilities, (n_samples, n_classes), of the classes that are in
+        y, sorted.
     X : array-like of shape (n_samples, n_features)
-        The samples. Not modified.
+        The samples. Not modified. A data frame must have the names that the estimator
+        was fitted with, in the same order.
     y : array-like of shape (n_samples,)
-        Their class labels.
+        Their class labels. With a function, each of its classes must be there.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the samples in the mean; None is one for each.
     curvature : {"hessian", "gauss-newton"}, default="hessian"
@@ -79,7 +92,12 @@ def input_hessian(
     derivatives : {"auto", "analytic", "differences"}, default="auto"
         Formulas if there are some and differences otherwise; or one of both. Central
         differences call ``predict_proba`` with all samples 2 d times for Gauss-Newton,
-        with d features, and :math:`d^2 + 3 d` times for the Hessian.
+        with d features, and :math:`d^2 + 3 d` times for the Hessian, and about ten
+        times to see whether the probabilities are smooth. Decision values or
+        log-probabilities serve instead if the classifier has such that agree with
+        ``predict_proba``, since they keep more digits. Functions are differentiated by
+        autograd, which counts as analytic, unless differences are asked for; then they
+        need not be written with ``autograd.numpy``.
 
     Returns
     -------
@@ -90,7 +108,11 @@ def input_hessian(
     ------
     ValueError
         If the estimator was fitted on other features or classes, or gives no
-        probabilities, or if there is no formula for it and ``derivatives="analytic"``.
+        probabilities, or several labels at once; if there is no formula for it and
+        ``derivatives="analytic"``; if its probabilities are not smooth and there is no
+        formula, as for trees and nearest neighbours; if a sample's own class has
+        probability zero, as with a prior of zero; if the Hessian is not finite; or if a
+        function raises, or returns something else than a row of logits for each sample.
 
     References
     ----------
@@ -113,10 +135,13 @@ def input_hessian(
     >>> H.shape, int(np.linalg.matrix_rank(H))
     ((30, 30), 1)
     """
+    if not is_function(estimator):
+        check_is_fitted(estimator)
+        check_feature_names(estimator, X, reset=False)
     X = check_array(X, dtype=np.float64)
     y = column_or_1d(y)
     check_consistent_length(X, y)
-    weights = _check_sample_weight(
+    weights = check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
     if not weights.any():
@@ -135,24 +160,59 @@ class MeanCurvature:
 def mean_curvature(estimator, X, y, weights, curvature, derivatives):
     """The mean Hessian of valid samples, in float64."""
     classes = check_classifier(estimator, X, y)
-    codes = np.searchsorted(classes, y)
-    model = _model(estimator, X, len(classes), derivatives)
+    order = np.argsort(classes)
+    codes = order[np.searchsorted(classes, y, sorter=order)]
+    model = _model(estimator, X, len(classes), curvature, derivatives)
     weights = weights / weights.sum()
-    total, traces, gram = 0.0, np.empty(len(X)), model.gram()
+    total, traces = 0.0, np.empty(len(X))
     rows = max(_BLOCK // model.floats_per_sample, 1)
-    for batch in gen_batches(len(X), rows):
-        expansion = model.expand(model.inputs(X[batch]))
-        residuals, factors = cross_entropy_derivatives(expansion.logits, codes[batch])
-        factors *= np.sqrt(weights[batch])[:, None, None]
-        pulled = expansion.pull_back(factors)
-        flat = pulled.reshape(-1, pulled.shape[2])
-        total += flat.T @ flat
-        squares = flat * (flat if gram is None else flat @ gram)
-        traces[batch] = squares.reshape(len(pulled), -1).sum(axis=1)
-        if curvature == "hessian":
-            total += expansion.bend(residuals * weights[batch, None])
-    matrix = model.conjugate(total)
+    # What overflows shows in the end, with a message that tells why.
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        gram = model.gram()
+        for batch in gen_batches(len(X), rows):
+            expansion = model.expand(model.inputs(X[batch]))
+            _check_possible(expansion.logits, codes[batch], y[batch], estimator)
+            part, traces[batch] = _curvature(
+                expansion, codes[batch], weights[batch], curvature, gram
+            )
+            total += part
+        matrix = model.conjugate(total)
+    if not np.isfinite(matrix).all():
+        raise ValueError(
+            f"The Hessian of {classifier_name(estimator)} is not finite: its "
+            "parameters, or its logits of these samples, are NaN, infinite or too "
+            "large. Scale the features, or regularise its training."
+        )
     return MeanCurvature((matrix + matrix.T) / 2, traces)
+
+
+def _curvature(expansion, codes, weights, curvature, gram):
+    """Weighted sum of samples' Hessians, and the traces of their Gauss-Newton parts."""
+    residuals, factors = cross_entropy_derivatives(expansion.logits, codes)
+    factors *= np.sqrt(weights)[:, None, None]
+    pulled = expansion.pull_back(factors)
+    flat = pulled.reshape(-1, pulled.shape[2])
+    total = flat.T @ flat
+    squares = flat * (flat if gram is None else flat @ gram)
+    if curvature == "hessian":
+        total += expansion.bend(residuals * weights[:, None])
+    return total, squares.reshape(len(pulled), -1).sum(axis=1)
+
+
+def _check_possible(logits, codes, y, estimator):
+    """Raise ValueError if a sample's own class has probability zero."""
+    if logits.shape[1] == 1:
+        own = np.where(codes == 1, 1, -1) * logits[:, 0]
+    else:
+        own = logits[np.arange(len(codes)), codes]
+    if np.isneginf(own).any():
+        label = y[np.isneginf(own)].tolist()[0]
+        raise ValueError(
+            f"{classifier_name(estimator)} gives a sample of class {label!r} "
+            "probability zero for it, so that the cross-entropy is infinite. Give the "
+            "class a prior above zero, or leave its samples out; if the probabilities "
+            "are saturated, regularise the training more."
+        )
 
 
 def cross_entropy_derivatives(logits, codes):
@@ -198,7 +258,6 @@ def check_classifier(estimator, X, y):
     """Classes of a fitted classifier, or of a function; raises unless X and y fit."""
     if is_function(estimator):
         return np.unique(y)
-    check_is_fitted(estimator)
     n_features = getattr(estimator, "n_features_in_", X.shape[1])
     if n_features != X.shape[1]:
         raise ValueError(
@@ -211,13 +270,16 @@ def check_classifier(estimator, X, y):
             f"estimator, {type(estimator).__name__}, has no class probabilities "
             f"(predict_proba and classes_). {options()}"
         )
-    unknown = np.setdiff1d(y, estimator.classes_)
+    if any(np.ndim(label) for label in estimator.classes_):
+        raise_several_labels(estimator)
+    classes = np.asarray(estimator.classes_)
+    unknown = np.setdiff1d(y, classes)
     if len(unknown):
         raise ValueError(
             f"y has the class {unknown.tolist()[0]!r}, which estimator was not fitted "
-            f"on: it knows {estimator.classes_.tolist()}."
+            f"on: it knows {classes.tolist()}."
         )
-    return estimator.classes_
+    return classes
 
 
 def is_function(estimator):
@@ -233,12 +295,14 @@ def options():
         f"There are formulas for {classifiers}, and for pipelines of {transformers} "
         "with one of these; other classifiers need predict_proba, for "
         "derivatives='differences'; a function of X that returns log-probabilities "
-        "must be written with autograd.numpy."
+        "must be written with autograd.numpy, unless derivatives='differences'."
     )
 
 
-def _model(estimator, X, n_classes, derivatives):
+def _model(estimator, X, n_classes, curvature, derivatives):
     if is_function(estimator):
+        if derivatives == "differences":
+            return function_differences(estimator, X, n_classes, curvature)
         return callable_model(estimator, n_classes)
     model = None if derivatives == "differences" else analytic_model(estimator)
     if model is not None:
@@ -248,4 +312,4 @@ def _model(estimator, X, n_classes, derivatives):
             f"derivatives='analytic': there is no formula for {estimator!r}. "
             f"{options()}"
         )
-    return difference_model(estimator, X)
+    return estimator_differences(estimator, X, curvature)

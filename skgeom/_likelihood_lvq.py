@@ -64,7 +64,7 @@ class LikelihoodLVQ(StochasticLVQ):
         scores = self._class_scores(X)
         return scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
 
-    _cure = ", or representability"
+    _cure = ", or increase representability"
 
     def _make_loss(self, training=None, solver="sgd", reference=None):
         """The loss; with training data, its priors are found first."""
@@ -103,7 +103,17 @@ class LikelihoodLVQ(StochasticLVQ):
         return self._reference(training, prototypes)
 
     def _reference(self, training, prototypes):
-        """Half of the mean squared distance from the nearest prototype of the class."""
+        """Half of the mean squared distance from the nearest prototype of the class.
+
+        A warm start keeps that of the first fit: prototypes that have been learnt are
+        farther away, and each fit would solve another problem.
+        """
+        if self._goes_on() and hasattr(self, "_spread"):
+            return self._spread
+        self._spread = self._find_spread(training, prototypes)
+        return self._spread
+
+    def _find_spread(self, training, prototypes):
         squared = training.space.squared_distances(training.Z, prototypes)
         own = self._prototype_indices() == training.y[:, None]
         nearest = np.where(own, squared, np.inf).min(axis=1)

@@ -46,7 +46,9 @@ class PLRSQ(LikelihoodLVQ):
         is learnt together with the prototypes by ``solver="lbfgs"``.
     annealing : bool, default=True
         Whether ``solver="sgd"`` lets :math:`\sigma^2` fall from epoch to epoch by the
-        paper's schedule, until it is .4 below its first value. Constant otherwise.
+        paper's schedule, faster and faster until it is .4 below its first value or, if
+        that is not positive, for as long as there are epochs, but not below .01.
+        Constant otherwise.
     {representability}
     n_components : int or None, default=None
         If given, samples become :math:`F^\top X F` of this size, with orthonormal
@@ -161,16 +163,25 @@ class PLRSQ(LikelihoodLVQ):
         return SPD_SPACES[self.metric]()
 
     def _first_rate(self, scale, space):
-        return matrix_rate(self)
+        return matrix_rate(self, scale, space)
 
     def _check_same(self, classes):
         super()._check_same(classes)
+        if self._learnt_metric != self.metric:
+            raise ValueError(
+                "warm_start=True needs the same metric as before, "
+                f"{self._learnt_metric!r}, got {self.metric!r}."
+            )
         before = len(self.components_) if hasattr(self, "components_") else None
         if before != self.n_components:
             raise ValueError(
                 f"warm_start=True needs the same n_components as before, {before}, got "
                 f"{self.n_components}."
             )
+
+    def _keep(self, training, prototypes):
+        super()._keep(training, prototypes)
+        self._learnt_metric = self.metric
 
     def _find_components(self, X, y, weights):
         if self._goes_on():
@@ -247,7 +258,9 @@ class RSLVQ(LikelihoodLVQ):
         prototypes by ``solver="lbfgs"``.
     annealing : bool, default=True
         Whether ``solver="sgd"`` lets :math:`\sigma^2` fall from epoch to epoch by the
-        schedule of [1]_, until it is .4 below its first value. Constant otherwise.
+        schedule of [1]_, faster and faster until it is .4 below its first value or, if
+        that is not positive, for as long as there are epochs, but not below .01.
+        Constant otherwise.
     {representability}
     priors : None, "empirical" or array-like of shape (n_classes,), default=None
         Prior weights of the classes, shared equally by their prototypes:
@@ -258,9 +271,7 @@ class RSLVQ(LikelihoodLVQ):
     {tol}
     learning_rate : "auto" or float, default="auto"
         :math:`\alpha` of ``"sgd"`` before the first epoch; it falls to a hundredth
-        during ``max_iter`` epochs. ``"auto"`` is :math:`\sigma^2 / 10` for vectors, and
-        for SPD matrices of size n with :math:`\xi` prototypes a class
-        :math:`n \xi / 100`.
+        during ``max_iter`` epochs. ``"auto"`` is :math:`\sigma^2 / 10`.
     {batch_size}
     {shuffle}
     {warm_start}
@@ -343,6 +354,4 @@ class RSLVQ(LikelihoodLVQ):
         return EuclideanSPDSpace() if ndim == 3 else FlatSpace()
 
     def _first_rate(self, scale, space):
-        if isinstance(space, EuclideanSPDSpace) or self.learning_rate != "auto":
-            return matrix_rate(self)
-        return scale / 10
+        return scale / 10 if self.learning_rate == "auto" else self.learning_rate

@@ -55,8 +55,9 @@ LVQ_DOCS = {
     "learning_rate": r"""
     learning_rate : "auto" or float, default="auto"
         :math:`\alpha` of ``"sgd"`` before the first epoch; it falls to a hundredth
-        during ``max_iter`` epochs. ``"auto"`` is, for SPD matrices of size n and
-        :math:`\xi` prototypes a class on average, :math:`n \xi / 100`.
+        during ``max_iter`` epochs. ``"auto"`` is, for matrices of size n and
+        :math:`\xi` prototypes a class on average, :math:`n \xi / 100`; with the
+        Euclidean metric it is :math:`\sigma^2 / 10`.
     """,
     "batch_size": r"""
     batch_size : int, default=1
@@ -68,7 +69,8 @@ LVQ_DOCS = {
     """,
     "warm_start": r"""
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the prototypes of the last one.
+        Whether ``fit`` goes on from the prototypes of the last one. What was found by
+        itself, such as the automatic ``sigma2``, stays that of the first fit.
     """,
     "random_state": r"""
     random_state : int, RandomState instance or None, default=None

@@ -8,20 +8,30 @@ import numpy as np
 
 @dataclass(frozen=True)
 class SeparationGrid:
-    """How well the planes of a covariance and a Hessian eigenvector separate classes.
+    """What covariance and Hessian eigenvectors contribute to the separation of classes.
 
-    The rows of the arrays belong to Hessian eigenvectors, their columns to covariance
-    eigenvectors, both in falling order of eigenvalues. With more than two classes, the
-    distances and variances are means over the pairs of classes.
+    These are panels (b) to (d) of figure 1 in [1]_. The rows of the arrays belong to
+    Hessian eigenvectors, their columns to covariance eigenvectors, both in falling
+    order of eigenvalues. With more than two classes, the distances and variances are
+    means over the pairs of classes.
 
     Attributes
     ----------
     between : ndarray of shape (n_hessian_axes, n_covariance_axes)
-        Squared distance between the class means, in the units of X squared.
+        Squared distance between the class means along the covariance eigenvector, in
+        the units of X squared; the same in all rows.
     within : ndarray of shape (n_hessian_axes, n_covariance_axes)
-        Sum of the variances of both classes along both axes.
+        Sum of the variances of both classes along the Hessian eigenvector; the same in
+        all columns.
     ratio : ndarray of shape (n_hessian_axes, n_covariance_axes)
-        Their quotient, the ratio of linear discriminant analysis (LDA).
+        Their quotient, which [1]_ calls the ratio of linear discriminant analysis
+        (LDA). Its two parts belong to two axes, so it is not the LDA ratio of one.
+
+    References
+    ----------
+    .. [1] A. Hartoyo et al., "Synergistic eigenanalysis of covariance and Hessian
+       matrices for enhanced binary classification on health datasets", Computers in
+       Biology and Medicine 190, 2025.
     """
 
     between: np.ndarray
@@ -78,26 +88,28 @@ class ProjectionConditions:
             )
         ]
         rows += [
-            f"first / second eigenvalue of the covariance: "
-            f"{self.covariance_dominance:.3g} (best large)",
-            f"first / second eigenvalue of the Hessian: "
-            f"{self.hessian_dominance:.3g} (best large)",
             f"cosine of first covariance eigenvector and mean differences: "
             f"{self.mean_alignment:.2f} (best 1)",
-            f"samples that decide on the Hessian: {self.effective_samples:.0f} of "
-            f"{self.n_samples}",
+            f"first / second eigenvalue of the covariance: "
+            f"{self.covariance_dominance:.3g} (best large)",
         ]
+        if not np.isnan(self.hessian_dominance):
+            rows += [
+                f"first / second eigenvalue of the Hessian: "
+                f"{self.hessian_dominance:.3g} (best large)",
+                f"samples that decide on the Hessian: {self.effective_samples:.0f} of "
+                f"{self.n_samples}",
+            ]
         return "\n".join(rows)
 
 
 def separation_grid(X, codes, covariance_axes, hessian_axes):
-    """Separation of classes in the plane of each pair of axes, given as rows."""
-    columns, rows = (
-        _separation(X, codes, axes) for axes in (covariance_axes, hessian_axes)
-    )
-    between, within = (
-        row[:, None] + column for row, column in zip(rows, columns, strict=True)
-    )
+    """Separation of classes along each pair of axes, given as rows."""
+    distances, _ = _separation(X, codes, covariance_axes)
+    _, variances = _separation(X, codes, hessian_axes)
+    shape = len(variances), len(distances)
+    between = np.broadcast_to(distances, shape).copy()
+    within = np.broadcast_to(variances[:, None], shape).copy()
     ratio = np.divide(
         between, within, out=np.where(between > 0, np.inf, 0.0), where=within > 0
     )

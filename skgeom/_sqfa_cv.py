@@ -18,7 +18,6 @@ from skgeom._base_sqfa import BaseSQFA
 from skgeom._filter_docs import FILTER_DOCS
 from skgeom._filters import FEW_FEATURES, automatic_regularization, n_named_starts
 from skgeom._folds import FoldStatistics, checked_splits, fit_and_score, project
-from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES, find_distance
 from skgeom.utils._docs import shares
 from skgeom.utils._sklearn import with_callbacks
@@ -26,7 +25,7 @@ from skgeom.utils._threads import map_threads
 from skgeom.utils._warnings import warn_user
 
 # Scores need filters that are good to this tolerance only.
-_PATH_TOL = 1e-4
+_PATH_TOL = 1e-3
 
 
 @shares(**FILTER_DOCS)
@@ -202,13 +201,15 @@ class SQFACV(BaseSQFA):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_sizes(np.unique(y))
-        statistics = ClassStatistics._from_valid_data(X, y, self.covariance_estimator)
+        splits = checked_splits(self.cv, X, y)
+        folds = FoldStatistics(X, y, splits, self.covariance_estimator)
+        statistics = folds.all()
         values = self._values(statistics)
         # One seed for all folds: threads must not share a source of random numbers.
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
-        scores = self._scores(X, y, values, seed)
+        scores = self._scores(X, y, splits, folds, values, seed)
         means = scores.mean(axis=1)
         if np.isnan(means).all():
             raise ValueError(
@@ -248,12 +249,11 @@ class SQFACV(BaseSQFA):
             )
         return values
 
-    def _scores(self, X, y, values, seed):
+    def _scores(self, X, y, splits, folds, values, seed):
         """Scores of the classifier, (n_values, n_splits); NaN where it fails."""
         classifier = self._checked_classifier()
         scorer = check_scoring(classifier, scoring=self.scoring)
-        splits = checked_splits(self.cv, X, y)
-        paths, converged = zip(*self._paths(X, y, splits, values, seed), strict=True)
+        paths, converged = zip(*self._paths(folds, values, seed), strict=True)
 
         def score(fold):
             # One pass over X serves all values.
@@ -285,17 +285,16 @@ class SQFACV(BaseSQFA):
             )
         return self.classifier
 
-    def _paths(self, X, y, splits, values, seed):
+    def _paths(self, folds, values, seed):
         """What ``_path`` returns for each split, found by threads."""
         # autograd and estimators of the user's are not made for threads.
         distance = find_distance(self.distance, self._distances)
         parallel = distance.parallel and self.covariance_estimator is None
         # Each core has a fold of its own; threads within products would compete.
         with threadpool_limits(1 if parallel else None, user_api="blas"):
-            folds = FoldStatistics(X, y, splits, self.covariance_estimator)
             return map_threads(
                 lambda index: self._path(folds.training(index), values, seed),
-                range(len(splits)),
+                range(len(folds)),
                 parallel,
             )
 

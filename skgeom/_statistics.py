@@ -273,12 +273,17 @@ class ClassStatistics:
                     "covariances, not estimates of covariance_estimator="
                     f"{part._covariance_estimator!r}."
                 )
-        classes = np.union1d(self.classes, other.classes)
+        return self._merged(other)
+
+    def _merged(self, *others):
+        """Statistics of the union of several sets of samples, which fit together."""
+        parts = self, *others
+        classes = np.unique(np.concatenate([part.classes for part in parts]))
         n_classes, n_features = len(classes), self.n_features
         counts = np.zeros(n_classes, dtype=np.int64)
         means = np.zeros((n_classes, n_features))
         scatters = np.zeros((n_classes, n_features, n_features))
-        for part in (self, other):
+        for part in parts:
             k = np.searchsorted(classes, part.classes)
             total = counts[k] + part.counts
             offsets = part.means - means[k]

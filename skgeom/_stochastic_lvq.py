@@ -213,10 +213,15 @@ class StochasticLVQ(BaseLVQ):
         return state.prototypes
 
 
-def matrix_rate(estimator):
-    """Learning rate at the beginning for SPD matrices, section 6 of the paper."""
+def matrix_rate(estimator, scale, space):
+    """Learning rate at the beginning for SPD matrices, section 6 of the paper.
+
+    With the Euclidean metric, sigma2 has a unit, of which steps must be independent.
+    """
     if estimator.learning_rate != "auto":
         return estimator.learning_rate
+    if isinstance(space, EuclideanSPDSpace):
+        return scale / 10
     per_class = len(estimator.prototype_labels_) / len(estimator.classes_)
     size = getattr(estimator, "n_components", None) or estimator.n_features_in_
     return size * per_class / 100

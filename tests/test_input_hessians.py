@@ -5,31 +5,27 @@ import numpy as np
 import pytest
 from autograd import hessian, jacobian
 from scipy.special import expit, log_softmax, softmax
-from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
-    PolynomialFeatures,
     RobustScaler,
     StandardScaler,
 )
-from sklearn.svm import LinearSVC
 
 from skgeom import input_hessian
 from skgeom._input_hessians import cross_entropy_derivatives
-from skgeom._logit_models import ACTIVATIONS, analytic_model
+from skgeom._logit_models import ACTIVATIONS
 
 CURVATURES = ["hessian", "gauss-newton"]
 LAYERS = [(), (3,), (9,), (4, 3), (9, 4, 3)]  # narrower and wider than 6 features
@@ -294,20 +290,6 @@ def test_function(data, rng, activation, normalised, curvature):
     assert_close(H, input_hessian(model, X, y, curvature=curvature), 1e-10)
 
 
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        (lambda X: X[:, :3], r"one column a class, \(20, 2\), got shape \(20, 3\)"),
-        (lambda X: anp.log(anp.maximum(X[:, :2], 0)), "NaN or infinity"),
-        (lambda X: X[:, :2] - anp.mean(X[:, :2], axis=0), "that row of X only"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:divide by zero")
-def test_function_of_wrong_result(rng, function, message):
-    with pytest.raises(ValueError, match=message):
-        input_hessian(function, rng.normal(size=(20, 4)), np.arange(20) % 2)
-
-
 # Cross-entropy.
 
 
@@ -338,79 +320,3 @@ def test_cross_entropy(rng, n_logits, size):
         np.fill_diagonal(expected, 0)
         np.fill_diagonal(expected, -expected.sum(axis=1))
         np.testing.assert_allclose(factor.T @ factor, expected, rtol=1e-9, atol=1e-200)
-
-
-# What there is no formula for.
-
-
-@pytest.mark.parametrize(
-    "classifier",
-    [
-        RandomForestClassifier(3, random_state=0),
-        make_pipeline(PolynomialFeatures(), LogisticRegression(C=1e-3)),
-        make_pipeline(MinMaxScaler(clip=True), LogisticRegression()),
-    ],
-)
-def test_no_formula(data, classifier):
-    X, y = data
-    classifier.fit(X, y)
-    assert analytic_model(classifier) is None
-    with pytest.raises(
-        ValueError, match=r"(?s)no formula for .*MLPClassifier.*autograd"
-    ):
-        input_hessian(classifier, X, y, derivatives="analytic")
-
-
-def test_subclass_with_other_probabilities_has_no_formula(data):
-    class Tempered(LogisticRegression):
-        def predict_proba(self, X):
-            return softmax(super().predict_log_proba(X) / 2, axis=1)
-
-    class Plain(LogisticRegression):
-        pass
-
-    X, y = data
-    assert analytic_model(Tempered().fit(X, y)) is None
-    assert analytic_model(Plain().fit(X, y)) is not None
-
-
-def test_no_probabilities(data):
-    X, y = data
-    with pytest.raises(ValueError, match=r"LinearSVC, has no class prob.*GaussianNB"):
-        input_hessian(LinearSVC().fit(X, y), X, y)
-
-
-def test_other_features_and_classes(data):
-    X, y = data
-    model = GaussianNB().fit(X, y)
-    with pytest.raises(ValueError, match="fitted on 6 features, but X has 5"):
-        input_hessian(model, X[:, :5], y)
-    with pytest.raises(ValueError, match="y has the class 7, which estimator was not"):
-        input_hessian(model, X, np.where(y == 0, 7, y))
-    with pytest.raises(ValueError, match=r"sample_weight is zero|one non-zero"):
-        input_hessian(model, X, y, sample_weight=np.zeros(len(y)))
-
-
-def test_some_classes_only(data):
-    """A sample's Hessian does not depend on which classes the others have."""
-    X, y = data
-    model = GaussianNB().fit(X, y)
-    last = y == y.max()
-    parts = [input_hessian(model, X[m], y[m]) * m.sum() for m in (last, ~last)]
-    assert_close(sum(parts) / len(y), input_hessian(model, X, y), 1e-12)
-
-
-@pytest.mark.parametrize("kind", [MultinomialNB, ComplementNB, BernoulliNB])
-def test_other_naive_bayes_classifiers_are_not_gaussian(kind):
-    X, y = load_iris(return_X_y=True)
-    assert analytic_model(kind().fit(X, y)) is None
-
-
-def test_a_subclass_with_another_decision_has_no_formula():
-    class Tempered(LogisticRegression):
-        def decision_function(self, X):
-            return super().decision_function(X) / 10
-
-    X, y = load_iris(return_X_y=True)
-    assert analytic_model(Tempered(max_iter=500).fit(X, y)) is None
-    assert analytic_model(LogisticRegression(max_iter=500).fit(X, y)) is not None

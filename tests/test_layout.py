@@ -21,7 +21,7 @@ LAYERS = {
     "plotting": 5,
 }
 # Never imported when skgeom is imported. pyriemann brings matplotlib.
-LAZY = {"torch", "jax", "matplotlib", "pyriemann"}
+LAZY = {"torch", "jax", "matplotlib", "pyriemann", "ot"}
 
 
 def layer(name):

@@ -402,6 +402,44 @@ def test_ill_conditioned_matrices():
         assert model.score(X, y) > 0.8
 
 
+@pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
+def test_warm_start_goes_on_with_the_same_problem(spd, solver):
+    model = PLRSQ(solver=solver, warm_start=True, max_iter=5, annealing=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.set_params(random_state=0).fit(*spd)
+        sigma2, end = model.sigma2_, model.loss_curve_[-1]
+        model.fit(*spd)
+    assert model.sigma2_ == sigma2
+    assert model.loss_curve_[0] <= end * (1 + 1e-9)
+    with pytest.raises(ValueError, match="the same metric as before, 'riemann'"):
+        model.set_params(metric="logeuclid").fit(*spd)
+
+
+@pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
+def test_likelihood_alone_of_classes_that_are_apart(metric):
+    """The prototypes go away without end, and stop where numbers end."""
+    X, y = signals()
+    apart = np.eye(4) + 30 * (np.arange(4) == y[:, None])[:, None] * np.eye(4)
+    model = PLRSQ(metric=metric, representability=0, sigma2=50.0, tol=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(apart @ X @ apart, y)
+    assert model.score(apart @ X @ apart, y) == 1
+    assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
+
+
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(metric="euclid"), RSLVQ(solver="sgd")], ids=repr
+)
+def test_euclidean_steps_do_not_depend_on_the_unit(spd, estimator):
+    X, y = spd
+    model = clone(estimator).set_params(max_iter=5, random_state=0, annealing=False)
+    expected = model.fit(X, y).loss_curve_
+    assert expected[-1] < expected[0]
+    assert_allclose(clone(model).fit(1e4 * X, y).loss_curve_, expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("condition", [1e6, 1e10, 1e12])
 @pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
 def test_ill_conditioned_matrices_of_all_orientations(condition, solver):

@@ -13,6 +13,7 @@ from numpydoc.validate import validate
 NAMESPACES = [
     "skgeom",
     "skgeom.baselines",
+    "skgeom.datasets",
     "skgeom.geometry",
     "skgeom.objectives",
     "skgeom.optim",

@@ -22,47 +22,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
+from skgeom.datasets import sqfa_toy_statistics
 from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
 from skgeom.objectives import DISTANCES
-
-
-def rotation(degrees):
-    angle = np.deg2rad(degrees)
-    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-
-
-def statistics_of(means, covariances):
-    n_classes = len(means)
-    return ClassStatistics(range(n_classes), [100] * n_classes, means, covariances)
 
 
 @pytest.fixture
 def toy_1():
     """Covariances differ in axes 1-2, means in 3-4, and 5-6 vary most: figure 2."""
-    means = np.zeros((3, 6))
-    means[:, 2:4] = [(-0.25, -0.25), (0.25, -0.25), (0, 0.25)]
-    covariances = np.zeros((3, 6, 6))
-    for k, (angle, variance) in enumerate(
-        zip((10, 45, 80), (0.9, 1, 1.1), strict=True)
-    ):
-        turn = rotation(angle)
-        covariances[k, :2, :2] = turn @ np.diag([0.9, 0.02]) @ turn.T
-        covariances[k, 2:4, 2:4] = 0.6 * np.eye(2)
-        covariances[k, 4:, 4:] = variance * np.eye(2)
-    return statistics_of(means, covariances)
+    return sqfa_toy_statistics("covariances")
 
 
 @pytest.fixture
 def toy_2():
     """Means differ in axes 1-2; second moments differ more in axes 3-4: figure 3."""
-    means = np.zeros((3, 4))
-    covariances = np.zeros((3, 4, 4))
-    for k, (angle, sign) in enumerate([(0, 1), (40, -1), (80, 1)]):
-        mean = sign * rotation(angle)[:, 0]
-        means[k, :2] = mean
-        covariances[k, :2, :2] = 0.05 * np.eye(2)
-        covariances[k, 2:, 2:] = np.outer(mean, mean) + 0.045 * np.eye(2)
-    return statistics_of(means, covariances)
+    return sqfa_toy_statistics("means")
 
 
 @pytest.fixture
@@ -127,8 +101,7 @@ def test_toy_2_has_the_local_optimum_that_starts_are_for(toy_2):
 
 
 def test_two_dimensional_comparison_with_lda():
-    means = [(-0.8, 0.2), (-0.84, -0.2), (0.84, 0.6), (0.8, -0.6)]
-    statistics = statistics_of(means, [0.008 * np.eye(2)] * 4)
+    statistics = sqfa_toy_statistics("lda")
     for seed in range(20):
         sqfa = SQFA(1, regularization=0.001, random_state=seed)
         sqfa.fit_statistics(statistics)
@@ -264,12 +237,7 @@ def test_second_moments_of_toy_2(toy_2):
 @pytest.fixture
 def toy_3():
     """Centred classes with orientations that differ more in axes 1-2 than in 3-4."""
-    covariances = np.zeros((3, 4, 4))
-    for k in range(3):
-        left, right = rotation(40 * k), rotation(20 * k)
-        covariances[k, :2, :2] = left @ np.diag([0.25, 0.01]) @ left.T
-        covariances[k, 2:, 2:] = right @ np.diag([1, 0.04]) @ right.T
-    return statistics_of(np.zeros((3, 4)), covariances)
+    return sqfa_toy_statistics("distances")
 
 
 @pytest.mark.parametrize(

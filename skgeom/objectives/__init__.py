@@ -5,6 +5,7 @@ an estimator nor an optimiser. Public are the distances between classes that hav
 parameters of their own; they are values of ``distance`` of :class:`skgeom.SQFA`.
 """
 
+from skgeom.objectives._dispersion import ProjectedDispersion as ProjectedDispersion
 from skgeom.objectives._pairwise import MeanPairwiseDistance as MeanPairwiseDistance
 from skgeom.objectives._pairwise import WithFixedFilters as WithFixedFilters
 from skgeom.objectives._posterior import MeanInformation as MeanInformation

@@ -50,6 +50,7 @@ class PrototypeCost:
         """Cost, and gradients for each part of the point."""
         prototypes, *others = point
         scale = self._scale if self._scale is not None else np.exp(others[0][0])
+        self._space.hold(prototypes)
 
         def evaluate(block):
             return self._evaluate(block, prototypes, scale, others)

@@ -20,6 +20,9 @@ _PARALLEL = 500_000
 _MEAN_TOLERANCE = 1e-10
 _MEAN_STEPS = 100
 
+# The widest spectrum of a logarithm whose exponential is regular: that is log(1e15).
+_WIDEST = 34.5
+
 
 class AffineInvariantSpace:
     r"""SPD matrices with the affine-invariant metric.
@@ -40,6 +43,9 @@ class AffineInvariantSpace:
 
     def heed(self, X):
         """Nothing of the samples matters to the space."""
+
+    def hold(self, prototypes):
+        """Factors find out by themselves whether numbers can hold the prototypes."""
 
     def mean(self, Z, weights):
         """Riemannian mean of samples, by steps along the mean logarithm."""
@@ -194,6 +200,9 @@ class FlatSpace:
         """The nearest points that are allowed."""
         return prototypes
 
+    def hold(self, prototypes):
+        """Raise LinAlgError if numbers cannot hold the decoded prototypes."""
+
     def mean(self, Z, weights):
         return np.average(Z, axis=0, weights=weights)
 
@@ -215,6 +224,11 @@ class FlatSpace:
 
 class LogEuclideanSpace(FlatSpace):
     """SPD matrices with the log-Euclidean metric: the logarithms as vectors."""
+
+    def hold(self, prototypes):
+        eigenvalues = np.linalg.eigvalsh(_square(prototypes))
+        if (eigenvalues[:, -1] - eigenvalues[:, 0]).max() > _WIDEST:
+            raise np.linalg.LinAlgError("a prototype is singular but for rounding")
 
     def encode(self, X):
         return _flat(logm(X))

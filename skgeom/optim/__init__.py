@@ -8,5 +8,6 @@ from skgeom.optim._manifolds import CONSTRAINTS as CONSTRAINTS
 from skgeom.optim._manifolds import prototype_manifold as prototype_manifold
 from skgeom.optim._minimize import OPTIMIZERS as OPTIMIZERS
 from skgeom.optim._minimize import MinimizeResult, minimize
+from skgeom.optim._minimize import StartError as StartError
 
 __all__ = ["MinimizeResult", "RiemannianLBFGS", "minimize"]

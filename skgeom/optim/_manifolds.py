@@ -59,6 +59,15 @@ class _Prototypes(SymmetricPositiveDefinite):
     def __init__(self, n, k):
         super().__init__(n, k=k)
 
+    def inner_product(self, point, tangent_vector_a, tangent_vector_b):
+        # By factors, a squared norm is not negative, however ill-conditioned the point.
+        inverse = np.linalg.inv(np.linalg.cholesky(point))
+        a, b = (inverse @ u @ inverse.mT for u in (tangent_vector_a, tangent_vector_b))
+        return np.sum(a * b)
+
+    def norm(self, point, tangent_vector):
+        return np.sqrt(self.inner_product(point, tangent_vector, tangent_vector))
+
     def retraction(self, point, tangent_vector):
         factor = np.linalg.cholesky(point)
         inverse = np.linalg.inv(factor)

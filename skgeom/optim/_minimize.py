@@ -305,12 +305,12 @@ class _MonitoredProblem:
         self._n_evaluations += 1
         try:
             cost, gradient = self._value_and_gradient(point)
+            if not np.isfinite(cost):
+                return np.inf, None, np.inf
+            gradient = self.manifold.euclidean_to_riemannian_gradient(point, gradient)
+            norm = self.manifold.norm(point, gradient)
         except np.linalg.LinAlgError:
             return np.inf, None, np.inf
-        if not np.isfinite(cost):
-            return np.inf, None, np.inf
-        gradient = self.manifold.euclidean_to_riemannian_gradient(point, gradient)
-        norm = self.manifold.norm(point, gradient)
         if not np.isfinite(norm):
             return np.inf, None, np.inf
         return cost, gradient, norm

@@ -7,6 +7,7 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skgeom.plotting._axes import new_axes
+from skgeom.utils._frames import named_like_fit
 
 
 class ProjectionDisplay:
@@ -113,7 +114,8 @@ class ProjectionDisplay:
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         low, high = low - 0.05 * (high - low), high + 0.05 * (high - low)
         x, y = np.meshgrid(*np.linspace(low, high, 300).T)
-        predicted = self.classifier.predict(np.column_stack([x.ravel(), y.ravel()]))
+        plane = np.column_stack([x.ravel(), y.ravel()])
+        predicted = self.classifier.predict(named_like_fit(plane, self.classifier))
         classes, codes = np.unique(predicted, return_inverse=True)
         for code in range(len(classes) - 1 if len(classes) < 3 else len(classes)):
             inside = (codes == code).reshape(x.shape)
@@ -124,7 +126,11 @@ class ProjectionDisplay:
 
 
 class SeparationDisplay:
-    """Heat maps of the separation in the planes of pairs of eigenvectors.
+    """Heat maps of the separation along pairs of eigenvectors.
+
+    The distances are those along the covariance eigenvector, the variances those along
+    the Hessian eigenvector, as :class:`~skgeom.CovarianceHessianProjection` has them in
+    ``separation_``.
 
     Parameters
     ----------
@@ -200,8 +206,8 @@ class SeparationDisplay:
         self.axes_ = np.asarray(new_axes(3) if axes is None else axes)
         self.figure_ = self.axes_[0].figure
         panels = [
-            (self.grid.between, "squared distance of means"),
-            (self.grid.within, "variance within classes"),
+            (self.grid.between, "squared distance of means\n(covariance axis)"),
+            (self.grid.within, "variance within classes\n(Hessian axis)"),
             (self.grid.ratio, "ratio"),
         ]
         for ax, (values, title) in zip(self.axes_, panels, strict=True):
@@ -215,6 +221,6 @@ class SeparationDisplay:
 def _check_hessian(estimator):
     if estimator.separation_ is None:
         raise ValueError(
-            "estimator has no Hessian, n_hessian=0, and so no planes to compare; fit "
-            "it with n_hessian=1 or more."
+            "estimator has no Hessian, n_hessian=0, and so no axes to compare; fit it "
+            "with n_hessian=1 or more."
         )

@@ -56,7 +56,7 @@ class ContributionDisplay:
             The names of all features; None are those that were seen in fit, or
             "x0" and so on.
         n_features : int, default=10
-            Number of features to draw, those that contribute most.
+            Number of features to draw, those that contribute most, at least 1.
         axes : array-like of matplotlib Axes or None, default=None
             What to draw on, one a component; None is a new figure.
 
@@ -68,7 +68,7 @@ class ContributionDisplay:
         Raises
         ------
         ValueError
-            If there is not one name a feature.
+            If there is not one name a feature, or if ``n_features`` is less than 1.
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
@@ -81,9 +81,11 @@ class ContributionDisplay:
                 f"feature_names must have {estimator.n_features_in_} names, got "
                 f"{len(feature_names)}."
             )
-        kinds = [("covariance", estimator.n_covariance)]
-        kinds.append(("Hessian", estimator.n_hessian))
-        titles = [f"{kind} {i}" for kind, count in kinds for i in range(count)]
+        # What was fitted, which parameters that were set since do not change.
+        n_covariance = estimator.n_covariance_
+        n_hessian = len(estimator.components_) - n_covariance
+        titles = [f"covariance {i}" for i in range(n_covariance)]
+        titles += [f"Hessian {i}" for i in range(n_hessian)]
         display = cls(estimator.contributions_, feature_names, titles)
         return display.plot(n_features=n_features, axes=axes)
 
@@ -93,7 +95,7 @@ class ContributionDisplay:
         Parameters
         ----------
         n_features : int, default=10
-            Number of features to draw, those that contribute most.
+            Number of features to draw, those that contribute most, at least 1.
         axes : array-like of matplotlib Axes or None, default=None
             What to draw on, one a component; None is a new figure.
 
@@ -101,7 +103,14 @@ class ContributionDisplay:
         -------
         self
             This display.
+
+        Raises
+        ------
+        ValueError
+            If ``n_features`` is less than 1.
         """
+        if n_features < 1:
+            raise ValueError(f"n_features must be 1 or more, got {n_features}.")
         axes = new_axes(len(self.titles)) if axes is None else axes
         self.axes_ = np.atleast_1d(np.asarray(axes))
         self.figure_ = self.axes_[0].figure
@@ -110,7 +119,9 @@ class ContributionDisplay:
             self.axes_, self.contributions, self.titles, strict=True
         ):
             order = np.argsort(row)[-n_features:]
-            ax.barh(names[order], row[order])
+            # By position, since features may share a name.
+            ax.barh(np.arange(len(order)), row[order])
+            ax.set_yticks(np.arange(len(order)), names[order])
             ax.set_title(title)
             ax.set_xlabel("contribution")
         return self

@@ -5,6 +5,9 @@ from sklearn.utils._openmp_helpers import (
 )
 from sklearn.utils.metaestimators import _safe_split as safe_split  # noqa: F401
 from sklearn.utils.validation import (  # noqa: F401
+    _check_feature_names as check_feature_names,
+)
+from sklearn.utils.validation import (  # noqa: F401
     _check_method_params as check_method_params,
 )
 from sklearn.utils.validation import (  # noqa: F401

@@ -43,6 +43,17 @@ def test_projection(iris, fitted):
         ProjectionDisplay.from_estimator(three, X, y)
 
 
+def test_projection_to_data_frames(iris):
+    """What was fitted with names is asked with names."""
+    pytest.importorskip("pandas")
+    X, y = iris
+    model = make_pipeline(
+        CovarianceHessianProjection(GaussianNB()), LogisticRegression()
+    ).set_output(transform="pandas")
+    display = ProjectionDisplay.from_estimator(model.fit(X, y), X, y)
+    assert len(display.ax_.collections) == 6
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_boundary_is_that_of_the_pipeline(iris, fitted, n_classes):
     X, y = iris[0][iris[1] < n_classes], iris[1][iris[1] < n_classes]
@@ -85,8 +96,28 @@ def test_contributions(fitted):
         np.testing.assert_array_equal(widths, np.sort(row)[-2:])
         names = [text.get_text() for text in ax.get_yticklabels()]
         assert names == [f"x{i}" for i in np.argsort(row)[-2:]]
+    for n_features in (0, -1):
+        with pytest.raises(ValueError, match="n_features must be 1 or more, got"):
+            ContributionDisplay.from_estimator(fitted, n_features=n_features)
     with pytest.raises(ValueError, match="must have 4 names, got 2"):
         ContributionDisplay.from_estimator(fitted, feature_names=["a", "b"])
+
+
+def test_contributions_of_features_of_one_name(fitted):
+    display = ContributionDisplay.from_estimator(fitted, feature_names=list("abba"))
+    for ax, row in zip(display.axes_, fitted.contributions_, strict=True):
+        order = np.argsort(row)
+        assert [bar.get_width() for bar in ax.patches] == row[order].tolist()
+        names = [text.get_text() for text in ax.get_yticklabels()]
+        assert names == [list("abba")[i] for i in order]
+
+
+def test_contributions_are_those_of_the_fit(iris):
+    model = CovarianceHessianProjection(GaussianNB(), n_covariance=2).fit(*iris)
+    model.set_params(n_covariance=1, n_hessian=3)
+    display = ContributionDisplay.from_estimator(model)
+    titles = [ax.get_title() for ax in display.axes_]
+    assert titles == ["covariance 0", "covariance 1", "Hessian 0"]
 
 
 def test_spectra(iris, fitted):

@@ -1,8 +1,4 @@
-"""Classifiers of symmetric positive definite (SPD) matrices, for comparisons.
-
-Each function returns an unfitted estimator for X of shape (n_samples, n, n), put
-together from parts of pyriemann and scikit-learn.
-"""
+"""Classifiers of SPD matrices, put together from pyriemann and scikit-learn."""
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -16,18 +12,6 @@ from sklearn.svm import SVC
 from skgeom._cluster_classifier import ClusterClassifier
 from skgeom.geometry import logm
 from skgeom.utils._docs import shares
-
-__all__ = [
-    "ClusterClassifier",
-    "kernel_kmeans",
-    "log_euclidean_kmeans",
-    "log_euclidean_svm",
-    "mdrm",
-    "riemannian_kmeans",
-    "tangent_space_svm",
-    "tslda",
-    "tssm_lda",
-]
 
 _DOCS = {
     "metric": """

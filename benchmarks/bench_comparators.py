@@ -1,0 +1,112 @@
+"""Linear projections side by side: accuracies of their features, and seconds.
+
+Half of scikit-learn's digits trains and half tests, divided by the training deviation
+and centred. Each method gives 9 features, which a quadratic discriminant and the three
+nearest neighbours classify::
+
+    python benchmarks/bench_comparators.py
+
+It needs scikit-learn 1.8 or newer, for a quadratic discriminant with shrinkage, and the
+package POT for Wasserstein discriminant analysis, which is left out otherwise.
+"""
+
+import importlib.util
+import time
+import warnings
+
+import numpy as np
+from common import load
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+
+from skgeom import SQFA, ClassStatistics
+from skgeom.baselines import (
+    LOL,
+    GeneralizedEigenvectors,
+    GeometryAwarePCA,
+    LocalFisherDiscriminantAnalysis,
+    SupervisedPCA,
+    WassersteinDiscriminantAnalysis,
+)
+
+N_COMPONENTS = 9
+
+
+def filters_of_lda(X, y):
+    lda = LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1).fit(X, y)
+    return lda.scalings_.T[:N_COMPONENTS]
+
+
+def filters_of_gapca(X, y):
+    """gaPCA of the second moments of the classes, with noise as SQFA has it."""
+    moments = ClassStatistics.from_data(X, y).second_moments
+    noise = 0.1 * np.eye(X.shape[1])
+    return GeometryAwarePCA(N_COMPONENTS).fit(moments + noise).components_
+
+
+def filters_of(estimator):
+    return lambda X, y: estimator.fit(X, y).components_
+
+
+def methods():
+    yield "PCA", filters_of(PCA(N_COMPONENTS))
+    yield "LDA, shrinkage 0.1", filters_of_lda
+    for init in ("auto", "pca"):
+        nca = NeighborhoodComponentsAnalysis(N_COMPONENTS, init=init)
+        yield f"NCA, from {init}", filters_of(nca)
+    lfda = LocalFisherDiscriminantAnalysis(N_COMPONENTS, n_neighbors=5)
+    yield "LFDA, k = 5", filters_of(lfda)
+    yield "supervised PCA", filters_of(SupervisedPCA(N_COMPONENTS))
+    yield "LOL", filters_of(LOL(N_COMPONENTS))
+    for regularization in (0.01, 0.1):
+        gem = GeneralizedEigenvectors(N_COMPONENTS, regularization=regularization)
+        yield f"GEM, {regularization}", filters_of(gem)
+    yield "gaPCA of second moments", filters_of_gapca
+    if importlib.util.find_spec("ot") is not None:
+        wda = WassersteinDiscriminantAnalysis(N_COMPONENTS, max_iter=30)
+        yield "WDA, 0.1", filters_of(wda)
+        for optimizer in ("steepest-descent", "lbfgs"):
+            wda = WassersteinDiscriminantAnalysis(
+                N_COMPONENTS,
+                regularization=1.0,
+                normalize=False,
+                init="random",
+                optimizer=optimizer,
+                max_iter=30,
+                random_state=0,
+            )
+            yield f"WDA as in POT, {optimizer}", filters_of(wda)
+    for distance in ("fisher-rao", "hellinger"):
+        sqfa = SQFA(N_COMPONENTS, distance=distance, regularization=0.1, random_state=0)
+        yield f"SQFA, {distance}, 0.1", filters_of(sqfa)
+
+
+def main():
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    X_train, y_train, X_test, y_test = load(None)
+    X_train, X_test = X_train.astype(float), X_test.astype(float)
+    classifiers = (
+        QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=1e-5, tol=1e-7),
+        KNeighborsClassifier(3),
+    )
+    print(f"{'method':30s} QDA    3-NN   seconds")
+    for name, learn in methods():
+        start = time.perf_counter()
+        filters = learn(X_train, y_train)
+        seconds = time.perf_counter() - start
+        scores = [
+            classifier.fit(X_train @ filters.T, y_train).score(
+                X_test @ filters.T, y_test
+            )
+            for classifier in classifiers
+        ]
+        print(f"{name:30s} {scores[0]:.4f} {scores[1]:.4f} {seconds:.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+"""Tables and figures of the papers, computed again: ``python -m benchmarks.papers``."""
+
+MODULES = [
+    "sqfa_mnist",
+    "sqfa_distances",
+    "sqfa_toys",
+    "hartoyo",
+    "hartoyo_figures",
+    "plrsq_synthetic",
+    "plrsq_bci",
+    "plrsq_eth80",
+    "plrsq_cifar10",
+]

@@ -1,0 +1,199 @@
+"""Runs the reproductions: cache, tables beside the published figures, CSV files.
+
+A reproduction is a generator of rows, each a function with arguments and what the paper
+prints for its result::
+
+    @reproduces("Doe 2020, table 1", "Accuracy on the digits")
+    def doe_table_1(quick):
+        for method, published in {"LDA": 0.95, "QDA": None}.items():
+            yield Row({"method": method}, accuracy, {"name": method},
+                      {"accuracy": published})
+
+``accuracy(name="LDA")`` returns ``{"accuracy": number}``, or a list of numbers, one for
+each seed or split.
+"""
+
+import csv
+import importlib.metadata
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+import skgeom
+
+HERE = Path(__file__).parent
+COLUMNS = "measure published reproduced difference spread runs seconds".split()
+REGISTRY = {}
+
+
+class Missing(Exception):
+    """Data or an optional package is not there; the message says how to get it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    labels: dict[str, object]
+    function: Callable[..., dict]
+    arguments: dict[str, object]
+    published: dict[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    name: str
+    paper: str
+    title: str
+    rows: Callable
+    version: int
+    median: bool
+    plot: Callable | None
+
+
+def reproduces(paper, title, *, version=1, median=False, plot=None):
+    """Register a generator of rows, ``rows(quick)``, under its name with dashes.
+
+    ``version`` is to be raised when results of older code are to be forgotten.
+    ``median`` summarises runs by median and interquartile range instead of mean and
+    standard deviation. ``plot(figure, lines)`` draws the lines of the table.
+    """
+
+    def register(rows):
+        name = rows.__name__.replace("_", "-")
+        REGISTRY[name] = Reproduction(name, paper, title, rows, version, median, plot)
+        return rows
+
+    return register
+
+
+class Cache:
+    """Results in a file of JSON lines, by name, version, function and arguments."""
+
+    def __init__(self, folder, reproduction):
+        self.path = Path(folder) / f"{reproduction.name}.jsonl"
+        self.version = reproduction.version
+        self.known = {}
+        if self.path.exists():
+            for line in self.path.read_text().splitlines():
+                try:
+                    entry = json.loads(line)
+                except json.JSONDecodeError:  # cut off by an interruption
+                    continue
+                self.known[entry["key"]] = entry
+
+    def result(self, row):
+        """Values by measure, and seconds: from the file, or computed and appended."""
+        parts = [self.version, row.function.__name__, row.arguments]
+        key = json.dumps(parts, sort_keys=True)
+        if key not in self.known:
+            start = time.perf_counter()
+            values = row.function(**row.arguments)
+            values = {
+                k: np.atleast_1d(v).astype(float).tolist() for k, v in values.items()
+            }
+            seconds = round(time.perf_counter() - start, 2)
+            self.known[key] = {"key": key, "values": values, "seconds": seconds}
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a") as file:
+                file.write("\n" + json.dumps(self.known[key]))
+        return self.known[key]
+
+
+def lines_of(row, result, median):
+    """One line of the table for each measure."""
+    for measure, values in result["values"].items():
+        if median:
+            low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+            spread = high - low
+        else:
+            middle, spread = np.mean(values), np.std(values)
+        printed = row.published.get(measure)
+        ends = [
+            measure,
+            "" if printed is None else f"{printed:g}",
+            f"{middle:.4g}",
+            "" if printed is None else f"{middle - printed:+.4f}",
+            f"{spread:.2g}" if len(values) > 1 else "",
+            len(values),
+            result["seconds"],
+        ]
+        yield {**row.labels, **dict(zip(COLUMNS, ends, strict=True))}
+
+
+def run(
+    reproduction, *, quick=False, cache=HERE / "cache", results=None, progress=None
+):
+    """Compute or look up all rows, print the table, and write it; returns its lines."""
+    progress = sys.stderr.isatty() if progress is None else progress
+    print(f"\n{reproduction.name}: {reproduction.title} ({reproduction.paper})")
+    cache = Cache(cache, reproduction)
+    rows, lines, missing, seconds = list(reproduction.rows(quick)), [], set(), 0
+    for number, row in enumerate(rows, 1):
+        if progress:
+            words = " ".join(str(label) for label in row.labels.values())
+            print(f"\r\033[K{number}/{len(rows)} {words}", end="", file=sys.stderr)
+        try:
+            result = cache.result(row)
+        except Missing as reason:
+            missing.add(str(reason))
+            continue
+        seconds += result["seconds"]
+        lines += lines_of(row, result, reproduction.median)
+    if progress:
+        print("\r\033[K", end="", file=sys.stderr)
+    show(lines)
+    for reason in sorted(missing):
+        print(f"left out: {reason}")
+    if results is not None and lines:
+        path = Path(results, f"{reproduction.name}.csv")
+        if missing and path.exists():
+            print(f"{path.name} is kept, since rows are left out")
+        else:
+            write(reproduction, lines, path, seconds)
+    return lines
+
+
+def header(lines):
+    labels = [name for line in lines for name in line if name not in COLUMNS]
+    return [*dict.fromkeys(labels), *COLUMNS]
+
+
+def show(lines):
+    """Print a table with aligned columns."""
+    names = header(lines) if lines else []
+    cells = [names, *([str(line.get(name, "")) for name in names] for line in lines)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells if lines else []:
+        pairs = zip(row, widths, strict=True)
+        print("  ".join(cell.ljust(width) for cell, width in pairs).rstrip())
+
+
+def write(reproduction, lines, path, seconds):
+    """The CSV file of a table, and its line in versions.csv."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_csv(path, header(lines), lines)
+    path, known = path.with_name("versions.csv"), []
+    if path.exists():
+        with path.open(newline="") as file:
+            known = [r for r in csv.DictReader(file) if r["name"] != reproduction.name]
+    record = {
+        "name": reproduction.name,
+        "minutes": f"{seconds / 60:.1f}",
+        "skgeom": skgeom.__version__,
+        "python": platform.python_version(),
+    }
+    for package in ("numpy", "scipy", "scikit-learn", "pyriemann"):
+        record[package] = importlib.metadata.version(package)
+    write_csv(path, list(record), sorted([*known, record], key=lambda r: r["name"]))
+
+
+def write_csv(path, names, lines):
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)

@@ -1,0 +1,96 @@
+"""Tang et al.: learning with few samples, 9 x 9 descriptors of CIFAR-10 images.
+
+The paper has curves without numbers, for PLRSQ and for a deep network (VGG). Here a
+small network stands for the latter, and 7000 + 3000 images for 50000 + 10000; they
+were in JPEG, so that scores cannot be compared with those of the paper.
+"""
+
+from functools import cache
+
+import numpy as np
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.papers._data import arrays
+from benchmarks.papers._runner import Row, reproduces
+from skgeom import PLRSQ, RegionCovariance
+from skgeom.baselines import mdrm, tslda
+
+
+@cache
+def images():
+    """Pixels, descriptors, labels, and the number of training images.
+
+    A few images are grey, so that their channels depend on each other: a small variance
+    is added.
+    """
+    data = arrays("cifar10_subset.npz")
+    descriptors = RegionCovariance("color", regularization=1e-3).transform(data["X"])
+    pixels = data["X"].reshape(len(data["X"]), -1).astype(np.float32) / 255
+    return pixels, descriptors, data["y"].astype(int), int(data["n_train"])
+
+
+def estimator(method, seed, epochs):
+    if method == "PLRSQ":
+        return PLRSQ(
+            3,
+            sigma2=0.5,
+            solver="sgd",
+            max_iter=epochs,
+            batch_size=10,
+            random_state=seed,
+        )
+    if method == "PLRSQ, log-Euclidean, by cross-validation":
+        folds = StratifiedKFold(3, shuffle=True, random_state=seed)
+        model = PLRSQ(metric="logeuclid", random_state=seed)
+        return GridSearchCV(model, {"n_prototypes": [1, 3, 5]}, cv=folds)
+    if method == "network of pixels":
+        network = MLPClassifier((100,), alpha=1.0, random_state=seed)
+        return make_pipeline(StandardScaler(), network)
+    return {"MDRM": mdrm, "TSLDA": tslda}[method]()
+
+
+def accuracy(method, n_samples, n_repeats, epochs=None):
+    """Per cent of the 3000 test images, for random training images of each class."""
+    pixels, descriptors, y, n_train = images()
+    X = pixels if method == "network of pixels" else descriptors
+    scores = []
+    for seed in range(n_repeats):
+        rng = np.random.default_rng(seed)
+        own = [np.flatnonzero(y[:n_train] == label) for label in range(10)]
+        index = np.concatenate([rng.choice(i, n_samples // 10, False) for i in own])
+        model = estimator(method, seed, epochs).fit(X[index], y[index])
+        scores.append(100 * model.score(X[n_train:], y[n_train:]))
+    return {"accuracy": scores}
+
+
+def draw(figure, lines):
+    axes = figure.subplots()
+    for method in dict.fromkeys(line["method"] for line in lines):
+        own = [line for line in lines if line["method"] == method]
+        x = [line["training images"] for line in own]
+        axes.semilogx(x, [float(line["reproduced"]) for line in own], label=method)
+    axes.set(xlabel="training images", ylabel="accuracy, per cent")
+    axes.legend()
+
+
+@reproduces(
+    "Tang et al. 2021, figure 6", "Learning with few images of CIFAR-10", plot=draw
+)
+def plrsq_figure_6(quick):
+    methods = "MDRM", "TSLDA", "network of pixels", "PLRSQ"
+    methods += ("PLRSQ, log-Euclidean, by cross-validation",)
+    for n_samples in [200] if quick else [200, 500, 1000, 5000]:
+        for method in methods:
+            few = quick or (method == "PLRSQ" and n_samples == 5000)
+            arguments = {
+                "method": method,
+                "n_samples": n_samples,
+                "n_repeats": 1 if few else 5,
+            }
+            if method == "PLRSQ":
+                arguments["epochs"] = 20 if few else 100
+            labels = {"training images": n_samples, "method": method}
+            yield Row(labels, accuracy, arguments)

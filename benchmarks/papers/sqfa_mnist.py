@@ -1,0 +1,222 @@
+"""Herrera-Esposito and Burge: the digits of MNIST, nine filters.
+
+The paper shows its accuracies and times as bars, without numbers. Its protocol: random
+starts, sigma2 chosen by the accuracy of QDA on 15 % of the training images.
+"""
+
+import time
+from functools import cache, partial
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+
+from benchmarks.papers._data import mnist
+from benchmarks.papers._runner import Row, reproduces
+from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
+from skgeom.geometry import distance_calvo_oller, distance_fisher_rao
+
+PAPER = "Herrera-Esposito and Burge 2025"
+# As little regularised as in the authors' code. With none at all, QDA finds classes in
+# what rounding leaves of filters that a large sigma2 has made parallel.
+QDA = QuadraticDiscriminantAnalysis(tol=0, reg_param=1e-5)
+GRID = (0.5, 1, 2, 5, 10, 20, 50)  # of sigma2, as in the authors' code
+N_FILTERS = 9
+VARIANTS = {
+    "smSQFA": SecondMomentSQFA(N_FILTERS),
+    "SQFA": SQFA(N_FILTERS),
+    "SQFA-B": SQFA(N_FILTERS, distance="bhattacharyya"),
+    "SQFA-H": SQFA(N_FILTERS, distance="hellinger"),
+}
+OTHER_DISTANCES = {
+    f"smSQFA, {distance}": SecondMomentSQFA(N_FILTERS, distance=distance)
+    for distance in ("log-euclidean", "wasserstein", "euclidean", "jeffreys")
+}
+ESTIMATORS = VARIANTS | OTHER_DISTANCES
+
+
+@cache
+def training_statistics(part):
+    """Statistics of all training images, or of the 85 % beside the validation."""
+    X, y, _, _ = mnist()
+    index = validation_split()[0] if part == "fit" else slice(None)
+    return ClassStatistics.from_data(X[index], y[index])
+
+
+@cache
+def validation_split():
+    X, y, _, _ = mnist()
+    splitter = StratifiedShuffleSplit(1, test_size=0.15, random_state=0)
+    return next(splitter.split(X, y))
+
+
+@cache
+def chosen_sigma2(method):
+    """The sigma2 with the best QDA on the validation images."""
+    X, y, _, _ = mnist()
+    fit, validation = validation_split()
+    scores = []
+    for sigma2 in GRID:
+        model = variant(method, sigma2, seed=0)
+        F = model.fit_statistics(training_statistics("fit")).components_.T
+        qda = clone(QDA).fit(X[fit] @ F, y[fit])
+        scores.append(qda.score(X[validation] @ F, y[validation]))
+    return GRID[int(np.argmax(scores))]
+
+
+def variant(method, sigma2, seed):
+    """As in the paper: one random start."""
+    return clone(ESTIMATORS[method]).set_params(
+        regularization=sigma2, init="random", n_init=1, random_state=seed
+    )
+
+
+def comparator(method, seed):
+    return {
+        "PCA": partial(PCA, N_FILTERS, random_state=seed),
+        "LDA": partial(LinearDiscriminantAnalysis, solver="eigen", shrinkage=0.5),
+        "NCA, 200 a class": partial(
+            NeighborhoodComponentsAnalysis,
+            N_FILTERS,
+            init="pca",
+            max_iter=50,
+            random_state=seed,
+        ),
+        "AMA-Gauss": partial(AMAGauss, N_FILTERS, regularization=1, random_state=seed),
+    }[method]()
+
+
+def subset(n_per_class, seed):
+    """Indices of so many random training images of each digit."""
+    rng = np.random.default_rng(seed)
+    _, y, _, _ = mnist()
+    return np.concatenate(
+        [rng.choice(np.flatnonzero(y == k), n_per_class, False) for k in range(10)]
+    )
+
+
+def filters(method, seed, n_per_class):
+    """The filters of a method, of shape (784, 9), and seconds of its fit."""
+    X, y, _, _ = mnist()
+    if method in ESTIMATORS:
+        model = variant(method, chosen_sigma2(method), seed)
+    else:
+        model = comparator(method, seed)
+    if n_per_class is not None:
+        index = subset(n_per_class, seed)
+        X, y = X[index], y[index]
+    start = time.perf_counter()
+    model.fit(X, y)
+    seconds = time.perf_counter() - start
+    if method == "LDA":
+        return model.scalings_[:, :N_FILTERS], seconds
+    return model.components_.T, seconds
+
+
+def gaussian_accuracy(F, rng):
+    """QDA of samples drawn from Gaussians with the statistics of the test images."""
+    _, _, X, y = mnist()
+    stats = ClassStatistics.from_data(X @ F, y)
+    draw = rng.multivariate_normal
+    sets = []
+    for _ in range(2):
+        moments = zip(stats.means, stats.covariances, strict=True)
+        sets.append(np.concatenate([draw(m, c, 20_000) for m, c in moments]))
+    labels = np.repeat(np.arange(10), 20_000)
+    return clone(QDA).fit(sets[0], labels).score(sets[1], labels)
+
+
+def scores(method, n_seeds, n_per_class=None):
+    """QDA, kNN and simulated Gaussians for each start, and the seconds of each fit."""
+    X, y, X_test, y_test = mnist()
+    table = {"QDA": [], "QDA of Gaussians": [], "kNN": [], "fit seconds": []}
+    for seed in range(n_seeds):
+        F, seconds = filters(method, seed, n_per_class)
+        F = F.astype(np.float32)
+        Z, Z_test = X @ F, X_test @ F
+        knn = KNeighborsClassifier(3, algorithm="brute").fit(Z, y)
+        table["QDA"].append(clone(QDA).fit(Z, y).score(Z_test, y_test))
+        rng = np.random.default_rng(seed)
+        table["QDA of Gaussians"].append(gaussian_accuracy(F, rng))
+        table["kNN"].append(knn.score(Z_test, y_test))
+        table["fit seconds"].append(seconds)
+    if method in ESTIMATORS:
+        table["sigma2"] = chosen_sigma2(method)
+    return table
+
+
+@reproduces(
+    f"{PAPER}, figures 5, 13, 14, 15",
+    "MNIST: accuracy and times, medians",
+    version=2,
+    median=True,
+)
+def sqfa_mnist(quick):
+    subsets = {"NCA, 200 a class": 200}
+    methods = ["PCA", "LDA", *subsets, *VARIANTS, "AMA-Gauss"]
+    for method in methods[:2] if quick else methods:
+        n_seeds = 10 if method in VARIANTS else 3 if method in subsets else 1
+        arguments = {"method": method, "n_seeds": 1 if quick else n_seeds}
+        if method in subsets:
+            arguments["n_per_class"] = subsets[method]
+        yield Row({"method": method}, scores, arguments)
+
+
+@reproduces(
+    "Herrera-Esposito and Burge, preprint, figure 8",
+    "MNIST: other distances of second moments, medians",
+    median=True,
+)
+def sqfa_preprint_figure_8(quick):
+    for method in ["PCA"] if quick else ["smSQFA", *OTHER_DISTANCES]:
+        arguments = {"method": method, "n_seeds": 1 if quick else 3}
+        yield Row({"method": method}, scores, arguments)
+
+
+def tightness(method, class_pairs):
+    """The Calvo-Oller bound and the Fisher-Rao distance, for pairs of digits."""
+    F = filters(method, 0, None)[0]
+    projected = training_statistics("all").project(F.T)
+    means, covariances = projected.means, projected.covariances
+    if method in VARIANTS:
+        covariances = covariances + chosen_sigma2(method) * np.eye(N_FILTERS)
+    i, j = np.triu_indices(10, 1)
+    pairs = (means[i], covariances[i], means[j], covariances[j])
+    pairs = [array[:class_pairs] for array in pairs]
+    bound = distance_calvo_oller(*pairs)
+    distance, lower, upper = distance_fisher_rao(*pairs, tol=1e-6, return_bounds=True)
+    ratio = bound / distance
+    return {
+        "median bound / distance": np.median(ratio),
+        "least bound / distance": ratio.min(),
+        "bound": bound,
+        "distance": distance,
+        "largest width of the bracket": (upper - lower).max(),
+    }
+
+
+def plot_tightness(figure, lines):
+    axes = figure.subplots()
+    for measure in ("median bound / distance", "least bound / distance"):
+        own = [line for line in lines if line["measure"] == measure]
+        names = [line["features"] for line in own]
+        axes.plot(names, [float(line["reproduced"]) for line in own], "o")
+        axes.set_ylabel("Calvo-Oller bound / Fisher-Rao distance")
+
+
+@reproduces(
+    f"{PAPER}, figure 10",
+    "MNIST: tightness of the Calvo-Oller bound, 45 pairs of digits",
+    version=2,
+    plot=plot_tightness,
+)
+def sqfa_figure_10(quick):
+    for method in ["PCA"] if quick else ["PCA", "LDA", *VARIANTS]:
+        arguments = {"method": method, "class_pairs": 10 if quick else 45}
+        yield Row({"features": method}, tightness, arguments)

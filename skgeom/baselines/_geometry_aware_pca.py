@@ -1,0 +1,266 @@
+"""Geometry-aware principal component analysis of SPD matrices."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skgeom.baselines._base import with_determined_signs
+from skgeom.geometry import logm, sqrtm
+from skgeom.objectives import AffineInvariantSpace, ProjectedDispersion
+from skgeom.optim import CONSTRAINTS, OPTIMIZERS, minimize
+from skgeom.utils._validation import check_symmetric, cholesky
+from skgeom.utils._warnings import warn_user
+
+
+class GeometryAwarePCA(TransformerMixin, BaseEstimator):
+    r"""Geometry-aware principal component analysis of SPD matrices (gaPCA).
+
+    Reduces n x n matrices to :math:`W^\top X W`, with the m orthonormal columns of W
+    such that the reduced matrices are dispersed the most about their mean,
+
+    .. math::
+
+       \max_{W^\top W = I} \; \frac1N \sum_i
+       d_{AI}^2(W^\top X_i W,\; W^\top M W)
+
+    with the Riemannian mean M of the matrices and the affine-invariant distance [1]_,
+    [2]_. It uses no labels.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number m of rows of the reduced matrices, at most n.
+    n_init : int, default=1
+        Number of starts, of which the best is taken. The first is the leading
+        eigenvectors of the mean square of the logarithms of the matrices at M; others
+        are random.
+    optimizer : str or pymanopt optimizer, default="lbfgs"
+        What maximises the dispersion: ``"lbfgs"``, ``"conjugate-gradient"``,
+        ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
+        optimizer; see :func:`skgeom.optim.minimize`.
+    max_iter : int, default=500
+        Largest number of iterations of each start.
+    tol : float, default=1e-6
+        The search ends when ten iterations together raise the dispersion by no more
+        than this fraction of it.
+    random_state : int, RandomState instance or None, default=None
+        For random starts.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n)
+        The columns of W, as rows. Only their span matters to the objective; of its
+        orthonormal bases it is the one in which the reduced mean is diagonal, with
+        falling entries. The largest entry of each is positive.
+    mean_ : ndarray of shape (n, n)
+        The Riemannian mean M.
+    objective_ : float
+        The dispersion of the reduced matrices.
+    total_dispersion_ : float
+        That of the matrices themselves, which it cannot exceed.
+    n_iter_ : int
+        Number of iterations of the chosen start.
+    n_features_in_ : int
+        The size n of the matrices seen during fit.
+
+    See Also
+    --------
+    skgeom.SecondMomentSQFA : Maximises the distances between the second moments of
+        classes.
+
+    Notes
+    -----
+    If all :math:`X_i` become :math:`A X_i A^\top`, the span of W becomes
+    :math:`A^{-\top}` times that, and the objective is the same.
+
+    To find filters of vectors, fit it to the covariances or second moments of their
+    classes; ``X @ components_.T`` are the features.
+
+    References
+    ----------
+    .. [1] M. Harandi, M. Salzmann and R. Hartley, "Dimensionality Reduction on SPD
+       Manifolds: The Emergence of Geometry-Aware Methods", IEEE TPAMI 40(1), 2018.
+    .. [2] I. Horev, F. Yger and M. Sugiyama, "Geometry-aware principal component
+       analysis for symmetric positive definite matrices", Machine Learning 106, 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skgeom import RegionCovariance
+    >>> from skgeom.baselines import GeometryAwarePCA
+    >>> X = RegionCovariance().transform(load_digits(n_class=3).images)
+    >>> gapca = GeometryAwarePCA(n_components=3).fit(X)
+    >>> gapca.transform(X).shape
+    (537, 3, 3)
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "optimizer": [StrOptions(set(OPTIMIZERS)), HasMethods("run")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        n_init=1,
+        optimizer="lbfgs",
+        max_iter=500,
+        tol=1e-6,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.n_init = n_init
+        self.optimizer = optimizer
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            Symmetric positive definite matrices, at least two; not modified.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            If X is not such a stack, with the name of the matrix, or if
+            ``n_components`` exceeds n.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the search took ``max_iter`` iterations.
+        """
+        X = self._check_X(X, reset=True).astype(np.float64)
+        if self.n_components > X.shape[1]:
+            raise ValueError(
+                f"n_components={self.n_components} must not exceed the size of the "
+                f"matrices: n_features={X.shape[1]}."
+            )
+        self.mean_ = AffineInvariantSpace().mean(X, None)
+        inverse_root = np.linalg.inv(sqrtm(self.mean_))
+        whitened = inverse_root @ X @ inverse_root
+        whitened = (whitened + whitened.mT) / 2
+        objective = ProjectedDispersion(whitened)
+        result = min(
+            (self._search(objective, start) for start in self._starts(whitened)),
+            key=lambda result: result.cost,
+        )
+        self.total_dispersion_ = float(objective(np.eye(X.shape[1]))[0])
+        self.objective_ = -result.cost
+        self.n_iter_ = max(result.n_iter, 1)  # as scikit-learn wants it
+        if not result.converged:
+            warn_user(
+                f"GeometryAwarePCA did not converge: {result.reason} Increase max_iter "
+                "or tol.",
+                ConvergenceWarning,
+            )
+        self.components_ = self._principal_basis(inverse_root @ result.point)
+        return self
+
+    def transform(self, X):
+        """Reduce matrices.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            Symmetric positive definite matrices.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components, n_components)
+            The matrices ``components_ @ X @ components_.T``; float32 for X of float32.
+        """
+        check_is_fitted(self)
+        X = self._check_X(X, reset=False)
+        components = self.components_.astype(X.dtype, copy=False)
+        reduced = components @ X @ components.T
+        return (reduced + reduced.mT) / 2
+
+    def _check_X(self, X, reset):
+        """X as SPD matrices, exactly symmetric; sets or compares their size."""
+        ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+        if ndim != 3:
+            raise ValueError(
+                "GeometryAwarePCA takes SPD matrices, X of shape (n_samples, n, n), "
+                f"but got an array of {ndim} dimensions. Reshape your data, or make "
+                "covariance matrices of it first."
+            )
+        X = validate_data(
+            self,
+            X,
+            dtype=[np.float64, np.float32],
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_min_samples=2 if reset else 1,
+            reset=reset,
+        )
+        check_symmetric(X, "X")
+        X = (X + X.mT) / 2
+        cholesky(X.astype(np.float64, copy=False), "X")
+        if reset:
+            self.n_features_in_ = X.shape[1]
+        elif X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but GeometryAwarePCA is expecting "
+                f"{self.n_features_in_} features as input: matrices of that size."
+            )
+        return X
+
+    def _starts(self, whitened):
+        """Matrices with orthonormal columns, in whitened coordinates."""
+        logarithms = logm(whitened)
+        _, axes = np.linalg.eigh((logarithms @ logarithms).mean(axis=0))
+        yield np.ascontiguousarray(axes[:, ::-1][:, : self.n_components])
+        rng = check_random_state(self.random_state)
+        for _ in range(self.n_init - 1):
+            random = rng.standard_normal((len(axes), self.n_components))
+            yield CONSTRAINTS["orthonormal"].nearest(random)
+
+    def _search(self, objective, start):
+        def cost(filters):
+            value, gradient = objective(filters)
+            return -value, -gradient
+
+        return minimize(
+            cost,
+            CONSTRAINTS["orthonormal"].manifold(*start.shape),
+            start,
+            optimizer=self.optimizer,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+
+    def _principal_basis(self, filters):
+        """The orthonormal basis, in rows, of a span in which the mean is diagonal."""
+        basis, _ = np.linalg.qr(filters)
+        _, axes = np.linalg.eigh(basis.T @ self.mean_ @ basis)
+        return with_determined_signs((basis @ axes[:, ::-1]).T)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,213 @@
+"""Local Fisher discriminant analysis."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skgeom._filters import whitening_coordinates
+from skgeom.baselines._base import (
+    PROJECTION_DOCS,
+    LinearProjection,
+    with_determined_signs,
+)
+from skgeom.utils._docs import shares
+
+
+@shares(**PROJECTION_DOCS)
+class LocalFisherDiscriminantAnalysis(LinearProjection):
+    r"""Local Fisher discriminant analysis (LFDA).
+
+    Linear discriminant analysis of the samples' neighbourhoods: samples of one class
+    that are far apart need not come together, so that a class may have several
+    clusters, and there may be more than ``n_classes - 1`` components. They maximise in
+    turn :math:`v^\top S_b v / v^\top S_w v` with the matrices
+
+    .. math::
+
+       S = \tfrac12 \sum_{ij} W_{ij} (x_i - x_j)(x_i - x_j)^\top, \quad
+       W^{(w)}_{ij} = \frac{A_{ij}}{n_c}, \quad
+       W^{(b)}_{ij} = A_{ij} \left(\frac1n - \frac1{n_c}\right)
+
+    for samples of the same class c, and 0 and 1/n for others [1]_. The affinity
+
+    .. math:: A_{ij} = \exp\left(-\frac{\|x_i - x_j\|^2}{\sigma_i \sigma_j}\right)
+
+    is scaled by the distance :math:`\sigma_i` of a sample from its k-th nearest
+    neighbour in its class.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of components, at most ``n_features``.
+    n_neighbors : int or None, default=7
+        The number k. Of a class of fewer samples, the farthest is taken. None sets all
+        affinities to one, which gives linear discriminant analysis.
+    embedding : {"weighted", "orthonormalized", "plain"}, default="weighted"
+        How the components are scaled. ``"plain"`` is such that :math:`V S_w V^\top` is
+        the identity; ``"weighted"`` multiplies each of them by the square root of its
+        ratio, where negative ones count as zero; ``"orthonormalized"`` replaces them by
+        an orthonormal basis of their span, in their order.
+    regularization : float, default=0.0
+        Fraction of the mean variance of :math:`S_w` that is added to its diagonal.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The components; the largest entry of each is positive.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The ratios that they reach, in falling order.
+    {classes_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The same with an affinity
+        of one.
+    sklearn.neighbors.NeighborhoodComponentsAnalysis : Learns for nearest neighbours.
+
+    Notes
+    -----
+    The distances within a class are held at once, a matrix of the size of its squared
+    number of samples; pairs of different classes take no more than products with X.
+    Directions in which no samples differ are left out.
+
+    References
+    ----------
+    .. [1] M. Sugiyama, "Dimensionality Reduction of Multimodal Labeled Data by Local
+       Fisher Discriminant Analysis", Journal of Machine Learning Research 8, 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from skgeom.baselines import LocalFisherDiscriminantAnalysis
+    >>> X, y = load_wine(return_X_y=True)
+    >>> lfda = LocalFisherDiscriminantAnalysis(n_components=4)
+    >>> lfda.fit_transform(X, y).shape
+    (178, 4)
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [None, Interval(Integral, 1, None, closed="left")],
+        "embedding": [StrOptions({"weighted", "orthonormalized", "plain"})],
+        "regularization": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        n_neighbors=7,
+        embedding="weighted",
+        regularization=0.0,
+    ):
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.embedding = embedding
+        self.regularization = regularization
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Learn the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples; not modified.
+        y : array-like of shape (n_samples,)
+            Their class labels, of at least two classes.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            If X or y is malformed, if there is one class only, if ``n_components``
+            exceeds the number of features, or of directions in which X varies, or if
+            :math:`S_w` is singular where :math:`S_b` is not.
+        """
+        X, codes = self._validate(X, y)
+        self._check_n_components()
+        X = X - X.mean(axis=0)
+        scale = np.abs(X).max() or 1.0  # so that no square is too large or too small
+        within, mixture = self._scatters(X / scale, codes)
+        vectors, self.eigenvalues_ = self._solve(within, mixture)
+        if self.embedding == "orthonormalized":
+            vectors, _ = np.linalg.qr(vectors)
+        else:
+            vectors = vectors / scale
+        if self.embedding == "weighted":
+            vectors = vectors * np.sqrt(np.maximum(self.eigenvalues_, 0))
+        self.components_ = with_determined_signs(vectors.T)
+        return self
+
+    def _scatters(self, X, codes):
+        r"""The matrix :math:`S_w` and the mixture :math:`S_w + S_b`, of centred X.
+
+        With the Laplacian :math:`L_c = \operatorname{diag}(A 1) - A` of a class, the
+        sum of :math:`A_{ij} (x_i - x_j)(x_i - x_j)^\top / 2` over its pairs is
+        :math:`X_c^\top L_c X_c`, and pairs of different classes, whose weights are
+        equal, need no distances: the pairs of all samples less those of each class.
+        """
+        n_samples, n_features = X.shape
+        within = np.zeros((n_features, n_features))
+        mixture = n_samples * (X.T @ X)
+        for code in range(len(self.classes_)):
+            of_class = X[codes == code]
+            count, total = len(of_class), of_class.sum(axis=0)
+            affinity = _affinity(of_class, self.n_neighbors)
+            local = (of_class.T * affinity.sum(axis=1)) @ of_class
+            local -= of_class.T @ affinity @ of_class
+            within += local / count
+            mixture += local
+            mixture -= count * (of_class.T @ of_class) - np.outer(total, total)
+        mixture /= n_samples
+        noise = self.regularization * np.trace(within) / n_features * np.eye(n_features)
+        within, mixture = within + noise, mixture + noise
+        return (within + within.T) / 2, (mixture + mixture.T) / 2
+
+    def _solve(self, within, mixture):
+        """Components, in columns, and ratios."""
+        basis = whitening_coordinates(mixture).basis
+        rank = basis.shape[1]
+        if self.n_components > rank:
+            raise ValueError(
+                f"n_components={self.n_components}, but X varies in {rank} directions "
+                "only."
+            )
+        if not within.any():
+            raise ValueError(
+                "X does not vary within the classes: the samples of each are all the "
+                "same."
+            )
+        # In these coordinates the mixture is the identity, and S_w its share.
+        ratios, vectors = np.linalg.eigh(basis.T @ within @ basis)
+        ratios, vectors = ratios[: self.n_components], vectors[:, : self.n_components]
+        if ratios[0] <= 100 * len(within) * np.finfo(float).eps:
+            raise ValueError(
+                "The matrix within the classes is singular in directions in which the "
+                "classes differ, as it is with few samples: set regularization to a "
+                "positive number, or reduce the features by PCA first."
+            )
+        return basis @ (vectors / np.sqrt(ratios)), 1 / ratios - 1
+
+
+def _affinity(X, n_neighbors):
+    """Affinities between samples of a class, with local scaling."""
+    if n_neighbors is None or len(X) == 1:
+        return np.ones((len(X), len(X)))
+    squares = squareform(pdist(X, "sqeuclidean"))
+    k = min(n_neighbors, len(X) - 1)  # in position 0 is the sample itself
+    scales = np.sqrt(np.partition(squares, k, axis=1)[:, k])
+    products = np.outer(scales, scales)
+    # Where a scale is zero only copies of a sample are near, which add nothing.
+    np.divide(squares, products, out=squares, where=products > 0)
+    squares[products == 0] = np.inf
+    return np.exp(-squares)

@@ -1,0 +1,236 @@
+"""Images of digits."""
+
+import os
+
+import numpy as np
+from scipy.io import loadmat
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import StrOptions, validate_params
+
+from skgeom.datasets._files import (
+    RemoteFile,
+    cache_path,
+    check_arrays,
+    fetch_file,
+    local_path,
+    read_npz,
+    write_npz,
+)
+from skgeom.datasets._openml import fetch_openml_arrays
+from skgeom.utils._docs import shares
+
+FETCH_DOCS = {
+    "data_home": """
+data_home : str, path-like or None, default=None
+    Folder where fetched files are kept, in ``skgeom/`` within it; None for
+    :func:`sklearn.datasets.get_data_home`.""",
+    "download_if_missing": """
+download_if_missing : bool, default=True
+    Whether to download what is not on this machine; an error otherwise.""",
+    "return_X_y": """
+return_X_y : bool, default=False
+    Whether to return ``(data, target)`` in place of a Bunch.""",
+    "subset": """
+subset : {"all", "train", "test"}, default="all"
+    Which of the images, in their usual order: training images come first.""",
+    "OSError": """
+OSError
+    If the data are not on this machine and cannot or may not be downloaded, or if a
+    file has another content than it should. The message names the file, its source
+    and what to do.""",
+}
+FETCH_CONSTRAINTS = {
+    "data_home": [str, os.PathLike, None],
+    "download_if_missing": ["boolean"],
+    "return_X_y": ["boolean"],
+}
+
+_MNIST_SHA256 = "14496c267285682a914dff1e35d1758a71f1c8d10bdc17d6b9ce111f32f9365e"
+_SVHN = {
+    "train": RemoteFile(
+        "train_32x32.mat",
+        "http://ufldl.stanford.edu/housenumbers/train_32x32.mat",
+        "435e94d69a87fde4fd4d7f3dd208dfc32cb6ae8af2240d066de1df7508d083b8",
+    ),
+    "test": RemoteFile(
+        "test_32x32.mat",
+        "http://ufldl.stanford.edu/housenumbers/test_32x32.mat",
+        "cdce80dfb2a2c4c6160906d0bd7c68ec5a99d7ca4831afa54f09182025b6a75b",
+    ),
+}
+
+
+@shares(**FETCH_DOCS)
+@validate_params(
+    {**FETCH_CONSTRAINTS, "subset": [StrOptions({"all", "train", "test"})]},
+    prefer_skip_nested_validation=True,
+)
+def fetch_mnist(
+    *, subset="all", data_home=None, download_if_missing=True, return_X_y=False
+):
+    """Fetch MNIST, 70,000 handwritten digits.
+
+    From a file ``mnist.npz`` in the folder SKGEOM_DATA, with arrays ``X`` of 70000 x 28
+    x 28 bytes and ``y``; or from OpenML, data set 554, once.
+
+    Parameters
+    ----------
+    {subset}
+    {data_home}
+    {download_if_missing}
+    {return_X_y}
+
+    Returns
+    -------
+    digits : Bunch
+        With the attributes
+
+        - ``data``, ndarray of shape (n_images, 784), uint8: intensities, row by row;
+        - ``images``, the same with shape (n_images, 28, 28);
+        - ``target``, ndarray of shape (n_images,), int: the digits;
+        - ``n_train``, the number of training images, which come first;
+        - ``DESCR``, a description.
+
+    (data, target) : tuple of ndarray
+        If ``return_X_y``.
+
+    Raises
+    ------
+    {OSError}
+
+    References
+    ----------
+    .. [1] Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, "Gradient-based learning
+       applied to document recognition", Proceedings of the IEEE 86, 1998.
+
+    Examples
+    --------
+    >>> from skgeom.datasets import fetch_mnist
+    >>> X, y = fetch_mnist(subset="train", return_X_y=True)  # doctest: +SKIP
+    >>> X.shape  # doctest: +SKIP
+    (60000, 784)
+    """
+    name = "mnist.npz"
+    path = local_path(name) or cache_path(name, data_home)
+    if path.is_file():
+        data, target = _mnist_arrays(*read_npz(path, ["X", "y"]))
+        check_arrays([data, target], _MNIST_SHA256, path)
+    else:
+        data, target = _mnist_arrays(
+            *fetch_openml_arrays(name, 554, data_home, download_if_missing)
+        )
+        check_arrays([data, target], _MNIST_SHA256, "data set 554 of OpenML")
+        write_npz(path, X=data.reshape(-1, 28, 28), y=target)
+    description = "MNIST: 70,000 handwritten digits, of 28 x 28 pixels."
+    parts = _subset(data, target, 60_000, subset)
+    return _images(*parts, (28, 28), description, return_X_y)
+
+
+def _mnist_arrays(X, y):
+    return X.reshape(len(X), -1).astype(np.uint8), y.astype(np.uint8)
+
+
+@shares(**FETCH_DOCS)
+@validate_params(
+    {
+        **FETCH_CONSTRAINTS,
+        "subset": [StrOptions({"all", "train", "test"})],
+        "color": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def fetch_svhn(
+    *,
+    subset="all",
+    color=False,
+    data_home=None,
+    download_if_missing=True,
+    return_X_y=False,
+):
+    """Fetch SVHN, 99,289 digits of house numbers in street views.
+
+    The cropped digits of the training set, 73,257 images, and of the test set, 26,032,
+    from files ``train_32x32.mat`` and ``test_32x32.mat`` in the folder SKGEOM_DATA, or
+    from the source, 174 and 61 MiB.
+
+    Parameters
+    ----------
+    {subset}
+    color : bool, default=False
+        Whether to return the three colours, or their mean.
+    {data_home}
+    {download_if_missing}
+    {return_X_y}
+
+    Returns
+    -------
+    digits : Bunch
+        With the attributes
+
+        - ``data``, ndarray of shape (n_images, 1024), float32: mean intensities, row by
+          row; or (n_images, 3072), uint8, if ``color``;
+        - ``images``, the same with shape (n_images, 32, 32), or (n_images, 32, 32, 3);
+        - ``target``, ndarray of shape (n_images,), int: the digits 0 to 9;
+        - ``n_train``, the number of training images, which come first;
+        - ``DESCR``, a description.
+
+    (data, target) : tuple of ndarray
+        If ``return_X_y``.
+
+    Raises
+    ------
+    {OSError}
+
+    References
+    ----------
+    .. [1] Y. Netzer, T. Wang, A. Coates, A. Bissacco, B. Wu and A. Y. Ng, "Reading
+       digits in natural images with unsupervised feature learning", NIPS workshop on
+       deep learning and unsupervised feature learning, 2011.
+
+    Examples
+    --------
+    >>> from skgeom.datasets import fetch_svhn
+    >>> X, y = fetch_svhn(subset="test", return_X_y=True)  # doctest: +SKIP
+    >>> X.shape  # doctest: +SKIP
+    (26032, 1024)
+    """
+    names = ["train", "test"] if subset == "all" else [subset]
+    parts = [
+        _read_svhn(fetch_file(_SVHN[name], data_home, download_if_missing), color)
+        for name in names
+    ]
+    images, target = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    n_train = 0 if subset == "test" else len(parts[0][1])
+    description = "SVHN: digits of house numbers in street views, of 32 x 32 pixels."
+    data = images.reshape(len(images), -1)
+    return _images(data, target, n_train, images.shape[1:], description, return_X_y)
+
+
+def _read_svhn(path, color):
+    contents = loadmat(path)
+    images = np.moveaxis(contents["X"], -1, 0)  # stored as (32, 32, 3, n)
+    if not color:
+        images = images.mean(axis=-1, dtype=np.float32)
+    return images, contents["y"].ravel() % 10  # zero is stored as 10
+
+
+def _subset(data, target, n_train, subset):
+    """Data and targets of a subset, and how many of them are for training."""
+    if subset == "train":
+        return data[:n_train], target[:n_train], n_train
+    if subset == "test":
+        return data[n_train:], target[n_train:], 0
+    return data, target, n_train
+
+
+def _images(data, target, n_train, shape, description, return_X_y):
+    target = target.astype(np.intp)
+    if return_X_y:
+        return data, target
+    return Bunch(
+        data=data,
+        images=data.reshape(-1, *shape),
+        target=target,
+        n_train=n_train,
+        DESCR=description,
+    )

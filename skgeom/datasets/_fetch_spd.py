@@ -1,0 +1,237 @@
+"""Symmetric positive definite matrices from images and from brain signals."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from skgeom.datasets._fetch_images import FETCH_CONSTRAINTS, FETCH_DOCS
+from skgeom.datasets._files import (
+    absent,
+    check_arrays,
+    local_path,
+    read_npz,
+    remedy,
+)
+from skgeom.utils._docs import shares
+
+_ETH80_SHA256 = "272ffda0fa92b0ce971e561e0d90fb28662dac18bdfd479215ea693a49087924"
+_ETH80_NAMES = ["apple", "car", "cow", "cup", "dog", "horse", "pear", "tomato"]
+_ETH80_SOURCE = "https://github.com/Kai-Xuan/ETH-80"
+
+_BCI_NAME = "bci_iv_2a_s1_to_s4.npz"
+_BCI_SHA256 = {
+    1: "b071f9966c5ef3e38b3ee5d3235d8cab8c9cb03b278156c6f1d4dc2fd85fd1b1",
+    2: "7ef98016f0cd36f6355919635b5399827a593a10d83ef40f70f7c17a6f9405a0",
+    3: "f4ed6547f97682324b7f8421fe9ae16f5e74d294eb97e6e9e347b3e440e74cb8",
+    4: "4ef892035e8f50aa47f2580e4872b7c154b47e2eccca16021c08d9d6aa6212c6",
+}
+_BCI_NAMES = ["left_hand", "right_hand", "feet", "tongue"]
+
+
+@shares(**FETCH_DOCS)
+@validate_params(
+    {
+        "features": [StrOptions({"intensity", "color"})],
+        "return_X_y": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def fetch_eth80(features="intensity", *, return_X_y=False):
+    """Fetch ETH-80 as region covariance descriptors of 3,280 photographs.
+
+    There are 8 categories with 10 objects each, photographed from 41 views. The
+    descriptors are those of :class:`~skgeom.RegionCovariance` for images of 256 x 256
+    pixels.
+
+    They come from a file ``eth80_covariances.npz`` in the folder SKGEOM_DATA, with
+    arrays ``cov5`` and ``cov9``, the descriptors of intensity and colour; ``y``, the
+    category; and ``object`` and ``view``. There is no download: the photographs are not
+    published as one file.
+
+    Parameters
+    ----------
+    features : {"intensity", "color"}, default="intensity"
+        The features of :class:`~skgeom.RegionCovariance`: descriptors of 5 x 5 or of
+        9 x 9.
+    {return_X_y}
+
+    Returns
+    -------
+    objects : Bunch
+        With the attributes
+
+        - ``data``, ndarray of shape (3280, n, n), float64, with n = 5 or 9;
+        - ``target``, ndarray of shape (3280,), int: the category, 0 to 7;
+        - ``target_names``, list of str: their names;
+        - ``object``, ndarray of shape (3280,), int: the object within its category, 0
+          to 9;
+        - ``group``, the same for all categories together, 0 to 79;
+        - ``view``, ndarray of str: polar and azimuthal angle of the view;
+        - ``DESCR``, a description.
+
+    (data, target) : tuple of ndarray
+        If ``return_X_y``.
+
+    Raises
+    ------
+    {OSError}
+
+    Notes
+    -----
+    Views of an object are alike. To test on objects that were not seen before, split by
+    ``group``; [2]_ takes 21 views of every object for training, and the rest for test.
+
+    References
+    ----------
+    .. [1] B. Leibe and B. Schiele, "Analyzing appearance and contour based methods for
+       object categorization", CVPR 2003.
+    .. [2] F. Tang, P. Tino and H. Yu, "Probabilistic learning vector quantization on
+       manifold of symmetric positive definite matrices", Neural Networks 142, 2021.
+
+    Examples
+    --------
+    >>> from skgeom.datasets import fetch_eth80
+    >>> X, y = fetch_eth80("color", return_X_y=True)  # doctest: +SKIP
+    >>> X.shape  # doctest: +SKIP
+    (3280, 9, 9)
+    """
+    name = "eth80_covariances.npz"
+    path = local_path(name)
+    if path is None:
+        raise OSError(
+            f"{name} is not in the folder that the environment variable SKGEOM_DATA "
+            "names, and cannot be downloaded as one file. Make it with "
+            f"skgeom.RegionCovariance of the photographs of {_ETH80_SOURCE}; the "
+            "docstring of fetch_eth80 names its arrays."
+        )
+    cov5, cov9, target, objects, view = read_npz(
+        path, ["cov5", "cov9", "y", "object", "view"]
+    )
+    check_arrays([cov5, cov9, target, objects], _ETH80_SHA256, path)
+    data = cov5 if features == "intensity" else cov9
+    target, objects = target.astype(np.intp), objects.astype(np.intp)
+    if return_X_y:
+        return data, target
+    return Bunch(
+        data=data,
+        target=target,
+        target_names=list(_ETH80_NAMES),
+        object=objects,
+        group=10 * target + objects,
+        view=view,
+        DESCR="ETH-80: region covariances of photographs of 80 objects, 8 categories.",
+    )
+
+
+@shares(**FETCH_DOCS)
+@validate_params(
+    {
+        "subject": [Interval(Integral, 1, 9, closed="both")],
+        "download_if_missing": FETCH_CONSTRAINTS["download_if_missing"],
+        "return_X_y": FETCH_CONSTRAINTS["return_X_y"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def fetch_bci_iv_2a(subject=1, *, download_if_missing=True, return_X_y=False):
+    """Fetch covariances of brain signals of imagined movements, BCI competition IV 2a.
+
+    Each of nine subjects imagined four movements, 288 times on each of two days. A
+    matrix is the covariance of 22 channels from 0.5 to 2.5 s after the cue, filtered to
+    10-30 Hz.
+
+    Subjects 1 to 4 come from a file ``bci_iv_2a_s1_to_s4.npz`` in the folder
+    SKGEOM_DATA if it is there, with arrays ``cov_1``, ``y_1`` and ``test_1`` for
+    subject 1 and so on: the matrices that the authors of [2]_ publish. Otherwise the
+    signals are read by the package moabb, which has to be installed, and keeps its
+    downloads in its own folder. Its filter is another one, so that the matrices differ.
+
+    Parameters
+    ----------
+    subject : int, default=1
+        Number of the subject, from 1 to 9.
+    {download_if_missing}
+    {return_X_y}
+
+    Returns
+    -------
+    trials : Bunch
+        With the attributes
+
+        - ``data``, ndarray of shape (576, 22, 22), float64: a matrix for each trial;
+        - ``target``, ndarray of shape (576,), int: the movement, 0 to 3;
+        - ``target_names``, list of str: left hand, right hand, feet and tongue;
+        - ``test``, ndarray of shape (576,), bool: whether a trial is of the second day,
+          which is for evaluation;
+        - ``DESCR``, a description.
+
+    (data, target) : tuple of ndarray
+        If ``return_X_y``.
+
+    Raises
+    ------
+    {OSError}
+    ImportError
+        If there is no file, and moabb is not installed.
+
+    References
+    ----------
+    .. [1] M. Tangermann et al., "Review of the BCI competition IV", Frontiers in
+       Neuroscience 6:55, 2012.
+    .. [2] F. Tang, P. Tino and H. Yu, "Probabilistic learning vector quantization on
+       manifold of symmetric positive definite matrices", Neural Networks 142, 2021.
+
+    Examples
+    --------
+    >>> from skgeom.datasets import fetch_bci_iv_2a
+    >>> trials = fetch_bci_iv_2a(subject=3)  # doctest: +SKIP
+    >>> trials.data[~trials.test].shape  # doctest: +SKIP
+    (288, 22, 22)
+    """
+    path = local_path(_BCI_NAME)
+    if path is not None and subject in _BCI_SHA256:
+        names = [f"{part}_{subject}" for part in ("cov", "y", "test")]
+        data, target, test = read_npz(path, names)
+        check_arrays([data, target, test], _BCI_SHA256[subject], path)
+    else:
+        data, target, test = _bci_by_moabb(subject, download_if_missing)
+    target = target.astype(np.intp)
+    if return_X_y:
+        return data, target
+    return Bunch(
+        data=data,
+        target=target,
+        target_names=list(_BCI_NAMES),
+        test=test,
+        DESCR=f"BCI competition IV, data set 2a: covariances of subject {subject}.",
+    )
+
+
+def _bci_by_moabb(subject, download_if_missing):
+    source = "https://www.bbci.de/competition/iv/"
+    if not download_if_missing:
+        raise absent(_BCI_NAME, source)
+    try:
+        from moabb.datasets import BNCI2014_001
+        from moabb.paradigms import MotorImagery
+    except ImportError as error:
+        raise ImportError(
+            f"Subject {subject} is not in a file {_BCI_NAME} in the folder that the "
+            "environment variable SKGEOM_DATA names, and the package moabb, which can "
+            "download it, is not installed: pip install moabb."
+        ) from error
+    paradigm = MotorImagery(
+        events=_BCI_NAMES, n_classes=4, fmin=10, fmax=30, tmin=0.5, tmax=2.5
+    )
+    try:
+        signals, labels, trials = paradigm.get_data(BNCI2014_001(), subjects=[subject])
+    except OSError as error:
+        raise OSError(
+            f"moabb could not fetch subject {subject} of {source}: {error}. "
+            f"{remedy(_BCI_NAME)}"
+        ) from error
+    target = np.array([_BCI_NAMES.index(label) for label in labels])
+    test = np.array(["test" in str(session) for session in trials["session"]])
+    signals = np.asarray(signals, dtype=np.float64)  # without a mean, since filtered
+    return signals @ signals.mT / signals.shape[2], target, test

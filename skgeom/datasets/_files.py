@@ -1,0 +1,204 @@
+"""Files of data sets: where they are looked for, downloads, and their digests."""
+
+import hashlib
+import os
+import time
+import zipfile
+import zlib
+from http.client import HTTPException
+from pathlib import Path
+from typing import NamedTuple
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import numpy as np
+from sklearn.datasets import get_data_home
+
+from skgeom.utils._warnings import warn_user
+
+# What reading a damaged npz file raises, or a file of another kind.
+_UNREADABLE = (
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+_TIMEOUT = 30  # seconds without an answer
+_N_TRIES = 4
+_DELAY = 1  # seconds between tries
+_CHUNK = 2**20
+
+
+class RemoteFile(NamedTuple):
+    """A file that can be downloaded, and the SHA-256 digest that it must have."""
+
+    name: str
+    url: str
+    sha256: str
+
+
+def local_path(name):
+    """The file of this name in the folder SKGEOM_DATA, or None."""
+    folder = os.environ.get("SKGEOM_DATA")
+    path = Path(folder) / name if folder else None
+    return path if path and path.is_file() else None
+
+
+def cache_path(name, data_home):
+    """Where a file of this name is kept once it has been fetched."""
+    folder = Path(get_data_home(data_home)) / "skgeom"
+    folder.mkdir(exist_ok=True)
+    return folder / name
+
+
+def remedy(name):
+    return (
+        f"Put a file {name} into the folder that the environment variable SKGEOM_DATA "
+        "names, or try again with a connection to the internet."
+    )
+
+
+def absent(name, source):
+    """The error for a file that is neither at hand nor may be downloaded."""
+    return OSError(
+        f"{name} is not on this machine, and download_if_missing is False. Its source "
+        f"is {source}. {remedy(name)}"
+    )
+
+
+def file_digest(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def array_digest(*arrays):
+    """SHA-256 of arrays: of their dtypes, shapes and values, not of a file format."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        array = np.ascontiguousarray(array)
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        digest.update(f"{array.dtype.str[1:]}{array.shape}".encode())
+        digest.update(array.data)
+    return digest.hexdigest()
+
+
+def check_arrays(arrays, sha256, path):
+    """Raise an error if arrays that were read from a file are not those expected."""
+    found = array_digest(*arrays)
+    if found != sha256:
+        raise OSError(
+            f"The contents of {path} have the SHA-256 digest {found}, not {sha256}: "
+            "the file is damaged or another one. Replace or remove it."
+        )
+
+
+def read_npz(path, names):
+    """Arrays of some names in an npz file, with errors that name the file."""
+    try:
+        with open(path, "rb") as file, np.load(file) as data:
+            return [data[name] for name in names]
+    except _UNREADABLE as error:
+        raise OSError(
+            f"{path} cannot be read as an npz file with the arrays {', '.join(names)} "
+            f"({error}): the file is damaged or another one. Replace or remove it."
+        ) from error
+
+
+def write_npz(path, **arrays):
+    """Save arrays so that no other process ever sees a part of the file."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with open(temporary, "wb") as file:
+            np.savez_compressed(file, **arrays)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def fetch_file(remote, data_home, download_if_missing):
+    """Path of a file: from SKGEOM_DATA, from earlier, or by a download.
+
+    Raises an OSError if there is none, or if a file in SKGEOM_DATA has another digest.
+    """
+    path = local_path(remote.name)
+    if path is not None:
+        found = file_digest(path)
+        if found != remote.sha256:
+            raise OSError(
+                f"{path} has the SHA-256 digest {found}, not {remote.sha256}: the file "
+                "is damaged or another one. Replace or remove it."
+            )
+        return path
+    path = cache_path(remote.name, data_home)
+    if path.is_file():
+        if file_digest(path) == remote.sha256:
+            return path
+        if download_if_missing:
+            warn_user(f"{path} is damaged, and downloaded again.", UserWarning)
+        else:
+            raise OSError(
+                f"{path} is damaged, and download_if_missing is False. Remove it, and "
+                f"fetch it again from {remote.url}."
+            )
+    elif not download_if_missing:
+        raise absent(remote.name, remote.url)
+    download(remote, path)
+    return path
+
+
+def download(remote, path):
+    """Download a file, going on from where an earlier try was interrupted.
+
+    What has arrived is kept beside ``path`` with the suffix ".part", which becomes the
+    file itself when it is complete and has the right digest.
+    """
+    part = path.with_name(path.name + ".part")
+    failure = None
+    for k in range(_N_TRIES):
+        if k:
+            time.sleep(_DELAY)
+        try:
+            resumed = _append_rest(remote.url, part)
+        except (OSError, HTTPException) as error:  # OSError: URLError and time-outs too
+            failure = error
+            continue
+        found = file_digest(part)
+        if found == remote.sha256:
+            os.replace(part, path)
+            return
+        part.unlink()
+        failure = f"it has the SHA-256 digest {found}, not {remote.sha256}"
+        if not resumed:
+            break  # the server has another file: the next try would give the same
+    raise OSError(
+        f"{remote.name} could not be downloaded from {remote.url} to {path.parent}: "
+        f"{failure}. {remedy(remote.name)}"
+    ) from (failure if isinstance(failure, Exception) else None)
+
+
+def _append_rest(url, part):
+    """Append what is missing of a file; returns whether it had a beginning already."""
+    size = part.stat().st_size if part.is_file() else 0
+    headers = {"User-Agent": "skgeom"}
+    if size:
+        headers["Range"] = f"bytes={size}-"
+    try:
+        response = urlopen(Request(url, headers=headers), timeout=_TIMEOUT)
+    except HTTPError as error:
+        if error.code == 416 and size:
+            return True  # nothing is missing; the digest will tell
+        raise
+    with response:
+        resumed = bool(size) and response.status == 206
+        expected = response.headers.get("Content-Length")
+        received = 0
+        with open(part, "ab" if resumed else "wb") as file:
+            while chunk := response.read(_CHUNK):
+                file.write(chunk)
+                received += len(chunk)
+    if expected is not None and received < int(expected):
+        raise OSError(f"the connection ended after {received} of {expected} bytes")
+    return resumed

@@ -1,0 +1,102 @@
+"""Generalised eigenvectors beside their definition."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+from sklearn.datasets import load_digits, load_wine
+
+from skgeom.baselines import GeneralizedEigenvectors
+from skgeom.geometry import invsqrtm
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return X / X.std(axis=0), np.array(["barbera", "barolo", "grignolino"])[y]
+
+
+def moments_of(X, y, regularization):
+    for label in np.unique(y):
+        moment = X[y == label].T @ X[y == label] / np.sum(y == label)
+        noise = regularization * np.trace(moment) / len(moment)
+        yield label, (moment, moment + noise * np.eye(len(moment)))
+
+
+@pytest.mark.parametrize("regularization", [0, 0.01, 1])
+def test_each_pair_is_that_of_scipy(wine, regularization):
+    X, y = wine
+    model = GeneralizedEigenvectors(n_per_pair=2, regularization=regularization)
+    model.fit(X, y)
+    moments = dict(moments_of(X, y, regularization))
+    assert len(model.components_) == 12
+    assert (np.diff(model.eigenvalues_) <= 0).all()
+    for i, j in permutations(moments, 2):
+        of_pair = (model.pairs_ == [i, j]).all(axis=1)
+        values, vectors = eigh(moments[i][0], moments[j][1])
+        np.testing.assert_allclose(
+            model.eigenvalues_[of_pair], values[:-3:-1], rtol=1e-8
+        )
+        # scipy scales the vectors in the same way, but for the sign.
+        np.testing.assert_allclose(
+            np.abs(model.components_[of_pair]), np.abs(vectors[:, :-3:-1].T), atol=1e-7
+        )
+
+
+def test_eigenvalues_are_ratios_of_mean_squares(wine):
+    X, y = wine
+    model = GeneralizedEigenvectors(regularization=0).fit(X, y)
+    Z = model.transform(X)
+    for k, (i, j) in enumerate(model.pairs_):
+        assert np.mean(Z[y == j, k] ** 2) == pytest.approx(1, rel=1e-9)
+        assert np.mean(Z[y == i, k] ** 2) == pytest.approx(model.eigenvalues_[k])
+
+
+def test_no_direction_has_a_larger_ratio(wine, rng):
+    X, y = wine
+    model = GeneralizedEigenvectors().fit(X, y)
+    moments = dict(moments_of(X, y, 0.01))
+    directions = rng.normal(size=(1000, X.shape[1]))
+    for value, (i, j) in zip(model.eigenvalues_, model.pairs_, strict=True):
+        root = invsqrtm(moments[j][1])
+        whitened = root @ moments[i][0] @ root
+        ratios = np.einsum("ki,ij,kj->k", directions, whitened, directions)
+        ratios /= np.square(directions).sum(axis=1)
+        assert ratios.max() <= value
+        assert value == pytest.approx(np.linalg.norm(whitened, 2), rel=1e-10)
+
+
+def test_linear_maps_do_not_matter(wine, rng):
+    X, y = wine
+    mixing = rng.normal(size=(13, 13))
+    model = GeneralizedEigenvectors(regularization=0).fit(X, y)
+    mixed = GeneralizedEigenvectors(regularization=0).fit(X @ mixing, y)
+    np.testing.assert_allclose(mixed.eigenvalues_, model.eigenvalues_, rtol=1e-6)
+    np.testing.assert_allclose(
+        np.abs(mixed.transform(X @ mixing)), np.abs(model.transform(X)), rtol=1e-4
+    )
+
+
+def test_fewer_components_are_the_leading_ones(wine):
+    every = GeneralizedEigenvectors().fit(*wine)
+    some = GeneralizedEigenvectors(n_components=4).fit(*wine)
+    np.testing.assert_array_equal(some.components_, every.components_[:4])
+    np.testing.assert_array_equal(some.pairs_, every.pairs_[:4])
+
+
+def test_singular_moment_is_named(wine):
+    X, y = load_digits(return_X_y=True)
+    with pytest.raises(ValueError, match=r"class 0 is singular.*Increase regularizat"):
+        GeneralizedEigenvectors(regularization=0).fit(X, y)
+    X = wine[0].copy()
+    X[wine[1] == "barolo"] = 0
+    with pytest.raises(ValueError, match=r"'barolo' is singular.*All its samples are"):
+        GeneralizedEigenvectors().fit(X, wine[1])
+
+
+def test_too_many_per_pair(wine):
+    with pytest.raises(ValueError, match="n_per_pair=14 must not exceed"):
+        GeneralizedEigenvectors(n_per_pair=14).fit(*wine)
+    with pytest.raises(ValueError, match="n_components=7, but the 6 ordered pairs"):
+        GeneralizedEigenvectors(n_components=7).fit(*wine)

@@ -1,0 +1,207 @@
+"""What holds for all linear projections: scikit-learn's checks, and hostile inputs."""
+
+import importlib.util
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import (
+    estimator_checks_generator,
+    parametrize_with_checks,
+)
+
+from skgeom.baselines import (
+    LOL,
+    GeneralizedEigenvectors,
+    LocalFisherDiscriminantAnalysis,
+    SupervisedPCA,
+    WassersteinDiscriminantAnalysis,
+)
+
+ESTIMATORS = [
+    SupervisedPCA(),
+    LOL(),
+    GeneralizedEigenvectors(),
+    LocalFisherDiscriminantAnalysis(),
+    LocalFisherDiscriminantAnalysis(embedding="orthonormalized", regularization=0.1),
+]
+if importlib.util.find_spec("ot") is not None:
+    ESTIMATORS.append(WassersteinDiscriminantAnalysis(max_iter=20, tol=0.1))
+
+every_estimator = pytest.mark.parametrize(
+    "estimator", ESTIMATORS, ids=[str(estimator) for estimator in ESTIMATORS]
+)
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@every_estimator
+def test_scikit_learn_checks_are_not_silenced(estimator):
+    names = {
+        getattr(check, "func", check).__name__
+        for _, check in estimator_checks_generator(estimator)
+    }
+    assert len(names) > 40
+    assert {
+        "check_transformer_general",
+        "check_transformer_preserve_dtypes",
+        "check_requires_y_none",
+        "check_estimators_pickle",
+    } <= names
+
+
+@pytest.fixture
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@every_estimator
+def test_result_survives_a_pickle_and_leaves_the_samples_alone(estimator, iris):
+    X, y = iris
+    before = X.copy()
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    fitted = clone(estimator).fit(X, names)
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_array_equal(fitted.classes_, np.unique(names))
+    Z = fitted.transform(X)
+    np.testing.assert_allclose(Z, X @ fitted.components_.T, rtol=1e-14)
+    copy = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copy.transform(X), Z)
+    largest = np.abs(fitted.components_).argmax(axis=1)
+    assert (fitted.components_[np.arange(len(largest)), largest] > 0).all()
+
+
+@every_estimator
+def test_output_has_names(estimator, iris):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    fitted = clone(estimator).set_output(transform="pandas").fit(X, y)
+    Z = fitted.transform(X)
+    prefix = type(estimator).__name__.lower()
+    assert list(Z.columns) == [f"{prefix}{k}" for k in range(Z.shape[1])]
+    np.testing.assert_array_equal(fitted.feature_names_in_, X.columns)
+
+
+@every_estimator
+def test_order_of_the_samples_and_names_of_the_classes_do_not_matter(
+    estimator, iris, rng
+):
+    X, y = iris
+    order = rng.permutation(len(y))
+    fitted = clone(estimator).fit(X, y)
+    again = clone(estimator).fit(X[order], np.array(["c", "a", "b"])[y[order]])
+    Z, again = fitted.transform(X), again.transform(X)
+    # Equal eigenvalues leave the directions open; distances they do not change.
+    scale = np.abs(Z - Z[0]).max()
+    np.testing.assert_allclose(
+        np.linalg.norm(Z - Z[0], axis=1),
+        np.linalg.norm(again - again[0], axis=1),
+        atol=1e-6 * scale,
+    )
+
+
+@every_estimator
+def test_scale_of_the_samples_does_not_matter(estimator, iris):
+    """Neither very large nor very small numbers do harm."""
+    X, y = iris
+    Z = clone(estimator).fit(X, y).transform(X)
+    for factor in (1e-80, 1e80):
+        scaled = clone(estimator).fit(factor * X, y).transform(factor * X)
+        ratio = np.linalg.norm(scaled - scaled[0]) / np.linalg.norm(Z - Z[0])
+        np.testing.assert_allclose(scaled / ratio, Z, atol=1e-6 * np.abs(Z).max())
+
+
+@every_estimator
+def test_single_precision(estimator, iris):
+    X, y = iris
+    X = X.astype(np.float32)
+    Z = clone(estimator).fit(X, y).transform(X)
+    assert Z.dtype == np.float32
+    np.testing.assert_allclose(
+        Z, clone(estimator).fit(X.astype(float), y).transform(X), rtol=1e-4, atol=1e-4
+    )
+
+
+@every_estimator
+def test_one_class_is_named(estimator, iris):
+    with pytest.raises(ValueError, match="one class only, 'lonely'"):
+        clone(estimator).fit(iris[0], ["lonely"] * 150)
+
+
+@every_estimator
+def test_nan_is_refused(estimator, iris):
+    X, y = iris
+    X = X.copy()
+    X[3, 2] = np.nan
+    with pytest.raises(ValueError, match="contains NaN"):
+        clone(estimator).fit(X, y)
+
+
+@every_estimator
+def test_too_many_components(estimator, iris):
+    with pytest.raises(ValueError, match="n_components=40"):
+        clone(estimator).set_params(n_components=40).fit(*iris)
+
+
+@every_estimator
+def test_constant_features_are_ignored(estimator, iris):
+    """They come with a weight that does not matter, zero for most."""
+    X, y = iris
+    padded = np.insert(X - X.mean(axis=0), [0, 2], 0.0, axis=1)
+    plain = clone(estimator).fit(X - X.mean(axis=0), y).components_
+    components = clone(estimator).fit(padded, y).components_
+    np.testing.assert_allclose(components[:, [0, 3]], 0, atol=1e-10)
+    if not isinstance(estimator, GeneralizedEigenvectors):  # a fraction of a mean
+        if not getattr(estimator, "regularization", 0) == 0.1:
+            np.testing.assert_allclose(
+                components[:, [1, 2, 4, 5]], plain, rtol=1e-5, atol=1e-7
+            )
+
+
+@every_estimator
+def test_samples_that_are_all_the_same(estimator):
+    """There is nothing to find: an error, and no warning from inside."""
+    with pytest.raises(ValueError, match=r"directions only|singular|not finite"):
+        clone(estimator).fit(np.zeros((6, 3)), [0, 1] * 3)
+
+
+def test_one_sample_per_class(rng):
+    X, y = rng.normal(size=(3, 5)), np.arange(3)
+    assert SupervisedPCA().fit(X, y).components_.shape == (2, 5)
+    assert LOL(2).fit(X, y).n_mean_directions_ == 2
+    with pytest.raises(ValueError, match="span 2 directions only"):
+        LOL(3).fit(X, y)
+    assert GeneralizedEigenvectors().fit(X, y).components_.shape == (6, 5)
+    with pytest.raises(ValueError, match="does not vary within the classes"):
+        LocalFisherDiscriminantAnalysis(regularization=1.0).fit(X, y)
+
+
+@every_estimator
+def test_more_features_than_samples(estimator, rng):
+    X, y = rng.normal(size=(30, 80)), np.repeat([0, 1, 2], 10)
+    if isinstance(estimator, LocalFisherDiscriminantAnalysis):
+        estimator = clone(estimator).set_params(regularization=0.1)
+    Z = clone(estimator).fit_transform(X, y)
+    assert len(Z) == 30 and np.isfinite(Z).all() and np.ptp(Z, axis=0).min() > 0
+
+
+def test_parameters_can_be_searched(iris):
+    model = make_pipeline(LOL(), QuadraticDiscriminantAnalysis())
+    grid = {"lol__n_components": [1, 2, 3]}
+    search = GridSearchCV(model, grid, error_score="raise").fit(*iris)
+    assert search.best_score_ > 0.94
+
+
+def test_missing_package_is_named(monkeypatch, iris):
+    monkeypatch.setitem(sys.modules, "ot", None)
+    monkeypatch.setitem(sys.modules, "ot.dr", None)
+    with pytest.raises(ImportError, match="needs the package POT"):
+        WassersteinDiscriminantAnalysis().fit(*iris)

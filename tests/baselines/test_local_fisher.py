@@ -1,0 +1,112 @@
+"""Local Fisher discriminant analysis beside its definition."""
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh, subspace_angles
+from sklearn.datasets import load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from skgeom.baselines import LocalFisherDiscriminantAnalysis as LFDA
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return (X / X.std(axis=0))[:160], y[:160]
+
+
+def literal_scatters(X, y, n_neighbors):
+    """The matrices within and between, as sums over all pairs of samples."""
+    n = len(X)
+    offsets = X[:, None] - X
+    distances = np.linalg.norm(offsets, axis=2)
+    scale = np.empty(n)
+    for i in range(n):
+        of_class = np.sort(distances[i, y == y[i]])
+        scale[i] = of_class[min(n_neighbors, len(of_class) - 1)]
+    of_within, of_between = np.zeros((n, n)), np.full((n, n), 1 / n)
+    for i in range(n):
+        for j in range(n):
+            if y[i] == y[j]:
+                count = np.sum(y == y[i])
+                affinity = np.exp(-(distances[i, j] ** 2) / (scale[i] * scale[j]))
+                of_within[i, j] = affinity / count
+                of_between[i, j] = affinity * (1 / n - 1 / count)
+    outer = offsets[..., :, None] * offsets[..., None, :]
+    weighted = [w[..., None, None] * outer for w in (of_within, of_between)]
+    return [matrices.sum(axis=(0, 1)) / 2 for matrices in weighted]
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 7, 1000])
+def test_components_are_those_of_the_sums_over_pairs(wine, n_neighbors):
+    X, y = wine
+    within, between = literal_scatters(X, y, n_neighbors)
+    values, vectors = eigh(between, within)
+    values, vectors = values[::-1][:6], vectors[:, ::-1][:, :6].T
+    model = LFDA(6, n_neighbors=n_neighbors, embedding="plain").fit(X + 100, y)
+    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-8)
+    np.testing.assert_allclose(
+        np.abs(model.components_), np.abs(vectors), rtol=1e-5, atol=1e-7
+    )
+    np.testing.assert_allclose(
+        model.components_ @ within @ model.components_.T, np.eye(6), atol=1e-8
+    )
+
+
+def test_embeddings(wine):
+    plain = LFDA(4, embedding="plain").fit(*wine)
+    weighted = LFDA(4).fit(*wine)
+    ratios = weighted.components_ / plain.components_
+    np.testing.assert_allclose(
+        ratios, np.sqrt(plain.eigenvalues_)[:, None] * np.ones(13), rtol=1e-8
+    )
+    orthonormal = LFDA(4, embedding="orthonormalized").fit(*wine).components_
+    np.testing.assert_allclose(orthonormal @ orthonormal.T, np.eye(4), atol=1e-12)
+    for k in range(1, 5):
+        angles = subspace_angles(orthonormal[:k].T, plain.components_[:k].T)
+        assert np.sin(angles).max() < 1e-9
+
+
+def test_regularization_is_a_fraction_of_the_mean_variance(wine):
+    X, y = wine
+    within, between = literal_scatters(X, y, 7)
+    noise = 0.3 * np.trace(within) / 13 * np.eye(13)
+    values = eigh(between, within + noise, eigvals_only=True)
+    model = LFDA(5, regularization=0.3).fit(X, y)
+    np.testing.assert_allclose(model.eigenvalues_, values[::-1][:5], rtol=1e-8)
+
+
+def test_affinity_of_one_is_linear_discriminant_analysis(wine):
+    X, y = wine
+    model = LFDA(3, n_neighbors=None, embedding="plain").fit(X, y)
+    lda = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+    of_lda = lda.scalings_[:, :2]
+    assert np.sin(subspace_angles(model.components_[:2].T, of_lda)).max() < 1e-7
+    # Further components of LDA have a ratio of zero; those of LFDA do not.
+    assert abs(model.eigenvalues_[2]) < 1e-9 * model.eigenvalues_[0]
+    assert LFDA(3).fit(X, y).eigenvalues_[2] > 0.1
+
+
+def test_class_of_two_clusters(rng):
+    """LDA sees no difference between the means; LFDA separates the clusters."""
+    y = np.repeat([0, 0, 1], 100)
+    X = rng.normal(size=(300, 3)) * [0.3, 3.0, 1.0]
+    X[:, 0] += np.repeat([-3, 3, 0], 100)
+    lfda = LFDA(1, embedding="orthonormalized").fit(X, y).components_
+    assert abs(lfda[0, 0]) > 0.99
+    assert abs(LFDA(1, n_neighbors=None).fit(X, y).eigenvalues_[0]) < 0.1
+
+
+def test_copies_of_samples_do_no_harm(wine):
+    """The local scale of a sample with as many copies as neighbours is zero."""
+    X, y = wine
+    X, y = np.concatenate([X, *[X[:5]] * 9]), np.concatenate([y, *[y[:5]] * 9])
+    model = LFDA(3).fit(X, y)
+    assert np.isfinite(model.components_).all()
+
+
+def test_singular_matrix_within_needs_regularization(rng):
+    X, y = rng.normal(size=(12, 20)), np.arange(12) % 2
+    with pytest.raises(ValueError, match="set regularization"):
+        LFDA().fit(X, y)
+    assert LFDA(regularization=0.1).fit(X, y).components_.shape == (2, 20)

@@ -1,0 +1,159 @@
+"""Generators of Gaussian classes and of the toy problems of SQFA."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skgeom import SQFA, ClassStatistics
+from skgeom.datasets import (
+    fisher_rao_line_statistics,
+    make_gaussian_classes,
+    sqfa_scaling_toy,
+    sqfa_toy_statistics,
+)
+from skgeom.geometry import (
+    distance_affine_invariant,
+    distance_fisher_rao,
+    distance_fisher_rao_diagonal,
+)
+
+TOYS = {"covariances": (3, 6), "means": (3, 4), "distances": (3, 4), "lda": (4, 2)}
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_toy_statistics(name):
+    statistics = sqfa_toy_statistics(name)
+    assert statistics.means.shape == TOYS[name]
+    assert_array_equal(statistics.classes, range(TOYS[name][0]))
+    assert np.ptp(statistics.counts) == 0
+    assert np.linalg.eigvalsh(statistics.covariances).min() > 0
+
+
+def test_means_toy_has_equal_second_moments_but_for_scale():
+    """Its covariance in axes 3-4 is m m' + .045 I, with the means m of axes 1-2."""
+    moments = sqfa_toy_statistics("means").second_moments
+    assert_allclose(
+        moments[:, :2, :2] - 0.05 * np.eye(2),
+        moments[:, 2:, 2:] - 0.045 * np.eye(2),
+        atol=1e-15,
+    )
+
+
+def test_lda_toy_has_a_better_filter_than_lda():
+    statistics = sqfa_toy_statistics("lda")
+    sqfa = SQFA(1, regularization=0.001, random_state=0).fit_statistics(statistics)
+    assert sqfa.objective_ == pytest.approx(4.5634, abs=5e-5)
+    within, total = statistics.pooled_covariances()
+    lda = np.linalg.eigh(np.linalg.solve(within, total - within))[1][:, -1]
+    assert_allclose(np.abs(lda), [1.0, 0.017], atol=1e-3)
+
+
+def test_covariances_toy_is_for_pca_and_lda_too():
+    within, total = sqfa_toy_statistics("covariances").pooled_covariances()
+    assert_allclose(total, np.diag(np.diagonal(total)), atol=0.3)
+    assert set(np.argsort(np.diagonal(total))[-2:]) == {4, 5}
+    assert set(np.flatnonzero(np.diagonal(total - within) > 1e-12)) == {2, 3}
+
+
+def test_scaling_toy():
+    toy = sqfa_scaling_toy(n_informative=7, n_features=20, random_state=3)
+    basis = toy.components
+    assert_allclose(basis @ basis.T, np.eye(7), atol=1e-12)
+    projected = toy.statistics.project(basis)
+    inner = toy.subspace_statistics
+    assert_allclose(projected.means, inner.means, atol=1e-12)
+    assert_allclose(projected.covariances, inner.covariances, atol=1e-12)
+    # Unit variance, and no covariance with the subspace, in all other directions.
+    outside = np.eye(20) - basis.T @ basis
+    for covariance in toy.statistics.covariances:
+        assert_allclose(covariance @ outside, outside, atol=1e-12)
+    assert_allclose(toy.statistics.means @ outside, 0, atol=1e-12)
+    assert_allclose(inner.means[0, :5], [-2, -1.7, -1.4, -1.1, 0], atol=1e-12)
+    values = np.linalg.eigvalsh(inner.covariances)
+    assert_allclose(values, [[1] * 4 + [1 + 6 / np.sqrt(7)] * 3] * 5, rtol=1e-12)
+    # The leading axis of block 1 of class 2 is turned by 72 + 11 degrees.
+    axis = np.linalg.eigh(inner.covariances[2, 2:4, 2:4])[1][:, 1]
+    assert np.degrees(np.arctan(axis[1] / axis[0])) == pytest.approx(83)
+
+
+def test_scaling_toy_names_what_does_not_fit():
+    with pytest.raises(ValueError, match="at least n_informative=10, got 5"):
+        sqfa_scaling_toy(10, 5)
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_samples_have_the_statistics(name):
+    """Within 5 standard errors, of the mean and of the entries of the covariance."""
+    population = sqfa_toy_statistics(name)
+    n = 4000
+    X, y = make_gaussian_classes(population, n, random_state=0)
+    assert X.dtype == np.float64
+    sample = ClassStatistics.from_data(X, y)
+    assert_array_equal(sample.counts, n)
+    variances = np.diagonal(population.covariances, axis1=1, axis2=2)
+    assert np.all(np.abs(sample.means - population.means) < 5 * np.sqrt(variances / n))
+    error = np.abs(sample.covariances - population.covariances)
+    # Var of the sample covariance of i and j is (S_ii S_jj + S_ij^2) / (n - 1).
+    spread = variances[:, :, None] * variances[:, None] + population.covariances**2
+    assert np.all(error < 5 * np.sqrt(spread / (n - 1)))
+
+
+def test_samples_of_singular_covariances_and_other_labels():
+    singular = np.diag([1.0, 0.0])
+    statistics = ClassStatistics(["b", "a"], [3, 9], [[1, 2], [3, 4]], [singular] * 2)
+    X, y = make_gaussian_classes(statistics, 50, shuffle=False, random_state=0)
+    assert_array_equal(y, np.repeat(["a", "b"], 50))
+    assert_array_equal(X[:, 1], np.repeat([4.0, 2.0], 50))
+    assert X[:50, 0].std() > 0.5
+
+
+def test_samples_need_means():
+    moments = ClassStatistics.from_second_moments([0, 1], [1, 1], [np.eye(2)] * 2)
+    with pytest.raises(ValueError, match="second moments only"):
+        make_gaussian_classes(moments)
+
+
+@pytest.mark.parametrize("change", ["covariances", "means-and-covariances"])
+@pytest.mark.parametrize("n_features", [1, 2, 5])
+def test_distances_along_the_line(change, n_features):
+    positions = np.array([0.0, 0.3, 1.5, 4.0])
+    statistics = fisher_rao_line_statistics(
+        positions, n_features, change=change, random_state=1
+    )
+    means, covariances = statistics.means, statistics.covariances
+    distances = distance_fisher_rao(
+        means[:, None], covariances[:, None], means[None], covariances[None]
+    )
+    assert_allclose(distances, np.abs(positions[:, None] - positions), atol=1e-6)
+    moves = np.ptp(means, axis=0).max() > 0.01
+    assert moves == (change == "means-and-covariances")
+
+
+def test_longest_line():
+    """Of centred Gaussians, whose distance is the affine-invariant one by sqrt(2)."""
+    line = fisher_rao_line_statistics([0, 20], 4, change="covariances", random_state=2)
+    distance = distance_affine_invariant(*line.covariances) / np.sqrt(2)
+    assert distance == pytest.approx(20, rel=1e-6)
+
+
+def test_line_in_one_dimension_against_the_closed_form():
+    statistics = fisher_rao_line_statistics(np.arange(5) * 4, 1, random_state=0)
+    variances = statistics.covariances[:, 0]
+    distances = distance_fisher_rao_diagonal(
+        statistics.means[:, None], variances[:, None], statistics.means, variances
+    )
+    assert_allclose(distances, 4 * np.abs(np.subtract.outer(range(5), range(5))))
+
+
+@pytest.mark.parametrize(
+    ("positions", "match"),
+    [
+        ([1.0], "at least two numbers, got shape"),
+        ([[1.0, 2.0]], r"got shape \(1, 2\)"),
+        ([0, np.nan], "positions contains NaN"),
+        ([0, 30], "positions must span at most 20.* got a range of 30"),
+    ],
+)
+def test_bad_positions(positions, match):
+    with pytest.raises(ValueError, match=match):
+        fisher_rao_line_statistics(positions)

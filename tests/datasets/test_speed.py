@@ -1,0 +1,190 @@
+"""Videos of moving surfaces."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.integrate import quad
+
+from skgeom.datasets import make_speed_videos
+
+SPEEDS = np.array([-6.0, -1.5, 0.0, 1.5, 6.0])
+
+
+def textures(n_images, height, width):
+    """Random textures of intensity about 1, with a spectrum like that of photographs.
+
+    They are positive, and the mean over all is the same everywhere.
+    """
+    rng = np.random.default_rng(0)
+    frequencies = np.hypot(np.fft.fftfreq(height)[:, None], np.fft.fftfreq(width))
+    frequencies[0, 0] = np.inf
+    noise = rng.standard_normal((n_images, height, width))
+    smooth = np.fft.ifft2(np.fft.fft2(noise) / frequencies).real
+    return np.exp(0.2 * smooth / smooth.std(axis=(1, 2), keepdims=True))
+
+
+TEXTURES = textures(12, 128, 400)
+
+
+def grating(frequency, height=72, width=300):
+    """Vertical grating, in cycles per degree, of contrast 0.5."""
+    x = np.arange(width) / 60
+    return np.tile(1 + 0.5 * np.sin(2 * np.pi * frequency * x), (height, 1))
+
+
+def test_bunch():
+    videos = make_speed_videos(TEXTURES, SPEEDS, n_per_speed=7, random_state=0)
+    assert videos.data.shape == (35, 450) and videos.data.dtype == np.float64
+    assert_array_equal(videos.videos.reshape(35, 450), videos.data)
+    assert videos.videos.shape == (35, 15, 30)
+    assert_array_equal(np.bincount(videos.target), [7] * 5)
+    assert_array_equal(videos.speeds, SPEEDS)
+    assert set(videos.image_id) <= set(range(12))
+    assert "35 videos" in videos.DESCR and "12 images" in videos.DESCR
+    X, y = make_speed_videos(
+        TEXTURES, SPEEDS, n_per_speed=7, random_state=0, return_X_y=True
+    )
+    assert_array_equal(X, videos.data)
+    assert_array_equal(y, videos.target)
+
+
+def test_default_speeds_are_those_of_the_paper():
+    videos = make_speed_videos(n_per_speed=1, random_state=0)
+    assert_allclose(videos.speeds, -6 + 0.3 * np.arange(41), atol=1e-12)
+
+
+def photoreceptors(omega):
+    """Fourier transform of their response to a flash, which ends after 120 ms."""
+
+    def response(s):
+        return s**3 * np.exp(-s / 0.01)
+
+    real = quad(lambda s: response(s) * np.cos(omega * s), 0, 0.12, epsabs=1e-15)[0]
+    imaginary = quad(lambda s: response(s) * np.sin(omega * s), 0, 0.12, epsabs=1e-15)
+    return real + 1j * imaginary[0]
+
+
+@pytest.mark.parametrize("speed", [-6.0, -0.7, 0.3, 2.0, 6.0])
+@pytest.mark.parametrize("frequency", [1.0, 4.0])
+def test_grating_moves_at_the_speed_and_is_filtered(speed, frequency):
+    """A grating stays one: amplitude and phase follow from the transfer functions.
+
+    Its temporal frequency is speed times spatial frequency, and the contrast that the
+    blur, the pair of pixels and the photoreceptors leave is the product of theirs.
+    """
+    image = grating(frequency)
+    videos = make_speed_videos(
+        image[None], [speed], 20, gamma=1.0, border=0, random_state=0
+    ).videos
+    omega = 2 * np.pi * frequency * speed  # radians per second
+    k = 2 * np.pi * frequency / 60  # radians per pixel
+    response = abs(photoreceptors(omega) / photoreceptors(0))
+    amplitude = 0.5 * np.exp(-((k * 0.8) ** 2) / 2) * np.cos(k / 2) * response
+
+    # Undo the normalisation: c = v sqrt(n c50^2 / (1 - ||v||^2)).
+    energy = (videos**2).sum(axis=(1, 2), keepdims=True)
+    contrast = videos * np.sqrt(450 * 0.045 / (1 - energy))
+    t = np.arange(15) / 60
+    x = np.arange(30) * 2 / 60
+    phase = 2 * np.pi * frequency * x - omega * t[:, None]
+    basis = np.stack([np.cos(phase), np.sin(phase), np.ones_like(phase)])
+    basis = basis.reshape(3, -1).T
+    flat = contrast.reshape(len(contrast), -1).T
+    weights, residual, *_ = np.linalg.lstsq(basis, flat)
+    # The contrast is relative to the mean of the video, 1 but for parts of cycles.
+    assert np.sqrt(residual / 450).max() < 0.003 * amplitude + 1e-4
+    ratio = np.hypot(*weights[:2]) / (1 + weights[2])
+    assert_allclose(ratio, amplitude, rtol=0.01)
+
+
+def test_positive_speeds_move_right():
+    image = np.ones((72, 300))
+    image[:, 150:] = 2  # an edge
+    videos = make_speed_videos(image[None], [2.0], 200, random_state=0).videos
+    seen = videos[np.ptp(videos, axis=(1, 2)) > 0.1]
+    slopes = np.diff(seen, axis=2)
+    # The edge is inside from the first frame to the last: about equally steep in both.
+    first, last = slopes[:, 0], slopes[:, -1]
+    seen_whole = first.max(axis=1) > 0.7 * slopes.max(axis=(1, 2))
+    seen_whole &= last.max(axis=1) > 0.7 * slopes.max(axis=(1, 2))
+    assert seen_whole.sum() > 10
+    moved = last.argmax(axis=1) - first.argmax(axis=1)
+    # 2 degrees a second make 14 of the video's pixels in 14 frames.
+    assert np.all(np.abs(moved[seen_whole] - 14) <= 1)
+
+
+def test_videos_are_normalised_contrast():
+    X, _ = make_speed_videos(TEXTURES, SPEEDS, 10, random_state=0, return_X_y=True)
+    assert_allclose(X.mean(axis=1), 0, atol=1e-12)
+    assert np.all((X**2).sum(axis=1) < 1)
+    # Contrast, and with it the videos, do not depend on the unit of intensity.
+    scaled, _ = make_speed_videos(
+        7 * TEXTURES, SPEEDS, 10, random_state=0, return_X_y=True
+    )
+    assert_allclose(scaled, X, atol=1e-12)
+
+
+def test_class_means_are_near_zero():
+    """Their squared norm is about 1 / n_images of that of a video, as of chance."""
+    X, y = make_speed_videos(
+        textures(300, 60, 240),
+        SPEEDS,
+        1000,
+        border=0,
+        random_state=0,
+        return_X_y=True,
+    )
+    means = np.stack([X[y == k].mean(axis=0) for k in range(5)])
+    assert (means**2).sum(axis=1).max() < 0.02 * (X**2).sum(axis=1).mean()
+
+
+def test_mirrored_images_mirror_speeds():
+    """Statistics of speed -v are those of v, seen in a mirror."""
+    images = TEXTURES
+    both = np.concatenate([images, images[:, :, ::-1]])
+    X, y = make_speed_videos(both, [-3.0, 3.0], 4000, random_state=0, return_X_y=True)
+    videos = X.reshape(-1, 15, 30)
+    videos[y == 0] = videos[y == 0, :, ::-1]
+    left, right = (np.cov(X[y == k].T) for k in (0, 1))
+    assert np.linalg.norm(left - right) < 0.1 * np.linalg.norm(left)
+
+
+def test_noise_has_its_variance():
+    arguments = {"images": TEXTURES, "speeds": SPEEDS, "n_per_speed": 50}
+    clean = make_speed_videos(**arguments, random_state=0).data
+    noisy = make_speed_videos(**arguments, noise=0.001, random_state=0).data
+    error = np.sqrt(2 / clean.size)
+    assert (noisy - clean).var() == pytest.approx(0.001, rel=5 * error)
+
+
+def test_rgb_images_of_different_sizes_and_black_ones():
+    gray = (100 * TEXTURES[0]).astype(np.uint8)
+    rgb = np.stack([gray] * 3, axis=-1)[:100, :350]
+    black = np.zeros((80, 300), dtype=np.uint8)
+    videos = make_speed_videos([gray, rgb, black], [0, 6], 30, random_state=0)
+    assert np.all(np.isfinite(videos.data))
+    assert np.all(videos.data[videos.image_id == 2] == 0)
+    assert np.all(np.ptp(videos.data[videos.image_id == 1], axis=1) > 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"images": np.ones((2, 100, 251))}, "72 pixels high and 252 wide.* 100 x 251"),
+        ({"images": np.ones((2, 4, 3))}, "72 pixels high"),
+        ({"images": np.ones((72, 252))}, r"images\[0\] must have shape .* \(252,\)"),
+        ({"images": -np.ones((1, 72, 252))}, r"images\[0\] must have no negative"),
+        ({"images": np.full((1, 72, 252), np.nan)}, r"images\[0\] contains NaN"),
+        ({"images": []}, "at least one image"),
+        ({"speeds": [[1.0]]}, "vector of distinct numbers"),
+        ({"speeds": [1.0, 1.0]}, "vector of distinct numbers"),
+        ({"speeds": [np.inf]}, "speeds contains infinity"),
+        ({"n_per_speed": 0}, "'n_per_speed' parameter"),
+        ({"noise": -1.0}, "'noise' parameter"),
+        ({"gamma": 0}, "'gamma' parameter"),
+        ({"border": -1}, "'border' parameter"),
+    ],
+)
+def test_bad_arguments(arguments, match):
+    with pytest.raises(ValueError, match=match):
+        make_speed_videos(**arguments)

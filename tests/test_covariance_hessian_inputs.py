@@ -1,0 +1,79 @@
+"""What the projection onto covariance and Hessian eigenvectors does not take."""
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from skgeom import CovarianceHessianProjection
+
+CHP = CovarianceHessianProjection
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (CHP(n_covariance=0, n_hessian=0), "both 0; ask for a component"),
+        (CHP(n_covariance=4, n_hessian=3), r"= 7 is more than n_features=5"),
+        (CHP(LinearSVC()), "LinearSVC, has no class probabilities"),
+        (CHP(LogisticRegression(), n_hessian=2), "more than the 1 positive eigenv"),
+        (CHP(DecisionTreeClassifier()), "no Hessian of DecisionTreeClassifier by diff"),
+        (
+            CHP(make_pipeline(StandardScaler(), DummyClassifier())),
+            r"Pipeline\(StandardScaler, DummyClassifier\) is zero.*regularise it more",
+        ),
+        (CHP(DecisionTreeClassifier(), derivatives="analytic"), "no formula for Dec"),
+        (CHP(GaussianNB(), class_weight={0: -1}), "class_weight must not be negative"),
+        (CHP(GaussianNB(), n_covariance=-1), "'n_covariance' parameter .* must be"),
+        (CHP("network"), "'estimator' parameter .* must be"),
+    ],
+)
+def test_bad_parameters(rng, model, message):
+    X, y = rng.normal(size=(40, 5)), np.arange(40) % 2
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+
+
+def test_bad_data(rng):
+    X, y = rng.normal(size=(40, 5)), np.arange(40) % 2
+    with pytest.raises(ValueError, match="one class only, 1;"):
+        CHP().fit(X, np.ones(40, int))
+    with pytest.raises(ValueError, match=r"n_covariance=3 is more than the 2 positive"):
+        CHP(n_covariance=3, n_hessian=0).fit(X * [1, 1, 0, 0, 0], y)
+    frozen = FrozenEstimator(GaussianNB().fit(X, y))
+    with pytest.raises(ValueError, match="fitted on 5 features, but X has 4"):
+        CHP(frozen).fit(X[:, :4], y)
+    with pytest.raises(ValueError, match="the class 2, which estimator was not"):
+        CHP(frozen).fit(X, np.arange(40) % 3)
+    with pytest.raises(NotFittedError):
+        CHP(FrozenEstimator(GaussianNB())).fit(X, y)
+    with pytest.raises(ValueError, match="n_hessian=0: without a Hessian"):
+        # What was fitted counts, not what was set since.
+        CHP(n_hessian=0).fit(X, y).set_params(n_hessian=1).separation(X, y)
+    fitted = CHP(GaussianNB()).fit(X, y).set_params(n_hessian=0)
+    np.testing.assert_array_equal(
+        fitted.separation(X, y).ratio, fitted.separation_.ratio
+    )
+
+
+def test_convergence_warning_is_passed_on(rng):
+    X, y = rng.normal(size=(40, 5)), np.arange(40) % 2
+    with pytest.warns(ConvergenceWarning, match="Maximum iterations"):
+        CHP(MLPClassifier((4,), max_iter=2, random_state=0)).fit(X, y)
+
+
+def test_dead_network_is_named(rng):
+    """All units off: the Hessian is exactly zero."""
+    X, y = rng.normal(size=(40, 5)), np.arange(40) % 2
+    network = MLPClassifier((4,), random_state=0).partial_fit(X, y, classes=[0, 1])
+    network.intercepts_[0] -= 1e3
+    with pytest.raises(ValueError, match="Hessian of MLPClassifier is zero"):
+        CHP(FrozenEstimator(network)).fit(X, y)

@@ -1,0 +1,156 @@
+"""Input Hessians by differences: how exact, and of what they are refused."""
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    StandardScaler,
+)
+from sklearn.svm import LinearSVC
+
+from skgeom import input_hessian
+
+
+@pytest.fixture(params=[2, 4], ids=["binary", "multi-class"])
+def data(request, rng):
+    y = np.arange(60) % request.param
+    means = rng.normal(size=(request.param, 6))
+    return rng.normal(size=(60, 6)) * np.arange(1, 7) / 3 + means[y], y
+
+
+def assert_close(actual, expected, tolerance=1e-6):
+    size = np.abs(expected).max()
+    assert size > 0
+    np.testing.assert_allclose(actual / size, expected / size, rtol=0, atol=tolerance)
+
+
+ROUGH = [
+    RandomForestClassifier(10, random_state=0),
+    KNeighborsClassifier(),
+    KNeighborsClassifier(weights="distance"),
+    CalibratedClassifierCV(LinearSVC(), method="isotonic"),
+    make_pipeline(FunctionTransformer(np.round), GaussianNB(var_smoothing=0.01)),
+    make_pipeline(FunctionTransformer(lambda X: np.round(X, 3)), GaussianNB()),
+]
+
+
+@pytest.mark.parametrize("classifier", ROUGH, ids=range(len(ROUGH)))
+def test_probabilities_that_are_not_smooth(classifier):
+    X, y = load_iris(return_X_y=True)
+    classifier.fit(X, y)
+    with pytest.raises(ValueError, match=r"not a smooth function.*method='sigmoid'"):
+        input_hessian(classifier, X, y)
+
+
+def test_constant_probabilities_are_smooth(data):
+    X, y = data
+    model = LogisticRegression().fit(X, y)
+    model.coef_[:] = 0
+    H = input_hessian(model, X, y, derivatives="differences")
+    np.testing.assert_allclose(H, 0, atol=1e-12)
+
+
+def test_kinks_leave_the_gauss_newton_part(rng):
+    """A piecewise linear logit has a gradient, but no second differences at kinks."""
+    X, y = rng.normal(size=(2000, 3)), np.arange(2000) % 2
+    model = MLPClassifier((50,), random_state=0)
+    model.partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="use curvature='gauss-newton'"):
+        input_hessian(model, X, y, derivatives="differences")
+    by_differences = input_hessian(
+        model, X, y, derivatives="differences", curvature="gauss-newton"
+    )
+    assert_close(by_differences, input_hessian(model, X, y), 1e-3)
+
+
+class Rounded(ClassifierMixin, BaseEstimator):
+    """Another classifier, whose probabilities are float32, and all that it gives."""
+
+    def fit(self, X, y):
+        self.inner_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.inner_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.inner_.predict_proba(X).astype(np.float32)
+
+
+def test_float32_probabilities(data):
+    X, y = data
+    X = StandardScaler().fit_transform(X)
+    model = Rounded().fit(X, y)
+    H = input_hessian(model, X, y)
+    # Rounding errs by about eps**0.5 in second derivatives, and so does truncation.
+    tolerance = 10 * np.finfo(np.float32).eps ** 0.5
+    assert_close(H, input_hessian(model.inner_, X, y), tolerance)
+
+
+@pytest.mark.parametrize("curvature", ["hessian", "gauss-newton"])
+@pytest.mark.parametrize("kind", [LogisticRegression, GaussianNB])
+def test_differences_of_saturated_probabilities(data, kind, curvature):
+    """Decision values and log-probabilities have the digits that these have lost."""
+    X, y = data
+    model = kind().fit(X, y)
+    if kind is GaussianNB:
+        X = 8 * X
+    else:
+        model.coef_ *= 20
+        model.intercept_ *= 20
+    y = model.predict(X)
+    keep = model.predict_proba(X).max(axis=1) == 1
+    assert keep.sum() > 15
+    H, expected = (
+        input_hessian(
+            model, X[keep], y[keep], derivatives=derivatives, curvature=curvature
+        )
+        for derivatives in ("differences", "analytic")
+    )
+    assert_close(H, expected, 1e-4)
+
+
+def test_differences_where_the_probability_of_the_class_underflows(data):
+    """Samples far from their class, whose log-probability is there all the same."""
+    X, y = data
+    model = GaussianNB().fit(X, y)
+    X = 100 * X
+    y = (model.predict(X) + 1) % (y.max() + 1)
+    assert (model.predict_proba(X).min(axis=1) == 0).any()
+    H = input_hessian(model, X, y, derivatives="differences")
+    assert_close(H, input_hessian(model, X, y))
+
+
+def test_steps_of_constant_and_shifted_features(rng):
+    """Features that vary by little, or not at all, far from zero or at zero."""
+    centre, unit = np.array([0, 1e3, 1e6, 0]), np.array([1, 1e-6, 1e6, 1])
+    X = centre + rng.normal(size=(80, 4)) * [1, 1e-6, 0, 0]
+    y = np.arange(80) % 2
+
+    def logits(X):
+        z = anp.sum((X - centre) / unit, axis=1)
+        return anp.stack([anp.zeros(len(X)), z + z**2 / 4], axis=1)
+
+    H, expected = (
+        input_hessian(logits, X, y, derivatives=derivatives) * np.outer(unit, unit)
+        for derivatives in ("differences", "analytic")
+    )
+    assert_close(H, expected)
+
+
+def test_unsorted_classes(data):
+    """A classifier of another package may list its classes in any order."""
+    X, y = data
+    model = Rounded().fit(X, y)
+    expected = input_hessian(model, X, y)
+    model.classes_ = model.classes_[::-1]
+    model.predict_proba = lambda X: Rounded.predict_proba(model, X)[:, ::-1]
+    assert_close(input_hessian(model, X, y), expected, 1e-6)

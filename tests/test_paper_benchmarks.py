@@ -1,0 +1,153 @@
+"""The runner of the reproductions of the papers, which is in benchmarks/papers."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+if not (ROOT / "benchmarks" / "papers").is_dir():
+    pytest.skip("not in a checkout", allow_module_level=True)
+sys.path.insert(0, str(ROOT))  # as for "python -m", from the root of the checkout
+
+from benchmarks.papers import MODULES, _runner  # noqa: E402
+from benchmarks.papers.__main__ import main  # noqa: E402
+from benchmarks.papers._data import local  # noqa: E402
+
+CALLS = []
+
+
+def accuracy(method):
+    CALLS.append(method)
+    if method == "absent":
+        raise _runner.Missing("images.npz: set SKGEOM_DATA to the folder that has it")
+    return {"accuracy": [0.5, 0.75, 1.0], "features": 3}
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """A reproduction in a registry of its own, run from fresh."""
+    monkeypatch.setattr(_runner, "REGISTRY", {})
+    monkeypatch.setattr("benchmarks.papers.__main__.REGISTRY", _runner.REGISTRY)
+    monkeypatch.setattr("benchmarks.papers.__main__.MODULES", [])
+    CALLS.clear()
+
+    @_runner.reproduces("Doe 2020, table 1", "Accuracy on toys")
+    def doe_table_1(quick):
+        for method in ["LDA"] if quick else ["LDA", "QDA", "absent"]:
+            printed = {"accuracy": 0.7 if method == "LDA" else None}
+            yield _runner.Row({"method": method}, accuracy, {"method": method}, printed)
+
+    return _runner.REGISTRY["doe-table-1"]
+
+
+def test_list_names_everything(capsys):
+    assert main(["--list"]) == 0
+    printed = capsys.readouterr().out
+    assert len(printed.splitlines()) == len(_runner.REGISTRY) >= len(MODULES)
+    for name, item in _runner.REGISTRY.items():
+        assert f"{name} " in printed
+        assert item.paper in printed
+
+
+def test_rows_are_distinct_and_have_json_arguments(monkeypatch):
+    main(["--list"])
+    for item in _runner.REGISTRY.values():
+        for quick in (True, False):
+            rows = list(item.rows(quick))
+            labels = [json.dumps(row.labels) for row in rows]
+            assert rows
+            assert len(set(labels)) == len(labels), item.name
+            for row in rows:
+                arguments = json.loads(json.dumps(row.arguments))
+                assert arguments == row.arguments, item.name
+
+
+def test_quick_run_prints_published_reproduced_and_difference(
+    registered, tmp_path, capsys
+):
+    assert main(["all", "--quick", "--cache", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    line = next(line for line in printed.splitlines() if line.startswith("LDA"))
+    cells = line.split()
+    assert cells[:5] == ["LDA", "accuracy", "0.7", "0.75", "+0.0500"]
+    assert cells[6] == "3"  # runs
+    assert not list(tmp_path.glob("*.csv"))
+
+
+def test_results_are_written(registered, tmp_path):
+    folder = tmp_path / "results"
+    main(["doe-table-1", "--cache", str(tmp_path), "--results", str(folder)])
+    with (folder / "doe-table-1.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [(x["method"], x["measure"], x["published"]) for x in lines] == [
+        ("LDA", "accuracy", "0.7"),
+        ("LDA", "features", ""),
+        ("QDA", "accuracy", ""),
+        ("QDA", "features", ""),
+    ]
+    with (folder / "versions.csv").open(newline="") as file:
+        (versions,) = csv.DictReader(file)
+    assert versions["name"] == "doe-table-1"
+    assert versions["numpy"]
+
+
+def test_interrupted_run_is_resumed(registered, tmp_path):
+    first = _runner.run(registered, cache=tmp_path)
+    assert CALLS == ["LDA", "QDA", "absent"]
+    path = tmp_path / "doe-table-1.jsonl"
+    text = path.read_text()
+    path.write_text(text[:-20])  # cut off in the middle of the last entry
+    CALLS.clear()
+    assert _runner.run(registered, cache=tmp_path) == first
+    assert CALLS == ["QDA", "absent"]
+
+
+def test_cache_forgets_an_older_version(registered, tmp_path):
+    _runner.run(registered, quick=True, cache=tmp_path)
+    newer = _runner.Reproduction(**{**vars(registered), "version": 2})
+    _runner.run(newer, quick=True, cache=tmp_path)
+    assert CALLS == ["LDA", "LDA"]
+
+
+def test_missing_data_leave_a_line_and_the_known_table(registered, tmp_path, capsys):
+    known = tmp_path / "doe-table-1.csv"
+    known.write_text("kept")
+    lines = _runner.run(registered, cache=tmp_path, results=tmp_path)
+    assert {line["method"] for line in lines} == {"LDA", "QDA"}
+    assert "left out: images.npz: set SKGEOM_DATA" in capsys.readouterr().out
+    assert known.read_text() == "kept"
+
+
+def test_missing_data_name_the_variable(monkeypatch, tmp_path):
+    monkeypatch.delenv("SKGEOM_DATA", raising=False)
+    with pytest.raises(_runner.Missing, match="set SKGEOM_DATA"):
+        local("none.npz")
+    monkeypatch.setenv("SKGEOM_DATA", str(tmp_path))
+    with pytest.raises(_runner.Missing, match=r"none\.npz is not in the folder"):
+        local("none.npz")
+
+
+def test_median_and_quartiles():
+    row = _runner.Row({}, accuracy, {})
+    result = {"values": {"a": [1.0, 2.0, 3.0, 100.0, 4.0]}, "seconds": 1}
+    (line,) = _runner.lines_of(row, result, median=True)
+    assert (line["reproduced"], line["spread"]) == ("3", "2")
+    (line,) = _runner.lines_of(row, result, median=False)
+    assert line["reproduced"] == "22"
+
+
+def test_progress_is_shown_on_request_only(registered, tmp_path, capsys):
+    main(["all", "--quick", "--cache", str(tmp_path)])
+    assert capsys.readouterr().err == ""
+    main(["all", "--quick", "--cache", str(tmp_path), "--progress"])
+    assert "1/1 LDA" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("names", [[], ["nonsense"]])
+def test_unknown_names_are_refused(registered, names, capsys):
+    with pytest.raises(SystemExit):
+        main(names)
+    assert "--list shows what there is" in capsys.readouterr().err
