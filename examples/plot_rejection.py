@@ -47,7 +47,8 @@ figure.savefig("rejection_curves.png", dpi=150)
 # %%
 # To reject a tenth of the digits, the threshold is found from the confidences of the
 # training digits in cross-validation. The share of the test digits that it rejects
-# scatters about that: with other halves of the data, by one or two percentage points.
+# scatters about that: other halves of the data give shares that differ by a few
+# hundredths.
 
 rejecting = RejectionClassifier(models["SQFA + QDA"], rejection_rate=0.1)
 predicted = rejecting.fit(X_train, y_train).predict(X_test)

@@ -72,19 +72,17 @@ class BaseLVQ(
         """X as an array; matrices are checked to be SPD, and made symmetric."""
         name = type(self).__name__
         ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
-        dtypes = [np.float64, np.float32]
+        options = {"dtype": [np.float64, np.float32], "reset": reset}
         if ndim == 3 and self._accepts_matrices:
-            X = validate_data(
-                self, X, dtype=dtypes, ensure_2d=False, allow_nd=True, reset=reset
-            )
-        elif self._accepts_vectors:
-            X = validate_data(self, X, dtype=dtypes, reset=reset)
-        else:
+            options |= {"ensure_2d": False, "allow_nd": True}
+            options["ensure_all_finite"] = False  # check_symmetric names the matrix
+        elif not self._accepts_vectors:
             raise ValueError(
                 f"{name} takes SPD matrices, X of shape (n_samples, n, n), but got an "
                 f"array of {ndim} dimensions. Reshape your data, or make covariance "
                 "matrices of it first."
             )
+        X = validate_data(self, X, **options)
         if not reset and X.ndim != self.prototypes_.ndim:
             raise ValueError(
                 f"{name} was fitted on samples of {self.prototypes_.ndim - 1} "

@@ -58,8 +58,10 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-        The classifier, with ``predict_proba``. A clone of it is fitted. To keep one
-        that is fitted already, wrap it in a :class:`~sklearn.frozen.FrozenEstimator`.
+        The classifier, with ``predict_proba``; one without can be wrapped in a
+        :class:`~sklearn.calibration.CalibratedClassifierCV`. A clone of it is fitted.
+        To keep one that is fitted already, wrap it in a
+        :class:`~sklearn.frozen.FrozenEstimator`.
     threshold : float or None, default=None
         The smallest probability with which a class is predicted, between 0 and 1. None
         is 0.5, unless ``rejection_rate`` is given.

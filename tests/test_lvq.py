@@ -515,7 +515,10 @@ BAD_X = {
     "not square": (lambda X: X[:, :, :2], "square"),
     "not symmetric": (lambda X: X + np.triu(np.ones((4, 4)), 1), "not symmetric"),
     "not definite": (lambda X: X - 50 * np.eye(4), r"X\[0\] is not positive definite"),
-    "not a number": (lambda X: np.where(X > X.max() / 2, np.nan, X), "NaN"),
+    "not a number": (
+        lambda X: np.where(X > X.max() / 2, np.nan, X),
+        r"X\[\d+\] contains NaN",
+    ),
     "vectors": (lambda X: X[:, 0], "takes SPD matrices"),
 }
 
