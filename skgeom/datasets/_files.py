@@ -3,8 +3,10 @@
 import hashlib
 import os
 import time
+import uuid
 import zipfile
 import zlib
+from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
@@ -109,13 +111,18 @@ def read_npz(path, names):
 
 def write_npz(path, **arrays):
     """Save arrays so that no other process ever sees a part of the file."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    temporary = _temporary(path)
     try:
         with open(temporary, "wb") as file:
             np.savez_compressed(file, **arrays)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _temporary(path):
+    """A name beside ``path`` that no other thread or process writes to."""
+    return path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
 
 
 def fetch_file(remote, data_home, download_if_missing):
@@ -152,10 +159,29 @@ def fetch_file(remote, data_home, download_if_missing):
 def download(remote, path):
     """Download a file, going on from where an earlier try was interrupted.
 
-    What has arrived is kept beside ``path`` with the suffix ".part", which becomes the
-    file itself when it is complete and has the right digest.
+    What has arrived is kept beside ``path`` with the suffix ".part", and becomes the
+    file itself when it is complete and has the right digest. During the download it has
+    a name of its own, so that others who fetch the same file do no harm.
     """
-    part = path.with_name(path.name + ".part")
+    kept, part = path.with_name(path.name + ".part"), _temporary(path)
+    with suppress(FileNotFoundError):
+        os.replace(kept, part)
+    try:
+        failure = _complete(remote, part)
+        if failure is None:
+            os.replace(part, path)
+    finally:
+        with suppress(FileNotFoundError):
+            os.replace(part, kept)
+    if failure is not None:
+        raise OSError(
+            f"{remote.name} could not be downloaded from {remote.url} to {path.parent}: "
+            f"{failure}. {remedy(remote.name)}"
+        ) from (failure if isinstance(failure, Exception) else None)
+
+
+def _complete(remote, part):
+    """Download what is missing of a file; returns None, or why that failed."""
     failure = None
     for k in range(_N_TRIES):
         if k:
@@ -167,16 +193,12 @@ def download(remote, path):
             continue
         found = file_digest(part)
         if found == remote.sha256:
-            os.replace(part, path)
-            return
+            return None
         part.unlink()
         failure = f"it has the SHA-256 digest {found}, not {remote.sha256}"
         if not resumed:
             break  # the server has another file: the next try would give the same
-    raise OSError(
-        f"{remote.name} could not be downloaded from {remote.url} to {path.parent}: "
-        f"{failure}. {remedy(remote.name)}"
-    ) from (failure if isinstance(failure, Exception) else None)
+    return failure
 
 
 def _append_rest(url, part):

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -175,6 +176,28 @@ def test_local_file_comes_first(server, remote, tmp_path, monkeypatch):
     assert (tmp_path / "things.bin").read_bytes() == CONTENT[1:]  # left as it was
 
 
+@pytest.mark.parametrize("start", [0, 1234])
+def test_simultaneous_downloads(server, remote, tmp_path, part, start, monkeypatch):
+    """Each begins while the others are on their way, and all of them end well."""
+    if start:
+        part.write_bytes(CONTENT[:start])
+    waiting = threading.Barrier(4)
+    read = _files._append_rest
+
+    def read_together(url, part):
+        resumed = read(url, part)
+        waiting.wait(timeout=30)
+        return resumed
+
+    monkeypatch.setattr(_files, "_append_rest", read_together)
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(fetch_file, remote, tmp_path, True) for _ in range(4)]
+        paths = [call.result() for call in calls]
+    assert {path.read_bytes() for path in paths} == {CONTENT}
+    assert list(part.parent.iterdir()) == [paths[0]]
+    assert sorted(server.requests) == [0, 0, 0, start]
+
+
 def test_digest_of_arrays_is_of_values_types_and_shapes():
     a = np.arange(6.0).reshape(2, 3)
     assert array_digest(a) == array_digest(np.asfortranarray(a))
@@ -189,6 +212,17 @@ def test_written_arrays_are_read(tmp_path):
     a, b = read_npz(path, ["a", "b"])
     assert_array_equal(a, range(3))
     assert_array_equal(b, np.eye(2))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_arrays_are_written_by_several_threads(tmp_path):
+    path = tmp_path / "arrays.npz"
+    a = np.arange(10**5)
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(_files.write_npz, path, a=a) for _ in range(12)]
+    for call in calls:
+        call.result()
+    assert_array_equal(read_npz(path, ["a"])[0], a)
     assert list(tmp_path.iterdir()) == [path]
 
 
