@@ -112,12 +112,12 @@ def fetch_mnist(
     """
     name = "mnist.npz"
     path = local_path(name) or cache_path(name, data_home)
-    if path.is_file():
+    if os.path.isfile(path):
         data, target = _mnist_arrays(*read_npz(path, ["X", "y"]))
         check_arrays([data, target], _MNIST_SHA256, path)
     else:
         data, target = _mnist_arrays(
-            *fetch_openml_arrays(name, 554, data_home, download_if_missing)
+            *fetch_openml_arrays(name, 554, path, download_if_missing)
         )
         check_arrays([data, target], _MNIST_SHA256, "data set 554 of OpenML")
         write_npz(path, X=data.reshape(-1, 28, 28), y=target)

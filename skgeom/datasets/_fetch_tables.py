@@ -1,5 +1,7 @@
 """Tables of medical data with two classes."""
 
+import os
+
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.utils import Bunch
@@ -206,13 +208,11 @@ def fetch_pima(
     if local is not None:
         values = _read_csv(local, header=True, n_columns=9)
         check_arrays([values], _PIMA_SHA256, local)
-    elif cache.is_file():
+    elif os.path.isfile(cache):
         (values,) = read_npz(cache, ["values"])
         check_arrays([values], _PIMA_SHA256, cache)
     else:
-        X, y = fetch_openml_arrays(
-            "pima_diabetes.csv", 37, data_home, download_if_missing
-        )
+        X, y = fetch_openml_arrays("pima_diabetes.csv", 37, cache, download_if_missing)
         values = np.column_stack([X, y == "tested_positive"]).astype(np.float64)
         check_arrays([values], _PIMA_SHA256, "data set 37 of OpenML")
         write_npz(cache, values=values)

@@ -14,7 +14,6 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import numpy as np
-from sklearn.datasets import get_data_home
 
 from skgeom.utils._warnings import warn_user
 
@@ -50,10 +49,22 @@ def local_path(name):
 
 
 def cache_path(name, data_home):
-    """Where a file of this name is kept once it has been fetched."""
-    folder = Path(get_data_home(data_home)) / "skgeom"
-    folder.mkdir(exist_ok=True)
-    return folder / name
+    """Where a file of this name is kept once it has been fetched; makes no folder."""
+    if data_home is None:  # as sklearn.datasets.get_data_home, which makes the folder
+        data_home = os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")
+    return Path(data_home).expanduser() / "skgeom" / name
+
+
+def make_folder(path, name):
+    """Make the folder of a file; ``name`` is that of the one for SKGEOM_DATA."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(
+            f"The folder {path.parent}, where {path.name} would be kept, cannot be made"
+            f" ({error}). Give data_home a folder that can be written to. "
+            f"{remedy(name)}"
+        ) from error
 
 
 def remedy(name):
@@ -116,6 +127,12 @@ def write_npz(path, **arrays):
         with open(temporary, "wb") as file:
             np.savez_compressed(file, **arrays)
         os.replace(temporary, path)
+    except OSError as error:  # the arrays are at hand all the same
+        warn_user(
+            f"{path} could not be written ({error}), so that the data will be "
+            "downloaded again the next time.",
+            UserWarning,
+        )
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -140,7 +157,7 @@ def fetch_file(remote, data_home, download_if_missing):
             )
         return path
     path = cache_path(remote.name, data_home)
-    if path.is_file():
+    if os.path.isfile(path):
         if file_digest(path) == remote.sha256:
             return path
         if download_if_missing:
@@ -152,6 +169,7 @@ def fetch_file(remote, data_home, download_if_missing):
             )
     elif not download_if_missing:
         raise absent(remote.name, remote.url)
+    make_folder(path, remote.name)
     download(remote, path)
     return path
 
@@ -170,14 +188,14 @@ def download(remote, path):
         failure = _complete(remote, part)
         if failure is None:
             os.replace(part, path)
+            return
     finally:
         with suppress(FileNotFoundError):
             os.replace(part, kept)
-    if failure is not None:
-        raise OSError(
-            f"{remote.name} could not be downloaded from {remote.url} to {path.parent}: "
-            f"{failure}. {remedy(remote.name)}"
-        ) from (failure if isinstance(failure, Exception) else None)
+    raise OSError(
+        f"{remote.name} could not be downloaded from {remote.url} to {path.parent}: "
+        f"{failure}. {remedy(remote.name)}"
+    ) from (failure if isinstance(failure, Exception) else None)
 
 
 def _complete(remote, part):

@@ -2,25 +2,27 @@
 
 import importlib.util
 
-from sklearn.datasets import fetch_openml, get_data_home
+from sklearn.datasets import fetch_openml
 
-from skgeom.datasets._files import absent, remedy
+from skgeom.datasets._files import absent, make_folder, remedy
 
 
-def fetch_openml_arrays(name, data_id, data_home, download_if_missing):
+def fetch_openml_arrays(name, data_id, path, download_if_missing):
     """Arrays (X, y) of a data set of OpenML, whose downloads scikit-learn checks.
 
-    ``name`` is that of the file in which the data are kept here, for error messages.
+    ``name`` is that of the file for SKGEOM_DATA, for error messages, and ``path`` where
+    the data will be kept.
     """
     source = f"https://www.openml.org/d/{data_id}"
     if not download_if_missing:
         raise absent(name, source)
+    make_folder(path, name)
     # The quicker parser needs pandas, on which skgeom does not depend.
     parser = "pandas" if importlib.util.find_spec("pandas") else "liac-arff"
     try:
         return fetch_openml(
             data_id=data_id,
-            data_home=get_data_home(data_home),
+            data_home=str(path.parents[1]),
             as_frame=False,
             return_X_y=True,
             parser=parser,
