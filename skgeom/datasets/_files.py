@@ -4,8 +4,6 @@ import hashlib
 import os
 import time
 import uuid
-import zipfile
-import zlib
 from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
@@ -17,15 +15,7 @@ import numpy as np
 
 from skgeom.utils._warnings import warn_user
 
-# What reading a damaged npz file raises, or a file of another kind.
-_UNREADABLE = (
-    ValueError,
-    KeyError,
-    TypeError,
-    EOFError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+DAMAGED = "the file is damaged or another one. Replace or remove it."
 
 _TIMEOUT = 30  # seconds without an answer
 _N_TRIES = 4
@@ -98,26 +88,30 @@ def array_digest(*arrays):
     return digest.hexdigest()
 
 
-def check_arrays(arrays, sha256, path):
-    """Raise an error if arrays that were read from a file are not those expected."""
+def check_arrays(arrays, sha256, origin, reason=DAMAGED):
+    """Raise an error if arrays are not those expected, which says where they are from.
+
+    ``reason`` is why that may be, and what to do.
+    """
     found = array_digest(*arrays)
     if found != sha256:
         raise OSError(
-            f"The contents of {path} have the SHA-256 digest {found}, not {sha256}: "
-            "the file is damaged or another one. Replace or remove it."
+            f"The contents of {origin} have the SHA-256 digest {found}, not {sha256}: "
+            f"{reason}"
         )
 
 
 def read_npz(path, names):
     """Arrays of some names in an npz file, with errors that name the file."""
-    try:
-        with open(path, "rb") as file, np.load(file) as data:
-            return [data[name] for name in names]
-    except _UNREADABLE as error:
-        raise OSError(
-            f"{path} cannot be read as an npz file with the arrays {', '.join(names)} "
-            f"({error}): the file is damaged or another one. Replace or remove it."
-        ) from error
+    with open(path, "rb") as file:
+        try:
+            with np.load(file) as data:
+                return [data[name] for name in names]
+        except Exception as error:  # damaged files raise errors of a dozen kinds
+            raise OSError(
+                f"{path} cannot be read as an npz file with the arrays "
+                f"{', '.join(names)} ({error}): {DAMAGED}"
+            ) from error
 
 
 def write_npz(path, **arrays):
@@ -152,8 +146,7 @@ def fetch_file(remote, data_home, download_if_missing):
         found = file_digest(path)
         if found != remote.sha256:
             raise OSError(
-                f"{path} has the SHA-256 digest {found}, not {remote.sha256}: the file "
-                "is damaged or another one. Replace or remove it."
+                f"{path} has the SHA-256 digest {found}, not {remote.sha256}: {DAMAGED}"
             )
         return path
     path = cache_path(remote.name, data_home)

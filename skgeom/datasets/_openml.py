@@ -32,3 +32,11 @@ def fetch_openml_arrays(name, data_id, path, download_if_missing):
             f"The data of {name} could not be fetched from {source}: {error}. "
             f"{remedy(name)}"
         ) from error
+
+
+def changed(name):
+    """Why OpenML may have other data than expected, and what to do."""
+    return (
+        f"OpenML has changed them. Put a file {name} of the original data into the "
+        "folder that the environment variable SKGEOM_DATA names."
+    )

@@ -226,13 +226,18 @@ def test_arrays_are_written_by_several_threads(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+DIRECTORY = {-67: b"\xff", -65: b"\1", -63: b"\1", -6: b"\xff"}
+
+
 def test_unreadable_npz_is_named(tmp_path):
     path = tmp_path / "arrays.npz"
     np.savez_compressed(path, a=np.random.default_rng(0).normal(size=1000))
     good = path.read_bytes()
     damaged = bytearray(good)
     damaged[2000:2010] = bytes(10)
-    for content in (b"", b"not an archive", good[:-100], bytes(damaged)):
+    # In the directory: version, encryption, method of compression, and its own place.
+    ends = [good[:k] + byte + good[k + 1 :] for k, byte in DIRECTORY.items()]
+    for content in (b"", b"not an archive", good[:-100], bytes(damaged), *ends):
         path.write_bytes(content)
         with pytest.raises(OSError, match=r"arrays.npz cannot be read .* Replace"):
             read_npz(path, ["a"])
