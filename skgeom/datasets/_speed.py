@@ -98,7 +98,8 @@ def _luminances(images, gamma, border, width):
                 f"images[{k}] must have no negative intensity, got {image.min():.4g}."
             )
         rows, columns = (slice(border, size - border) for size in image.shape)
-        luminances.append(image[rows, columns] ** gamma)
+        # Contrast has no unit; powers of numbers up to 1 are finite.
+        luminances.append((image / (image.max() or 1))[rows, columns] ** gamma)
     if not luminances:
         raise ValueError("images must hold at least one image, got none.")
     return luminances
