@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from pyriemann.geometry.mean import mean_riemann
-from scipy.linalg import subspace_angles
+from scipy.linalg import logm, sqrtm, subspace_angles
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
@@ -96,6 +96,16 @@ def test_more_components_hold_more_of_the_dispersion(matrices):
     assert (np.diff(reached) > 0).all()
     total = GeometryAwarePCA(6).fit(matrices).total_dispersion_
     assert reached[-1] == pytest.approx(total, rel=1e-9)
+
+
+def test_first_start(matrices):
+    """A tolerance that ends the search at once leaves the leading eigenvectors."""
+    model = GeometryAwarePCA(2, tol=1e9).fit(matrices)
+    inverse_root = np.linalg.inv(sqrtm(model.mean_))
+    logarithms = [logm(inverse_root @ X @ inverse_root) for X in matrices]
+    _, axes = np.linalg.eigh(np.mean([log @ log for log in logarithms], axis=0))
+    span = inverse_root @ axes[:, -2:]
+    assert np.sin(subspace_angles(model.components_.T, span)).max() < 1e-6
 
 
 def test_nothing_near_is_better(matrices, rng):
