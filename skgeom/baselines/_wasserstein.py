@@ -186,10 +186,10 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         scale = np.abs(X).max() or 1.0  # the ratio does not depend on it
         X /= scale
         regularization = self.regularization
-        if not self.normalize:
-            regularization /= scale**2
         search = _Search(self.optimizer, self.max_iter, self.tol)
         with np.errstate(all="ignore"):  # what is not finite is avoided
+            if not self.normalize:
+                regularization = regularization / scale / scale
             wda(
                 X,
                 codes,
