@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_array
 
 from skgeom.datasets._common import balanced_labels
+from skgeom.utils._validation import real_array
 
 _PIXELS_PER_DEGREE = 60
 _SIZE = 60  # of the aperture, in pixels
@@ -214,6 +215,8 @@ def make_speed_videos(
 
     Raises
     ------
+    TypeError
+        If ``speeds`` holds no real numbers.
     ValueError
         If an image is too small for the speeds, which need 60 x 240 pixels beside the
         borders for 6 degrees per second, or has a negative intensity; or if ``speeds``
@@ -296,6 +299,7 @@ def make_speed_videos(
 def _checked_speeds(speeds):
     if speeds is None:
         return np.linspace(-6, 6, 41)
+    speeds = real_array(speeds, "speeds")
     speeds = check_array(
         speeds, dtype=np.float64, ensure_2d=False, input_name="speeds"
     ).copy()

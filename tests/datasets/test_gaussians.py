@@ -210,3 +210,8 @@ def test_line_in_one_dimension_against_the_closed_form():
 def test_bad_positions(positions, match):
     with pytest.raises(ValueError, match=match):
         fisher_rao_line_statistics(positions)
+
+
+def test_positions_that_are_no_numbers():
+    with pytest.raises(TypeError, match="positions must hold real numbers, got dtype"):
+        fisher_rao_line_statistics([0, 1j])

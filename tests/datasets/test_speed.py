@@ -209,3 +209,8 @@ def test_rgb_images_of_different_sizes_and_black_ones():
 def test_bad_arguments(arguments, match):
     with pytest.raises(ValueError, match=match):
         make_speed_videos(**arguments)
+
+
+def test_speeds_that_are_no_numbers():
+    with pytest.raises(TypeError, match="speeds must hold real numbers, got dtype com"):
+        make_speed_videos(speeds=[1j])
