@@ -164,8 +164,8 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
             If POT is not installed.
         ValueError
             If X or y is malformed, if there is one class only, if ``n_components``
-            exceeds the number of features, if ``init`` has another shape, or if the
-            objective is not finite at the start.
+            exceeds the number of features, if ``init`` has another shape or
+            dependent rows, or if the objective is not finite at the start.
 
         Warns
         -----
@@ -223,6 +223,11 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
                 raise ValueError(
                     f"init must have shape (n_components, n_features) = {shape}, got "
                     f"{init.shape}."
+                )
+            if np.linalg.matrix_rank(init) < len(init):
+                raise ValueError(
+                    "init must have linearly independent rows, but they span "
+                    f"{np.linalg.matrix_rank(init)} directions only."
                 )
             return nearest(init.T)
         if self.init == "random":

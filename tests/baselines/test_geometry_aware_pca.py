@@ -187,7 +187,10 @@ def test_bad_input_is_named(matrices, rng):
         model.transform(matrices[:, :5, :5])
 
 
-def test_matrices_that_are_all_the_same():
-    model = GeometryAwarePCA().fit(np.tile(np.diag([1.0, 2.0, 3.0]), (4, 1, 1)))
-    assert model.objective_ == pytest.approx(0, abs=1e-20)
-    assert np.isfinite(model.components_).all()
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+def test_matrices_that_are_all_the_same(make_spd, n_components):
+    """There is nothing to find, and no warning that it was not found."""
+    for matrix in (np.diag([1.0, 2.0, 3.0]), *make_spd((5,), 3)):
+        model = GeometryAwarePCA(n_components).fit(np.tile(matrix, (4, 1, 1)))
+        assert model.objective_ == pytest.approx(0, abs=1e-20)
+        assert np.isfinite(model.components_).all()

@@ -144,3 +144,13 @@ def test_objective_that_is_not_finite(iris):
 def test_shape_of_init(iris):
     with pytest.raises(ValueError, match=r"init must have shape .* = \(2, 4\)"):
         WDA(init=np.eye(3)).fit(*iris)
+
+
+@pytest.mark.parametrize(
+    ("init", "rank"), [(np.zeros((2, 4)), 0), (np.ones((2, 4)), 1)]
+)
+def test_rank_of_init(iris, init, rank):
+    with pytest.raises(
+        ValueError, match=rf"independent rows, .* span {rank} direction"
+    ):
+        WDA(init=init).fit(*iris)
