@@ -112,6 +112,30 @@ def test_cache_forgets_an_older_version(registered, tmp_path):
     assert CALLS == ["LDA", "LDA"]
 
 
+def test_known_rows_are_computed_again_if_asked(registered, tmp_path):
+    _runner.run(registered, quick=True, cache=tmp_path)
+    _runner.run(registered, quick=True, cache=tmp_path, fresh=True)
+    assert CALLS == ["LDA", "LDA"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [
+        (ValueError("no such digit"), 1, "failed: broken-table"),
+        (KeyboardInterrupt(), 130, "the same command goes on"),
+    ],
+)
+def test_a_table_that_fails(registered, tmp_path, capsys, raised, code, said):
+    @_runner.reproduces("Doe 2020, table 2", "Broken")
+    def broken_table(quick):
+        raise raised
+
+    names = ["broken-table", "doe-table-1", "--quick", "--cache", str(tmp_path)]
+    assert main(names) == code
+    assert said in capsys.readouterr().out
+    assert CALLS == (["LDA"] if code == 1 else [])  # an error leaves the others
+
+
 def test_missing_data_leave_a_line_and_the_known_table(registered, tmp_path, capsys):
     known = tmp_path / "doe-table-1.csv"
     known.write_text("kept")
