@@ -6,8 +6,8 @@
 
 The tables go to benchmarks/papers/results, from where the documentation takes them;
 those of ``--quick``, with fewer rows, seeds and samples, are only printed. Finished
-rows are kept in benchmarks/papers/cache, so that an interrupted run goes on where it was;
-``--fresh`` computes them again, as it should be after a change of the packages.
+rows are kept in benchmarks/papers/cache, so that an interrupted run goes on where it
+was; ``--fresh`` computes them again, as one should after a change of the packages.
 Data that scikit-learn does not bring are read from the folder ``SKGEOM_DATA``.
 """
 
