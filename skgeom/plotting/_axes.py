@@ -1,9 +1,11 @@
-"""Where displays are drawn if they are not told, and how axes name classes."""
+"""Where displays are drawn, how far axes reach, and how they name classes."""
 
 import numpy as np
 
 # Of more classes than this, not all labels are written beside an axis.
 _MOST_LABELS = 11
+# What is drawn in a plane has at least this part of its length as its width.
+_LEAST_WIDTH = 0.1
 
 
 def new_axes(count=None):
@@ -37,6 +39,13 @@ def new_grid(count, n_columns, width, height):
     for ax in axes[count:]:
         ax.remove()
     return axes[:count]
+
+
+def keep_width(ax):
+    """Let axes of equal aspect that show a line along one of them have a width."""
+    low, high = ax.dataLim.min, ax.dataLim.max
+    half = _LEAST_WIDTH / 2 * (high - low).max()
+    ax.update_datalim([(low + high) / 2 - half, (low + high) / 2 + half])
 
 
 def columns_of_grid(count):

@@ -6,7 +6,7 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skgeom._statistics import ClassStatistics
-from skgeom.plotting._axes import label_text, new_axes, sparse_labels
+from skgeom.plotting._axes import keep_width, label_text, new_axes, sparse_labels
 from skgeom.plotting._inputs import check_statistics, fitted_step
 from skgeom.plotting._plane import (
     axes_of_ellipses,
@@ -275,6 +275,7 @@ class ClassEllipsesDisplay:
             self.ellipses_.append(ax.add_patch(ellipse))
         self.means_ = ax.scatter(*means.T, s=12, c=colours)
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], aspect="equal")
+        keep_width(ax)  # a feature may be constant
         ax.autoscale_view()
         if legend and mappable is None:
             for ellipse, name in zip(self.ellipses_, self.classes, strict=True):

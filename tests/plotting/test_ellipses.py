@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -219,6 +219,34 @@ def test_singular_covariance_is_a_line():
     assert_allclose([ellipse.width, ellipse.height], [np.sqrt(8), 0], atol=1e-7)
     assert ellipse.angle % 180 == pytest.approx(45)
     display.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6])
+@pytest.mark.parametrize("constant", [0, 1])
+def test_feature_that_is_constant(scale, constant, make_gaussians):
+    """The axis of a line has a width, in which its filters are drawn too."""
+    means, covariances = make_gaussians((3,), 2)
+    means[:, constant] = 7 / scale
+    covariances[:, constant] = covariances[:, :, constant] = 0
+    statistics = ClassStatistics(
+        range(3), [9] * 3, scale * means, scale**2 * covariances
+    )
+    along = np.eye(2)[[1 - constant]]
+    display = ClassEllipsesDisplay.from_statistics(statistics, along)
+    display.figure_.canvas.draw()
+    limits = [display.ax_.get_xlim(), display.ax_.get_ylim()]
+    spans = np.ptp(limits, axis=1)
+    assert spans.min() > 0.05 * spans.max()
+    low, high = limits[constant]
+    assert low < 7 < high
+
+
+def test_constant_pixel_of_digits():
+    X, y = load_digits(return_X_y=True)
+    statistics = ClassStatistics.from_data(X, y)
+    display = ClassEllipsesDisplay.from_statistics(statistics, np.eye(64)[[1]])
+    display.figure_.canvas.draw()  # the first pixel is always 0
+    assert np.ptp(display.ax_.get_xlim()) > 0.1
 
 
 @pytest.mark.parametrize(
