@@ -23,6 +23,35 @@ def new_axes(count=None):
     return axes if count is None else axes[0]
 
 
+def one_axes(ax):
+    """The given axes, or those of a new figure."""
+    return new_axes() if ax is None else _checked_axes(ax, "ax")
+
+
+def several_axes(axes, count, parts):
+    """Given axes as a flat array; ``parts`` are what they are drawn for, as text."""
+    axes = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+    if len(axes) != count:
+        raise ValueError(
+            f"axes must have one entry for each of the {count} {parts}, got "
+            f"{len(axes)}."
+        )
+    for ax in axes:
+        _checked_axes(ax, "each of axes")
+    return axes
+
+
+def _checked_axes(ax, name):
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise TypeError(
+            f"{name} must be a matplotlib Axes, as plt.subplots() makes them, got "
+            f"{type(ax).__name__}."
+        )
+    return ax
+
+
 def new_grid(count, n_columns, width, height):
     """A flat array of ``count`` axes in a new figure, in rows of panels of a size."""
     import matplotlib.pyplot as plt

@@ -5,7 +5,7 @@ from math import isqrt, prod
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
-from skgeom.plotting._axes import columns_of_grid, new_grid
+from skgeom.plotting._axes import columns_of_grid, new_grid, several_axes
 from skgeom.plotting._inputs import fitted_step
 
 
@@ -146,6 +146,8 @@ class FilterDisplay:
 
         Raises
         ------
+        TypeError
+            If ``axes`` are no matplotlib Axes.
         ValueError
             If the filters are not a stack of images of finite numbers, if the number of
             axes or of titles differs from that of the filters, or if ``limits`` or
@@ -155,7 +157,13 @@ class FilterDisplay:
         filters = _checked_filters(self.filters)
         count = len(filters)
         titles = [None] * count if self.titles is None else list(self.titles)
-        _check_length("titles", titles, count)
+        if len(titles) != count:
+            raise ValueError(
+                f"titles must have one entry for each of the {count} filters, got "
+                f"{len(titles)}."
+            )
+        if "ax" in kwargs:
+            raise TypeError("FilterDisplay takes axes=, one for each filter, not ax=.")
         bounds = _bounds(filters, limits)
         if axes is None:
             n_columns = columns_of_grid(count) if n_columns is None else n_columns
@@ -166,8 +174,7 @@ class FilterDisplay:
             axes = new_grid(count, n_columns, width, height)
         else:
             n_columns = 1
-            axes = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
-            _check_length("axes", axes, count)
+            axes = several_axes(axes, count, "filters")
         kwargs = {"aspect": "equal" if extent is None else "auto"} | kwargs
         self.axes_, self.figure_, self.images_ = axes, axes[0].figure, []
         for k, (ax, image, bound) in enumerate(zip(axes, filters, bounds, strict=True)):
@@ -248,14 +255,6 @@ def _checked_filters(filters):
     if not finite.all():
         raise ValueError(f"filters[{finite.argmin()}] contains NaN or infinity.")
     return filters
-
-
-def _check_length(name, values, count):
-    if len(values) != count:
-        raise ValueError(
-            f"{name} must have one entry for each of the {count} filters, got "
-            f"{len(values)}."
-        )
 
 
 def _bounds(filters, limits):

@@ -194,6 +194,10 @@ def test_errors(digits, pca):
         FilterDisplay.from_estimator(pca, titles=["a"])
     with pytest.raises(ValueError, match=r"axes must have one .* 7 filters, got 3"):
         FilterDisplay.from_estimator(pca, axes=plt.subplots(3)[1])
+    with pytest.raises(TypeError, match="takes axes=, one for each filter"):
+        FilterDisplay.from_estimator(pca, ax=plt.subplots()[1])
+    with pytest.raises(TypeError, match="each of axes must be a matplotlib Axes"):
+        FilterDisplay.from_estimator(pca, axes=["top"] * 7)
     with pytest.raises(ValueError, match="'each', 'shared' or a number, got 'all'"):
         FilterDisplay.from_estimator(pca, limits="all")
     for bad in (0, -1, np.nan, np.inf):
