@@ -8,6 +8,8 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 from skgeom.plotting._axes import columns_of_grid, new_grid, several_axes
 from skgeom.plotting._inputs import fitted_step
 
+_LONGEST_NAME = 15  # of an output that is the title of an image
+
 
 class FilterDisplay:
     """Linear filters as images, or as plots of space against time.
@@ -70,7 +72,7 @@ class FilterDisplay:
             number of features. None for square images.
         titles : "auto", None or array-like of str, default="auto"
             Titles of the filters; ``"auto"`` for the names of the transformer's
-            outputs, None for no titles.
+            outputs, or "filter 0" and so on where these are long; None for no titles.
         axes : array-like of matplotlib Axes, default=None
             What to draw on, one a filter; None for a new figure.
         **kwargs : dict
@@ -219,10 +221,12 @@ def _filters_of(estimator):
 
 
 def _names_of(estimator, count):
-    try:
-        return list(estimator.get_feature_names_out())
-    except AttributeError:
-        return [f"filter {k}" for k in range(count)]
+    """Names of the outputs, where there are any that fit above an image."""
+    if hasattr(estimator, "get_feature_names_out"):
+        names = list(estimator.get_feature_names_out())
+        if max(map(len, names)) <= _LONGEST_NAME:
+            return names
+    return [f"filter {k}" for k in range(count)]
 
 
 def _checked_shape(shape, n_features):
