@@ -53,6 +53,11 @@ class DistanceMatrixDisplay:
     ClassEllipsesDisplay : The classes in two dimensions.
     sklearn.metrics.ConfusionMatrixDisplay : Which classes a classifier confuses.
 
+    Notes
+    -----
+    What is labelled as Fisher-Rao distance is its lower bound by Calvo and Oller, as it
+    is in :class:`~skgeom.SQFA`.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
