@@ -11,8 +11,8 @@ DOC = Path(__file__).parents[1] / "doc"
 PAGES = {
     "user_guide/comparators.rst": 14,
     "user_guide/covariance_hessian.rst": 11,
-    "user_guide/datasets.rst": 13,
-    "user_guide/plotting.rst": 29,
+    "user_guide/datasets.rst": 17,
+    "user_guide/plotting.rst": 33,
 }
 
 
