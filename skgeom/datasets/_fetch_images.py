@@ -116,8 +116,9 @@ def fetch_mnist(
         data, target = _mnist_arrays(*read_npz(path, ["X", "y"]))
         check_arrays([data, target], _MNIST_SHA256, path)
     else:
+        contents = "with arrays X (70000 x 28 x 28, uint8) and y"
         data, target = _mnist_arrays(
-            *fetch_openml_arrays(name, 554, data_home, download_if_missing)
+            *fetch_openml_arrays(name, contents, 554, data_home, download_if_missing)
         )
         check_arrays([data, target], _MNIST_SHA256, "data set 554 of OpenML")
         write_npz(path, X=data.reshape(-1, 28, 28), y=target)
