@@ -7,7 +7,7 @@
 The tables go to benchmarks/papers/results, from where the documentation takes them;
 those of ``--quick``, with fewer seeds and samples, are only printed. Finished rows are
 kept in benchmarks/papers/cache, so that an interrupted run goes on where it was.
-Data that scikit-learn does not bring are read from the folder ``SKGEOM_DATA``.
+Data are those of the folder ``SKGEOM_DATA``, or downloaded if skgeom.datasets can.
 """
 
 import argparse

@@ -219,16 +219,10 @@ def sqfa_preprint_figure_8(quick):
         yield Row({"method": method}, scores, arguments)
 
 
-def tightness(method, class_pairs):
-    """The Calvo-Oller bound and the Fisher-Rao distance, for pairs of digits."""
-    F = filters(method, 0)[0]
-    projected = training_statistics("all").project(F.T)
-    means, covariances = projected.means, projected.covariances
-    if method in VARIANTS:
-        covariances = covariances + chosen_sigma2(method) * np.eye(N_FILTERS)
-    i, j = np.triu_indices(10, 1)
+def bound_and_distance(means, covariances, n_pairs):
+    """The Calvo-Oller bound and the Fisher-Rao distance, for the first class pairs."""
+    i, j = (index[:n_pairs] for index in np.triu_indices(len(means), 1))
     pairs = (means[i], covariances[i], means[j], covariances[j])
-    pairs = [array[:class_pairs] for array in pairs]
     bound = distance_calvo_oller(*pairs)
     distance, lower, upper = distance_fisher_rao(*pairs, tol=1e-6, return_bounds=True)
     ratio = bound / distance
@@ -239,6 +233,16 @@ def tightness(method, class_pairs):
         "distance": distance,
         "largest width of the bracket": (upper - lower).max(),
     }
+
+
+def tightness(method, class_pairs):
+    """The Calvo-Oller bound and the Fisher-Rao distance, for pairs of digits."""
+    F = filters(method, 0)[0]
+    projected = training_statistics("all").project(F.T)
+    covariances = projected.covariances
+    if method in VARIANTS:
+        covariances = covariances + chosen_sigma2(method) * np.eye(N_FILTERS)
+    return bound_and_distance(projected.means, covariances, class_pairs)
 
 
 def plot_tightness(figure, lines):

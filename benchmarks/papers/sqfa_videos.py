@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.papers._data import photographs, speed_videos
 from benchmarks.papers._runner import Row, reproduces
-from benchmarks.papers.sqfa_mnist import PAPER
+from benchmarks.papers.sqfa_mnist import PAPER, bound_and_distance, plot_tightness
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.baselines import SupervisedPCA
 
@@ -133,3 +133,24 @@ def sqfa_figure_6(quick):
         n_starts = 20 if method in VARIANTS and not quick else 1
         arguments = {"method": method, "source": source, "n_starts": n_starts}
         yield Row({"method": method, "photographs": source}, accuracies, arguments)
+
+
+def tightness(method, source, class_pairs):
+    """The Calvo-Oller bound and the Fisher-Rao distance, for pairs of speeds."""
+    F = filters(method, source, 0)
+    stats = training_statistics(source).project(F.T)
+    noise = SIGMA2 * np.eye(N_FILTERS)
+    return bound_and_distance(stats.means, stats.covariances + noise, class_pairs)
+
+
+@reproduces(
+    f"{PAPER}, figure 10",
+    "Speed of naturalistic videos: tightness of the Calvo-Oller bound, 820 pairs",
+    plot=plot_tightness,
+)
+def sqfa_figure_10_videos(quick):
+    source = photographs()
+    for method in ["PCA"] if quick else ["PCA", "SQFA-H", "SQFA", "smSQFA"]:
+        labels = {"features": method, "photographs": source}
+        arguments = {"class_pairs": 40 if quick else 820, "source": source}
+        yield Row(labels, tightness, {"method": method} | arguments)
