@@ -8,7 +8,7 @@ The tables go to benchmarks/papers/results, from where the documentation takes t
 those of ``--quick``, with fewer rows, seeds and samples, are only printed. Finished
 rows are kept in benchmarks/papers/cache, so that an interrupted run goes on where it
 was; ``--fresh`` computes them again, as one should after a change of the packages.
-Data that scikit-learn does not bring are read from the folder ``SKGEOM_DATA``.
+Data are those of the folder ``SKGEOM_DATA``, or downloaded if skgeom.datasets can.
 """
 
 import argparse
