@@ -22,10 +22,18 @@ from skgeom.datasets import (
 
 def fetched(fetch, *args, **kwargs):
     """What a fetcher of skgeom.datasets returns, or Missing with its reason."""
+    data, reason = attempt(fetch, args, tuple(kwargs.items()))
+    if reason is not None:
+        raise Missing(reason)
+    return data
+
+
+@cache  # also of failures: to find out that there is no connection takes seconds
+def attempt(fetch, args, options):
     try:
-        return fetch(*args, **kwargs)
+        return fetch(*args, **dict(options)), None
     except (OSError, ImportError) as reason:
-        raise Missing(str(reason)) from reason
+        return None, str(reason)
 
 
 def local(name):
