@@ -174,19 +174,22 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
     except LinAlgError:
         return None
 
+    def multiply(block):
+        return (block.T @ kernel).T  # faster than kernel @ block for few columns
+
     def precondition(block):
         return solve(solve(block.astype(np.float32))).astype(np.float64)
 
     # Random directions, for vectors that are orthogonal to all of E by symmetry. Those
     # that lead have a large variance, as powers of K have.
     random = np.random.default_rng(0).standard_normal((n, n_components + 1))
-    block = np.hstack([precondition(kernel @ indicators), kernel @ (kernel @ random)])
+    block = np.hstack([precondition(multiply(indicators)), multiply(multiply(random))])
     basis, images = np.empty((n, 0)), np.empty((n, 0))
     for _ in range(_STEPS):
         if not np.isfinite(block).all():
             break
         block = _orthonormal(block, basis)
-        basis, images = np.hstack([basis, block]), np.hstack([images, kernel @ block])
+        basis, images = np.hstack([basis, block]), np.hstack([images, multiply(block)])
         ratios, mix = solve_dense(
             images, indicators, penalty, criterion, n_components + 1
         )
@@ -195,7 +198,7 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
         vectors, scores = basis @ mix, images @ mix
         between = indicators @ (indicators.T @ scores)
         numerator = scores if criterion == "total" else between
-        residuals = kernel @ (numerator / ratios - scores + between)
+        residuals = multiply(numerator / ratios - scores + between)
         block = precondition(residuals - penalty * vectors)
         errors = np.linalg.norm(block, axis=0) / np.linalg.norm(vectors, axis=0)
         if errors[:n_components].max() < tol:

@@ -5,16 +5,22 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
+from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+
+from skgeom import ClassStatistics
 
 ROOT = Path(__file__).parents[1]
 if not (ROOT / "benchmarks" / "papers").is_dir():
     pytest.skip("not in a checkout", allow_module_level=True)
 sys.path.insert(0, str(ROOT))  # as for "python -m", from the root of the checkout
 
-from benchmarks.papers import MODULES, _runner  # noqa: E402
+from benchmarks.papers import MODULES, _data, _runner, sqfa_mnist  # noqa: E402
 from benchmarks.papers.__main__ import main  # noqa: E402
-from benchmarks.papers._data import local  # noqa: E402
+from benchmarks.papers.sqfa_videos import predict  # noqa: E402
 
 CALLS = []
 
@@ -112,6 +118,30 @@ def test_cache_forgets_an_older_version(registered, tmp_path):
     assert CALLS == ["LDA", "LDA"]
 
 
+def test_known_rows_are_computed_again_if_asked(registered, tmp_path):
+    _runner.run(registered, quick=True, cache=tmp_path)
+    _runner.run(registered, quick=True, cache=tmp_path, fresh=True)
+    assert CALLS == ["LDA", "LDA"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [
+        (ValueError("no such digit"), 1, "failed: broken-table"),
+        (KeyboardInterrupt(), 130, "the same command goes on"),
+    ],
+)
+def test_a_table_that_fails(registered, tmp_path, capsys, raised, code, said):
+    @_runner.reproduces("Doe 2020, table 2", "Broken")
+    def broken_table(quick):
+        raise raised
+
+    names = ["broken-table", "doe-table-1", "--quick", "--cache", str(tmp_path)]
+    assert main(names) == code
+    assert said in capsys.readouterr().out
+    assert CALLS == (["LDA"] if code == 1 else [])  # an error leaves the others
+
+
 def test_missing_data_leave_a_line_and_the_known_table(registered, tmp_path, capsys):
     known = tmp_path / "doe-table-1.csv"
     known.write_text("kept")
@@ -124,10 +154,52 @@ def test_missing_data_leave_a_line_and_the_known_table(registered, tmp_path, cap
 def test_missing_data_name_the_variable(monkeypatch, tmp_path):
     monkeypatch.delenv("SKGEOM_DATA", raising=False)
     with pytest.raises(_runner.Missing, match="set SKGEOM_DATA"):
-        local("none.npz")
+        _data.local("none.npz")
     monkeypatch.setenv("SKGEOM_DATA", str(tmp_path))
     with pytest.raises(_runner.Missing, match=r"none\.npz is not in the folder"):
-        local("none.npz")
+        _data.local("none.npz")
+
+
+def test_what_cannot_be_fetched_is_missing(monkeypatch):
+    def fetch(subject, *, download_if_missing):
+        assert (subject, download_if_missing) == (3, False)
+        raise OSError("not on this machine")
+
+    monkeypatch.setattr(_data, "fetch_bci_iv_2a", fetch)
+    with pytest.raises(_runner.Missing, match="not on this machine"):
+        _data.bci(3)
+
+
+def test_absent_package_is_missing(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    monkeypatch.setattr(sqfa_mnist, "mnist", lambda: (np.tile(X, 25), y, None, None))
+    for name in ("ot", "ot.dr"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(_runner.Missing, match=r"WDA.*: not installed.*pip install pot"):
+        sqfa_mnist.filters("WDA, 200 a class", 0)
+
+
+def test_photographs_are_those_at_hand(monkeypatch, tmp_path):
+    monkeypatch.setenv("SKGEOM_DATA", str(tmp_path))
+    assert _data.photographs() == "sample"
+    (tmp_path / "natural_images.npz").touch()
+    assert _data.photographs() == "natural"
+
+
+def test_classifier_of_statistics_knows_the_noise():
+    X, y = load_iris(return_X_y=True)
+    statistics = ClassStatistics.from_data(X, y)
+    qda = QuadraticDiscriminantAnalysis().fit(X, y)  # classes of one size
+    np.testing.assert_array_equal(predict(statistics, X, 0), qda.predict(X))
+    noisy = [
+        multivariate_normal(mean, covariance + 0.5 * np.eye(4)).logpdf(X)
+        for mean, covariance in zip(
+            statistics.means, statistics.covariances, strict=True
+        )
+    ]
+    expected = np.argmax(noisy, axis=0)
+    assert (expected != qda.predict(X)).any()
+    np.testing.assert_array_equal(predict(statistics, X, 0.5), expected)
 
 
 def test_median_and_quartiles():

@@ -2,6 +2,7 @@
 
 MODULES = [
     "sqfa_mnist",
+    "sqfa_videos",
     "sqfa_distances",
     "sqfa_toys",
     "hartoyo",

@@ -5,14 +5,16 @@
     python -m benchmarks.papers all --quick
 
 The tables go to benchmarks/papers/results, from where the documentation takes them;
-those of ``--quick``, with fewer seeds and samples, are only printed. Finished rows are
-kept in benchmarks/papers/cache, so that an interrupted run goes on where it was.
-Data that scikit-learn does not bring are read from the folder ``SKGEOM_DATA``.
+those of ``--quick``, with fewer rows, seeds and samples, are only printed. Finished
+rows are kept in benchmarks/papers/cache, so that an interrupted run goes on where it
+was; ``--fresh`` computes them again, as one should after a change of the packages.
+Data are those of the folder ``SKGEOM_DATA``, or downloaded if skgeom.datasets can.
 """
 
 import argparse
 import importlib
 import sys
+import traceback
 import warnings
 from pathlib import Path
 
@@ -40,10 +42,20 @@ def main(arguments=None):
     )
     parser.add_argument("names", nargs="*", help="names of --list, or all")
     parser.add_argument("--list", action="store_true", help="what there is")
-    parser.add_argument("--quick", action="store_true", help="a minute each at most")
-    parser.add_argument("--results", help="folder for tables and pictures")
+    parser.add_argument(
+        "--quick", action="store_true", help="few rows, seeds and samples"
+    )
+    parser.add_argument(
+        "--results", help="folder for tables and pictures, instead of the checkout's"
+    )
     parser.add_argument("--cache", default=HERE / "cache", help="folder of known rows")
-    parser.add_argument("--progress", action="store_true", default=None)
+    parser.add_argument("--fresh", action="store_true", help="forget the known rows")
+    parser.add_argument(
+        "--progress",
+        action="store_true",
+        default=None,
+        help="tell the row at work, as is done on a terminal",
+    )
     options = parser.parse_args(arguments)
     for module in MODULES:
         importlib.import_module(f"benchmarks.papers.{module}")
@@ -58,18 +70,33 @@ def main(arguments=None):
         parser.error(f"{what}; --list shows what there is")
     # Epochs and regularisation are those of the papers, converged or not.
     warnings.simplefilter("ignore", UserWarning)
-    results = options.results or (None if options.quick else HERE / "results")
+    failed = []
     for name in names:
-        lines = run(
-            REGISTRY[name],
-            quick=options.quick,
-            cache=options.cache,
-            results=results,
-            progress=options.progress,
-        )
-        if options.results and lines and REGISTRY[name].plot is not None:
-            draw(REGISTRY[name], lines, options.results)
-    return 0
+        try:
+            reproduce(REGISTRY[name], options)
+        except KeyboardInterrupt:
+            print("\ninterrupted; finished rows are kept, the same command goes on")
+            return 130
+        except Exception:  # of one table; the others can be computed all the same
+            traceback.print_exc()
+            failed.append(name)
+    if failed:
+        print(f"\nfailed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def reproduce(reproduction, options):
+    """Compute a table, and its picture if a folder is asked for."""
+    lines = run(
+        reproduction,
+        quick=options.quick,
+        cache=options.cache,
+        fresh=options.fresh,
+        results=options.results or (None if options.quick else HERE / "results"),
+        progress=options.progress,
+    )
+    if options.results and lines and reproduction.plot is not None:
+        draw(reproduction, lines, options.results)
 
 
 if __name__ == "__main__":

@@ -5,14 +5,39 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_sample_images
 
 from benchmarks.papers._runner import Missing
-from skgeom.datasets import make_syn_spd
+from skgeom.datasets import (
+    fetch_bci_iv_2a,
+    fetch_eth80,
+    fetch_heart,
+    fetch_mnist,
+    fetch_pima,
+    fetch_wbcd,
+    make_speed_videos,
+    make_syn_spd,
+)
+
+
+def fetched(fetch, *args, **kwargs):
+    """What a fetcher of skgeom.datasets returns, or Missing with its reason."""
+    data, reason = attempt(fetch, args, tuple(kwargs.items()))
+    if reason is not None:
+        raise Missing(reason)
+    return data
+
+
+@cache  # also of failures: to find out that there is no connection takes seconds
+def attempt(fetch, args, options):
+    try:
+        return fetch(*args, **dict(options)), None
+    except (OSError, ImportError) as reason:
+        return None, str(reason)
 
 
 def local(name):
-    """A file of the folder that SKGEOM_DATA names."""
+    """A file of the folder that SKGEOM_DATA names, for data without a fetcher."""
     folder = os.environ.get("SKGEOM_DATA")
     if folder is None:
         raise Missing(f"{name}: set SKGEOM_DATA to the folder that has it")
@@ -36,35 +61,41 @@ def mnist():
     All pixels are divided by the one deviation of the training set, and the mean of
     each is subtracted.
     """
-    data = arrays("mnist.npz")
-    n_train = int(data["n_train"])
-    X = data["X"].reshape(len(data["y"]), -1)
-    X = (X / X[:n_train].std()).astype(np.float32)
+    digits = fetched(fetch_mnist)
+    n_train, y = digits.n_train, digits.target
+    X = (digits.data / digits.data[:n_train].std()).astype(np.float32)
     X -= X[:n_train].mean(axis=0)
-    y = data["y"].astype(np.int64)
     return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
 
 
+@cache
 def bci(subject):
-    """Covariance matrices of a subject: first day for training, second for the test."""
-    data = arrays("bci_iv_2a_s1_to_s4.npz")
-    X, test = data[f"cov_{subject}"], data[f"test_{subject}"].astype(bool)
-    y = data[f"y_{subject}"] if f"y_{subject}" in data else data["y"]
+    """Covariance matrices of a subject: first day for training, second for the test.
+
+    Those that the authors publish; what moabb makes of the signals differs.
+    """
+    trials = fetched(fetch_bci_iv_2a, subject, download_if_missing=False)
+    X, y, test = trials.data, trials.target, trials.test
     return X[~test], y[~test], X[test], y[test]
+
+
+@cache
+def objects():
+    """Descriptors of all photographs of ETH-80."""
+    return fetched(fetch_eth80)
 
 
 def eth80(n_categories, seed):
     """21 random images of each object for training, the others for the test."""
-    data = arrays("eth80_covariances.npz")
+    X, y, thing = objects().data, objects().target, objects().object
     rng = np.random.default_rng(seed)
-    y = data["y"]
     train = np.zeros(len(y), bool)
     for label in range(n_categories):
-        for thing in range(10):
-            own = np.flatnonzero((y == label) & (data["object"] == thing))
+        for k in range(10):
+            own = np.flatnonzero((y == label) & (thing == k))
             train[rng.choice(own, 21, replace=False)] = True
     test = ~train & (y < n_categories)
-    return data["cov5"][train], y[train], data["cov5"][test], y[test]
+    return X[train], y[train], X[test], y[test]
 
 
 @cache
@@ -73,16 +104,11 @@ def table(name):
 
     In "wbcd" the malignant class is 1, and missing values are NaN.
     """
+    data = fetched({"wbcd": fetch_wbcd, "heart": fetch_heart, "pima": fetch_pima}[name])
+    X, y, names = data.data, data.target, data.feature_names
     if name == "wbcd":
-        data = load_breast_cancer()
-        return data.data, 1 - data.target, list(data.feature_names)
-    path = local({"heart": "heart_cleveland.csv", "pima": "pima_diabetes.csv"}[name])
-    names = path.read_text().splitlines()[0].split(",")
-    values = np.genfromtxt(path, delimiter=",", skip_header=1)
-    y = values[:, names.index("target")].astype(int)
-    kept = [i for i, column in enumerate(names) if column not in ("num", "target")]
-    X, names = values[:, kept], [names[i] for i in kept]
-    if name == "pima":  # a zero stands for a missing value
+        y = 1 - y
+    elif name == "pima":  # a zero stands for a missing value
         for column in "glucose blood_pressure skin_thickness insulin bmi".split():
             X[X[:, names.index(column)] == 0, names.index(column)] = np.nan
     return X, y, names
@@ -93,3 +119,28 @@ def synthetic(name, seed):
     X, y = make_syn_spd(name, 750, shuffle=False, random_state=seed)
     parts = np.arange(len(y)) % 3  # the samples of a class are independent
     return [(X[parts == part], y[parts == part]) for part in range(3)]
+
+
+def photographs():
+    """Which there are for videos: "natural", or else "sample", those of scikit-learn.
+
+    The first are natural_images.npz of the folder SKGEOM_DATA.
+    """
+    try:
+        local("natural_images.npz")
+    except Missing:
+        return "sample"
+    return "natural"
+
+
+@cache
+def speed_videos(source):
+    """Videos of 41 speeds, of each 500 for training and 300 of other photographs."""
+    if source == "natural":
+        images = arrays("natural_images.npz")["X"]
+    else:
+        images = fetched(load_sample_images).images
+    n_train = round(5 / 8 * len(images))
+    train = make_speed_videos(images[:n_train], None, 500, random_state=0)
+    test = make_speed_videos(images[n_train:], None, 300, random_state=1)
+    return train.data, train.target, test.data, test.target

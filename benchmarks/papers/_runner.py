@@ -74,11 +74,11 @@ def reproduces(paper, title, *, version=1, median=False, plot=None):
 class Cache:
     """Results in a file of JSON lines, by name, version, function and arguments."""
 
-    def __init__(self, folder, reproduction):
+    def __init__(self, folder, reproduction, fresh=False):
         self.path = Path(folder) / f"{reproduction.name}.jsonl"
         self.version = reproduction.version
         self.known = {}
-        if self.path.exists():
+        if self.path.exists() and not fresh:
             for line in self.path.read_text().splitlines():
                 try:
                     entry = json.loads(line)
@@ -126,12 +126,18 @@ def lines_of(row, result, median):
 
 
 def run(
-    reproduction, *, quick=False, cache=HERE / "cache", results=None, progress=None
+    reproduction,
+    *,
+    quick=False,
+    cache=HERE / "cache",
+    fresh=False,
+    results=None,
+    progress=None,
 ):
     """Compute or look up all rows, print the table, and write it; returns its lines."""
     progress = sys.stderr.isatty() if progress is None else progress
     print(f"\n{reproduction.name}: {reproduction.title} ({reproduction.paper})")
-    cache = Cache(cache, reproduction)
+    cache = Cache(cache, reproduction, fresh)
     rows, lines, missing, seconds = list(reproduction.rows(quick)), [], set(), 0
     for number, row in enumerate(rows, 1):
         if progress:
@@ -147,6 +153,9 @@ def run(
     if progress:
         print("\r\033[K", end="", file=sys.stderr)
     show(lines)
+    if quick:
+        every = len(list(reproduction.rows(False)))
+        print(f"{len(rows)} of {every} rows; the others come without --quick")
     for reason in sorted(missing):
         print(f"left out: {reason}")
     if results is not None and lines:

@@ -265,10 +265,8 @@ def honest_fold(method, grid, prepare, X, y, train, test):
 def honest_scores(dataset, method, n_folds):
     """Scores by fold, with the AUC of decisions as well."""
     X, y, _ = table(dataset)
-    prepare, folds = (
-        preparation(dataset),
-        StratifiedKFold(10, shuffle=True, random_state=0),
-    )
+    prepare = preparation(dataset)
+    folds = StratifiedKFold(10, shuffle=True, random_state=0)
     scores = []
     for fold, (train, test) in enumerate(folds.split(X, y)):
         if fold < n_folds:
@@ -280,13 +278,11 @@ def honest_scores(dataset, method, n_folds):
 
 @reproduces(f"{PAPER}, figure 2", "Projections, nested and stratified, without leaks")
 def hartoyo_honest(quick):
-    for dataset, methods in PUBLISHED.items():
-        for method in methods:
-            if method == "UMAP" or (
-                quick and method in ("proposed", "Hessian only", "KDA")
-            ):  # hours, and minutes
+    for dataset in ["wbcd"] if quick else PUBLISHED:
+        for method in ["PCA", "LDA", "proposed"] if quick else PUBLISHED[dataset]:
+            if method == "UMAP":  # a nested choice takes hours
                 continue
             labels = {"data": dataset, "method": method}
-            arguments = labels | {"n_folds": 2 if quick else 10}
-            arguments["dataset"] = arguments.pop("data")
+            arguments = {"dataset": dataset, "method": method}
+            arguments["n_folds"] = 2 if quick else 10
             yield Row(labels, honest_scores, arguments, published(dataset, method))

@@ -79,6 +79,23 @@ class LinearProjection(
         return tags
 
 
+def check_stack(X, name):
+    """Raise unless X, of any kind, is a stack of square matrices; ``name`` takes it."""
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    if len(shape) != 3:
+        raise ValueError(
+            f"{name} takes SPD matrices, X of shape (n_samples, n, n), but got an "
+            f"array of {len(shape)} dimensions. Reshape your data, or make covariance "
+            "matrices of it first."
+        )
+    if shape[1] != shape[2]:
+        raise ValueError(
+            f"{name} takes square matrices, X of shape (n_samples, n, n), but X has "
+            f"shape {shape}. If these are signals, put "
+            'pyriemann.estimation.Covariances("oas") in front.'
+        )
+
+
 def with_determined_signs(components):
     """Rows whose entries of largest magnitude are positive."""
     largest = np.abs(components).argmax(axis=1)

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skgeom.baselines._base import with_determined_signs
+from skgeom.baselines._base import check_stack, with_determined_signs
 from skgeom.geometry import logm, sqrtm
 from skgeom.objectives import AffineInvariantSpace, ProjectedDispersion
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, minimize
@@ -201,13 +201,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
 
     def _check_X(self, X, reset):
         """X as SPD matrices, exactly symmetric; sets or compares their size."""
-        ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
-        if ndim != 3:
-            raise ValueError(
-                "GeometryAwarePCA takes SPD matrices, X of shape (n_samples, n, n), "
-                f"but got an array of {ndim} dimensions. Reshape your data, or make "
-                "covariance matrices of it first."
-            )
+        check_stack(X, "GeometryAwarePCA")
         X = validate_data(
             self,
             X,

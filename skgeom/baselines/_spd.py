@@ -10,6 +10,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 from skgeom._cluster_classifier import ClusterClassifier
+from skgeom.baselines._base import check_stack
 from skgeom.geometry import logm
 from skgeom.utils._docs import shares
 
@@ -53,8 +54,8 @@ def mdrm(metric="riemann"):
 
     Returns
     -------
-    pyriemann.classification.MDM
-        The classifier.
+    sklearn.pipeline.Pipeline
+        A check of X, and pyriemann's ``MDM``.
 
     References
     ----------
@@ -75,7 +76,7 @@ def mdrm(metric="riemann"):
     """
     from pyriemann.classification import MDM
 
-    return MDM(metric=metric)
+    return make_pipeline(_stack_checker("mdrm"), MDM(metric=metric))
 
 
 @shares(**_DOCS)
@@ -90,8 +91,8 @@ def tslda(metric="riemann", shrinkage="auto"):
     Returns
     -------
     sklearn.pipeline.Pipeline
-        A ``TangentSpace`` of pyriemann and ``LinearDiscriminantAnalysis``: TSLDA of
-        [1]_, which was without shrinkage.
+        A check of X, a ``TangentSpace`` of pyriemann and
+        ``LinearDiscriminantAnalysis``: TSLDA of [1]_, which was without shrinkage.
 
     References
     ----------
@@ -110,7 +111,9 @@ def tslda(metric="riemann", shrinkage="auto"):
     >>> bool(model.score(X[300:], digits.target[300:]) > 0.8)
     True
     """
-    return make_pipeline(_tangent_space(metric), _shrunk_lda(shrinkage))
+    return make_pipeline(
+        _stack_checker("tslda"), _tangent_space(metric), _shrunk_lda(shrinkage)
+    )
 
 
 @shares(**_DOCS)
@@ -128,7 +131,7 @@ def tangent_space_svm(metric="riemann", kernel="linear", C=1.0):
     Returns
     -------
     sklearn.pipeline.Pipeline
-        A ``TangentSpace`` of pyriemann and ``SVC``.
+        A check of X, a ``TangentSpace`` of pyriemann and ``SVC``.
 
     References
     ----------
@@ -147,7 +150,11 @@ def tangent_space_svm(metric="riemann", kernel="linear", C=1.0):
     >>> bool(model.score(X[300:], digits.target[300:]) > 0.8)
     True
     """
-    return make_pipeline(_tangent_space(metric), SVC(kernel=kernel, C=C))
+    return make_pipeline(
+        _stack_checker("tangent_space_svm"),
+        _tangent_space(metric),
+        SVC(kernel=kernel, C=C),
+    )
 
 
 @shares(**_DOCS)
@@ -185,7 +192,9 @@ def log_euclidean_svm(C=1.0, gamma="scale"):
     >>> bool(model.score(X[300:], digits.target[300:]) > 0.8)
     True
     """
-    return make_pipeline(_log_vectorizer(), SVC(kernel="rbf", gamma=gamma, C=C))
+    return make_pipeline(
+        _log_vectorizer("log_euclidean_svm"), SVC(kernel="rbf", gamma=gamma, C=C)
+    )
 
 
 @shares(**_DOCS)
@@ -208,7 +217,7 @@ def tssm_lda(n_components=10, metric="riemann", shrinkage="auto"):
     Returns
     -------
     sklearn.multiclass.OneVsRestClassifier
-        Of a pipeline with pyriemann's ``CSP``, ``TangentSpace``, and
+        Of a pipeline with a check of X, pyriemann's ``CSP`` and ``TangentSpace``, and
         ``LinearDiscriminantAnalysis``.
 
     References
@@ -232,7 +241,12 @@ def tssm_lda(n_components=10, metric="riemann", shrinkage="auto"):
 
     filters = CSP(nfilter=n_components, metric=metric, log=False)
     return OneVsRestClassifier(
-        make_pipeline(filters, _tangent_space(metric), _shrunk_lda(shrinkage))
+        make_pipeline(
+            _stack_checker("tssm_lda"),
+            filters,
+            _tangent_space(metric),
+            _shrunk_lda(shrinkage),
+        )
     )
 
 
@@ -249,7 +263,7 @@ def riemannian_kmeans(n_clusters, n_init=10, random_state=None):
     Returns
     -------
     ClusterClassifier
-        Of pyriemann's ``Kmeans``.
+        Of a pipeline: a check of X, and pyriemann's ``Kmeans``.
 
     Examples
     --------
@@ -264,9 +278,10 @@ def riemannian_kmeans(n_clusters, n_init=10, random_state=None):
     """
     from pyriemann.clustering import Kmeans
 
-    return ClusterClassifier(
-        Kmeans(n_clusters, metric="riemann", n_init=n_init, random_state=random_state)
+    kmeans = Kmeans(
+        n_clusters, metric="riemann", n_init=n_init, random_state=random_state
     )
+    return ClusterClassifier(make_pipeline(_stack_checker("riemannian_kmeans"), kmeans))
 
 
 @shares(**_DOCS)
@@ -297,7 +312,9 @@ def log_euclidean_kmeans(n_clusters, n_init=10, random_state=None):
     True
     """
     kmeans = KMeans(n_clusters, n_init=n_init, random_state=random_state)
-    return ClusterClassifier(make_pipeline(_log_vectorizer(), kmeans))
+    return ClusterClassifier(
+        make_pipeline(_log_vectorizer("log_euclidean_kmeans"), kmeans)
+    )
 
 
 @shares(**_DOCS)
@@ -338,7 +355,9 @@ def kernel_kmeans(n_clusters, gamma=None, n_init=10, random_state=None):
         n_components=None, kernel="rbf", gamma=gamma, eigen_solver="dense"
     )
     kmeans = KMeans(n_clusters, n_init=n_init, random_state=random_state)
-    return ClusterClassifier(make_pipeline(_log_vectorizer(), features, kmeans))
+    return ClusterClassifier(
+        make_pipeline(_log_vectorizer("kernel_kmeans"), features, kmeans)
+    )
 
 
 def _tangent_space(metric):
@@ -351,12 +370,23 @@ def _shrunk_lda(shrinkage):
     return LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage)
 
 
-def _log_vectorizer():
-    return FunctionTransformer(_log_vectors)
+def _stack_checker(name):
+    """A step in front of what says nothing clear about data of other shapes."""
+    return FunctionTransformer(_checked_stack, kw_args={"name": name})
 
 
-def _log_vectors(X):
+def _checked_stack(X, name):
+    check_stack(X, name)
+    return np.asarray(X)
+
+
+def _log_vectorizer(name):
+    return FunctionTransformer(_log_vectors, kw_args={"name": name})
+
+
+def _log_vectors(X, name):
     """Vectors whose distances are the log-Euclidean distances of SPD matrices."""
+    check_stack(X, name)
     logarithms = logm(X)
     rows, columns = np.triu_indices(logarithms.shape[-1])
     return logarithms[..., rows, columns] * np.where(rows == columns, 1, np.sqrt(2))

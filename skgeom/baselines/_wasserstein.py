@@ -46,7 +46,8 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
     normalize : bool, default=True
         Whether ``regularization`` is in units of the mean squared distance between the
         samples of a pair of classes at the start, so that it does not depend on the
-        scale of X. [1]_ and POT do without.
+        scale of X. Each class must then have samples that differ. [1]_ and POT do
+        without.
     n_sinkhorn : int, default=10
         Number of iterations of Sinkhorn's algorithm, which finds the plans.
     log_domain : bool, default=False
@@ -164,8 +165,9 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
             If POT is not installed.
         ValueError
             If X or y is malformed, if there is one class only, if ``n_components``
-            exceeds the number of features, if ``init`` has another shape or
-            dependent rows, or if the objective is not finite at the start.
+            exceeds the number of features, if ``init`` has another shape or dependent
+            rows, if a class has one sample, or copies of one, and ``normalize``, or if
+            the objective is not finite at the start.
 
         Warns
         -----
@@ -182,6 +184,8 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
 
         X, codes = self._validate(X, y)
         self._check_n_components()
+        if self.normalize:
+            self._check_that_samples_differ(X, codes)
         X = X - X.mean(axis=0)  # a copy, which wda may change in place
         scale = np.abs(X).max() or 1.0  # the ratio does not depend on it
         X /= scale
@@ -212,6 +216,19 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
                 ConvergenceWarning,
             )
         return self
+
+    def _check_that_samples_differ(self, X, codes):
+        """Raise for a class whose mean distance is zero, which is divided by."""
+        for code, label in enumerate(self.classes_.tolist()):
+            of_class = X[codes == code]
+            if (of_class == of_class[0]).all():
+                count = len(of_class)
+                samples = f"{count} samples, all the same" if count > 1 else "1 sample"
+                raise ValueError(
+                    f"Class {label!r} has {samples}, but with normalize=True each "
+                    "class needs 2 that differ. Merge it with another class, leave it "
+                    "out, or set normalize=False."
+                )
 
     def _start(self, X):
         """Orthonormal columns, given centred samples."""

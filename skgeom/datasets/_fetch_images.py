@@ -123,8 +123,9 @@ def fetch_mnist(
             ) from error
         check_arrays([data, target], _MNIST_SHA256, path)
     else:
+        contents = "with arrays X (70000 x 28 x 28, uint8) and y"
         data, target = _mnist_arrays(
-            *fetch_openml_arrays(name, 554, path, download_if_missing)
+            *fetch_openml_arrays(name, contents, 554, path, download_if_missing)
         )
         origin = "data set 554 of OpenML"
         check_arrays([data, target], _MNIST_SHA256, origin, changed(name))

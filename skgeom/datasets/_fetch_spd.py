@@ -10,6 +10,7 @@ from skgeom.datasets._fetch_images import FETCH_CONSTRAINTS, FETCH_DOCS
 from skgeom.datasets._files import (
     absent,
     check_arrays,
+    local_folder,
     local_path,
     read_npz,
     remedy,
@@ -101,8 +102,8 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     path = local_path(name)
     if path is None:
         raise OSError(
-            f"{name} is not in the folder that the environment variable SKGEOM_DATA "
-            "names, and cannot be downloaded as one file. Make it with "
+            f"{name} is not in {local_folder()}, and cannot be downloaded as one file. "
+            "Make it with "
             f"skgeom.RegionCovariance of the photographs of {_ETH80_SOURCE}; the "
             "docstring of fetch_eth80 names its arrays."
         )
@@ -210,16 +211,22 @@ def fetch_bci_iv_2a(subject=1, *, download_if_missing=True, return_X_y=False):
 
 def _bci_by_moabb(subject, download_if_missing):
     source = "https://www.bbci.de/competition/iv/"
+    wanted = None
+    if subject in _BCI_SHA256:
+        wanted = (
+            f"a file {_BCI_NAME}, with arrays cov_{subject}, y_{subject} and "
+            f"test_{subject},"
+        )
     if not download_if_missing:
-        raise absent(_BCI_NAME, source)
+        raise absent(f"Subject {subject} of data set 2a", source, wanted)
     try:
         from moabb.datasets import BNCI2014_001
         from moabb.paradigms import MotorImagery
     except ImportError as error:
         raise ImportError(
-            f"Subject {subject} is not in a file {_BCI_NAME} in the folder that the "
-            "environment variable SKGEOM_DATA names, and the package moabb, which can "
-            "download it, is not installed: pip install moabb."
+            f"Subject {subject} is not in a file {_BCI_NAME} in {local_folder()}, and "
+            "the package moabb, which can download it, is not installed: pip install "
+            "moabb."
         ) from error
     paradigm = MotorImagery(
         events=_BCI_NAMES, n_classes=4, fmin=10, fmax=30, tmin=0.5, tmax=2.5
@@ -229,7 +236,7 @@ def _bci_by_moabb(subject, download_if_missing):
     except OSError as error:
         raise OSError(
             f"moabb could not fetch subject {subject} of {source}: {error}. "
-            f"{remedy(_BCI_NAME)}"
+            f"{remedy(wanted)}"
         ) from error
     target = np.array([_BCI_NAMES.index(label) for label in labels])
     test = np.array(["test" in str(session) for session in trials["session"]])

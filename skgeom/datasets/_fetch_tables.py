@@ -48,6 +48,7 @@ _HEART = RemoteFile(
     "https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/"
     "processed.cleveland.data",
     "a74b7efa387bc9d108d7d0115d831fe9b414b29ae7124f331b622b4efa0427c8",
+    " or a table heart_cleveland.csv, of which the docstring of fetch_heart tells,",
 )
 _HEART_SHA256 = "d92c375c6a41cd79e54d8f34597c8c4f8553548e5d396265661ed8a4ef2a6577"
 _HEART_FEATURES = (
@@ -108,11 +109,13 @@ def fetch_heart(
 ):
     """Fetch the heart disease data of Cleveland, 303 patients.
 
-    From a file ``heart_cleveland.csv`` in the folder SKGEOM_DATA, with a header and the
-    columns of ``feature_names``, ``num`` and ``target``; or from the UCI machine
-    learning repository. There are 13 attributes, some of which are codes. Six values
-    are missing, and NaN: four of ``ca`` and two of ``thal``. The classes are
-    ``"absent"``, 0, and ``"present"``, 1, a diagnosis from 1 to 4 in the source.
+    From the UCI machine learning repository, once. Its file, which is called
+    ``processed.cleveland.data``, may be in the folder SKGEOM_DATA as it is, or in its
+    place ``heart_cleveland.csv``, a table with a header and 15 columns: those of
+    ``feature_names``, ``num``, the diagnosis from 0 to 4, and ``target``. There are 13
+    attributes, some of which are codes. Six values are missing, and NaN: four of ``ca``
+    and two of ``thal``. The classes are ``"absent"``, 0, and ``"present"``, 1, a
+    diagnosis from 1 to 4 in the source.
 
     Parameters
     ----------
@@ -214,7 +217,8 @@ def fetch_pima(
         (values,) = read_npz(cache, ["values"])
         check_arrays([values], _PIMA_SHA256, cache)
     else:
-        X, y = fetch_openml_arrays(name, 37, cache, download_if_missing)
+        contents = "with a header and the columns pregnancies to age, and target"
+        X, y = fetch_openml_arrays(name, contents, 37, cache, download_if_missing)
         values = np.column_stack([X, y == "tested_positive"]).astype(np.float64)
         origin = "data set 37 of OpenML"
         check_arrays([values], _PIMA_SHA256, origin, changed(name))

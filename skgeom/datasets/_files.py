@@ -24,11 +24,19 @@ _CHUNK = 2**20
 
 
 class RemoteFile(NamedTuple):
-    """A file that can be downloaded, and the SHA-256 digest that it must have."""
+    """A file that can be downloaded, and the SHA-256 digest that it must have.
+
+    ``alternative`` is what else may be put into SKGEOM_DATA, for messages.
+    """
 
     name: str
     url: str
     sha256: str
+    alternative: str = ""
+
+    @property
+    def wanted(self):
+        return f"the file {self.name}, as it is there,{self.alternative}"
 
 
 def local_path(name):
@@ -45,30 +53,44 @@ def cache_path(name, data_home):
     return Path(data_home).expanduser() / "skgeom" / name
 
 
-def make_folder(path, name):
-    """Make the folder of a file; ``name`` is that of the one for SKGEOM_DATA."""
+def make_folder(path, wanted):
+    """Make the folder of a file; ``wanted`` is as for :func:`remedy`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(
             f"The folder {path.parent}, where {path.name} would be kept, cannot be made"
-            f" ({error}). Give data_home a folder that can be written to. "
-            f"{remedy(name)}"
+            f" ({error}). Give data_home a folder that can be written to, or put "
+            f"{wanted} into {local_folder()}."
         ) from error
 
 
-def remedy(name):
-    return (
-        f"Put a file {name} into the folder that the environment variable SKGEOM_DATA "
-        "names, or try again with a connection to the internet."
+def local_folder():
+    """What SKGEOM_DATA stands for now, for messages."""
+    folder = os.environ.get("SKGEOM_DATA")
+    state = "not set" if not folder else folder
+    if folder and not Path(folder).is_dir():
+        state += ", which does not exist"
+    return f"the folder that the environment variable SKGEOM_DATA names ({state})"
+
+
+def remedy(wanted, download_if_missing=True):
+    """What to do; ``wanted`` says what helps in SKGEOM_DATA, None if nothing does."""
+    ways = [] if wanted is None else [f"put {wanted} into {local_folder()}"]
+    ways.append(
+        "try again with a connection to the internet"
+        if download_if_missing
+        else "call with download_if_missing=True"
     )
+    text = ", or ".join(ways)
+    return f"{text[0].upper()}{text[1:]}."
 
 
-def absent(name, source):
-    """The error for a file that is neither at hand nor may be downloaded."""
+def absent(name, source, wanted):
+    """The error for data that are neither at hand nor may be downloaded."""
     return OSError(
         f"{name} is not on this machine, and download_if_missing is False. Its source "
-        f"is {source}. {remedy(name)}"
+        f"is {source}. {remedy(wanted, download_if_missing=False)}"
     )
 
 
@@ -157,12 +179,12 @@ def fetch_file(remote, data_home, download_if_missing):
             warn_user(f"{path} is damaged, and downloaded again.", UserWarning)
         else:
             raise OSError(
-                f"{path} is damaged, and download_if_missing is False. Remove it, and "
-                f"fetch it again from {remote.url}."
+                f"{path} is damaged, and download_if_missing is False. Call with "
+                f"download_if_missing=True, to download it again from {remote.url}."
             )
     elif not download_if_missing:
-        raise absent(remote.name, remote.url)
-    make_folder(path, remote.name)
+        raise absent(remote.name, remote.url, remote.wanted)
+    make_folder(path, remote.wanted)
     download(remote, path)
     return path
 
@@ -187,7 +209,7 @@ def download(remote, path):
             os.replace(part, kept)
     raise OSError(
         f"{remote.name} could not be downloaded from {remote.url} to {path.parent}: "
-        f"{failure}. {remedy(remote.name)}"
+        f"{failure}. {remedy(remote.wanted)}"
     ) from (failure if isinstance(failure, Exception) else None)
 
 

@@ -4,19 +4,20 @@ import importlib.util
 
 from sklearn.datasets import fetch_openml
 
-from skgeom.datasets._files import absent, make_folder, remedy
+from skgeom.datasets._files import absent, local_folder, make_folder, remedy
 
 
-def fetch_openml_arrays(name, data_id, path, download_if_missing):
+def fetch_openml_arrays(name, contents, data_id, path, download_if_missing):
     """Arrays (X, y) of a data set of OpenML, whose downloads scikit-learn checks.
 
-    ``name`` is that of the file for SKGEOM_DATA, for error messages, and ``path`` where
-    the data will be kept.
+    ``name`` is that of a file in SKGEOM_DATA with the same data, and ``contents`` what
+    is in it, for error messages; ``path`` is where the data will be kept.
     """
     source = f"https://www.openml.org/d/{data_id}"
+    wanted = f"a file {name}, {contents},"
     if not download_if_missing:
-        raise absent(name, source)
-    make_folder(path, name)
+        raise absent(name, source, wanted)
+    make_folder(path, wanted)
     # The quicker parser needs pandas, on which skgeom does not depend.
     parser = "pandas" if importlib.util.find_spec("pandas") else "liac-arff"
     try:
@@ -30,13 +31,13 @@ def fetch_openml_arrays(name, data_id, path, download_if_missing):
     except (OSError, ValueError) as error:
         raise OSError(
             f"The data of {name} could not be fetched from {source}: {error}. "
-            f"{remedy(name)}"
+            f"{remedy(wanted)}"
         ) from error
 
 
 def changed(name):
     """Why OpenML may have other data than expected, and what to do."""
     return (
-        f"OpenML has changed them. Put a file {name} of the original data into the "
-        "folder that the environment variable SKGEOM_DATA names."
+        f"OpenML has changed them. Put a file {name} of the original data into "
+        f"{local_folder()}."
     )

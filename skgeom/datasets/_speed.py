@@ -78,6 +78,11 @@ def _luminances(images, gamma, border, width):
     luminances = []
     for k, image in enumerate(images):
         image = np.asarray(image)
+        if image.ndim < 2 or (image.ndim == 2 and image.shape[1] == 3):
+            raise ValueError(
+                f"images must be a list of images, or an array of them, but images[{k}]"
+                f" has shape {image.shape}: put a single image into a list, [image]."
+            )
         if image.ndim == 3 and image.shape[-1] == 3:
             image = image @ _LUMA
         if image.ndim != 2:
@@ -103,6 +108,11 @@ def _luminances(images, gamma, border, width):
         luminances.append((image / (image.max() or 1))[rows, columns] ** gamma)
     if not luminances:
         raise ValueError("images must hold at least one image, got none.")
+    if not any(np.ptp(luminance) for luminance in luminances):
+        raise ValueError(
+            "images must have contrast, but each of them, without its borders, is of "
+            "one intensity: take photographs, or a narrower border."
+        )
     return luminances
 
 
@@ -219,8 +229,8 @@ def make_speed_videos(
         If ``speeds`` holds no real numbers.
     ValueError
         If an image is too small for the speeds, which need 60 x 240 pixels beside the
-        borders for 6 degrees per second, or has a negative intensity; or if ``speeds``
-        is not a finite vector of distinct numbers.
+        borders for 6 degrees per second, or has a negative intensity; if no image has
+        contrast; or if ``speeds`` is not a finite vector of distinct numbers.
 
     Notes
     -----
@@ -301,11 +311,16 @@ def _checked_speeds(speeds):
         return np.linspace(-6, 6, 41)
     speeds = real_array(speeds, "speeds")
     speeds = check_array(
-        speeds, dtype=np.float64, ensure_2d=False, input_name="speeds"
+        speeds,
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_min_samples=0,
+        input_name="speeds",
     ).copy()
-    if speeds.ndim != 1 or len(np.unique(speeds)) < speeds.size:
+    distinct = speeds.ndim == 1 and len(np.unique(speeds)) == speeds.size
+    if not distinct or speeds.size == 0:
         raise ValueError(
-            "speeds must be a vector of distinct numbers, got "
+            "speeds must be a vector of distinct numbers, at least one, got "
             f"{np.array2string(speeds, threshold=20)}."
         )
     return speeds

@@ -1,9 +1,11 @@
-"""Where displays are drawn if they are not told, and how axes name classes."""
+"""Where displays are drawn, how far axes reach, and how they name classes."""
 
 import numpy as np
 
 # Of more classes than this, not all labels are written beside an axis.
 _MOST_LABELS = 11
+# What is drawn in a plane has at least this part of its length as its width.
+_LEAST_WIDTH = 0.1
 
 
 def new_axes(count=None):
@@ -19,6 +21,35 @@ def new_axes(count=None):
         squeeze=count is None,
     )
     return axes if count is None else axes[0]
+
+
+def one_axes(ax):
+    """The given axes, or those of a new figure."""
+    return new_axes() if ax is None else _checked_axes(ax, "ax")
+
+
+def several_axes(axes, count, parts):
+    """Given axes as a flat array; ``parts`` are what they are drawn for, as text."""
+    axes = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+    if len(axes) != count:
+        raise ValueError(
+            f"axes must have one entry for each of the {count} {parts}, got "
+            f"{len(axes)}."
+        )
+    for ax in axes:
+        _checked_axes(ax, "each of axes")
+    return axes
+
+
+def _checked_axes(ax, name):
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise TypeError(
+            f"{name} must be a matplotlib Axes, as plt.subplots() makes them, got "
+            f"{type(ax).__name__}."
+        )
+    return ax
 
 
 def new_grid(count, n_columns, width, height):
@@ -37,6 +68,13 @@ def new_grid(count, n_columns, width, height):
     for ax in axes[count:]:
         ax.remove()
     return axes[:count]
+
+
+def keep_width(ax):
+    """Let axes of equal aspect that show a line along one of them have a width."""
+    low, high = ax.dataLim.min, ax.dataLim.max
+    half = _LEAST_WIDTH / 2 * (high - low).max()
+    ax.update_datalim([(low + high) / 2 - half, (low + high) / 2 + half])
 
 
 def columns_of_grid(count):

@@ -12,7 +12,7 @@ from skgeom.objectives import (
     MeanPairwiseDistance,
     find_distance,
 )
-from skgeom.plotting._axes import new_axes, sparse_labels
+from skgeom.plotting._axes import one_axes, sparse_labels
 from skgeom.plotting._inputs import check_statistics, fitted_step
 from skgeom.utils._validation import real_array
 
@@ -55,6 +55,11 @@ class DistanceMatrixDisplay:
     --------
     ClassEllipsesDisplay : The classes in two dimensions.
     sklearn.metrics.ConfusionMatrixDisplay : Which classes a classifier confuses.
+
+    Notes
+    -----
+    What is labelled as Fisher-Rao distance is its lower bound by Calvo and Oller, as it
+    is in :class:`~skgeom.SQFA`.
 
     Examples
     --------
@@ -241,7 +246,7 @@ class DistanceMatrixDisplay:
         import matplotlib.pyplot as plt
 
         matrix, classes = _checked(self.matrix, self.classes)
-        self.ax_ = ax = new_axes() if ax is None else ax
+        self.ax_ = ax = one_axes(ax)
         self.figure_ = ax.figure
         vmax = matrix.max() if matrix.max() > 0 else 1.0
         properties = {"cmap": cmap, "vmin": 0, "vmax": vmax} | (im_kw or {})

@@ -6,7 +6,7 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skgeom._statistics import ClassStatistics
-from skgeom.plotting._axes import legend_text, new_axes, sparse_labels
+from skgeom.plotting._axes import keep_width, legend_text, one_axes, sparse_labels
 from skgeom.plotting._inputs import check_positive, check_statistics, fitted_step
 from skgeom.plotting._plane import (
     axes_of_ellipses,
@@ -187,10 +187,15 @@ class ClassEllipsesDisplay:
             If the estimator transforms nothing; or if there are no samples, and it has
             kept no statistics.
         ValueError
-            If ``dims`` are not two components.
+            If ``dims`` are not two components, or if one of ``X`` and ``y`` is given.
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
+        if (X is None) != (y is None):
+            raise ValueError(
+                "X and y must be given together, or neither of them for the statistics "
+                "that the estimator has kept."
+            )
         if isinstance(estimator, Pipeline) and not hasattr(estimator, "transform"):
             estimator = estimator[:-1]
         if X is None:
@@ -262,7 +267,7 @@ class ClassEllipsesDisplay:
         self._legend_kw = {}
         if ax is None and mappable is None:  # there is room beside the axes
             self._legend_kw = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
-        self.ax_ = ax = new_axes() if ax is None else ax
+        self.ax_ = ax = one_axes(ax)
         self.figure_, self.arrows_, self.ellipses_ = ax.figure, [], []
         half_axes, angles = axes_of_ellipses(covariances)
         for mean, (large, small), angle, colour in zip(
@@ -274,6 +279,7 @@ class ClassEllipsesDisplay:
             self.ellipses_.append(ax.add_patch(ellipse))
         self.means_ = ax.scatter(*means.T, s=12, c=colours)
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], aspect="equal")
+        keep_width(ax)  # a feature may be constant
         ax.autoscale_view()
         if legend and mappable is None:
             for ellipse, name in zip(self.ellipses_, self.classes, strict=True):

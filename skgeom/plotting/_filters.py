@@ -6,9 +6,11 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
-from skgeom.plotting._axes import columns_of_grid, new_grid
+from skgeom.plotting._axes import columns_of_grid, new_grid, several_axes
 from skgeom.plotting._inputs import check_positive, fitted_step
 from skgeom.utils._validation import real_array
+
+_LONGEST_NAME = 15  # of an output that is the title of an image
 
 
 class FilterDisplay:
@@ -72,7 +74,7 @@ class FilterDisplay:
             number of features. None for square images.
         titles : "auto", None or array-like of str, default="auto"
             Titles of the filters; ``"auto"`` for the names of the transformer's
-            outputs, None for no titles.
+            outputs, or "filter 0" and so on where these are long; None for no titles.
         axes : array-like of matplotlib Axes, default=None
             What to draw on, one a filter; None for a new figure.
         **kwargs : dict
@@ -149,7 +151,7 @@ class FilterDisplay:
         Raises
         ------
         TypeError
-            If the filters are no real numbers.
+            If the filters are no real numbers, or ``axes`` no matplotlib Axes.
         ValueError
             If the filters are not a stack of images of finite numbers, if the number of
             axes or of titles differs from that of the filters, or if ``limits`` or
@@ -159,7 +161,13 @@ class FilterDisplay:
         filters = _checked_filters(self.filters)
         count = len(filters)
         titles = [None] * count if self.titles is None else list(self.titles)
-        _check_length("titles", titles, count)
+        if len(titles) != count:
+            raise ValueError(
+                f"titles must have one entry for each of the {count} filters, got "
+                f"{len(titles)}."
+            )
+        if "ax" in kwargs:
+            raise TypeError("FilterDisplay takes axes=, one for each filter, not ax=.")
         bounds = _bounds(filters, limits)
         if axes is None:
             n_columns = columns_of_grid(count) if n_columns is None else n_columns
@@ -172,8 +180,7 @@ class FilterDisplay:
             axes = new_grid(count, n_columns, width, height)
         else:
             n_columns = 1
-            axes = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
-            _check_length("axes", axes, count)
+            axes = several_axes(axes, count, "filters")
         kwargs = {"aspect": "equal" if extent is None else "auto"} | kwargs
         self.axes_, self.figure_, self.images_ = axes, axes[0].figure, []
         for k, (ax, image, bound) in enumerate(zip(axes, filters, bounds, strict=True)):
@@ -218,10 +225,12 @@ def _filters_of(estimator):
 
 
 def _names_of(estimator, count):
-    try:
-        return list(estimator.get_feature_names_out())
-    except AttributeError:
-        return [f"filter {k}" for k in range(count)]
+    """Names of the outputs, where there are any that fit above an image."""
+    if hasattr(estimator, "get_feature_names_out"):
+        names = list(estimator.get_feature_names_out())
+        if max(map(len, names)) <= _LONGEST_NAME:
+            return names
+    return [f"filter {k}" for k in range(count)]
 
 
 def _checked_shape(shape, n_features):
@@ -254,14 +263,6 @@ def _checked_filters(filters):
     if not finite.all():
         raise ValueError(f"filters[{finite.argmin()}] contains NaN or infinity.")
     return filters
-
-
-def _check_length(name, values, count):
-    if len(values) != count:
-        raise ValueError(
-            f"{name} must have one entry for each of the {count} filters, got "
-            f"{len(values)}."
-        )
 
 
 def _bounds(filters, limits):

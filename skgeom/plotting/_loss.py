@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
-from skgeom.plotting._axes import new_axes
+from skgeom.plotting._axes import one_axes
 from skgeom.plotting._inputs import fitted_step
 
 
@@ -111,7 +111,7 @@ class LossCurveDisplay:
             This object, with the attributes ``line_``, ``ax_`` and ``figure_``.
         """
         check_matplotlib_support(f"{type(self).__name__}.plot")
-        self.ax_ = ax = new_axes() if ax is None else ax
+        self.ax_ = ax = one_axes(ax)
         self.figure_ = ax.figure
         name = self.name if name is None else name
         kwargs = ({} if name is None else {"label": name}) | kwargs

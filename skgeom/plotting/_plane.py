@@ -4,6 +4,8 @@ import numpy as np
 
 
 def checked_dims(dims, n_features):
+    if n_features == 1:
+        raise ValueError("A plane needs two features, but there is one only.")
     indices = np.asarray(dims)
     if indices.shape == (2,) and indices.dtype.kind in "iu":
         inside = (-n_features <= indices) & (indices < n_features)
@@ -11,8 +13,8 @@ def checked_dims(dims, n_features):
         if inside.all() and first != second:
             return [first, second]
     raise ValueError(
-        f"dims must be two different indices of the {n_features} features, got {dims!r}"
-        + ("." if n_features > 1 else ": a plane needs two features.")
+        f"dims must be two different indices of the {n_features} features, got "
+        f"{dims!r}."
     )
 
 

@@ -6,7 +6,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skgeom.plotting._axes import legend_text, new_axes
+from skgeom.plotting._axes import legend_text, new_axes, one_axes, several_axes
 from skgeom.utils._frames import named_like_fit
 
 
@@ -106,7 +106,7 @@ class ProjectionDisplay:
         self
             This display.
         """
-        self.ax_ = ax = new_axes() if ax is None else ax
+        self.ax_ = ax = one_axes(ax)
         self.figure_ = ax.figure
         for label in np.unique(self.y).tolist():
             points = self.points[self.y == label]
@@ -203,7 +203,8 @@ class SeparationDisplay:
         self
             This display.
         """
-        self.axes_ = np.asarray(new_axes(3) if axes is None else axes)
+        axes = new_axes(3) if axes is None else axes
+        self.axes_ = several_axes(axes, 3, "heat maps")
         self.figure_ = self.axes_[0].figure
         panels = [
             (self.grid.between, "squared distance of means\n(covariance axis)"),

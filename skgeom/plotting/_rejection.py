@@ -1,6 +1,7 @@
 """Display of the accuracy-rejection curve."""
 
 from skgeom._accuracy_rejection import accuracy_rejection_curve
+from skgeom.plotting._axes import one_axes
 
 
 class AccuracyRejectionDisplay:
@@ -72,18 +73,19 @@ class AccuracyRejectionDisplay:
         ------
         ImportError
             If matplotlib is not installed.
+        TypeError
+            If ``ax`` is no matplotlib Axes.
         """
         try:
-            from matplotlib import pyplot
             from matplotlib.cbook import normalize_kwargs
             from matplotlib.lines import Line2D
+
+            ax = one_axes(ax)
         except ImportError as error:
             raise ImportError(
                 "AccuracyRejectionDisplay needs matplotlib: pip install 'skgeom[plot]'."
             ) from error
 
-        if ax is None:
-            _, ax = pyplot.subplots()
         name = self.name if name is None else name
         properties = {"drawstyle": "steps-post"}
         if name is not None:

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
-from skgeom.plotting._axes import new_axes
+from skgeom.plotting._axes import new_axes, several_axes
 
 
 class ContributionDisplay:
@@ -112,7 +112,7 @@ class ContributionDisplay:
         if n_features < 1:
             raise ValueError(f"n_features must be 1 or more, got {n_features}.")
         axes = new_axes(len(self.titles)) if axes is None else axes
-        self.axes_ = np.atleast_1d(np.asarray(axes))
+        self.axes_ = several_axes(axes, len(self.titles), "components")
         self.figure_ = self.axes_[0].figure
         names = np.asarray(self.feature_names)
         for ax, row, title in zip(
@@ -194,7 +194,7 @@ class EigenspectrumDisplay:
             This display.
         """
         axes = new_axes(len(self.spectra)) if axes is None else axes
-        self.axes_ = np.atleast_1d(np.asarray(axes))
+        self.axes_ = several_axes(axes, len(self.spectra), "spectra")
         self.figure_ = self.axes_[0].figure
         for ax, (name, values) in zip(self.axes_, self.spectra.items(), strict=True):
             values = np.asarray(values)

@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
+from skgeom import SQFA, SQFACV, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.baselines import (
     LOL,
     GeneralizedEigenvectors,
@@ -169,7 +170,7 @@ def test_constant_features_are_ignored(estimator, iris):
 @every_estimator
 def test_samples_that_are_all_the_same(estimator):
     """There is nothing to find: an error, and no warning from inside."""
-    with pytest.raises(ValueError, match=r"directions only|singular|not finite"):
+    with pytest.raises(ValueError, match=r"directions only|singular|all the same"):
         clone(estimator).fit(np.zeros((6, 3)), [0, 1] * 3)
 
 
@@ -182,6 +183,20 @@ def test_one_sample_per_class(rng):
     assert GeneralizedEigenvectors().fit(X, y).components_.shape == (6, 5)
     with pytest.raises(ValueError, match="does not vary within the classes"):
         LocalFisherDiscriminantAnalysis(regularization=1.0).fit(X, y)
+
+
+def test_a_class_of_one_sample(iris):
+    """As the user guide says; WDA has a test of its own."""
+    X, y = (array[:101] for array in iris)
+    for method in (SupervisedPCA(), LOL(), LocalFisherDiscriminantAnalysis(), SQFA()):
+        assert np.isfinite(method.fit(X, y).components_).all()
+    assert GeneralizedEigenvectors().fit(X, y).components_.shape == (6, 4)
+    for method in (GeneralizedEigenvectors(), SQFA(), SecondMomentSQFA(), AMAGauss()):
+        with pytest.raises(ValueError, match=r"class 2\b.* is singular"):
+            method.set_params(regularization=0).fit(X, y)
+    with pytest.raises(ValueError, match="Class 2 has 1 sample, fewer than"):
+        SQFACV().fit(X, y)
+    assert not ClassStatistics.from_data(X, y).covariances[2].any()
 
 
 @every_estimator

@@ -138,10 +138,10 @@ def test_tssm_lda_diagonalises_the_class_means(data):
     X, y = X[y != "none"], y[y != "none"]
     model = baselines.tssm_lda(2).fit(X, y)
     (pipeline,) = model.estimators_
-    filters = pipeline[0].filters_
+    filters = pipeline["csp"].filters_
     assert filters.shape == (2, 4)
     np.testing.assert_allclose(
-        pipeline[0].transform(X), filters @ X @ filters.T, rtol=1e-8
+        pipeline["csp"].transform(X), filters @ X @ filters.T, rtol=1e-8
     )
     for name in ("left", "right"):
         reduced = filters @ mean_riemann(X[y == name]) @ filters.T
@@ -256,6 +256,24 @@ def test_matrix_that_is_not_positive_definite_is_named(data, name):
     X[7, 0, 0] = -1
     with pytest.raises(ValueError, match=r"\[7\] is not positive definite"):
         clone(MODELS[name]).fit(X, y)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_data_of_another_shape(data, name):
+    X, y = data
+    model = clone(MODELS[name])
+    for flat in (X[:, 0], X[:, 0].tolist()):
+        with pytest.raises(
+            ValueError,
+            match=rf"{name} takes SPD matrices.*\(n_samples, n, n\).* of 2 d",
+        ):
+            model.fit(flat, y)
+    with pytest.raises(ValueError, match=r"shape \(180, 3, 4\)\. If these are signals"):
+        model.fit(X[:, :3], y)
+    model.fit(X, y)
+    with pytest.raises(ValueError, match=f"{name} takes SPD matrices"):
+        model.predict(X[0])
+    np.testing.assert_array_equal(model.predict(X[:9].tolist()), model.predict(X[:9]))
 
 
 def test_parameters_can_be_searched(data):

@@ -137,8 +137,18 @@ def test_objective_that_is_not_finite(iris):
         )
         model.fit(X, y)
     assert np.isfinite(model.objective_)
-    with pytest.raises(ValueError, match="not finite at the start"):
-        WDA().fit(np.eye(3), [0, 1, 2])  # one sample a class
+
+
+@pytest.mark.parametrize(("copies", "text"), [(1, "1 sample,"), (2, "2 samples, all")])
+def test_class_without_distances(iris, copies, text):
+    X, y = iris
+    rows = [*np.flatnonzero(y < 2), *[len(y) - 1] * copies]
+    with pytest.raises(ValueError, match=f"Class 2 has {text}.* normalize=False"):
+        WDA().fit(X[rows], y[rows])
+    # As the message says.
+    model = WDA(regularization=1.0, normalize=False).fit(X[rows], y[rows])
+    assert np.isfinite(model.objective_)
+    assert len(model.classes_) == 3
 
 
 def test_shape_of_init(iris):

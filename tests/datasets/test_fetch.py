@@ -67,15 +67,20 @@ def test_heart(empty, monkeypatch):
     missing = np.isnan(table.data).sum(axis=0)
     assert dict(zip(table.feature_names, missing, strict=True))["ca"] == 4
     assert missing.sum() == 6
-    # The file of the source, as it is there, has the digest that is asked for.
+    # The file of the source, as it is there, has the digest that is asked for, in
+    # SKGEOM_DATA, where it may be in place of the table, and where it is kept.
     rows = (DATA / "heart_cleveland.csv").read_text().splitlines()[1:]
     lines = []
     for row, line in zip(table.data, rows, strict=True):
         values = ["?" if np.isnan(v) else str(v) for v in row.tolist()]
         lines.append(",".join([*values, line.split(",")[13]]) + "\n")
+    published = empty / "processed.cleveland.data"
+    published.write_bytes("".join(lines).encode())
+    monkeypatch.setenv("SKGEOM_DATA", str(empty))
+    assert_array_equal(datasets.fetch_heart(download_if_missing=False).data, table.data)
     home = empty / "home" / "skgeom"
     home.mkdir(parents=True, exist_ok=True)
-    (home / "processed.cleveland.data").write_bytes("".join(lines).encode())
+    published.rename(home / published.name)
     monkeypatch.delenv("SKGEOM_DATA")
     again = datasets.fetch_heart(download_if_missing=False)
     assert_array_equal(again.data, table.data)
@@ -194,10 +199,23 @@ def test_mnist_through_openml(empty, monkeypatch):
 # No data, and damaged data.
 
 DOWNLOADS = {
-    "fetch_mnist": ("mnist.npz", "https://www.openml.org/d/554"),
-    "fetch_svhn": ("train_32x32.mat", "http://ufldl.stanford.edu/housenumbers/"),
-    "fetch_heart": ("processed.cleveland.data", "https://archive.ics.uci.edu/"),
-    "fetch_pima": ("pima_diabetes.csv", "https://www.openml.org/d/37"),
+    "fetch_mnist": (
+        "mnist.npz, with arrays X (70000 x 28 x 28, uint8) and y,",
+        "https://www.openml.org/d/554",
+    ),
+    "fetch_svhn": (
+        "the file train_32x32.mat, as it is there, into",
+        "http://ufldl.stanford.edu/housenumbers/",
+    ),
+    "fetch_heart": (
+        "the file processed.cleveland.data, as it is there, or a table "
+        "heart_cleveland.csv,",
+        "https://archive.ics.uci.edu/",
+    ),
+    "fetch_pima": (
+        "pima_diabetes.csv, with a header and the columns",
+        "https://www.openml.org/d/37",
+    ),
 }
 
 
@@ -206,9 +224,22 @@ DOWNLOADS = {
 def test_offline(offline, name, download_if_missing):
     with pytest.raises(OSError) as caught:
         getattr(datasets, name)(download_if_missing=download_if_missing)
-    for word in (*DOWNLOADS[name], "SKGEOM_DATA"):
-        assert word in str(caught.value)
-    assert ("no connection" in str(caught.value)) == download_if_missing
+    message = str(caught.value)
+    for word in (*DOWNLOADS[name], "SKGEOM_DATA names (not set)"):
+        assert word in message
+    assert ("no connection" in message) == download_if_missing
+    assert ("try again with a connection" in message) == download_if_missing
+    assert ("call with download_if_missing=True" in message) != download_if_missing
+
+
+def test_folder_of_the_variable_is_named(offline, monkeypatch):
+    monkeypatch.setenv("SKGEOM_DATA", str(offline))
+    for fetch in (datasets.fetch_svhn, datasets.fetch_pima, datasets.fetch_eth80):
+        with pytest.raises(OSError, match=rf"SKGEOM_DATA names \({offline}\)"):
+            fetch()
+    monkeypatch.setenv("SKGEOM_DATA", str(offline / "gone"))
+    with pytest.raises(OSError, match=rf"\({offline}/gone, which does not exist\)"):
+        datasets.fetch_mnist()
 
 
 def test_eth80_without_its_file(offline):
@@ -307,8 +338,11 @@ def test_bci_through_moabb(moabb):
     band = {key: asked[0][key] for key in ("fmin", "fmax", "tmin", "tmax")}
     assert band == {"fmin": 10, "fmax": 30, "tmin": 0.5, "tmax": 2.5}
     assert asked[1] == [7]
-    with pytest.raises(OSError, match="download_if_missing is False"):
+    with pytest.raises(OSError, match="download_if_missing is False") as caught:
         datasets.fetch_bci_iv_2a(7, download_if_missing=False)
+    assert "SKGEOM_DATA" not in str(caught.value)  # no file has this subject
+    with pytest.raises(OSError, match=r"Put a file bci_iv_2a_s1.* with arrays cov_2"):
+        datasets.fetch_bci_iv_2a(2, download_if_missing=False)
 
 
 def test_bci_without_moabb(empty, monkeypatch):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -234,6 +234,34 @@ def test_singular_covariance_is_a_line():
     display.figure_.canvas.draw()
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6])
+@pytest.mark.parametrize("constant", [0, 1])
+def test_feature_that_is_constant(scale, constant, make_gaussians):
+    """The axis of a line has a width, in which its filters are drawn too."""
+    means, covariances = make_gaussians((3,), 2)
+    means[:, constant] = 7 / scale
+    covariances[:, constant] = covariances[:, :, constant] = 0
+    statistics = ClassStatistics(
+        range(3), [9] * 3, scale * means, scale**2 * covariances
+    )
+    along = np.eye(2)[[1 - constant]]
+    display = ClassEllipsesDisplay.from_statistics(statistics, along)
+    display.figure_.canvas.draw()
+    limits = [display.ax_.get_xlim(), display.ax_.get_ylim()]
+    spans = np.ptp(limits, axis=1)
+    assert spans.min() > 0.05 * spans.max()
+    low, high = limits[constant]
+    assert low < 7 < high
+
+
+def test_constant_pixel_of_digits():
+    X, y = load_digits(return_X_y=True)
+    statistics = ClassStatistics.from_data(X, y)
+    display = ClassEllipsesDisplay.from_statistics(statistics, np.eye(64)[[1]])
+    display.figure_.canvas.draw()  # the first pixel is always 0
+    assert np.ptp(display.ax_.get_xlim()) > 0.1
+
+
 @pytest.mark.parametrize(
     "dims", [(0, 0), (0, -4), (0, 4), (-5, 0), (0,), (0, 1, 2), 0, (0, 1.0), "01"]
 )
@@ -248,7 +276,9 @@ def test_errors(statistics, iris):
     with pytest.raises(TypeError, match=r"must be a ClassStatistics.* got ndarray"):
         ClassEllipsesDisplay.from_statistics(X)
     line = statistics.project(np.eye(1, 4))
-    with pytest.raises(ValueError, match=r"of the 1 features.* a plane needs two"):
+    with pytest.raises(
+        ValueError, match="A plane needs two features, but there is one"
+    ):
         ClassEllipsesDisplay.from_statistics(line)
     with pytest.raises(ValueError, match=r"4 columns, one a feature, got.*\(1, 2\)"):
         ClassEllipsesDisplay.from_statistics(statistics, [[1, 0]])
@@ -264,8 +294,10 @@ def test_errors(statistics, iris):
     with pytest.raises(TypeError, match=r"a transformer.* got a QuadraticDiscriminant"):
         classifier = QuadraticDiscriminantAnalysis().fit(X, y)
         ClassEllipsesDisplay.from_estimator(classifier, X, y)
-    with pytest.raises(ValueError, match="requires y to be passed"):
+    with pytest.raises(ValueError, match="X and y must be given together"):
         ClassEllipsesDisplay.from_estimator(PCA(2).fit(X), X)
+    with pytest.raises(ValueError, match="X and y must be given together"):
+        ClassEllipsesDisplay.from_estimator(SQFA(2).fit(X, y), y=y)
     with pytest.raises(ValueError, match=r"means of 3 .* shape \(3, 2\), got \(3, 4\)"):
         ClassEllipsesDisplay([0, 1, 2], statistics.means, np.ones((3, 2, 2))).plot()
     with pytest.raises(ValueError, match=r"covariances\[1\] contains NaN"):

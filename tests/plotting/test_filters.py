@@ -1,6 +1,7 @@
 """FilterDisplay draws each filter as the image that it is."""
 
 from io import BytesIO
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,11 +14,13 @@ from sklearn.discriminant_analysis import (
     QuadraticDiscriminantAnalysis,
 )
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import SQFA
+from skgeom.baselines import LocalFisherDiscriminantAnalysis, SupervisedPCA
 from skgeom.plotting import FilterDisplay
 from skgeom.plotting._axes import columns_of_grid
 
@@ -65,6 +68,24 @@ def test_filters_of_a_step_of_a_pipeline(digits):
     display = FilterDisplay.from_estimator(model)
     assert_array_equal(images(display).reshape(2, 64), model["sqfa"].components_)
     assert display.axes_[1].get_title() == "sqfa1"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "first"),
+    [
+        (LocalFisherDiscriminantAnalysis(4, regularization=0.1), "filter 0"),
+        (LinearDiscriminantAnalysis(n_components=4), "filter 0"),
+        (SupervisedPCA(4), "supervisedpca0"),
+    ],
+)
+def test_titles_do_not_overlap(digits, estimator, first):
+    model = make_pipeline(VarianceThreshold(0.1), estimator).fit(*digits)
+    shape = (1, estimator.n_features_in_)
+    display = FilterDisplay.from_estimator(model, shape, n_columns=4)
+    display.figure_.canvas.draw()
+    assert display.axes_[0].get_title() == first
+    boxes = [ax.title.get_window_extent() for ax in display.axes_]
+    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
 
 
 @pytest.mark.parametrize("solver", ["svd", "eigen"])
@@ -202,6 +223,10 @@ def test_errors(digits, pca):
         FilterDisplay.from_estimator(pca, titles=["a"])
     with pytest.raises(ValueError, match=r"axes must have one .* 7 filters, got 3"):
         FilterDisplay.from_estimator(pca, axes=plt.subplots(3)[1])
+    with pytest.raises(TypeError, match="takes axes=, one for each filter"):
+        FilterDisplay.from_estimator(pca, ax=plt.subplots()[1])
+    with pytest.raises(TypeError, match="each of axes must be a matplotlib Axes"):
+        FilterDisplay.from_estimator(pca, axes=["top"] * 7)
     with pytest.raises(ValueError, match="'each', 'shared' or a number, got 'all'"):
         FilterDisplay.from_estimator(pca, limits="all")
     for bad in (0, -1, np.nan, np.inf, None):

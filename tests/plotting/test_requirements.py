@@ -1,20 +1,28 @@
-"""Displays say what they need, and skgeom can be imported without it."""
+"""Displays say what they need and draw on, and skgeom can be imported without it."""
 
 import sys
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from skgeom import ClassStatistics
+from skgeom import ClassStatistics, SeparationGrid
 from skgeom.plotting import (
+    AccuracyRejectionDisplay,
     ClassEllipsesDisplay,
+    ContributionDisplay,
     DistanceMatrixDisplay,
+    EigenspectrumDisplay,
     FilterDisplay,
     LossCurveDisplay,
+    ProjectionDisplay,
+    SeparationDisplay,
 )
 
 STATISTICS = ClassStatistics([0, 1], [5, 5], np.eye(2), [np.eye(2)] * 2)
+
+GRID = SeparationGrid(np.eye(2), np.eye(2), np.eye(2))
 
 
 @pytest.mark.parametrize(
@@ -37,3 +45,38 @@ def test_without_matplotlib(monkeypatch, draw):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"Display\.\w+ requires matplotlib"):
         draw()
+
+
+ON_ONE = [
+    AccuracyRejectionDisplay(accuracies=[1.0], rejection_rates=[0.0]),
+    ClassEllipsesDisplay([0], np.zeros((1, 2)), np.ones((1, 2, 2))),
+    DistanceMatrixDisplay(1 - np.eye(2)),
+    LossCurveDisplay([2, 1]),
+    ProjectionDisplay(np.eye(2), np.arange(2), None),
+]
+ON_SEVERAL = [
+    ContributionDisplay(np.ones((2, 3)), ["a", "b", "c"], ["first", "second"]),
+    EigenspectrumDisplay({"covariance": [2.0, 1.0], "Hessian": [1.0]}),
+    FilterDisplay(np.ones((2, 2, 2))),
+    SeparationDisplay(GRID),
+]
+
+
+@pytest.mark.parametrize("display", ON_ONE, ids=lambda d: type(d).__name__)
+def test_ax_that_is_none(display):
+    _, axes = plt.subplots(1, 2)
+    for ax, kind in [(axes, "ndarray"), ("top", "str")]:
+        with pytest.raises(TypeError, match=f"ax must be a matplotlib Axes.* {kind}"):
+            display.plot(ax=ax)
+
+
+@pytest.mark.parametrize("display", ON_SEVERAL, ids=lambda d: type(d).__name__)
+def test_axes_that_are_none_or_too_few(display):
+    display.plot()
+    count = len(display.axes_)
+    with pytest.raises(TypeError, match=r"each of axes must be .* got str"):
+        display.plot(axes=["top"] * count)
+    with pytest.raises(ValueError, match=f"one entry for each of the {count} .* got 1"):
+        display.plot(axes=plt.subplots()[1])
+    figure, axes = plt.subplots(count, 1)
+    assert display.plot(axes=axes[:, None]).figure_ is figure
