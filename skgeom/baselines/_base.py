@@ -116,11 +116,13 @@ def principal_directions(rows, n_directions, smallest):
     """
     n_rows, n_features = rows.shape
     if n_rows > n_features:  # the scatter matrix is smaller, and leading ones suffice
+        scale = np.abs(rows).max() or 1.0  # so that no square is too large or too small
+        rows = rows / scale
         first = max(n_features - n_directions, 0)
         squares, axes = eigh(
             rows.T @ rows, subset_by_index=[first, n_features - 1], driver="evr"
         )
-        sizes, axes = np.sqrt(np.maximum(squares, 0))[::-1], axes.T[::-1]
+        sizes, axes = scale * np.sqrt(np.maximum(squares, 0))[::-1], axes.T[::-1]
         # Squares have half the digits.
         smallest = max(smallest, np.sqrt(n_features * np.finfo(float).eps) * sizes[0])
     else:

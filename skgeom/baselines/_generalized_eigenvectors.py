@@ -120,7 +120,8 @@ class GeneralizedEigenvectors(LinearProjection):
         X, codes = self._validate(X, y)
         pairs = list(permutations(range(len(self.classes_)), 2))
         self._check_sizes(len(pairs))
-        moments = _second_moments(X, codes)
+        scale = np.abs(X).max() or 1.0  # so that no square is too large or too small
+        moments = _second_moments(X / scale, codes)
         regular = np.array(
             [self._regularized(moment, k) for k, moment in enumerate(moments)]
         )
@@ -135,7 +136,7 @@ class GeneralizedEigenvectors(LinearProjection):
         values = np.concatenate([values for values, _ in solutions])
         order = np.argsort(-values, kind="stable")[: self.n_components]
         vectors = np.concatenate([vectors.T for _, vectors in solutions])
-        self.components_ = with_determined_signs(vectors[order])
+        self.components_ = with_determined_signs(vectors[order] / scale)
         self.eigenvalues_ = values[order]
         self.pairs_ = self.classes_[np.repeat(pairs, self.n_per_pair, axis=0)[order]]
         return self

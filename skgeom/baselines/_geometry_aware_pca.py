@@ -170,7 +170,8 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         self.total_dispersion_ = float(objective(np.eye(X.shape[1]))[0])
         self.objective_ = -result.cost
         self.n_iter_ = max(result.n_iter, 1)  # as scikit-learn wants it
-        if not result.converged:
+        differ = np.ptp(X, axis=0).any()  # otherwise there is nothing to find
+        if differ and not result.converged:
             warn_user(
                 f"GeometryAwarePCA did not converge: {result.reason} Increase max_iter "
                 "or tol.",

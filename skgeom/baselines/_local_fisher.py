@@ -131,7 +131,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         ValueError
             If X or y is malformed, if there is one class only, if ``n_components``
             exceeds the number of features, or of directions in which X varies, or if
-            :math:`S_w` is singular where :math:`S_b` is not.
+            :math:`S_w` is singular, but for rounding, where :math:`S_b` is not.
         """
         X, codes = self._validate(X, y)
         self._check_n_components()
@@ -153,22 +153,24 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
 
         With the Laplacian :math:`L_c = \operatorname{diag}(A 1) - A` of a class, the
         sum of :math:`A_{ij} (x_i - x_j)(x_i - x_j)^\top / 2` over its pairs is
-        :math:`X_c^\top L_c X_c`, and pairs of different classes, whose weights are
-        equal, need no distances: the pairs of all samples less those of each class.
+        :math:`X_c^\top L_c X_c`, about any origin. Pairs of different classes have
+        equal weights, and need the scatter of each class and the class means only. All
+        terms are semidefinite, so that classes far apart do not cancel.
         """
         n_samples, n_features = X.shape
         within = np.zeros((n_features, n_features))
-        mixture = n_samples * (X.T @ X)
+        mixture = np.zeros((n_features, n_features))
         for code in range(len(self.classes_)):
             of_class = X[codes == code]
-            count, total = len(of_class), of_class.sum(axis=0)
+            count, mean = len(of_class), of_class.mean(axis=0)
+            of_class = of_class - mean
             affinity = _affinity(of_class, self.n_neighbors)
             local = (of_class.T * affinity.sum(axis=1)) @ of_class
             local -= of_class.T @ affinity @ of_class
             within += local / count
-            mixture += local
-            mixture -= count * (of_class.T @ of_class) - np.outer(total, total)
-        mixture /= n_samples
+            mixture += local / n_samples
+            mixture += (1 - count / n_samples) * (of_class.T @ of_class)
+            mixture += count * np.outer(mean, mean)
         noise = self.regularization * np.trace(within) / n_features * np.eye(n_features)
         within, mixture = within + noise, mixture + noise
         return (within + within.T) / 2, (mixture + mixture.T) / 2
@@ -193,8 +195,10 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         if ratios[0] <= 100 * len(within) * np.finfo(float).eps:
             raise ValueError(
                 "The matrix within the classes is singular in directions in which the "
-                "classes differ, as it is with few samples: set regularization to a "
-                "positive number, or reduce the features by PCA first."
+                "classes differ, as it is with few samples, or vanishes beside their "
+                "differences but for rounding, as with classes a million times as far "
+                "apart as they are wide: set regularization to a positive number, or "
+                "reduce the features by PCA first."
             )
         return basis @ (vectors / np.sqrt(ratios)), 1 / ratios - 1
 

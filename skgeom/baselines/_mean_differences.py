@@ -45,7 +45,7 @@ class SupervisedPCA(LinearProjection):
     components_ : ndarray of shape (n_components, n_features)
         The eigenvectors, orthonormal; the largest entry of each is positive.
     eigenvalues_ : ndarray of shape (n_components,)
-        Their eigenvalues, in falling order.
+        Their eigenvalues, in falling order; infinity beyond floating-point numbers.
     {classes_}
     {n_features_in_}
     {feature_names_in_}
@@ -116,7 +116,8 @@ class SupervisedPCA(LinearProjection):
                 "further components."
             )
         self.components_ = with_determined_signs(axes[:n_components])
-        self.eigenvalues_ = sizes[:n_components] ** 2
+        with np.errstate(over="ignore"):
+            self.eigenvalues_ = sizes[:n_components] ** 2
         return self
 
 

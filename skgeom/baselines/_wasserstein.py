@@ -165,9 +165,9 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
             If POT is not installed.
         ValueError
             If X or y is malformed, if there is one class only, if ``n_components``
-            exceeds the number of features, if ``init`` has another shape, if a class
-            has one sample, or copies of one, and ``normalize``, or if the objective is
-            not finite at the start.
+            exceeds the number of features, if ``init`` has another shape or dependent
+            rows, if a class has one sample, or copies of one, and ``normalize``, or if
+            the objective is not finite at the start.
 
         Warns
         -----
@@ -190,10 +190,10 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         scale = np.abs(X).max() or 1.0  # the ratio does not depend on it
         X /= scale
         regularization = self.regularization
-        if not self.normalize:
-            regularization /= scale**2
         search = _Search(self.optimizer, self.max_iter, self.tol)
         with np.errstate(all="ignore"):  # what is not finite is avoided
+            if not self.normalize:
+                regularization = regularization / scale / scale
             wda(
                 X,
                 codes,
@@ -240,6 +240,11 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
                 raise ValueError(
                     f"init must have shape (n_components, n_features) = {shape}, got "
                     f"{init.shape}."
+                )
+            if np.linalg.matrix_rank(init) < len(init):
+                raise ValueError(
+                    "init must have linearly independent rows, but they span "
+                    f"{np.linalg.matrix_rank(init)} directions only."
                 )
             return nearest(init.T)
         if self.init == "random":

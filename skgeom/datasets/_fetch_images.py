@@ -8,6 +8,7 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from skgeom.datasets._files import (
+    DAMAGED,
     RemoteFile,
     cache_path,
     check_arrays,
@@ -16,7 +17,7 @@ from skgeom.datasets._files import (
     read_npz,
     write_npz,
 )
-from skgeom.datasets._openml import fetch_openml_arrays
+from skgeom.datasets._openml import changed, fetch_openml_arrays
 from skgeom.utils._docs import shares
 
 FETCH_DOCS = {
@@ -112,15 +113,22 @@ def fetch_mnist(
     """
     name = "mnist.npz"
     path = local_path(name) or cache_path(name, data_home)
-    if path.is_file():
-        data, target = _mnist_arrays(*read_npz(path, ["X", "y"]))
+    if os.path.isfile(path):
+        X, y = read_npz(path, ["X", "y"])
+        try:
+            data, target = _mnist_arrays(X, y)
+        except (TypeError, ValueError) as error:
+            raise OSError(
+                f"{path} has other arrays than those of MNIST ({error}): {DAMAGED}"
+            ) from error
         check_arrays([data, target], _MNIST_SHA256, path)
     else:
         contents = "with arrays X (70000 x 28 x 28, uint8) and y"
         data, target = _mnist_arrays(
-            *fetch_openml_arrays(name, contents, 554, data_home, download_if_missing)
+            *fetch_openml_arrays(name, contents, 554, path, download_if_missing)
         )
-        check_arrays([data, target], _MNIST_SHA256, "data set 554 of OpenML")
+        origin = "data set 554 of OpenML"
+        check_arrays([data, target], _MNIST_SHA256, origin, changed(name))
         write_npz(path, X=data.reshape(-1, 28, 28), y=target)
     description = "MNIST: 70,000 handwritten digits, of 28 x 28 pixels."
     parts = _subset(data, target, 60_000, subset)

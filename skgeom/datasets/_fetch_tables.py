@@ -1,5 +1,7 @@
 """Tables of medical data with two classes."""
 
+import os
+
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.utils import Bunch
@@ -8,6 +10,7 @@ from sklearn.utils._param_validation import validate_params
 
 from skgeom.datasets._fetch_images import FETCH_CONSTRAINTS, FETCH_DOCS
 from skgeom.datasets._files import (
+    DAMAGED,
     RemoteFile,
     cache_path,
     check_arrays,
@@ -16,7 +19,7 @@ from skgeom.datasets._files import (
     read_npz,
     write_npz,
 )
-from skgeom.datasets._openml import fetch_openml_arrays
+from skgeom.datasets._openml import changed, fetch_openml_arrays
 from skgeom.utils._docs import shares
 
 _DOCS = {
@@ -204,21 +207,21 @@ def fetch_pima(
     >>> X.shape  # doctest: +SKIP
     (768, 8)
     """
-    local = local_path("pima_diabetes.csv")
+    name = "pima_diabetes.csv"
+    local = local_path(name)
     cache = cache_path("pima_diabetes.npz", data_home)
     if local is not None:
         values = _read_csv(local, header=True, n_columns=9)
         check_arrays([values], _PIMA_SHA256, local)
-    elif cache.is_file():
+    elif os.path.isfile(cache):
         (values,) = read_npz(cache, ["values"])
         check_arrays([values], _PIMA_SHA256, cache)
     else:
         contents = "with a header and the columns pregnancies to age, and target"
-        X, y = fetch_openml_arrays(
-            "pima_diabetes.csv", contents, 37, data_home, download_if_missing
-        )
+        X, y = fetch_openml_arrays(name, contents, 37, cache, download_if_missing)
         values = np.column_stack([X, y == "tested_positive"]).astype(np.float64)
-        check_arrays([values], _PIMA_SHA256, "data set 37 of OpenML")
+        origin = "data set 37 of OpenML"
+        check_arrays([values], _PIMA_SHA256, origin, changed(name))
         write_npz(cache, values=values)
     return _table(
         values[:, :8],
@@ -234,18 +237,26 @@ def fetch_pima(
 def _read_csv(path, *, header, n_columns):
     """Numbers in a file, NaN where there is none; it must have so many columns."""
     try:
-        values = np.genfromtxt(path, delimiter=",", skip_header=int(header))
+        with open(path, encoding="utf-8") as file:
+            rows = [line.split(",") for line in file if line.strip()][int(header) :]
+        values = np.array([[_number(text) for text in row] for row in rows])
     except ValueError as error:
         raise OSError(
-            f"{path} cannot be read as a table ({error}): the file is damaged or "
-            "another one. Replace or remove it."
+            f"{path} cannot be read as a table ({error}): {DAMAGED}"
         ) from error
     if values.ndim != 2 or values.shape[1] != n_columns:
         raise OSError(
             f"{path} must be a table of {n_columns} columns, got shape "
-            f"{values.shape}: the file is damaged or another one. Replace or remove it."
+            f"{values.shape}: {DAMAGED}"
         )
     return values
+
+
+def _number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
 
 
 def _table(

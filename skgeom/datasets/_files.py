@@ -3,8 +3,8 @@
 import hashlib
 import os
 import time
-import zipfile
-import zlib
+import uuid
+from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
@@ -12,19 +12,10 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import numpy as np
-from sklearn.datasets import get_data_home
 
 from skgeom.utils._warnings import warn_user
 
-# What reading a damaged npz file raises, or a file of another kind.
-_UNREADABLE = (
-    ValueError,
-    KeyError,
-    TypeError,
-    EOFError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+DAMAGED = "the file is damaged or another one. Replace or remove it."
 
 _TIMEOUT = 30  # seconds without an answer
 _N_TRIES = 4
@@ -56,10 +47,22 @@ def local_path(name):
 
 
 def cache_path(name, data_home):
-    """Where a file of this name is kept once it has been fetched."""
-    folder = Path(get_data_home(data_home)) / "skgeom"
-    folder.mkdir(exist_ok=True)
-    return folder / name
+    """Where a file of this name is kept once it has been fetched; makes no folder."""
+    if data_home is None:  # as sklearn.datasets.get_data_home, which makes the folder
+        data_home = os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")
+    return Path(data_home).expanduser() / "skgeom" / name
+
+
+def make_folder(path, wanted):
+    """Make the folder of a file; ``wanted`` is as for :func:`remedy`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(
+            f"The folder {path.parent}, where {path.name} would be kept, cannot be made"
+            f" ({error}). Give data_home a folder that can be written to, or put "
+            f"{wanted} into {local_folder()}."
+        ) from error
 
 
 def local_folder():
@@ -107,37 +110,52 @@ def array_digest(*arrays):
     return digest.hexdigest()
 
 
-def check_arrays(arrays, sha256, path):
-    """Raise an error if arrays that were read from a file are not those expected."""
+def check_arrays(arrays, sha256, origin, reason=DAMAGED):
+    """Raise an error if arrays are not those expected, which says where they are from.
+
+    ``reason`` is why that may be, and what to do.
+    """
     found = array_digest(*arrays)
     if found != sha256:
         raise OSError(
-            f"The contents of {path} have the SHA-256 digest {found}, not {sha256}: "
-            "the file is damaged or another one. Replace or remove it."
+            f"The contents of {origin} have the SHA-256 digest {found}, not {sha256}: "
+            f"{reason}"
         )
 
 
 def read_npz(path, names):
     """Arrays of some names in an npz file, with errors that name the file."""
-    try:
-        with open(path, "rb") as file, np.load(file) as data:
-            return [data[name] for name in names]
-    except _UNREADABLE as error:
-        raise OSError(
-            f"{path} cannot be read as an npz file with the arrays {', '.join(names)} "
-            f"({error}): the file is damaged or another one. Replace or remove it."
-        ) from error
+    with open(path, "rb") as file:
+        try:
+            with np.load(file) as data:
+                return [data[name] for name in names]
+        except Exception as error:  # damaged files raise errors of a dozen kinds
+            raise OSError(
+                f"{path} cannot be read as an npz file with the arrays "
+                f"{', '.join(names)} ({error}): {DAMAGED}"
+            ) from error
 
 
 def write_npz(path, **arrays):
     """Save arrays so that no other process ever sees a part of the file."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    temporary = _temporary(path)
     try:
         with open(temporary, "wb") as file:
             np.savez_compressed(file, **arrays)
         os.replace(temporary, path)
+    except OSError as error:  # the arrays are at hand all the same
+        warn_user(
+            f"{path} could not be written ({error}), so that the data will be "
+            "downloaded again the next time.",
+            UserWarning,
+        )
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _temporary(path):
+    """A name beside ``path`` that no other thread or process writes to."""
+    return path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
 
 
 def fetch_file(remote, data_home, download_if_missing):
@@ -150,12 +168,11 @@ def fetch_file(remote, data_home, download_if_missing):
         found = file_digest(path)
         if found != remote.sha256:
             raise OSError(
-                f"{path} has the SHA-256 digest {found}, not {remote.sha256}: the file "
-                "is damaged or another one. Replace or remove it."
+                f"{path} has the SHA-256 digest {found}, not {remote.sha256}: {DAMAGED}"
             )
         return path
     path = cache_path(remote.name, data_home)
-    if path.is_file():
+    if os.path.isfile(path):
         if file_digest(path) == remote.sha256:
             return path
         if download_if_missing:
@@ -167,6 +184,7 @@ def fetch_file(remote, data_home, download_if_missing):
             )
     elif not download_if_missing:
         raise absent(remote.name, remote.url, remote.wanted)
+    make_folder(path, remote.wanted)
     download(remote, path)
     return path
 
@@ -174,10 +192,29 @@ def fetch_file(remote, data_home, download_if_missing):
 def download(remote, path):
     """Download a file, going on from where an earlier try was interrupted.
 
-    What has arrived is kept beside ``path`` with the suffix ".part", which becomes the
-    file itself when it is complete and has the right digest.
+    What has arrived is kept beside ``path`` with the suffix ".part", and becomes the
+    file itself when it is complete and has the right digest. During the download it has
+    a name of its own, so that others who fetch the same file do no harm.
     """
-    part = path.with_name(path.name + ".part")
+    kept, part = path.with_name(path.name + ".part"), _temporary(path)
+    with suppress(FileNotFoundError):
+        os.replace(kept, part)
+    try:
+        failure = _complete(remote, part)
+        if failure is None:
+            os.replace(part, path)
+            return
+    finally:
+        with suppress(FileNotFoundError):
+            os.replace(part, kept)
+    raise OSError(
+        f"{remote.name} could not be downloaded from {remote.url} to {path.parent}: "
+        f"{failure}. {remedy(remote.wanted)}"
+    ) from (failure if isinstance(failure, Exception) else None)
+
+
+def _complete(remote, part):
+    """Download what is missing of a file; returns None, or why that failed."""
     failure = None
     for k in range(_N_TRIES):
         if k:
@@ -189,16 +226,12 @@ def download(remote, path):
             continue
         found = file_digest(part)
         if found == remote.sha256:
-            os.replace(part, path)
-            return
+            return None
         part.unlink()
         failure = f"it has the SHA-256 digest {found}, not {remote.sha256}"
         if not resumed:
             break  # the server has another file: the next try would give the same
-    raise OSError(
-        f"{remote.name} could not be downloaded from {remote.url} to {path.parent}: "
-        f"{failure}. {remedy(remote.wanted)}"
-    ) from (failure if isinstance(failure, Exception) else None)
+    return failure
 
 
 def _append_rest(url, part):

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_array
 
 from skgeom._statistics import ClassStatistics
 from skgeom.datasets._common import balanced_labels, population, random_orthogonal
+from skgeom.utils._validation import real_array
 
 
 @validate_params(
@@ -128,6 +129,8 @@ def fisher_rao_line_statistics(
 
     Raises
     ------
+    TypeError
+        If ``positions`` holds no real numbers.
     ValueError
         If ``positions`` is not a finite vector of at least two numbers, or spans more
         than 20, where the covariances would be too ill-conditioned.
@@ -173,6 +176,7 @@ def fisher_rao_line_statistics(
     >>> d.round(6)
     array([1., 3.])
     """
+    positions = real_array(positions, "positions")
     positions = check_array(
         positions, dtype=np.float64, ensure_2d=False, input_name="positions"
     )

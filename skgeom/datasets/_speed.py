@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_array
 
 from skgeom.datasets._common import balanced_labels
+from skgeom.utils._validation import real_array
 
 _PIXELS_PER_DEGREE = 60
 _SIZE = 60  # of the aperture, in pixels
@@ -103,7 +104,8 @@ def _luminances(images, gamma, border, width):
                 f"images[{k}] must have no negative intensity, got {image.min():.4g}."
             )
         rows, columns = (slice(border, size - border) for size in image.shape)
-        luminances.append(image[rows, columns] ** gamma)
+        # Contrast has no unit; powers of numbers up to 1 are finite.
+        luminances.append((image / (image.max() or 1))[rows, columns] ** gamma)
     if not luminances:
         raise ValueError("images must hold at least one image, got none.")
     if not any(np.ptp(luminance) for luminance in luminances):
@@ -223,6 +225,8 @@ def make_speed_videos(
 
     Raises
     ------
+    TypeError
+        If ``speeds`` holds no real numbers.
     ValueError
         If an image is too small for the speeds, which need 60 x 240 pixels beside the
         borders for 6 degrees per second, or has a negative intensity; if no image has
@@ -305,6 +309,7 @@ def make_speed_videos(
 def _checked_speeds(speeds):
     if speeds is None:
         return np.linspace(-6, 6, 41)
+    speeds = real_array(speeds, "speeds")
     speeds = check_array(
         speeds,
         dtype=np.float64,

@@ -88,6 +88,12 @@ def label_text(label):
     return f"{label:g}" if isinstance(label, (float, np.floating)) else str(label)
 
 
+def legend_text(label):
+    """The same for a legend, which leaves out what begins with an underscore."""
+    text = label_text(label)
+    return f" {text}" if text.startswith("_") else text
+
+
 def sparse_labels(labels):
     """Positions and texts of as many class labels as are readable beside an axis."""
     positions = range(0, len(labels), -(-len(labels) // _MOST_LABELS))

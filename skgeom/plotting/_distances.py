@@ -1,5 +1,7 @@
 """Display of the distances between classes."""
 
+from numbers import Real
+
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_array
@@ -12,6 +14,7 @@ from skgeom.objectives import (
 )
 from skgeom.plotting._axes import one_axes, sparse_labels
 from skgeom.plotting._inputs import check_statistics, fitted_step
+from skgeom.utils._validation import real_array
 
 # Numbers are written into the cells of as many classes at most.
 _READABLE = 10
@@ -168,7 +171,7 @@ class DistanceMatrixDisplay:
         Parameters
         ----------
         matrix : array-like of shape (n_classes, n_classes)
-            The distances, symmetric and not negative.
+            The distances, symmetric, not negative, and zero on the diagonal.
         classes : array-like of shape (n_classes,), default=None
             The labels, in the order of the rows; None for numbers from 0.
         label : str, default="distance"
@@ -185,9 +188,11 @@ class DistanceMatrixDisplay:
 
         Raises
         ------
+        TypeError
+            If the matrix holds no real numbers.
         ValueError
-            If the matrix is not square, symmetric, finite and not negative, or if there
-            is not one label a row.
+            If the matrix is not as above, or not finite, or if there is not one label a
+            row.
         """
         check_matplotlib_support(f"{cls.__name__}.from_matrix")
         return cls(matrix, classes, label).plot(ax=ax, **kwargs)
@@ -234,7 +239,7 @@ class DistanceMatrixDisplay:
 
         Raises
         ------
-        ValueError
+        TypeError, ValueError
             As :meth:`from_matrix`.
         """
         check_matplotlib_support(f"{type(self).__name__}.plot")
@@ -298,8 +303,8 @@ def _distances(statistics, distance, regularization):
             "Distances need at least 2 classes, but there is one class only: "
             f"{statistics.classes[0]}."
         )
-    if not (np.isfinite(regularization) and regularization >= 0):
-        raise ValueError(f"regularization must be at least 0, got {regularization}.")
+    if not (isinstance(regularization, Real) and 0 <= regularization < np.inf):
+        raise ValueError(f"regularization must be at least 0, got {regularization!r}.")
     kind = find_distance(distance, DISTANCES | SECOND_MOMENT_DISTANCES)
     means, matrices = _compared(statistics, distance)
     if kind.translation_invariant:
@@ -331,6 +336,7 @@ def _compared(statistics, distance):
 
 
 def _checked(matrix, classes):
+    matrix = real_array(matrix, "matrix")
     matrix = check_array(matrix, dtype=np.float64, input_name="matrix")
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"matrix must be square, got shape {matrix.shape}.")
@@ -340,6 +346,12 @@ def _checked(matrix, classes):
         raise ValueError(
             f"matrix must hold distances, but matrix[{row}, {column}] is "
             f"{matrix.min():.3g}."
+        )
+    own = np.abs(np.diagonal(matrix))
+    if own.max() > 1e-3 * np.abs(matrix).max():  # half the digits, if roots were taken
+        raise ValueError(
+            "matrix must hold distances, of each class from itself zero, but "
+            f"matrix[{own.argmax()}, {own.argmax()}] is {own.max():.3g}."
         )
     gap = np.abs(matrix - matrix.T)
     if gap.max() > rounding:

@@ -6,8 +6,8 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skgeom._statistics import ClassStatistics
-from skgeom.plotting._axes import keep_width, label_text, one_axes, sparse_labels
-from skgeom.plotting._inputs import check_statistics, fitted_step
+from skgeom.plotting._axes import keep_width, legend_text, one_axes, sparse_labels
+from skgeom.plotting._inputs import check_positive, check_statistics, fitted_step
 from skgeom.plotting._plane import (
     axes_of_ellipses,
     checked_dims,
@@ -261,8 +261,7 @@ class ClassEllipsesDisplay:
         check_matplotlib_support(f"{type(self).__name__}.plot")
         from matplotlib.patches import Ellipse
 
-        if not (np.isfinite(n_std) and n_std > 0):
-            raise ValueError(f"n_std must be positive, got {n_std}.")
+        check_positive(n_std, "n_std")
         means, covariances = self._checked_moments()
         colours, mappable = self._colours(cmap)
         self._legend_kw = {}
@@ -284,7 +283,7 @@ class ClassEllipsesDisplay:
         ax.autoscale_view()
         if legend and mappable is None:
             for ellipse, name in zip(self.ellipses_, self.classes, strict=True):
-                ellipse.set_label(label_text(name))
+                ellipse.set_label(legend_text(name))
             self._legend_kw["title"] = label
             ax.legend(**self._legend_kw)
         elif legend:
@@ -294,7 +293,7 @@ class ClassEllipsesDisplay:
     def plot_filters(
         self, filters, *, color="black", label=None, scale=1.0, start=None
     ):
-        """Draw filters as arrows, beside those that are drawn already.
+        """Draw filters as arrows, beside the classes and what is drawn already.
 
         Parameters
         ----------
@@ -325,6 +324,8 @@ class ClassEllipsesDisplay:
                 "filters must have two columns, one for each axis of the plane, got "
                 f"shape {filters.shape}."
             )
+        if not hasattr(self, "ax_"):
+            self.plot()
         start = np.mean(self.means, axis=0) if start is None else np.asarray(start)
         arrows = scale * filters
         starts = np.broadcast_to(start, arrows.shape)

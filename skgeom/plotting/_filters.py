@@ -1,12 +1,14 @@
 """Display of linear filters as images."""
 
 from math import isqrt, prod
+from numbers import Integral
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skgeom.plotting._axes import columns_of_grid, new_grid, several_axes
-from skgeom.plotting._inputs import fitted_step
+from skgeom.plotting._inputs import check_positive, fitted_step
+from skgeom.utils._validation import real_array
 
 _LONGEST_NAME = 15  # of an output that is the title of an image
 
@@ -149,7 +151,7 @@ class FilterDisplay:
         Raises
         ------
         TypeError
-            If ``axes`` are no matplotlib Axes.
+            If the filters are no real numbers, or ``axes`` no matplotlib Axes.
         ValueError
             If the filters are not a stack of images of finite numbers, if the number of
             axes or of titles differs from that of the filters, or if ``limits`` or
@@ -169,8 +171,10 @@ class FilterDisplay:
         bounds = _bounds(filters, limits)
         if axes is None:
             n_columns = columns_of_grid(count) if n_columns is None else n_columns
-            if n_columns < 1:
-                raise ValueError(f"n_columns must be at least 1, got {n_columns}.")
+            if not (isinstance(n_columns, Integral) and n_columns >= 1):
+                raise ValueError(
+                    f"n_columns must be a whole number from 1 up, got {n_columns!r}."
+                )
             width, height = _panel(filters[0], titles)
             width += 0.2 * (ylabel is not None) + 0.6 * (colorbar and limits == "each")
             axes = new_grid(count, n_columns, width, height)
@@ -248,7 +252,7 @@ def _checked_shape(shape, n_features):
 
 
 def _checked_filters(filters):
-    filters = np.asarray(filters)
+    filters = real_array(filters, "filters").astype(np.float64)
     if filters.ndim != 3 or 0 in filters.shape:
         raise ValueError(
             "filters must be images, of shape (n_filters, n_rows, n_columns), got "
@@ -272,8 +276,7 @@ def _bounds(filters, limits):
         if limits == "shared":
             largest[:] = largest.max()
         return np.where(largest > 0, largest, 1)  # a filter of zeros is drawn white
-    if not (np.isfinite(limits) and limits > 0):
-        raise ValueError(f"limits must be positive, got {limits}.")
+    check_positive(limits, "limits")
     return np.full(len(filters), limits)
 
 

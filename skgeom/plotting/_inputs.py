@@ -1,5 +1,8 @@
 """What displays are made of: a part of a fitted model, or class statistics."""
 
+from numbers import Real
+
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,3 +36,9 @@ def check_statistics(statistics):
             "statistics must be a ClassStatistics, made for example by "
             f"ClassStatistics.from_data(X, y), got {type(statistics).__name__}."
         )
+
+
+def check_positive(value, name):
+    """Raise ValueError unless a parameter is a positive finite number."""
+    if not (isinstance(value, Real) and 0 < value < np.inf):
+        raise ValueError(f"{name} must be positive, got {value!r}.")

@@ -6,7 +6,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skgeom.plotting._axes import new_axes, one_axes, several_axes
+from skgeom.plotting._axes import legend_text, new_axes, one_axes, several_axes
 from skgeom.utils._frames import named_like_fit
 
 
@@ -110,7 +110,7 @@ class ProjectionDisplay:
         self.figure_ = ax.figure
         for label in np.unique(self.y).tolist():
             points = self.points[self.y == label]
-            ax.scatter(points[:, 0], points[:, 1], s=9, label=str(label))
+            ax.scatter(points[:, 0], points[:, 1], s=9, label=legend_text(label))
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         low, high = low - 0.05 * (high - low), high + 0.05 * (high - low)
         x, y = np.meshgrid(*np.linspace(low, high, 300).T)

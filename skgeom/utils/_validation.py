@@ -21,9 +21,7 @@ def float64_arrays(*names, cast=None):
         @functools.wraps(function)
         def wrapper(*args, **kwargs):
             bound = signature.bind(*args, **kwargs)
-            arrays = {
-                name: _as_real_array(bound.arguments[name], name) for name in names
-            }
+            arrays = {name: real_array(bound.arguments[name], name) for name in names}
             dtypes = {array.dtype for array in arrays.values()}
             for name, array in arrays.items():
                 bound.arguments[name] = array.astype(np.float64, copy=False)
@@ -39,7 +37,8 @@ def float64_arrays(*names, cast=None):
     return decorate
 
 
-def _as_real_array(array, name):
+def real_array(array, name):
+    """An array that is not complex, and holds no text or objects; or an error."""
     array = np.asarray(array)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.")

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from pyriemann.geometry.mean import mean_riemann
-from scipy.linalg import subspace_angles
+from scipy.linalg import logm, sqrtm, subspace_angles
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
@@ -98,6 +98,16 @@ def test_more_components_hold_more_of_the_dispersion(matrices):
     assert reached[-1] == pytest.approx(total, rel=1e-9)
 
 
+def test_first_start(matrices):
+    """A tolerance that ends the search at once leaves the leading eigenvectors."""
+    model = GeometryAwarePCA(2, tol=1e9).fit(matrices)
+    inverse_root = np.linalg.inv(sqrtm(model.mean_))
+    logarithms = [logm(inverse_root @ X @ inverse_root) for X in matrices]
+    _, axes = np.linalg.eigh(np.mean([log @ log for log in logarithms], axis=0))
+    span = inverse_root @ axes[:, -2:]
+    assert np.sin(subspace_angles(model.components_.T, span)).max() < 1e-6
+
+
 def test_nothing_near_is_better(matrices, rng):
     model = GeometryAwarePCA(2, n_init=10, random_state=0, tol=1e-10).fit(matrices)
     W = model.components_.T
@@ -177,7 +187,10 @@ def test_bad_input_is_named(matrices, rng):
         model.transform(matrices[:, :5, :5])
 
 
-def test_matrices_that_are_all_the_same():
-    model = GeometryAwarePCA().fit(np.tile(np.diag([1.0, 2.0, 3.0]), (4, 1, 1)))
-    assert model.objective_ == pytest.approx(0, abs=1e-20)
-    assert np.isfinite(model.components_).all()
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+def test_matrices_that_are_all_the_same(make_spd, n_components):
+    """There is nothing to find, and no warning that it was not found."""
+    for matrix in (np.diag([1.0, 2.0, 3.0]), *make_spd((5,), 3)):
+        model = GeometryAwarePCA(n_components).fit(np.tile(matrix, (4, 1, 1)))
+        assert model.objective_ == pytest.approx(0, abs=1e-20)
+        assert np.isfinite(model.components_).all()

@@ -105,6 +105,26 @@ def test_copies_of_samples_do_no_harm(wine):
     assert np.isfinite(model.components_).all()
 
 
+def test_classes_far_apart(rng):
+    """Of the matrix between, all but the distance of the means is negligible."""
+    y = np.repeat([0, 1], [30, 50])
+    X = rng.normal(size=(80, 3))
+    for k in range(2):
+        X[y == k] -= X[y == k].mean(axis=0)
+    within, _ = literal_scatters(X, y, 7)
+    offset = 1e5 * np.array([1.0, 2.0, -2.0]) / 3
+    direction = np.linalg.solve(within, offset)
+    model = LFDA(1, embedding="orthonormalized").fit(X + np.outer(y, offset), y)
+    expected = 30 * 50 / 80 * offset @ direction
+    assert model.eigenvalues_[0] == pytest.approx(expected, rel=1e-8)
+    cosine = model.components_[0] @ direction / np.linalg.norm(direction)
+    assert np.arccos(min(abs(cosine), 1)) < 1e-7
+    with pytest.raises(
+        ValueError, match="a million times as far apart as they are wid"
+    ):
+        LFDA(1).fit(X + np.outer(y, 1e3 * offset), y)
+
+
 def test_singular_matrix_within_needs_regularization(rng):
     X, y = rng.normal(size=(12, 20)), np.arange(12) % 2
     with pytest.raises(ValueError, match="set regularization"):

@@ -104,6 +104,19 @@ def test_large_regularization_gives_the_trace_ratio(iris):
     assert np.sin(subspace_angles(model.components_.T, axes)).max() < 1e-2
 
 
+def test_regularization_without_bounds(iris):
+    """In units of X, it is infinite for very small samples, and zero for large ones."""
+    X, y = iris
+    expected = WDA(regularization=1e6).fit(X, y)
+    model = WDA(normalize=False).fit(1e-200 * X, y)
+    assert model.objective_ == pytest.approx(expected.objective_, rel=1e-4)
+    with pytest.raises(ValueError, match=r"not finite at the start.* or increase regu"):
+        WDA(normalize=False).fit(1e200 * X, y)
+    model = WDA(regularization=1e300, normalize=False).fit(1e150 * X, y)
+    expected = WDA(regularization=1.0, normalize=False).fit(X, y)
+    assert model.objective_ == pytest.approx(expected.objective_, rel=1e-6)
+
+
 def test_random_start_draws_from_its_own_generator(iris):
     before = str(np.random.get_state())  # noqa: NPY002
     first = WDA(init="random", max_iter=3, tol=1.0, random_state=1).fit(*iris)
@@ -141,3 +154,13 @@ def test_class_without_distances(iris, copies, text):
 def test_shape_of_init(iris):
     with pytest.raises(ValueError, match=r"init must have shape .* = \(2, 4\)"):
         WDA(init=np.eye(3)).fit(*iris)
+
+
+@pytest.mark.parametrize(
+    ("init", "rank"), [(np.zeros((2, 4)), 0), (np.ones((2, 4)), 1)]
+)
+def test_rank_of_init(iris, init, rank):
+    with pytest.raises(
+        ValueError, match=rf"independent rows, .* span {rank} direction"
+    ):
+        WDA(init=init).fit(*iris)

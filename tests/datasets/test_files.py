@@ -3,6 +3,7 @@
 import hashlib
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -175,6 +176,28 @@ def test_local_file_comes_first(server, remote, tmp_path, monkeypatch):
     assert (tmp_path / "things.bin").read_bytes() == CONTENT[1:]  # left as it was
 
 
+@pytest.mark.parametrize("start", [0, 1234])
+def test_simultaneous_downloads(server, remote, tmp_path, part, start, monkeypatch):
+    """Each begins while the others are on their way, and all of them end well."""
+    if start:
+        part.write_bytes(CONTENT[:start])
+    waiting = threading.Barrier(4)
+    read = _files._append_rest
+
+    def read_together(url, part):
+        resumed = read(url, part)
+        waiting.wait(timeout=30)
+        return resumed
+
+    monkeypatch.setattr(_files, "_append_rest", read_together)
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(fetch_file, remote, tmp_path, True) for _ in range(4)]
+        paths = [call.result() for call in calls]
+    assert {path.read_bytes() for path in paths} == {CONTENT}
+    assert list(part.parent.iterdir()) == [paths[0]]
+    assert sorted(server.requests) == [0, 0, 0, start]
+
+
 def test_digest_of_arrays_is_of_values_types_and_shapes():
     a = np.arange(6.0).reshape(2, 3)
     assert array_digest(a) == array_digest(np.asfortranarray(a))
@@ -192,13 +215,29 @@ def test_written_arrays_are_read(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_arrays_are_written_by_several_threads(tmp_path):
+    path = tmp_path / "arrays.npz"
+    a = np.arange(10**5)
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(_files.write_npz, path, a=a) for _ in range(12)]
+    for call in calls:
+        call.result()
+    assert_array_equal(read_npz(path, ["a"])[0], a)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+DIRECTORY = {-67: b"\xff", -65: b"\1", -63: b"\1", -6: b"\xff"}
+
+
 def test_unreadable_npz_is_named(tmp_path):
     path = tmp_path / "arrays.npz"
     np.savez_compressed(path, a=np.random.default_rng(0).normal(size=1000))
     good = path.read_bytes()
     damaged = bytearray(good)
     damaged[2000:2010] = bytes(10)
-    for content in (b"", b"not an archive", good[:-100], bytes(damaged)):
+    # In the directory: version, encryption, method of compression, and its own place.
+    ends = [good[:k] + byte + good[k + 1 :] for k, byte in DIRECTORY.items()]
+    for content in (b"", b"not an archive", good[:-100], bytes(damaged), *ends):
         path.write_bytes(content)
         with pytest.raises(OSError, match=r"arrays.npz cannot be read .* Replace"):
             read_npz(path, ["a"])

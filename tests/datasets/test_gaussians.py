@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import block_diag
 
 from skgeom import SQFA, ClassStatistics
 from skgeom.datasets import (
@@ -27,6 +28,58 @@ def test_toy_statistics(name):
     assert_array_equal(statistics.classes, range(TOYS[name][0]))
     assert np.ptp(statistics.counts) == 0
     assert np.linalg.eigvalsh(statistics.covariances).min() > 0
+
+
+def turned(large, small, degrees):
+    """A covariance by its variances along axes, the larger one at an angle."""
+    mean, half = (large + small) / 2, (large - small) / 2
+    c, s = (f(np.deg2rad(2 * degrees)) for f in (np.cos, np.sin))
+    return [[mean + half * c, half * s], [half * s, mean - half * c]]
+
+
+# The blocks of the covariances, class by class, and the means: the numbers by which the
+# authors made figures 2 and 3 of the paper, figure 7 of its first version, and the
+# comparison with LDA.
+BLOCKS = {
+    "covariances": [
+        [turned(0.9, 0.02, 10), np.diag([0.6, 0.6]), np.diag([0.9, 0.9])],
+        [turned(0.9, 0.02, 45), np.diag([0.6, 0.6]), np.diag([1.0, 1.0])],
+        [turned(0.9, 0.02, 80), np.diag([0.6, 0.6]), np.diag([1.1, 1.1])],
+    ],
+    "means": [
+        [np.diag([0.05, 0.05]), turned(1.045, 0.045, 0)],
+        [np.diag([0.05, 0.05]), turned(1.045, 0.045, 40)],
+        [np.diag([0.05, 0.05]), turned(1.045, 0.045, 80)],
+    ],
+    "distances": [
+        [turned(0.25, 0.01, 0), turned(1.0, 0.04, 0)],
+        [turned(0.25, 0.01, 40), turned(1.0, 0.04, 20)],
+        [turned(0.25, 0.01, 80), turned(1.0, 0.04, 40)],
+    ],
+    "lda": [[np.diag([0.008, 0.008])]] * 4,
+}
+MEANS = {
+    "covariances": [
+        [0, 0, -0.25, -0.25, 0, 0],
+        [0, 0, 0.25, -0.25, 0, 0],
+        [0, 0, 0, 0.25, 0, 0],
+    ],
+    "means": [  # at 0, 220 and 80 degrees on the unit circle
+        [1, 0, 0, 0],
+        [-0.766044443, -0.642787610, 0, 0],
+        [0.173648178, 0.984807753, 0, 0],
+    ],
+    "distances": np.zeros((3, 4)),
+    "lda": [[-0.8, 0.2], [-0.84, -0.2], [0.84, 0.6], [0.8, -0.6]],
+}
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_toy_statistics_are_those_of_the_authors(name):
+    statistics = sqfa_toy_statistics(name)
+    assert_allclose(statistics.means, MEANS[name], atol=1e-9)
+    expected = [block_diag(*blocks) for blocks in BLOCKS[name]]
+    assert_allclose(statistics.covariances, expected, atol=1e-12)
 
 
 def test_means_toy_has_equal_second_moments_but_for_scale():
@@ -157,3 +210,8 @@ def test_line_in_one_dimension_against_the_closed_form():
 def test_bad_positions(positions, match):
     with pytest.raises(ValueError, match=match):
         fisher_rao_line_statistics(positions)
+
+
+def test_positions_that_are_no_numbers():
+    with pytest.raises(TypeError, match="positions must hold real numbers, got dtype"):
+        fisher_rao_line_statistics([0, 1j])

@@ -117,11 +117,32 @@ def test_videos_are_normalised_contrast():
     X, _ = make_speed_videos(TEXTURES, SPEEDS, 10, random_state=0, return_X_y=True)
     assert_allclose(X.mean(axis=1), 0, atol=1e-12)
     assert np.all((X**2).sum(axis=1) < 1)
-    # Contrast, and with it the videos, do not depend on the unit of intensity.
-    scaled, _ = make_speed_videos(
-        7 * TEXTURES, SPEEDS, 10, random_state=0, return_X_y=True
+
+
+@pytest.mark.parametrize("unit", [7, 1e-300, 1e-150, 1e150, 1e300])
+def test_contrast_does_not_depend_on_the_unit_of_intensity(unit):
+    arguments = {"speeds": SPEEDS, "n_per_speed": 10, "random_state": 0}
+    expected = make_speed_videos(TEXTURES, **arguments).data
+    assert_allclose(
+        make_speed_videos(unit * TEXTURES, **arguments).data, expected, atol=1e-12
     )
-    assert_allclose(scaled, X, atol=1e-12)
+
+
+def test_any_gamma_gives_finite_videos():
+    for gamma in (1e-3, 1e3):
+        data = make_speed_videos(100 * TEXTURES, SPEEDS, 10, gamma=gamma).data
+        assert np.isfinite(data).all() and data.any()
+
+
+def test_luma_of_colours():
+    """An image of pure colours is one of their luma, as ITU-R BT.601 has it."""
+    columns = np.arange(300) // 50 % 3  # red, green, blue and again
+    rgb = np.tile(np.eye(3)[columns], (72, 1, 1))
+    luma = np.tile(np.array([0.299, 0.587, 0.114])[columns], (72, 1))
+    arguments = {"speeds": [0.0, 2.0], "n_per_speed": 20, "random_state": 0}
+    videos = make_speed_videos([rgb], **arguments)
+    assert_allclose(videos.data, make_speed_videos([luma], **arguments).data)
+    assert np.ptp(videos.data, axis=1).min() > 0.05
 
 
 def test_class_means_are_near_zero():
@@ -197,3 +218,8 @@ def test_rgb_images_of_different_sizes_and_black_ones():
 def test_bad_arguments(arguments, match):
     with pytest.raises(ValueError, match=match):
         make_speed_videos(**arguments)
+
+
+def test_speeds_that_are_no_numbers():
+    with pytest.raises(TypeError, match="speeds must hold real numbers, got dtype com"):
+        make_speed_videos(speeds=[1j])

@@ -185,6 +185,7 @@ def test_rounding_is_no_error():
     matrix = [[-1e-17, 1 + 1e-12], [1, 0]]
     display = DistanceMatrixDisplay.from_matrix(matrix)
     assert display.text_[0, 0].get_text() == "0.00"
+    DistanceMatrixDisplay.from_matrix([[1.5e-8, 1e-4], [1e-4, 0]])  # the root of eps
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_rounding_is_no_error():
         ([[0, -1], [-1, 0]], r"matrix\[0, 1\] is -1"),
         ([[0, np.nan], [np.nan, 0]], "matrix contains NaN"),
         ([[0, np.inf], [np.inf, 0]], "matrix contains infinity"),
-        ([[0, "x"], ["x", 0]], "could not convert"),
+        ([[0, 2], [2, 1]], r"from itself zero, but matrix\[1, 1\] is 1"),
     ],
 )
 def test_what_is_no_matrix_of_distances(matrix, message):
@@ -210,6 +211,9 @@ def test_errors(iris, statistics):
         DistanceMatrixDisplay.from_estimator(SQFA())
     with pytest.raises(TypeError, match=r"with class_distances.* Use from_statistics"):
         DistanceMatrixDisplay.from_estimator(PCA(2).fit(X))
+    for bad in ([[0, "x"], ["x", 0]], [[0, 1j], [1j, 0]]):
+        with pytest.raises(TypeError, match="matrix must hold real numbers, got dtype"):
+            DistanceMatrixDisplay.from_matrix(bad)
     with pytest.raises(TypeError, match="must be a ClassStatistics"):
         DistanceMatrixDisplay.from_statistics(X)
     with pytest.raises(ValueError, match="distance must be one of"):
@@ -217,7 +221,7 @@ def test_errors(iris, statistics):
     with pytest.raises(ValueError, match="one class only: a"):
         one = ClassStatistics(["a"], [3], [[0.0]], [[[1.0]]])
         DistanceMatrixDisplay.from_statistics(one)
-    for noise in (-1, np.nan):
+    for noise in (-1, np.nan, "a"):
         with pytest.raises(ValueError, match="regularization must be at least 0"):
             DistanceMatrixDisplay.from_statistics(statistics, regularization=noise)
     with pytest.raises(ValueError, match=r"singular.* give a regularization above 0"):

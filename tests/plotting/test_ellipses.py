@@ -155,6 +155,19 @@ def test_legend_can_be_left_out():
         assert display.ax_.get_legend().get_title().get_text() == ""
 
 
+def test_labels_that_begin_with_an_underscore_are_in_the_legend():
+    names = ["_left", "right", "_"]
+    display = ClassEllipsesDisplay(names, np.zeros((3, 2)), [np.eye(2)] * 3).plot()
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert [text.strip() for text in texts] == names
+
+
+def test_filters_of_a_display_that_is_not_drawn_yet():
+    display = ClassEllipsesDisplay([0, 1], np.zeros((2, 2)), [np.eye(2)] * 2)
+    display.plot_filters(np.eye(2))
+    assert len(display.ellipses_) == 2 and len(display.arrows_) == 1
+
+
 def test_given_axes_and_properties(statistics):
     figure, (_, ax) = plt.subplots(1, 2, sharex=True, sharey=True)
     display = ClassEllipsesDisplay.from_statistics(
@@ -271,7 +284,7 @@ def test_errors(statistics, iris):
         ClassEllipsesDisplay.from_statistics(statistics, [[1, 0]])
     with pytest.raises(ValueError, match="feature_names must have 4 names, got 2"):
         ClassEllipsesDisplay.from_statistics(statistics, feature_names=["a", "b"])
-    for n_std in (0, -1, np.nan):
+    for n_std in (0, -1, np.nan, "a"):
         with pytest.raises(ValueError, match="n_std must be positive"):
             ClassEllipsesDisplay.from_statistics(statistics, n_std=n_std)
     with pytest.raises(NotFittedError):

@@ -192,6 +192,14 @@ def test_is_saved_as_png(pca):
         assert file.getvalue().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int64", "bool", "float32"])
+def test_filters_of_any_real_type(dtype):
+    filters = np.array([[[0, 100], [0, 1]], [[-128, 0], [3, 2]]]).astype(dtype)
+    display = FilterDisplay(filters).plot()
+    largest = np.abs(filters.astype(float)).max(axis=(1, 2))
+    assert limits(display) == [(-bound, bound) for bound in largest]
+
+
 @pytest.mark.parametrize("shape", [(8, 9), (64,), (2, 4, 8), (-8, -8), 64])
 def test_shape_that_does_not_fit(pca, shape):
     with pytest.raises(ValueError, match=r"rows \* columns = 64"):
@@ -221,12 +229,17 @@ def test_errors(digits, pca):
         FilterDisplay.from_estimator(pca, axes=["top"] * 7)
     with pytest.raises(ValueError, match="'each', 'shared' or a number, got 'all'"):
         FilterDisplay.from_estimator(pca, limits="all")
-    for bad in (0, -1, np.nan, np.inf):
+    for bad in (0, -1, np.nan, np.inf, None):
         with pytest.raises(ValueError, match="limits must be positive"):
             FilterDisplay.from_estimator(pca, limits=bad)
-    with pytest.raises(ValueError, match="n_columns must be at least 1, got 0"):
-        FilterDisplay.from_estimator(pca, n_columns=0)
+    for bad in (0, 1.5, "2"):
+        match = f"n_columns must be a whole number from 1 up, got {bad!r}"
+        with pytest.raises(ValueError, match=match):
+            FilterDisplay.from_estimator(pca, n_columns=bad)
     with pytest.raises(ValueError, match=r"got shape \(7, 64\)"):
         FilterDisplay(pca.components_).plot()
     with pytest.raises(ValueError, match=r"filters\[1\] contains NaN"):
         FilterDisplay([np.eye(2), np.full((2, 2), np.nan)]).plot()
+    for bad in ([[[1j, 0]]], [[["a", "b"]]]):
+        with pytest.raises(TypeError, match="filters must hold real numbers, got dty"):
+            FilterDisplay(bad).plot()

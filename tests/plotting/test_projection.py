@@ -43,6 +43,15 @@ def test_projection(iris, fitted):
         ProjectionDisplay.from_estimator(three, X, y)
 
 
+def test_labels_that_begin_with_an_underscore_are_in_the_legend(iris):
+    X, y = iris
+    names = np.array(["_a", "b", "_c"])
+    model = CovarianceHessianProjection(GaussianNB()).fit(X, names[y])
+    display = ProjectionDisplay.from_estimator(model, X, names[y])
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert {text.strip() for text in texts} == set(names)
+
+
 def test_projection_to_data_frames(iris):
     """What was fitted with names is asked with names."""
     pytest.importorskip("pandas")
