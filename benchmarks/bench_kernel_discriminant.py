@@ -26,7 +26,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from skgeom import KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
-from skgeom._kernel_problem import KernelProblem
+from skgeom._kernel.problem import KernelProblem
 
 GAMMA = 0.025
 PENALTIES, CRITERIA = ["identity", "kernel"], ["total", "between"]

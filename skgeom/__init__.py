@@ -1,18 +1,18 @@
 """Supervised dimensionality reduction and classification by geometric objectives."""
 
-from skgeom._accuracy_rejection import accuracy_rejection_curve
-from skgeom._ama import AMAGauss
-from skgeom._covariance_hessian import CovarianceHessianProjection
-from skgeom._generalized_lvq import GLRSQ, GMLVQ
-from skgeom._input_hessians import input_hessian
-from skgeom._kernel_discriminant import KernelDiscriminantAnalysis
-from skgeom._kernel_discriminant_cv import KernelDiscriminantAnalysisCV
-from skgeom._lvq import PLRSQ, RSLVQ
-from skgeom._projection_diagnostics import ProjectionConditions, SeparationGrid
+from skgeom._filters.ama import AMAGauss
+from skgeom._filters.sqfa import SQFA, SecondMomentSQFA
+from skgeom._filters.sqfa_cv import SQFACV
+from skgeom._hessian.diagnostics import ProjectionConditions, SeparationGrid
+from skgeom._hessian.input_hessians import input_hessian
+from skgeom._hessian.projection import CovarianceHessianProjection
+from skgeom._kernel.discriminant import KernelDiscriminantAnalysis
+from skgeom._kernel.discriminant_cv import KernelDiscriminantAnalysisCV
+from skgeom._lvq.generalized import GLRSQ, GMLVQ
+from skgeom._lvq.probabilistic import PLRSQ, RSLVQ
 from skgeom._region_covariance import RegionCovariance
-from skgeom._rejection import RejectionClassifier
-from skgeom._sqfa import SQFA, SecondMomentSQFA
-from skgeom._sqfa_cv import SQFACV
+from skgeom._rejection.classifier import RejectionClassifier
+from skgeom._rejection.curve import accuracy_rejection_curve
 from skgeom._statistics import ClassStatistics
 
 __all__ = [

@@ -15,17 +15,19 @@ LAYERS = {
     "geometry": 1,
     "objectives": 2,
     "optim": 3,
-    "_*": 4,  # statistics and estimators: the private modules at the top level
+    "_*": 4,  # statistics and estimators: private modules, and a folder a family
     "datasets": 5,
     "baselines": 5,
     "plotting": 5,
 }
+# Folders of estimators. None imports from another.
+FAMILIES = {"_filters", "_hessian", "_kernel", "_lvq", "_rejection"}
 # Never imported when skgeom is imported. pyriemann brings matplotlib.
 LAZY = {"torch", "jax", "matplotlib", "pyriemann", "ot"}
 
 
 def layer(name):
-    """Layer of a part of skgeom, given the part's first name ("geometry", "_sqfa")."""
+    """Layer of a part of skgeom, given the part's first name ("geometry", "_lvq")."""
     return LAYERS.get("_*" if name.startswith("_") else name)
 
 
@@ -78,6 +80,8 @@ def offences(path, source):
                 yield f"{where}, not the module that defines it"
             elif target > layer(first):
                 yield f"{where}, a later layer"
+            elif FAMILIES >= {first, rest[0]} and first != rest[0]:
+                yield f"{where}, of another family"
 
     guarded = inside(tree, ast.If, lambda node: "verbos" in ast.unparse(node.test))
     for node in ast.walk(tree):
@@ -97,14 +101,15 @@ def test_module_keeps_to_the_layout(path):
     ("path", "source"),
     [
         ("geometry/spd.py", "from ..optim import minimize"),
-        ("geometry/spd.py", "from .._sqfa import SQFA"),
+        ("geometry/spd.py", "from .._filters.sqfa import SQFA"),
+        ("_kernel/base.py", "from skgeom._lvq.base import BaseLVQ"),
         ("geometry/spd.py", "def f():\n    import skgeom.optim.lbfgs"),
         ("geometry/spd.py", "from .. import optim"),
         ("geometry/spd.py", "import pymanopt.manifolds"),
-        ("_sqfa.py", "from skgeom import SQFA"),
-        ("_sqfa.py", "import skgeom"),
-        ("_sqfa.py", "from .plotting import FilterDisplay"),
-        ("_sqfa.py", "if True:\n    print(1)"),
+        ("_filters/sqfa.py", "from skgeom import SQFA"),
+        ("_filters/sqfa.py", "import skgeom"),
+        ("_filters/sqfa.py", "from ..plotting import FilterDisplay"),
+        ("_filters/sqfa.py", "if True:\n    print(1)"),
         ("plotting/display.py", "import matplotlib.pyplot as plt"),
         ("unheard_of.py", ""),
     ],
@@ -116,12 +121,12 @@ def test_offence_is_found(path, source):
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("__init__.py", "from . import geometry\nfrom ._sqfa import SQFA"),
+        ("__init__.py", "from . import geometry\nfrom ._filters.sqfa import SQFA"),
         ("geometry/__init__.py", "from .spd import sqrtm"),
         ("geometry/spd.py", "from ..utils.validation import check_spd"),
         ("optim/lbfgs.py", "from pymanopt.optimizers.optimizer import Optimizer"),
-        ("_sqfa.py", "from ._statistics import ClassStatistics\nfrom . import optim"),
-        ("_sqfa.py", "if self.verbose > 1:\n    print(1)"),
+        ("_filters/sqfa.py", "from .._statistics import A\nfrom .. import optim"),
+        ("_filters/sqfa.py", "if self.verbose > 1:\n    print(1)"),
         ("plotting/display.py", "def plot():\n    import matplotlib"),
     ],
 )

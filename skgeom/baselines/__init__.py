@@ -4,7 +4,7 @@ The functions return unfitted estimators for symmetric positive definite (SPD) m
 X of shape (n_samples, n, n), put together from parts of pyriemann and scikit-learn.
 """
 
-from skgeom._cluster_classifier import ClusterClassifier
+from skgeom.baselines._cluster_classifier import ClusterClassifier
 from skgeom.baselines._generalized_eigenvectors import GeneralizedEigenvectors
 from skgeom.baselines._geometry_aware_pca import GeometryAwarePCA
 from skgeom.baselines._local_fisher import LocalFisherDiscriminantAnalysis

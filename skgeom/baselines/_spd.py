@@ -9,8 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
-from skgeom._cluster_classifier import ClusterClassifier
 from skgeom.baselines._base import check_stack
+from skgeom.baselines._cluster_classifier import ClusterClassifier
 from skgeom.geometry import logm
 from skgeom.utils._docs import shares
 

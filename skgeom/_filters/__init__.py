@@ -1,0 +1,1 @@
+"""Filters that tell classes apart: SQFA, its relatives, and AMA-Gauss."""

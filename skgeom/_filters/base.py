@@ -1,0 +1,212 @@
+"""What all estimators that learn filters from labelled data have in common."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from skgeom._filters.learning import (
+    FEW_FEATURES,
+    INITS,
+    FilterSearch,
+    automatic_regularization,
+    check_regular,
+)
+from skgeom.optim import CONSTRAINTS, OPTIMIZERS
+from skgeom.utils._sklearn import CallbackSupportMixin, FitCallbacks
+from skgeom.utils._warnings import warn_user
+
+# Filters of unit norm are taken for dependent below this smallest singular value.
+DEPENDENT = 1e-3
+
+
+def independent_directions(filters):
+    """Number of directions that filters of unit norm, in columns, span."""
+    return np.linalg.matrix_rank(filters, tol=DEPENDENT)
+
+
+class BaseFilters(
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+):
+    """Linear features by filters that maximise an objective of labelled data."""
+
+    _value_name = "objective"  # of what is printed
+    # What warnings say of the regularisation.
+    _more_noise, _less_noise = "regularization", "a smaller regularization"
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "regularization": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, None, closed="left"),
+        ],
+        "constraint": [StrOptions(set(CONSTRAINTS))],
+        "covariance_estimator": [None, str, HasMethods("fit")],
+        "init": [StrOptions(set(INITS)), "array-like"],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "group_size": [None, Interval(Integral, 1, None, closed="left")],
+        "optimizer": [StrOptions(set(OPTIMIZERS)), HasMethods("run")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def transform(self, X):
+        """Apply the filters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The features ``X @ components_.T``.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return X @ self.components_.T
+
+    def _check_sizes(self, classes):
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} compares classes, so it needs at least 2 "
+                f"classes, but there is one class only: {classes[0]}."
+            )
+        if self.n_components > self.n_features_in_:
+            raise ValueError(
+                f"n_components={self.n_components} must not exceed the number of "
+                f"features: n_features={self.n_features_in_}."
+            )
+        self._checked_init()
+
+    def _checked_init(self):
+        if isinstance(self.init, str):
+            return self.init
+        init = check_array(self.init, dtype=np.float64, input_name="init")
+        expected = (self.n_components, self.n_features_in_)
+        if init.shape != expected:
+            raise ValueError(
+                f"init must have shape (n_components, n_features) = {expected}, "
+                f"got {init.shape}."
+            )
+        return init
+
+    def _n_starts(self):
+        if self.n_init != "auto":
+            return self.n_init
+        if not isinstance(self.init, str):
+            return 1
+        few = 8 if self.n_features_in_ <= FEW_FEATURES else 4
+        return {"auto": few, "random": 10}.get(self.init, 1)
+
+    def _noise(self, pooled):
+        """The value of the regularisation."""
+        if self.regularization == "auto":
+            return automatic_regularization(pooled, self.n_components)
+        return float(self.regularization)
+
+    def _check_noise(self, regularization, statistics, covariances, pooled):
+        """Whether the noise is below rounding; the classes must then be regular."""
+        rounding = len(pooled.within) * np.finfo(float).eps * np.trace(pooled.within)
+        negligible = regularization <= rounding
+        if negligible:
+            check_regular(statistics, covariances, pooled.total, self.n_components)
+        return negligible
+
+    def _search(self, regularization, span_only, **changes):
+        """The search that the parameters ask for."""
+        parameters = {
+            "n_components": self.n_components,
+            "regularization": regularization,
+            "span_only": span_only,
+            "constraint": self.constraint,
+            "init": self._checked_init(),
+            "n_init": self._n_starts(),
+            "group_size": self.group_size,
+            "optimizer": self.optimizer,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "random_state": self.random_state,
+        }
+        return FilterSearch(**{**parameters, **changes})
+
+    def _learn(self, search, objective, pooled, X=None, y=None, *, quiet=False):
+        """Run the search, set the attributes of its result, and return the filters."""
+        callbacks = FitCallbacks(self, search.n_stages(), self.max_iter, X, y)
+        dtype = np.float64 if X is None else X.dtype
+
+        def report(stage, filters, value):
+            attributes = {"components_": np.asarray(filters.T, dtype=dtype)}
+            return callbacks.iteration(stage, attributes)
+
+        filters, groups = search.run(
+            objective, pooled, report if callbacks.active else None
+        )
+        self._print(groups)
+        largest = np.abs(filters).argmax(axis=0), range(filters.shape[1])
+        filters = filters * np.sign(filters[largest])
+        self.regularization_ = search.regularization
+        self.components_ = np.ascontiguousarray(filters.T, dtype=dtype)
+        self.objective_ = -groups[-1][0].cost
+        self.n_iter_ = sum(result.n_iter for result, _ in groups)
+        callbacks.end()
+        if not quiet:
+            self._warn(groups, filters)
+        return filters
+
+    def _print(self, groups):
+        if self.verbose:
+            for number, (result, values) in enumerate(groups, start=1):
+                group = f"group {number}, " if len(groups) > 1 else ""
+                prefix = f"[{type(self).__name__}] {group}"
+                for start, value in enumerate(values, start=1):
+                    print(f"{prefix}start {start}: {self._value_name} {value:.6f}")
+                print(
+                    f"{prefix}end: {self._value_name} {-result.cost:.6f} after "
+                    f"{result.n_iter} iterations"
+                )
+
+    def _warn(self, groups, filters):
+        """Warn if a search did not end, or if filters repeat each other."""
+        for result, _ in groups:
+            if not result.converged:
+                cure = "max_iter or tol" if "max_iter" in result.reason else "tol"
+                warn_user(
+                    f"{type(self).__name__} did not converge: {result.reason} The "
+                    f"filters found so far can be used. Increase {cure}, or "
+                    f"{self._more_noise}.",
+                    ConvergenceWarning,
+                )
+        rank = independent_directions(filters)
+        if rank < self.n_components and abs(self.objective_) > DEPENDENT:
+            warn_user(
+                f"The {self.n_components} filters span {rank} directions only: with "
+                f"regularization_={self.regularization_:.3g}, repeating a filter is "
+                "worth more to this objective than another direction. Use "
+                f"constraint='orthonormal', or {self._less_noise}, or fewer "
+                "components.",
+                UserWarning,
+            )
+
+    @property
+    def _n_features_out(self):
+        return self.components_.shape[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

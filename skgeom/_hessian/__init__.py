@@ -1,0 +1,1 @@
+"""Covariance and Hessian of a trained classifier."""

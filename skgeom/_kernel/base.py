@@ -1,0 +1,366 @@
+"""What the kernel discriminant analyses have in common once they are fitted."""
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn import get_config
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skgeom._kernel.functions import (
+    check_arguments,
+    check_callable,
+    check_precomputed,
+    uses_gamma,
+)
+from skgeom._kernel.problem import SAME_MEANS
+
+# Kernels that are positive semidefinite whatever their parameters.
+_DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
+
+PARAMETERS = r"""
+kernel : str or callable, default="rbf"
+    A name that :func:`sklearn.metrics.pairwise.pairwise_kernels` knows, or a
+    symmetric function of two samples (1-D arrays) that returns a number, or
+    ``"precomputed"``: then X is the kernel matrix of the training samples,
+    (n_samples, n_samples), and later that of samples and training samples.
+gamma : float, "scale" or None, default=None
+    Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
+    ``"scale"`` is ``1 / (n_features * X.var())``. None is the kernel's own default,
+    ``1 / n_features`` or, for "chi2", 1.
+degree : float, default=3
+    Degree of the polynomial kernel.
+coef0 : float, default=1
+    Constant of the polynomial and the sigmoid kernel.
+kernel_params : dict or None, default=None
+    Arguments of a callable kernel, besides the two samples.
+"""
+
+ATTRIBUTES = r"""
+classes_ : ndarray of shape (n_classes,)
+    The class labels.
+priors_ : ndarray of shape (n_classes,)
+    The class probabilities.
+eigenvalues_ : ndarray of shape (n_components,)
+    The ratios that the components reach, in falling order.
+dual_coef_ : ndarray of shape (n_samples or n_landmarks, n_components)
+    Coefficients of the kernels with the samples in ``X_fit_``: the transpose of
+    C_n A^T in equation 14.
+offset_ : ndarray of shape (n_components,)
+    What is subtracted to centre the components.
+means_ : ndarray of shape (n_classes, n_components)
+    The class means of the components.
+X_fit_ : ndarray of shape (n_samples or n_landmarks, n_features) or None
+    The samples, or landmarks, that the kernels are taken with; None for a
+    precomputed kernel.
+lambda_ : float
+    The factor :math:`\lambda` as it stands in equation 13, where the scatter
+    matrices are sums over the samples.
+gamma_ : float or None
+    The value of ``gamma`` that was used; None if the kernel has none, or uses its own
+    default.
+n_features_in_ : int
+    Number of features seen during fit.
+feature_names_in_ : ndarray of shape (n_features,)
+    Names of the features, if X had names that are all strings.
+"""
+
+
+class BaseKernelDiscriminant(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+):
+    """Transforms and classifies with discriminant functions that were found.
+
+    A subclass has the parameters ``n_components``, ``priors`` and those of the kernel.
+    """
+
+    _parameter_constraints = {
+        "n_components": [None, Interval(Integral, 1, None, closed="left")],
+        "kernel": [
+            StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}),
+            callable,
+        ],
+        "gamma": [
+            None,
+            StrOptions({"scale"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [None, dict],
+        "penalty": [StrOptions({"identity", "kernel"})],
+        "criterion": [StrOptions({"total", "between"})],
+        "center": ["boolean"],
+        "priors": [None, StrOptions({"uniform"}), "array-like"],
+    }
+
+    def transform(self, X):
+        """Discriminant components of samples, equation 14.
+
+        Kernels are computed in blocks of rows, so that memory beyond X and the result
+        does not grow with the number of samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples; for a precomputed kernel, their kernel matrix with the training
+            samples.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            The components.
+        """
+        return self._components(X)
+
+    def _components(self, X):
+        """The components as an array, whatever container ``transform`` puts them in."""
+        check_is_fitted(self)
+        if self.kernel == "precomputed" and np.ndim(X) == 2:
+            n_columns, n_samples = np.shape(X)[1], self.n_features_in_
+            if n_columns != n_samples:
+                raise ValueError(
+                    f"X has {n_columns} columns, but for kernel='precomputed' it must "
+                    f"be the kernel matrix of samples and the {n_samples} training "
+                    f"samples, of shape (n_samples, {n_samples})."
+                )
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        Z = np.empty((len(X), self.dual_coef_.shape[1]), X.dtype)
+        row_bytes = self.dual_coef_.shape[0] * np.dtype(np.float64).itemsize
+        rows = max(int(get_config()["working_memory"] * 2**20 / row_bytes), 1)
+        for batch in gen_batches(len(X), rows):
+            kernel = self._kernel(X[batch], self.X_fit_)
+            Z[batch] = kernel @ self.dual_coef_ - self.offset_
+        return Z
+
+    def decision_function(self, X):
+        """Logarithms of the class posteriors, but for a common term.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, as for :meth:`transform`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            One column a class; with two classes, the difference of the second and the
+            first, whose sign decides.
+        """
+        # The regularised within-class covariance of the components is the identity.
+        Z = self._components(X)
+        halves = (self.means_**2).sum(axis=1) / 2
+        scores = Z @ self.means_.T - halves + np.log(self.priors_)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X):
+        """Most probable classes of samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, as for :meth:`transform`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        scores = self.decision_function(X)
+        codes = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
+        return self.classes_[codes]
+
+    def predict_log_proba(self, X):
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, as for :meth:`transform`.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros_like(scores), scores])
+        return log_softmax(scores, axis=1)
+
+    def predict_proba(self, X):
+        """Class probabilities, if the classes are Gaussians of one covariance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, as for :meth:`transform`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy of the predicted classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, as for :meth:`transform`.
+        y : array-like of shape (n_samples,)
+            Their true labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples; None is one for each.
+
+        Returns
+        -------
+        accuracy : float
+            The weighted share of samples whose class is predicted.
+        """
+        return super().score(X, y, sample_weight)
+
+    def _validate(self, X, y):
+        """Valid X and class numbers; sets the classes."""
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        n_classes = len(self.classes_)
+        if n_classes < 2:
+            raise ValueError(
+                f"y has one class only, {self._label(0)}; at least 2 are needed."
+            )
+        if self.n_components is not None and self.n_components > n_classes - 1:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds n_classes - 1 = "
+                f"{n_classes - 1}, which is the number of discriminants that "
+                f"{n_classes} classes have."
+            )
+        return X, codes
+
+    def _prepare_kernel(self, X, sample_weight=None):
+        """Check the kernel and its arguments, and set ``gamma_``."""
+        check_arguments(self.kernel, self.kernel_params)
+        if self.kernel == "precomputed":
+            check_precomputed(X)
+        elif callable(self.kernel):
+            check_callable(self.kernel, X, self.kernel_params or {})
+        self.gamma_ = self.gamma if uses_gamma(self.kernel) else None
+        if self.gamma_ == "scale":
+            # As everywhere, weights stand for repeated samples.
+            means = X.mean(axis=1, dtype=np.float64)
+            center = np.average(means, weights=sample_weight)
+            squares = np.square(X - center).mean(axis=1)
+            variance = np.average(squares, weights=sample_weight)
+            self.gamma_ = 1 / (X.shape[1] * variance) if variance else 1.0
+
+    def _label(self, code):
+        """A class label as the user wrote it, for messages."""
+        return repr(self.classes_.tolist()[code])
+
+    def _weigh(self, codes, sample_weight):
+        """Weights of sum one, and those of the classes; sets ``priors_``."""
+        weights = np.ones(len(codes)) if sample_weight is None else sample_weight
+        shares = np.bincount(codes, weights, minlength=len(self.classes_))
+        if not shares.all():
+            label = self._label(shares.argmin())
+            raise ValueError(
+                f"The class {label} has no sample of positive weight; remove it."
+            )
+        self.priors_ = self._checked_priors(shares / shares.sum())
+        return weights * (self.priors_ / shares)[codes], self.priors_
+
+    def _checked_priors(self, frequencies):
+        n_classes = len(frequencies)
+        if self.priors is None:
+            return frequencies
+        if isinstance(self.priors, str):
+            return np.full(n_classes, 1 / n_classes)
+        if isinstance(self.priors, Mapping):
+            raise ValueError(
+                "priors must be a list of one probability a class, in the order of "
+                "classes_, not a dict; use [priors[label] for label in np.unique(y)]."
+            )
+        priors = np.asarray(self.priors, dtype=np.float64)
+        if priors.shape != (n_classes,):
+            raise ValueError(
+                f"priors must have one value a class, {n_classes}, got shape "
+                f"{priors.shape}."
+            )
+        if not (priors > 0).all() or abs(priors.sum() - 1) > 1e-6:
+            raise ValueError(
+                f"priors must be positive and sum to one, got {priors} of sum "
+                f"{priors.sum():.6g}."
+            )
+        return priors / priors.sum()
+
+    def _kernel(self, X, Y=None):
+        """Kernel matrix of samples X and Y."""
+        if self.kernel == "precomputed":
+            return X
+        if callable(self.kernel):
+            parameters = self.kernel_params or {}
+        else:
+            parameters = {"degree": self.degree, "coef0": self.coef0}
+            if self.gamma_ is not None:
+                parameters["gamma"] = self.gamma_
+        return pairwise_kernels(
+            X, Y, metric=self.kernel, filter_params=True, **parameters
+        )
+
+    def _kernel_matrix(self, X):
+        """Kernel matrix of the training samples, an array of its own."""
+        kernel = np.asarray(self._kernel(X), dtype=np.float64, order="C")
+        return kernel.copy() if self.kernel == "precomputed" else kernel
+
+    @property
+    def _definite(self):
+        """Whether the kernel is known to be positive semidefinite."""
+        if self.kernel in ("poly", "polynomial"):
+            return self.coef0 >= 0 and float(self.degree).is_integer()
+        return isinstance(self.kernel, str) and self.kernel in _DEFINITE
+
+    def _store(self, discriminants, n_samples):
+        """Set the fitted attributes that the discriminant functions give."""
+        found = len(discriminants.eigenvalues)
+        wanted = self.n_components or min(found, len(self.classes_) - 1)
+        if not found:
+            raise ValueError(SAME_MEANS)
+        if found < wanted:
+            raise ValueError(
+                f"n_components={wanted} exceeds the number {found} of components with "
+                "a ratio above zero in the feature space of this kernel; ask for "
+                "fewer, or leave n_components=None."
+            )
+        self.eigenvalues_ = discriminants.eigenvalues
+        self.dual_coef_ = discriminants.coefficients
+        self.offset_ = discriminants.offset
+        self.means_ = discriminants.means
+        # The weights here have sum one, those of equation 13 have sum n_samples.
+        self.lambda_ = float(discriminants.penalty) * n_samples
+        if self.penalty == "identity":
+            self.lambda_ *= n_samples
+
+    @property
+    def _n_features_out(self):
+        return self.dual_coef_.shape[1]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2")
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,341 @@
+"""Kernel discriminant analysis."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight
+
+from skgeom._kernel.base import (
+    ATTRIBUTES,
+    PARAMETERS,
+    BaseKernelDiscriminant,
+)
+from skgeom._kernel.functions import warn_if_alone
+from skgeom._kernel.landmarks import (
+    LandmarkFeatures,
+    kmeans_landmarks,
+    leverage_landmarks,
+    random_landmarks,
+    solve_nystroem,
+)
+from skgeom._kernel.problem import KernelProblem, explain_singular
+from skgeom.utils._docs import shares as shares_paragraphs
+from skgeom.utils._validation import check_semidefinite
+
+# Up to this number of samples, "auto" solves exactly: a matrix of 800 MB.
+_EXACT = 10_000
+
+
+@shares_paragraphs(parameters=PARAMETERS, attributes=ATTRIBUTES)
+class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
+    r"""Kernel discriminant analysis, exact or with landmarks.
+
+    Finds functions of the form :math:`f(x) = \sum_i \alpha_i k(x, x_i)` that differ
+    much between the classes and little within them; with the default criterion, they
+    are uncorrelated on the training samples. With the kernel matrix K, its rows
+    :math:`K^{(y)}` of class y, and centring matrices C, their coefficients maximise in
+    turn
+
+    .. math::
+
+       \frac{\alpha^\top S_t \alpha}{\alpha^\top (S_w + \lambda R) \alpha}, \quad
+       S_t = K^\top C_n K, \quad S_w = \sum_y (K^{(y)})^\top C_{n_y} K^{(y)}
+
+    (equation 13 of [1]_), or the same with :math:`S_b = S_t - S_w` in place of
+    :math:`S_t`. The functions are the components of :meth:`transform`. To classify,
+    the class means of the components are compared by the regularised within-class
+    covariance, which is the identity there, as in linear discriminant analysis (LDA).
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of components, at most ``n_classes - 1``. None is as many as there are.
+        Fewer also make the classifier cruder; for a picture, take the leading columns
+        of :meth:`transform`.
+    {parameters}
+    regularization : float, default=1e-3
+        :math:`\lambda` over the trace of :math:`S_t` in coordinates in which R is the
+        identity, so that it means the same for other data, numbers of samples and
+        scales of the kernel. With the centred kernel matrix K, :math:`\lambda` is
+        ``regularization`` times :math:`\|K\|_F^2` for ``penalty="identity"``
+        (:math:`\|C_n K\|_F^2`, with K as it is, for ``center=False``), and times
+        :math:`\operatorname{tr} K` for ``"kernel"``; see ``lambda_``. Zero needs
+        solver "eigen" and a regular :math:`S_w`.
+    penalty : {"identity", "kernel"}, default="identity"
+        The matrix R: the identity, or K.
+    criterion : {"total", "between"}, default="total"
+        The numerator of the ratio: :math:`S_t`, as in [1]_, or :math:`S_b`. They
+        differ if ``regularization`` is not zero, see the user guide.
+    center : bool, default=True
+        Whether to centre the training samples in the feature space, equation 14.
+    solver : {"auto", "eigen", "cholesky", "nystroem"}, default="auto"
+        ``"eigen"`` solves the dense eigenproblem. ``"cholesky"`` gives the same and
+        needs one Cholesky factor. ``"nystroem"`` approximates the kernel with
+        landmarks, for many samples. ``"auto"`` is ``"cholesky"`` for up to 10,000
+        samples (``"eigen"`` if ``regularization`` is zero), and ``"nystroem"`` above.
+    n_landmarks : int, default=1000
+        Number of landmarks, which only solver "nystroem" uses; at most
+        ``n_samples`` are used, and with "kmeans" at least one for each class, even if
+        that is more.
+    landmarks : {"auto", "kmeans", "leverage", "random"}, default="auto"
+        How landmarks are chosen: as cluster centres in each class, or as samples drawn
+        by their ridge leverage scores, or evenly. ``"auto"`` is ``"kmeans"``, or
+        ``"random"`` for a precomputed kernel.
+    priors : None, "uniform" or array-like of shape (n_classes,), default=None
+        Class probabilities, by which the classes are weighted in all that is learned
+        and predicted. None takes them from the samples and ``sample_weight``.
+    random_state : int, RandomState instance or None, default=None
+        For the choice of landmarks.
+
+    Attributes
+    ----------
+    solver_ : str
+        The solver that was used.
+    {attributes}
+
+    See Also
+    --------
+    KernelDiscriminantAnalysisCV : Chooses ``regularization`` by cross-validation.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The same with a linear
+        kernel.
+
+    Notes
+    -----
+    Components are scaled such that the denominator of the ratio, in terms of
+    covariances, is one: without regularisation they have a variance of one within the
+    classes, as those of scikit-learn's LDA. Their total variance (with "between", that
+    of the class means) is in ``eigenvalues_``. The class whose mean is largest in
+    magnitude, the last one of equals, has a positive one.
+
+    Sample weights stand for repeated samples. A kernel with negative eigenvalues is an
+    error, except for ``penalty="identity"`` with an exact solver, where the scatter
+    matrices are semidefinite all the same.
+
+    References
+    ----------
+    .. [1] "Kernel Discriminant Analysis", a note with equations 1 to 14.
+
+    Examples
+    --------
+    Two rings, which no line separates:
+
+    >>> from sklearn.datasets import make_circles
+    >>> from skgeom import KernelDiscriminantAnalysis
+    >>> X, y = make_circles(200, factor=0.5, noise=0.05, random_state=0)
+    >>> kda = KernelDiscriminantAnalysis(kernel="rbf", gamma=1).fit(X, y)
+    >>> kda.transform(X).shape
+    (200, 1)
+    >>> kda.score(X, y)
+    1.0
+    """
+
+    _parameter_constraints = {
+        **BaseKernelDiscriminant._parameter_constraints,
+        "regularization": [Interval(Real, 0, None, closed="left")],
+        "solver": [StrOptions({"auto", "eigen", "cholesky", "nystroem"})],
+        "n_landmarks": [Interval(Integral, 1, None, closed="left")],
+        "landmarks": [StrOptions({"auto", "kmeans", "leverage", "random"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        kernel="rbf",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        regularization=1e-3,
+        penalty="identity",
+        criterion="total",
+        center=True,
+        solver="auto",
+        n_landmarks=1000,
+        landmarks="auto",
+        priors=None,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.regularization = regularization
+        self.penalty = penalty
+        self.criterion = criterion
+        self.center = center
+        self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.priors = priors
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Learn the discriminant functions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples; for a precomputed kernel, their kernel matrix. Not modified.
+        y : array-like of shape (n_samples,)
+            Their class labels, of at least two classes.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples; None is one for each.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            If X or y is malformed, if there is one class only, if ``n_components`` is
+            more than there are, if the kernel is not symmetric, finite or positive
+            semidefinite, if to the kernel all samples, or all class means, are the
+            same, or if the regularised within-class matrix is singular.
+        """
+        X, codes = self._validate(X, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            heaviest = float(sample_weight.max()) or 1.0
+            sample_weight = sample_weight / heaviest  # so that their sum is finite
+        weights, shares = self._weigh(codes, sample_weight)
+        self._prepare_kernel(X, sample_weight)
+        self.solver_ = self._chosen_solver(len(X))
+        solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
+        settings = {
+            "regularization": self.regularization,
+            "criterion": self.criterion,
+            "n_components": self.n_components or len(self.classes_) - 1,
+        }
+        with explain_singular(self.regularization, X.dtype):
+            discriminants = solve(X, codes, weights, shares, settings)
+        n_samples = len(X)
+        if sample_weight is not None:
+            n_samples = float(sample_weight.sum()) * heaviest
+        self._store(discriminants, n_samples)
+        return self
+
+    def _chosen_solver(self, n_samples):
+        solver = self.solver
+        if solver == "auto":
+            solver = "cholesky" if self.regularization else "eigen"
+            solver = solver if n_samples <= _EXACT else "nystroem"
+        if solver != "eigen" and not self.regularization:
+            raise ValueError(
+                "regularization must be positive with "
+                f"{self._named(solver)}; use solver='eigen' for regularization=0."
+            )
+        return solver
+
+    def _named(self, solver):
+        """The solver, and why it is used, for messages."""
+        if self.solver != "auto":
+            return f"solver={solver!r}"
+        return f"solver={solver!r}, which 'auto' is for more than {_EXACT:,} samples"
+
+    def _solve(self, X, codes, weights, shares, settings):
+        """Solve exactly, with the kernel matrix of all samples."""
+        self.X_fit_ = None
+        if self.kernel != "precomputed":
+            self.X_fit_ = X = np.array(X, dtype=np.float64)
+        kernel = self._kernel_matrix(X)
+        warn_if_alone(kernel)
+        problem = KernelProblem(
+            kernel,
+            codes,
+            weights,
+            shares,
+            identity=self.penalty == "identity",
+            center=self.center,
+            definite=self._definite,
+            precision=np.finfo(X.dtype).eps,
+        )
+        if self.solver_ == "eigen":
+            return problem.solve_eigen(**settings)
+        return problem.solve_cholesky(**settings)
+
+    def _solve_nystroem(self, X, codes, weights, shares, settings):
+        """Solve with landmarks, which become ``X_fit_``."""
+        points, numbers = self._choose_landmarks(X, codes, weights)
+        features = self._features(X, points, numbers)
+        means, moment = features.moments(X, codes, weights, shares)
+        discriminants = solve_nystroem(
+            features,
+            means,
+            moment,
+            shares,
+            identity=self.penalty == "identity",
+            center=self.center,
+            **settings,
+        )
+        if self.kernel == "precomputed":
+            self.X_fit_ = None
+            coefficients = np.zeros((len(X), discriminants.coefficients.shape[1]))
+            coefficients[numbers[features.kept]] = discriminants.coefficients
+            discriminants.coefficients = coefficients
+        else:
+            self.X_fit_ = points[features.kept]
+        return discriminants
+
+    def _choose_landmarks(self, X, codes, weights):
+        """Landmarks, and their numbers, None if they are not samples."""
+        random_state = check_random_state(self.random_state)
+        n_landmarks = min(self.n_landmarks, np.count_nonzero(weights))
+        method = self.landmarks
+        if method == "auto":
+            method = "random" if self.kernel == "precomputed" else "kmeans"
+        if n_landmarks == np.count_nonzero(weights) or method == "random":
+            numbers = random_landmarks(n_landmarks, weights, random_state)
+        elif method == "leverage":
+            numbers = leverage_landmarks(
+                n_landmarks,
+                lambda pilot: self._features(X, X[pilot], pilot),
+                X,
+                weights,
+                random_state,
+            )
+        elif self.kernel == "precomputed":
+            raise ValueError(
+                "landmarks='kmeans' needs samples, not kernel='precomputed', with "
+                f"{self._named('nystroem')}; use 'leverage' or 'random'."
+            )
+        else:
+            return kmeans_landmarks(n_landmarks, X, codes, weights, random_state), None
+        return X[numbers], numbers
+
+    def _features(self, X, points, numbers):
+        """Features of landmarks, given themselves and their numbers."""
+        if self.kernel == "precomputed":
+            matrix = X[np.ix_(numbers, numbers)]
+
+            def columns(X, kept):
+                return X[:, numbers[kept]]
+
+        else:
+            matrix = self._kernel(points.astype(np.float64))
+
+            def columns(X, kept):
+                return self._kernel(X, points[kept])
+
+        if not self._definite:
+            rounding = np.finfo(matrix.dtype).eps * len(matrix) * np.abs(matrix).max()
+            check_semidefinite(
+                np.asarray(matrix, dtype=np.float64)[None],
+                f"The kernel matrix of the landmarks, of {self._named('nystroem')},",
+                kind="kernel matrix of a positive semidefinite kernel",
+                remedy="Use solver='eigen' or 'cholesky' with penalty='identity', or "
+                "another kernel",
+                rounding=rounding,
+            )
+        return LandmarkFeatures(matrix, columns, X.dtype)

@@ -1,0 +1,314 @@
+"""Kernel discriminant analysis of a kernel matrix: its centring, solvers and results.
+
+Throughout, the weights of the samples sum to one, and stand for repeated samples: a
+sample's coefficient a_i is that of all its copies, each with a_i times their share.
+"""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import LinAlgError, eigh, svd
+from sklearn.utils import gen_batches
+
+from skgeom._kernel.solvers import (
+    class_contrasts,
+    factorize,
+    solve_davidson,
+    solve_dense,
+    solve_dual,
+)
+from skgeom.utils._validation import check_semidefinite
+
+SAME = (
+    "All samples are the same to the kernel: its centred matrix is zero. X must have a "
+    "feature that is not constant, gamma must not be too small, and the features must "
+    "not be far from zero beside their spread; StandardScaler mends the latter."
+)
+SAME_MEANS = (
+    "The classes have the same mean to the kernel, so that no component separates "
+    "them; change the kernel or its parameters."
+)
+_EPS = np.finfo(np.float64).eps
+# A centred kernel matrix, or class means, this small beside the kernel are rounding.
+_CONSTANT = 1e-13
+# From this number of samples on, squaring the kernel matrix takes most of the time.
+_LARGE = 3000
+# Rows that are centred at once, few enough to stay in the cache.
+_ROWS = 16
+# Classes are separated perfectly if the share of the variance within them is smaller.
+_SINGULAR = 1e-10
+
+
+def largest(matrix):
+    """Largest magnitude of a matrix, without a copy of it."""
+    return max(matrix.max(), -matrix.min())
+
+
+def check_finite_kernel(kernel):
+    """Largest magnitude of a kernel matrix; ValueError if it is not finite."""
+    size = largest(kernel)
+    if not np.isfinite(size):
+        raise ValueError(
+            "The kernel has values that are NaN or infinite; scale X, or change the "
+            "kernel or its parameters."
+        )
+    return size
+
+
+@contextmanager
+def explain_singular(regularization, dtype=np.float64):
+    """Turn the error of a factorisation into one that names cause and remedy."""
+    precision = " or give X in double precision instead of float32,"
+    precision = precision if dtype == np.float32 else ""
+    try:
+        yield
+    except LinAlgError as error:
+        raise ValueError(
+            "The regularised within-class matrix is singular with regularization="
+            f"{regularization:g}: some functions do not vary within the classes, to "
+            f"rounding. Increase regularization,{precision} for example to "
+            f"{10 * regularization or 1e-3:g}."
+        ) from error
+
+
+@dataclass
+class Discriminants:
+    """Discriminant functions f(x) = k(x, X) @ coefficients - offset."""
+
+    eigenvalues: np.ndarray
+    coefficients: np.ndarray
+    offset: np.ndarray
+    means: np.ndarray  # of the classes, (n_classes, n_components)
+    penalty: float  # lambda, for weights of sum one
+
+    def turned(self):
+        """With signs that the order of the samples does not decide.
+
+        The class whose mean is largest in magnitude, the last one of equals, is on the
+        positive side.
+        """
+        size = np.abs(self.means)
+        largest = size >= (1 - 1e-6) * size.max(axis=0)
+        last = len(size) - 1 - largest[::-1].argmax(axis=0)
+        sign = np.where(self.means[last, np.arange(size.shape[1])] < 0, -1.0, 1.0)
+        self.coefficients = self.coefficients * sign
+        self.offset = self.offset * sign
+        self.means = self.means * sign
+        return self
+
+
+class KernelProblem:
+    """A weighted and centred kernel matrix with its classes.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n_samples, n_samples)
+        The kernel matrix, in double precision; it is overwritten.
+    codes, weights : ndarray of shape (n_samples,)
+        Class numbers, and weights of sum one.
+    shares : ndarray of shape (n_classes,)
+        Sums of the weights of the classes.
+    identity : bool
+        Whether the penalty is the squared length of the coefficients, and not the
+        squared norm of the function.
+    center : bool
+        Whether the samples are centred in the feature space.
+    definite : bool
+        Whether the kernel is known to be positive semidefinite.
+    precision : float
+        The relative precision of the kernel matrix.
+    """
+
+    def __init__(
+        self,
+        kernel,
+        codes,
+        weights,
+        shares,
+        *,
+        identity,
+        center,
+        definite=False,
+        precision=_EPS,
+    ):
+        # The problem is solved for a kernel of size one, so that no square of a very
+        # large or small one overflows or vanishes.
+        self.size = float(check_finite_kernel(kernel))
+        if self.size < np.finfo(np.float64).tiny:
+            raise ValueError(SAME)
+        self.precision = precision
+        self.codes, self.weights, self.shares = codes, weights, shares
+        self.identity, self.center, self.definite = identity, center, definite
+        self.root = np.sqrt(weights)
+        self.mean = weights @ kernel
+        # A penalty on the norm of a function leaves it in the span of the centred
+        # samples. One on its coefficients does so only if they are centred.
+        self.symmetric = center or not identity
+        self.centered = self._center(kernel)
+        if largest(self.centered) <= max(_CONSTANT, precision) * weights.max():
+            raise ValueError(SAME)
+        levels = class_contrasts(shares) / np.sqrt(shares)[:, None]
+        self.indicators = self.root[:, None] * levels[codes]
+
+    def _center(self, kernel):
+        """Centre, weight and scale the kernel matrix in place, some rows at a time."""
+        rows = self.mean - self.mean @ self.weights if self.symmetric else 0 * self.mean
+        for batch in gen_batches(len(kernel), _ROWS):
+            block = kernel[batch]
+            block -= self.mean
+            block -= rows[batch, None]
+            block *= self.root
+            block *= self.root[batch, None] / self.size
+        return kernel
+
+    @cached_property
+    def scale(self):
+        """Trace of the total scatter matrix where the penalty is the identity."""
+        if self.identity:
+            return np.vdot(self.centered, self.centered)
+        return np.trace(self.centered)
+
+    def _penalty(self, regularization, criterion):
+        """Lambda for the scaled kernel; ValueError if "between" has no solution."""
+        if criterion == "between" and self._same_means:
+            raise ValueError(SAME_MEANS)
+        return regularization * self.scale
+
+    @cached_property
+    def _same_means(self):
+        means = np.linalg.norm(self.centered.T @ self.indicators)
+        return means <= max(_CONSTANT, self.precision)
+
+    def check_definite(self):
+        """Raise ValueError if the centred kernel has a negative eigenvalue."""
+        if not self.definite:
+            check_semidefinite(
+                self.centered[None],
+                "The centred kernel matrix",
+                kind="kernel matrix of a positive semidefinite kernel",
+                remedy="Use penalty='identity', which allows it with solver='eigen' "
+                "or 'cholesky', or another kernel",
+                rounding=10 * self.precision,
+            )
+
+    def solve_eigen(self, regularization, criterion, n_components):
+        """Solve the generalised eigenproblem of dense matrices."""
+        penalty = self._penalty(regularization, criterion)
+        if self.identity and penalty:
+            features = self.centered
+            found = solve_dense(
+                features, self.indicators, penalty, criterion, n_components
+            )
+            return self._discriminants(*found, features @ found[1], penalty)
+        left, sizes, right = self._singular_vectors()
+        if not penalty:
+            inside = left.T @ self.indicators
+            if np.linalg.norm(inside, 2) ** 2 > 1 - _SINGULAR:
+                raise LinAlgError("the within-class matrix is singular")
+        root = np.sqrt(sizes)
+        features = left * root
+        ratios, x = solve_dense(
+            features, self.indicators, penalty, criterion, n_components
+        )
+        return self._discriminants(ratios, (right / root) @ x, features @ x, penalty)
+
+    def _singular_vectors(self):
+        """Singular values of the centred kernel above rounding, and their vectors."""
+        if self.symmetric:
+            if not self.identity:
+                self.check_definite()
+            sizes, left = eigh(self.centered, check_finite=False)
+            right = left * np.where(sizes < 0, -1, 1)
+            sizes = sizes if not self.identity else np.abs(sizes)
+        else:
+            left, sizes, right = svd(
+                self.centered, full_matrices=False, check_finite=False
+            )
+            right = right.T
+        rounding = len(sizes) * _EPS * sizes.max()
+        kept = sizes > max(rounding, self.precision)
+        return left[:, kept], sizes[kept], right[:, kept]
+
+    def solve_cholesky(self, regularization, criterion, n_components):
+        """Solve by one Cholesky factor; overwrites the matrix where it can."""
+        penalty = self._penalty(regularization, criterion)
+        # The subspace of Davidson's method would soon be too large for many classes.
+        few = self.indicators.shape[1] + 2 * n_components < len(self.centered) // 4
+        large = few and len(self.centered) > _LARGE
+        if self.identity and self.symmetric and large:
+            found = solve_davidson(
+                self.centered, self.indicators, penalty, criterion, n_components
+            )
+            if found:
+                return self._discriminants(*found, penalty)
+        if self.identity:
+            gram = self.centered @ self.centered.T
+        else:
+            self.check_definite()
+            gram = self.centered
+        images = gram @ self.indicators
+        gram.flat[:: len(gram) + 1] += penalty
+        solve = factorize(gram, overwrite=True)
+        ratios, duals, scores = solve_dual(
+            solve, self.indicators, images, penalty, criterion, n_components
+        )
+        coefficients = self.centered.T @ duals if self.identity else duals
+        return self._discriminants(ratios, coefficients, scores, penalty)
+
+    @cached_property
+    def _spectrum(self):
+        """Eigenvalues of the Gram matrix, its eigenvectors U, and the indicators there.
+
+        U turns what ``solve_dual`` finds in this basis into scores, and the last array
+        into coefficients.
+        """
+        if self.identity and not self.symmetric:
+            eigenvalues, vectors = eigh(
+                self.centered @ self.centered.T, overwrite_a=True, check_finite=False
+            )
+            back = self.centered.T @ vectors
+        else:
+            if not self.identity:
+                self.check_definite()
+            eigenvalues, vectors = eigh(self.centered, check_finite=False)
+            back = vectors
+            if self.identity:
+                back = vectors * eigenvalues
+                eigenvalues = eigenvalues**2
+        eigenvalues = np.maximum(eigenvalues, 0)
+        return eigenvalues, vectors, vectors.T @ self.indicators, back
+
+    def solve_path(self, regularization, criterion, n_components):
+        """Solve by an eigendecomposition that serves all values of regularization."""
+        penalty = self._penalty(regularization, criterion)
+        eigenvalues, vectors, indicators, back = self._spectrum
+        inverse = 1 / (eigenvalues + penalty)
+
+        def solve(v):
+            return (inverse * v.T).T
+
+        ratios, duals, scores = solve_dual(
+            solve,
+            indicators,
+            eigenvalues[:, None] * indicators,
+            penalty,
+            criterion,
+            n_components,
+        )
+        return self._discriminants(ratios, back @ duals, vectors @ scores, penalty)
+
+    def _discriminants(self, ratios, coefficients, scores, penalty):
+        """Results for the kernel from those for the weighted and centred one."""
+        coefficients = coefficients * (self.root[:, None] / self.size)
+        penalty = float(penalty) * self.size * (self.size if self.identity else 1)
+        if self.symmetric:
+            coefficients -= np.outer(self.weights, coefficients.sum(axis=0))
+        members = np.zeros((len(self.codes), len(self.shares)))
+        members[np.arange(len(self.codes)), self.codes] = self.root
+        means = members.T @ scores / self.shares[:, None]
+        offset = self.mean @ coefficients
+        if not self.center:
+            means, offset = means + offset, np.zeros_like(offset)
+        return Discriminants(ratios, coefficients, offset, means, penalty).turned()

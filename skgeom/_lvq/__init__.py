@@ -1,0 +1,1 @@
+"""Learning vector quantisation of SPD matrices and of vectors."""

@@ -1,0 +1,159 @@
+"""Prototypes that maximise the probability of the classes."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_array
+
+from skgeom._lvq.stochastic import StochasticLVQ
+from skgeom.objectives import LikelihoodLoss
+
+# Weight of the term that draws prototypes to samples, by solver.
+_REPRESENTABILITY = {"sgd": 0.0, "lbfgs": 0.03}
+
+# The annealing of Seo and Obermayer, as section 6 of the paper has it.
+_FIRST_FACTOR, _EXPONENT, _DEPTH, _FLOOR = 0.99, 1.1, 0.4, 0.01
+
+
+class LikelihoodLVQ(StochasticLVQ):
+    """Prototypes that maximise the likelihood of the classes, equation 18."""
+
+    _parameter_constraints = {
+        **StochasticLVQ._parameter_constraints,
+        "sigma2": [
+            StrOptions({"auto", "learn"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
+        "annealing": ["boolean"],
+        "representability": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, None, closed="left"),
+        ],
+        "priors": [None, StrOptions({"empirical"}), "array-like"],
+    }
+
+    def predict_proba(self, X):
+        """Probabilities of the classes, equation 16.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
+            Samples, as in ``fit``.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            They add up to 1 for each sample.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
+            Samples, as in ``fit``.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            The logarithms of :meth:`predict_proba`.
+        """
+        scores = self._class_scores(X)
+        return scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
+
+    _cure = ", or increase representability"
+
+    def _make_loss(self, training=None, solver="sgd", reference=None):
+        """The loss; with training data, its priors are found first."""
+        if training is not None:
+            self.priors_ = self._find_priors(training)
+        weight = self.representability
+        if weight == "auto":
+            weight = _REPRESENTABILITY[solver]
+        labels = self._prototype_indices()
+        return LikelihoodLoss(labels, np.log(self.priors_), weight, reference)
+
+    def _find_priors(self, training):
+        """Prior of each prototype, P(l)."""
+        labels = self._prototype_indices()
+        n_classes = len(self.classes_)
+        if self.priors is None:
+            return np.full(len(labels), 1 / len(labels))
+        if isinstance(self.priors, str):
+            priors = np.bincount(training.y, training.weights, n_classes)
+        else:
+            priors = check_array(
+                self.priors, ensure_2d=False, dtype=np.float64, input_name="priors"
+            )
+            if priors.shape != (n_classes,) or not (priors > 0).all():
+                raise ValueError(
+                    f"priors must be {n_classes} positive numbers, one for each class "
+                    f"in the order of classes_, got {self.priors!r}."
+                )
+        return (priors / priors.sum() / np.bincount(labels))[labels]
+
+    def _first_scale(self, training, prototypes, solver):
+        if self.sigma2 == "learn" and solver == "sgd":
+            raise ValueError("sigma2='learn' needs solver='lbfgs'.")
+        if not isinstance(self.sigma2, str):
+            return float(self.sigma2)
+        return self._reference(training, prototypes)
+
+    def _reference(self, training, prototypes):
+        """Half of the mean squared distance from the nearest prototype of the class.
+
+        A warm start keeps that of the first fit: prototypes that have been learnt are
+        farther away, and each fit would solve another problem.
+        """
+        if self._goes_on() and hasattr(self, "_spread"):
+            return self._spread
+        self._spread = self._find_spread(training, prototypes)
+        return self._spread
+
+    def _find_spread(self, training, prototypes):
+        squared = training.space.squared_distances(training.Z, prototypes)
+        own = self._prototype_indices() == training.y[:, None]
+        nearest = np.where(own, squared, np.inf).min(axis=1)
+        spread = np.average(nearest, weights=training.weights) / 2
+        if spread > 1e-10 * squared.mean():
+            return spread
+        # Samples that all lie on prototypes: what is left is the distance of those.
+        return squared.mean() / 2 or 1.0
+
+    def _scales(self, sigma2):
+        """The values of sigma2, epoch by epoch."""
+        scales, factor = [sigma2], _FIRST_FACTOR
+        last = max(sigma2 - _DEPTH, _FLOOR)
+        while len(scales) < self.max_iter:
+            factor **= _EXPONENT
+            falls = self.annealing and scales[-1] >= last
+            scales.append(max(scales[-1] * factor, _FLOOR) if falls else scales[-1])
+        return scales
+
+    def _partial_scale(self, epoch):
+        return self.sigma2_
+
+    def _store_scale(self, scale):
+        self.sigma2_ = float(scale)
+
+    def _fit_together(self, training, prototypes, scale):
+        if self.sigma2 != "learn":
+            return super()._fit_together(training, prototypes, scale)
+        reference = self._reference(training, prototypes)
+        loss = self._make_loss(training, "lbfgs", reference)
+        point = [prototypes, np.log([scale])]
+        prototypes, log_scale = self._run_lbfgs(
+            training, loss, point, None, with_scale=True
+        )
+        self._store_scale(np.exp(log_scale[0]))
+        return prototypes
+
+    def _check_partial(self):
+        if isinstance(self.priors, str):
+            raise ValueError(
+                "priors='empirical' needs all samples; give the priors themselves to "
+                "use partial_fit."
+            )

@@ -1,0 +1,397 @@
+"""Classification with rejection of the samples that no class is likely enough for."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    _fit_context,
+    clone,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
+from sklearn.utils import Bunch, get_tags, indexable
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+)
+
+from skgeom._rejection.curve import threshold_of_rate
+from skgeom._rejection.label import with_reject_label
+from skgeom.utils._sklearn import check_method_params, check_sample_weight, safe_split
+
+
+def _has(method):
+    """Whether the wrapped classifier has a method, for ``available_if``."""
+
+    def check(self):
+        # The error that names the missing method is that of the wrapped classifier.
+        getattr(getattr(self, "estimator_", self.estimator), method)
+        return True
+
+    return check
+
+
+class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Classifier that rejects samples for which no class is probable enough.
+
+    A sample is given its most probable class if the probability of that is at least
+    ``threshold_``, and else the label ``reject_label_``. With calibrated probabilities
+    and a threshold t this is the optimal rule of Chow [1]_ if a rejection costs 1 - t
+    times what an error costs.
+
+    Parameters
+    ----------
+    estimator : classifier
+        The classifier, with ``predict_proba``; one without can be wrapped in a
+        :class:`~sklearn.calibration.CalibratedClassifierCV`. A clone of it is fitted.
+        To keep one that is fitted already, wrap it in a
+        :class:`~sklearn.frozen.FrozenEstimator`.
+    threshold : float or None, default=None
+        The smallest probability with which a class is predicted, between 0 and 1. None
+        is 0.5, unless ``rejection_rate`` is given.
+    rejection_rate : float or None, default=None
+        Share of the samples to reject, between 0 and 1, from which the threshold is
+        found, see Notes.
+    reject_label : str, number or None, default=None
+        What is predicted for rejected samples; not a class. None is "rejected" where
+        the classes are strings. Where they are numbers it is -1, or one less than the
+        smallest class if that is negative.
+    cv : int, cross-validation generator or iterable, default=None
+        How folds are made for ``rejection_rate``, as in scikit-learn: None for 5
+        stratified folds.
+    n_jobs : int or None, default=None
+        Number of folds that are fitted at the same time, as in scikit-learn.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted classifier.
+    threshold_ : float
+        The smallest probability with which a class is predicted.
+    reject_label_ : str, number or object
+        What :meth:`predict` returns for rejected samples.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels; the reject label is not one of them.
+    n_features_in_ : int
+        Number of features seen during fit, if the classifier tells it.
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
+        Names of the features seen during fit, if the classifier tells them.
+
+    See Also
+    --------
+    accuracy_rejection_curve : Accuracy of the samples that are kept, by threshold.
+    skgeom.plotting.AccuracyRejectionDisplay : Plot of that curve.
+    sklearn.calibration.CalibratedClassifierCV : Calibrates probabilities.
+
+    Notes
+    -----
+    With ``rejection_rate``, the probabilities of each training sample come from a clone
+    of the classifier that was fitted without its fold, as those of a classifier for its
+    own training samples are too large. The threshold is half-way between the two
+    neighbouring confidences that split off at most the wanted share (of the total
+    weight, if there are sample weights). Equal confidences are not split. If none can
+    be split off, it is half-way between the smallest confidence and that of
+    a guess, ``1 / n_classes``. Then the classifier is fitted to all samples.
+
+    For a :class:`~sklearn.frozen.FrozenEstimator` there are no folds: the threshold is
+    found from its probabilities of the samples given to :meth:`fit`, which should not
+    be those it was trained with.
+
+    Numbers go with numbers as reject labels, and strings with strings. The predictions
+    have a type that holds the classes and the reject label: integers stay integers
+    unless the label is a fraction or NaN, and the classes False and True become 0 and
+    1. Classes of type object go with any label.
+
+    References
+    ----------
+    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE
+       Transactions on Information Theory 16(1), 41-46, 1970.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skgeom import RejectionClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RejectionClassifier(LogisticRegression(max_iter=1000), threshold=0.9)
+    >>> model.fit(X, y).predict(X[[0, 70, 100]])
+    array([ 0, -1,  2])
+    >>> model.set_params(threshold=None, rejection_rate=0.1).fit(X, y).threshold_ < 0.9
+    True
+    """
+
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "predict_proba"])],
+        "threshold": [Interval(Real, 0, 1, closed="both"), None],
+        "rejection_rate": [Interval(Real, 0, 1, closed="neither"), None],
+        "reject_label": [Real, str, None],
+        "cv": ["cv_object"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        threshold=None,
+        rejection_rate=None,
+        reject_label=None,
+        cv=None,
+        n_jobs=None,
+    ):
+        self.estimator = estimator
+        self.threshold = threshold
+        self.rejection_rate = rejection_rate
+        self.reject_label = reject_label
+        self.cv = cv
+        self.n_jobs = n_jobs
+
+    # The classifier validates its own parameters.
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Fit the classifier, and find the threshold if a rejection rate is given.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            The samples, as the classifier takes them.
+        y : array-like of shape (n_samples,)
+            Their class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, for the classifier and for the rejection rate.
+        **fit_params : dict
+            Further parameters of the classifier's ``fit``. Those with one entry a
+            sample are split as the samples are.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            If both ``threshold`` and ``rejection_rate`` are given, if the reject label
+            is a class or of another kind than the classes, if a sample has no label or
+            several, if there are weights that the classifier does not take, or if it
+            gives NaN as probabilities; and whatever the classifier raises.
+        """
+        if self.threshold is not None and self.rejection_rate is not None:
+            raise ValueError(
+                f"Of threshold={self.threshold} and rejection_rate="
+                f"{self.rejection_rate} only one can be given. Set the other to None."
+            )
+        X, y = indexable(X, y)
+        assert_all_finite(y, input_name="y")
+        kind = type_of_target(y, input_name="y")
+        if kind not in ("binary", "multiclass"):
+            raise ValueError(
+                f"Unknown label type: {kind}. y must hold one class label a sample."
+            )
+        weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        routed = self._route(sample_weight, fit_params)
+        self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)
+        self.classes_ = self.estimator_.classes_
+        self._labels = with_reject_label(self.classes_, self.reject_label)
+        self.reject_label_ = self._labels[-1]
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        if self.rejection_rate is None:
+            self.threshold_ = 0.5 if self.threshold is None else float(self.threshold)
+            return self
+        confidences, weights = self._validated_confidences(X, y, weights, routed)
+        self.threshold_ = threshold_of_rate(
+            confidences, weights, self.rejection_rate, 1 / len(self.classes_)
+        )
+        return self
+
+    def _route(self, sample_weight, fit_params):
+        """What goes to the classifier's fit, and what to the split into folds."""
+        params = dict(fit_params)
+        if sample_weight is not None:
+            params["sample_weight"] = sample_weight
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(self, "fit", **params)
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        if sample_weight is not None and not frozen:
+            if not has_fit_parameter(self.estimator, "sample_weight"):
+                raise ValueError(
+                    f"sample_weight is given, but {type(self.estimator).__name__}.fit "
+                    "takes none. Leave it out, or enable metadata routing and say "
+                    "which step of a pipeline requests it."
+                )
+        return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
+
+    def _validated_confidences(self, X, y, weights, routed):
+        """Confidences for samples the classifier has not seen, and their weights."""
+        if isinstance(self.estimator, FrozenEstimator):
+            confidences = self.estimator_.predict_proba(X).max(axis=1)
+        else:
+            cv = check_cv(self.cv, y, classifier=True)
+            splits = list(cv.split(X, y, **routed.splitter.split))
+            folds = Parallel(n_jobs=self.n_jobs)(
+                delayed(_fold_confidences)(
+                    clone(self.estimator), X, y, train, test, routed.estimator.fit
+                )
+                for train, test in splits
+            )
+            confidences = np.concatenate(folds)
+            weights = np.concatenate([weights[test] for _, test in splits])
+        bad = np.isnan(confidences).sum()
+        if bad:
+            raise ValueError(
+                f"{type(self.estimator).__name__} gives NaN as probabilities of {bad} "
+                f"of {len(confidences)} samples, so no threshold can be found."
+            )
+        if not weights.any():
+            raise ValueError("sample_weight is zero for all samples that cv tests.")
+        return confidences, weights
+
+    def predict(self, X):
+        """Most probable classes, or the reject label where these are too improbable.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            The samples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Their class labels, or ``reject_label_`` where the largest probability is
+            below ``threshold_``, or NaN.
+        """
+        probabilities = self.predict_proba(X)
+        # Written such that NaN is rejected.
+        accepted = probabilities.max(axis=1) >= self.threshold_
+        return self._labels[np.where(accepted, probabilities.argmax(axis=1), -1)]
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X):
+        """Probabilities of the classes, those of the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            The samples.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Their probabilities, in the order of ``classes_``, rejected or not.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    @available_if(_has("predict_log_proba"))
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes, those of the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            The samples.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            Their log-probabilities, in the order of ``classes_``, rejected or not.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_log_proba(X)
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X):
+        """Decision function of the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            The samples.
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            What the classifier returns, rejected or not.
+        """
+        check_is_fitted(self)
+        return self.estimator_.decision_function(X)
+
+    def score(self, X, y, sample_weight=None):
+        """Share of the samples that are predicted correctly, out of all samples.
+
+        A rejected sample counts as an error, unless its true label is the reject label.
+        So the score falls where more is rejected. The accuracy of the other samples is
+        what :func:`accuracy_rejection_curve` gives.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their true labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            The share, between 0 and 1.
+        """
+        y = column_or_1d(y)
+        predicted = self.predict(X)
+        check_consistent_length(predicted, y, sample_weight)
+        # Labels such as NaN are none of accuracy_score's.
+        return float(np.average(predicted == y, weights=sample_weight))
+
+    def get_metadata_routing(self):
+        """Which metadata go where, for scikit-learn's metadata routing.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            The requests of this object, its classifier and its splitter.
+        """
+        fit, split = (
+            MethodMapping().add(caller="fit", callee=callee)
+            for callee in ("fit", "split")
+        )
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(estimator=self.estimator, method_mapping=fit)
+        return router.add(splitter=self.cv, method_mapping=split)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        wrapped = get_tags(self.estimator)
+        tags.input_tags = wrapped.input_tags
+        tags.non_deterministic = wrapped.non_deterministic
+        if wrapped.classifier_tags is not None:
+            tags.classifier_tags.multi_class = wrapped.classifier_tags.multi_class
+            tags.classifier_tags.poor_score = wrapped.classifier_tags.poor_score
+        return tags
+
+
+def _fold_confidences(classifier, X, y, train, test, fit_params):
+    """Largest probabilities of the test part, after a fit to the training part."""
+    X_train, y_train = safe_split(classifier, X, y, train)
+    X_test, _ = safe_split(classifier, X, y, test, train)
+    params = check_method_params(X, fit_params, indices=train)
+    classifier.fit(X_train, y_train, **params)
+    return classifier.predict_proba(X_test).max(axis=1)

@@ -1,0 +1,346 @@
+"""The projection onto covariance and Hessian eigenvectors."""
+
+import pickle
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skgeom import CovarianceHessianProjection, input_hessian
+from skgeom._hessian.trained_classifier import default_network
+
+CHP = CovarianceHessianProjection
+
+
+@parametrize_with_checks(
+    [
+        CHP(),
+        CHP(LogisticRegression(), class_weight="balanced"),
+        CHP(GaussianNB(), n_covariance=0, curvature="gauss-newton"),
+        CHP(GaussianNB(), derivatives="differences"),
+        CHP(n_hessian=0),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="module")
+def fitted(cancer):
+    return CHP(n_covariance=2, n_hessian=3, random_state=0).fit(*cancer)
+
+
+# Equations.
+
+
+def test_eigenvectors(cancer, fitted):
+    """Equations 1, 4 and 5, and eigenvectors of what `input_hessian` gives."""
+    X, y = cancer
+    covariance = np.cov(X.T)
+    hessian = input_hessian(fitted.estimator_, X, y)
+    np.testing.assert_allclose(fitted.covariance_, covariance, atol=1e-12)
+    np.testing.assert_allclose(fitted.hessian_, hessian, atol=1e-15)
+    for matrix, axes, count in [
+        (covariance, fitted.components_[:2], 2),
+        (hessian, fitted.components_[2:], 3),
+    ]:
+        values = np.linalg.eigvalsh(matrix)[::-1][:count]
+        np.testing.assert_allclose(
+            axes @ matrix, values[:, None] * axes, atol=1e-10 * values[0]
+        )
+        np.testing.assert_allclose(axes @ axes.T, np.eye(count), atol=1e-10)
+    np.testing.assert_allclose(fitted.transform(X), X @ fitted.components_.T)
+    assert (fitted.components_.max(axis=1) == fitted.contributions_.max(axis=1)).all()
+    assert (fitted.contributions_ == np.abs(fitted.components_)).all()
+
+
+def test_variants_are_parts(cancer, fitted):
+    """The PCA-only and the Hessian-only variant of the paper."""
+    X, y = cancer
+    pca = CHP(n_covariance=3, n_hessian=0).fit(X, y)
+    expected = PCA(3).fit(X).components_
+    np.testing.assert_allclose(np.abs(pca.components_), np.abs(expected), atol=1e-8)
+    assert pca.estimator_ is pca.hessian_ is pca.separation_ is None
+    hessian = CHP(n_covariance=0, n_hessian=3, random_state=0).fit(X, y)
+    np.testing.assert_allclose(hessian.components_, fitted.components_[2:])
+
+
+@pytest.mark.parametrize("distance", [3, 6])
+def test_theorem_1(rng, distance):
+    """Isotropic classes: the first eigenvector is along the mean difference."""
+    direction = rng.normal(size=8)
+    direction /= np.linalg.norm(direction)
+    y = np.arange(20_000) % 2
+    X = rng.normal(size=(len(y), 8)) + np.outer(y - 0.5, distance * direction)
+    model = CHP(n_hessian=0).fit(X, y)
+    assert abs(model.components_[0] @ direction) > 0.999
+    assert model.conditions_.mean_alignment > 0.999
+    assert (model.conditions_.isotropy > 0.99).all()
+    # Equations 6 and B.12: the variance is that within the classes, of one by design,
+    # and a quarter of the squared distance; along other axes it is that of the classes.
+    values = model.covariance_eigenvalues_
+    assert values[0] == pytest.approx(1 + distance**2 / 4, rel=0.03)
+    np.testing.assert_allclose(values[1:], 1, atol=0.06)
+    share = 1 / (1 + distance**2 / 4)  # of the variance, within the classes
+    Z = model.transform(X)[:, 0]
+    gap = Z[y == 0].mean() - Z[y == 1].mean()
+    assert gap**2 == pytest.approx(4 * (1 - share) * values[0], rel=0.03)
+
+
+def test_theorem_1_needs_isotropy(rng):
+    """Variance within the classes, if larger elsewhere, draws the eigenvector there."""
+    y = np.arange(2000) % 2
+    X = rng.normal(size=(len(y), 4)) * [1, 9, 1, 1] + np.outer(y, [4, 0, 0, 0])
+    model = CHP(n_hessian=0).fit(X, y)
+    assert model.conditions_.mean_alignment < 0.1
+    assert (model.conditions_.isotropy < 0.4).all()
+
+
+# The classifier.
+
+
+def test_estimator_is_cloned(cancer):
+    X, y = cancer
+    estimator = LogisticRegression()
+    model = CHP(estimator).fit(X, y)
+    assert not hasattr(estimator, "coef_")
+    coef = model.estimator_.coef_[0]
+    expected = np.abs(coef) / np.linalg.norm(coef)
+    np.testing.assert_allclose(np.abs(model.components_[1]), expected, atol=1e-10)
+
+
+def test_frozen_estimator_is_not_fitted_again(cancer):
+    X, y = cancer
+    estimator = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    before = estimator[-1].coef_.copy()
+    model = CHP(FrozenEstimator(estimator)).fit(X[:100], y[:100])
+    np.testing.assert_array_equal(estimator[-1].coef_, before)
+    expected = input_hessian(estimator, X[:100], y[:100])
+    np.testing.assert_array_equal(model.hessian_, expected)
+
+
+def test_function_stands_for_a_frozen_estimator(cancer):
+    X, y = cancer
+    network = default_network(0).fit(X, y)
+    scaler, mlp = network
+
+    def log_proba(X):
+        layer = (X - scaler.mean_) / scaler.scale_
+        for coef, bias in zip(mlp.coefs_[:-1], mlp.intercepts_[:-1], strict=True):
+            layer = anp.maximum(layer @ coef + bias, 0)
+        z = layer @ mlp.coefs_[-1] + mlp.intercepts_[-1]
+        return -anp.logaddexp(0, anp.concatenate([z, -z], axis=1))
+
+    expected = CHP(FrozenEstimator(network)).fit(X, y)
+    actual = CHP(log_proba).fit(X, y)
+    np.testing.assert_allclose(actual.hessian_, expected.hessian_, atol=1e-12)
+    np.testing.assert_allclose(actual.components_, expected.components_, atol=1e-8)
+
+
+def test_class_weight(rng):
+    """In the training, and in the average; as samples repeated as often."""
+    y = np.repeat([0, 1], [80, 20])
+    X = rng.normal(size=(100, 4)) + np.outer(y, [1, 1, 0, 0])
+    weighted = CHP(GaussianNB(), class_weight="balanced").fit(X, y)
+    repeated = np.concatenate([np.arange(80), np.repeat(np.arange(80, 100), 4)])
+    expected = input_hessian(
+        GaussianNB().fit(X[repeated], y[repeated]), X[repeated], y[repeated]
+    )
+    np.testing.assert_allclose(weighted.hessian_, expected, rtol=1e-6)
+    same = CHP(GaussianNB(), class_weight={0: 1, 1: 4}).fit(X, y)
+    np.testing.assert_allclose(same.hessian_, expected, rtol=1e-6)
+    np.testing.assert_allclose(weighted.covariance_, np.cov(X.T))
+    # A classifier that takes no weights is weighted in the average alone.
+    lda = CHP(LinearDiscriminantAnalysis(), class_weight="balanced")
+    with pytest.warns(UserWarning, match="LinearDiscriminantAnalysis takes no sample"):
+        lda.fit(X, y)
+    expected = input_hessian(
+        LinearDiscriminantAnalysis().fit(X, y), X[repeated], y[repeated]
+    )
+    np.testing.assert_allclose(lda.hessian_, expected)
+
+
+def test_weights_reach_the_last_step_of_a_pipeline(rng):
+    y = np.repeat([0, 1], [80, 20])
+    X = rng.normal(size=(100, 4))
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    model = CHP(pipeline, class_weight="balanced").fit(X, y)
+    expected = make_pipeline(
+        StandardScaler(), LogisticRegression(class_weight="balanced")
+    ).fit(X, y)
+    np.testing.assert_allclose(
+        model.estimator_[-1].coef_, expected[-1].coef_, rtol=1e-3, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}),
+        make_pipeline(StandardScaler(), GridSearchCV(GaussianNB(), {})),
+    ],
+)
+def test_weights_that_do_not_reach_the_training(cancer, estimator):
+    """The average is weighted all the same, and a warning tells the rest."""
+    X, y = cancer[0][:, :5], cancer[1]
+    model = CHP(estimator, class_weight="balanced")
+    with pytest.warns(UserWarning, match=r"GridSearchCV.* takes no sample_weight"):
+        model.fit(X, y)
+    weights = compute_sample_weight("balanced", y)
+    expected = input_hessian(model.estimator_, X, y, sample_weight=weights)
+    np.testing.assert_allclose(model.hessian_, expected)
+    CHP(FrozenEstimator(model.estimator_), class_weight="balanced").fit(X, y)
+
+
+def test_gauss_newton_has_no_negative_eigenvalue(rng):
+    """Where a classifier is mostly wrong, the Hessian has negative eigenvalues."""
+    y = np.arange(200) % 2
+    X = rng.normal(size=(200, 5)) * np.where(y, 1, 0.3)[:, None]
+    frozen = FrozenEstimator(GaussianNB().fit(X, y))
+    X, labels = X[y == 0], np.arange(100) > 0  # all but one are of the other class
+    labels = labels.astype(int)
+    assert np.linalg.eigvalsh(input_hessian(frozen, X, labels))[-1] < -1e-3
+    with pytest.raises(ValueError, match=r"0 positive eigenv.*='gauss-newton'"):
+        CHP(frozen).fit(X, labels)
+    model = CHP(frozen, curvature="gauss-newton").fit(X, labels)
+    assert model.hessian_eigenvalues_[-1] > -1e-12
+
+
+# What a user sees.
+
+
+def test_beats_pca_for_several_classes():
+    """Accuracy of LDA on three components of each, on at least two data sets."""
+    wins = 0
+    for load in (load_iris, load_wine, load_digits):
+        X, y = load(return_X_y=True)
+        hessian, pca = (
+            cross_val_score(
+                make_pipeline(StandardScaler(), step, LinearDiscriminantAnalysis()),
+                X,
+                y,
+                cv=StratifiedKFold(3, shuffle=True, random_state=0),
+            ).mean()
+            for step in (
+                CHP(n_hessian=2, random_state=0),
+                PCA(3, random_state=0),
+            )
+        )
+        wins += hessian > pca
+    assert wins >= 2
+
+
+def test_separation(cancer, fitted):
+    X, y = cancer
+    grid = fitted.separation_
+    assert grid.between.shape == grid.within.shape == grid.ratio.shape == (10, 10)
+    axes = fitted.covariance_eigenvectors_[2], fitted.hessian_eigenvectors_[1]
+    Z = X @ np.transpose(axes)
+    # Figure 1: the distance along the one axis, the variances along the other.
+    between = (Z[y == 0, 0].mean() - Z[y == 1, 0].mean()) ** 2
+    within = Z[y == 0, 1].var() + Z[y == 1, 1].var()
+    assert grid.between[1, 2] == pytest.approx(between)
+    assert grid.within[1, 2] == pytest.approx(within)
+    assert grid.ratio[1, 2] == pytest.approx(between / within)
+    assert (grid.between == grid.between[0]).all()
+    assert (grid.within == grid.within[:, :1]).all()
+    again = fitted.separation(X, y)
+    np.testing.assert_allclose(again.ratio, grid.ratio)
+    with pytest.raises(ValueError, match=r"each of the classes \[0, 1\]"):
+        fitted.separation(X[y == 0], y[y == 0])
+
+
+def test_separation_of_several_classes(rng):
+    """The mean over the pairs of classes, each taken as two classes are."""
+    X, y = rng.normal(size=(90, 4)), np.arange(90) % 3
+    model = CHP(GaussianNB()).fit(X, y)
+    pairs = [y != label for label in range(3)]
+    grids = []
+    for pair in pairs:
+        two = CHP(GaussianNB()).fit(X, y)
+        two.classes_ = np.unique(y[pair])
+        grids.append(two.separation(X[pair], y[pair]))
+    for name in ("between", "within"):
+        expected = np.mean([getattr(grid, name) for grid in grids], axis=0)
+        np.testing.assert_allclose(getattr(model.separation_, name), expected)
+
+
+def test_conditions(cancer, fitted):
+    conditions = fitted.conditions_
+    values = fitted.hessian_eigenvalues_
+    assert conditions.hessian_dominance == pytest.approx(values[0] / values[1])
+    assert 1 < conditions.effective_samples < 569
+    text = str(conditions)
+    assert "class 0: isotropy" in text and "of 569" in text and "nan" not in text
+    pca = str(CHP(n_hessian=0).fit(*cancer).conditions_)
+    assert pca == "\n".join(text.splitlines()[:4])  # what is about the covariance
+
+
+def test_saturation_shows_in_the_conditions(cancer):
+    """Scaled weights saturate the probabilities, and few samples decide."""
+    X, y = cancer
+    network = default_network(0).fit(X, y)
+    before = CHP(FrozenEstimator(network)).fit(X, y).conditions_.effective_samples
+    network[-1].coefs_[-1] *= 100
+    network[-1].intercepts_[-1] *= 100
+    after = CHP(FrozenEstimator(network)).fit(X, y).conditions_.effective_samples
+    assert after < 10 < before
+
+
+def test_names_and_types(cancer):
+    pd = pytest.importorskip("pandas")
+    X, y = cancer
+    frame = pd.DataFrame(X[:, :5], columns=list("abcde"))
+    estimator = GaussianNB().fit(frame, y)
+    model = CHP(FrozenEstimator(estimator), derivatives="differences").fit(frame, y)
+    assert list(model.get_feature_names_out()) == [
+        "covariancehessianprojection0",
+        "covariancehessianprojection1",
+    ]
+    with pytest.raises(ValueError, match=r"features \['a', .* but X has \['e'"):
+        CHP(FrozenEstimator(estimator)).fit(frame[list("edcba")], y)
+    assert model.transform(frame.astype(np.float32)).dtype == np.float32
+
+
+def test_pipeline_of_named_columns(cancer):
+    """Its classifier is fitted on, and differentiated by, data frames."""
+    pd = pytest.importorskip("pandas")
+    X, y = pd.DataFrame(cancer[0][:, :4], columns=list("abcd")), cancer[1]
+    columns = make_column_transformer((StandardScaler(), ["b", "d"]))
+    model = CHP(make_pipeline(columns, LogisticRegression())).fit(X, y)
+    np.testing.assert_allclose(model.components_[1, [0, 2]], 0, atol=1e-6)
+    plain = CHP(LogisticRegression()).fit(X[["b", "d"]], y)
+    np.testing.assert_allclose(
+        model.components_[1, [1, 3]], plain.components_[1], atol=1e-6
+    )
+    with pytest.raises(ValueError, match="only supported for dataframes"):
+        CHP(make_pipeline(columns, LogisticRegression())).fit(X.to_numpy(), y)
+
+
+def test_in_searches_and_files(cancer):
+    X, y = cancer[0][:150], cancer[1][:150]
+    model = make_pipeline(StandardScaler(), CHP(GaussianNB()), LogisticRegression())
+    grid = {"covariancehessianprojection__n_hessian": [0, 1, 2]}
+    search = GridSearchCV(model, grid, cv=3).fit(X, y)
+    copy = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(copy.predict(X), search.predict(X))
+    assert clone(search.best_estimator_[1]).get_params()["estimator"] is not None

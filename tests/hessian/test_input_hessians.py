@@ -1,0 +1,322 @@
+"""Input Hessians against autograd, differences and closed forms."""
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from autograd import hessian, jacobian
+from scipy.special import expit, log_softmax, softmax
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    RobustScaler,
+    StandardScaler,
+)
+
+from skgeom import input_hessian
+from skgeom._hessian.input_hessians import cross_entropy_derivatives
+from skgeom._hessian.logit_models import ACTIVATIONS
+
+CURVATURES = ["hessian", "gauss-newton"]
+LAYERS = [(), (3,), (9,), (4, 3), (9, 4, 3)]  # narrower and wider than 6 features
+
+
+@pytest.fixture(params=[2, 4], ids=["binary", "multi-class"])
+def data(request, rng):
+    y = np.arange(60) % request.param
+    means = rng.normal(size=(request.param, 6))
+    return rng.normal(size=(60, 6)) * np.arange(1, 7) / 3 + means[y], y
+
+
+def network(X, y, rng, activation="relu", layers=(4, 3), gain=1.0, **parameters):
+    """A network of random weights, whose logits are as large as the gain asks for."""
+    model = MLPClassifier(layers, activation=activation, random_state=0, **parameters)
+    model.partial_fit(X, y, classes=np.unique(y))
+    model.coefs_ = [rng.normal(size=coef.shape) for coef in model.coefs_]
+    model.intercepts_ = [rng.normal(size=bias.shape) for bias in model.intercepts_]
+    size = np.abs(network_logits(model, X)).max()
+    model.coefs_[-1] *= gain / size
+    model.intercepts_[-1] *= gain / size
+    return model
+
+
+def network_logits(model, X):
+    """Logits of a network in autograd, a column for each of several classes."""
+    functions = {
+        "relu": lambda a: anp.maximum(a, 0),
+        "tanh": anp.tanh,
+        "logistic": lambda a: 1 / (1 + anp.exp(-a)),
+        "identity": lambda a: a,
+    }
+    for coef, bias in zip(model.coefs_[:-1], model.intercepts_[:-1], strict=True):
+        X = functions[model.activation](X @ coef + bias)
+    return X @ model.coefs_[-1] + model.intercepts_[-1]
+
+
+def with_zero(logits):
+    """Logits of two classes from one."""
+    return logits if len(logits) > 1 else anp.concatenate([anp.zeros(1), logits])
+
+
+def by_autograd(logits, X, y, weights, curvature):
+    """Weighted mean over the samples, each differentiated on its own."""
+    labels = np.unique(y)
+
+    def loss(x, code):
+        z = with_zero(logits(x))
+        return anp.log(anp.sum(anp.exp(z - anp.max(z)))) + anp.max(z) - z[code]
+
+    total = 0
+    for x, code, weight in zip(X, np.searchsorted(labels, y), weights, strict=True):
+        if curvature == "hessian":
+            total += weight * hessian(loss)(x, code)
+        else:
+            z, J = with_zero(logits(x)), jacobian(lambda x: with_zero(logits(x)))(x)
+            p = softmax(z)
+            total += weight * J.T @ (np.diag(p) - np.outer(p, p)) @ J
+    return total / np.sum(weights)
+
+
+def assert_close(actual, expected, tolerance=1e-6):
+    size = np.abs(expected).max()
+    assert size > 0
+    np.testing.assert_allclose(actual / size, expected / size, rtol=0, atol=tolerance)
+
+
+# Networks.
+
+
+@pytest.mark.parametrize("curvature", CURVATURES)
+@pytest.mark.parametrize("layers", LAYERS, ids=str)
+@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+def test_network(data, rng, activation, layers, curvature):
+    X, y = data
+    model = network(X, y, rng, activation, layers, gain=4)
+    weights = rng.uniform(size=len(y))
+    H = input_hessian(model, X, y, sample_weight=weights, curvature=curvature)
+    expected = by_autograd(lambda x: network_logits(model, x), X, y, weights, curvature)
+    assert_close(H, expected, 1e-10)
+
+
+@pytest.mark.parametrize("curvature", CURVATURES)
+@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+def test_network_by_differences(data, rng, activation, curvature):
+    X, y = data
+    model = network(X, y, rng, activation, gain=3)
+    H = input_hessian(model, X, y, curvature=curvature)
+    expected = input_hessian(
+        model, X, y, curvature=curvature, derivatives="differences"
+    )
+    assert_close(H, expected)
+
+
+@pytest.mark.filterwarnings("ignore:Output seems independent of input")  # autograd's
+@pytest.mark.parametrize("curvature", CURVATURES)
+@pytest.mark.parametrize("labels", ["predicted", "random"])
+@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+def test_saturated_network(data, rng, activation, labels, curvature):
+    """Logits of +-40, where the probabilities of the usual formulas have no digits."""
+    X, y = data
+    model = network(X, y, rng, activation, gain=40)
+    codes = model.predict(X) if labels == "predicted" else rng.permutation(y)
+    # All samples of one size, so that those which are not saturated do not hide others.
+    for x, code in zip(X, codes, strict=True):
+        z = with_zero(network_logits(model, x))
+        J = jacobian(lambda x: with_zero(network_logits(model, x)))(x)
+        bends = hessian(lambda x: with_zero(network_logits(model, x)))(x)
+        # diag p - p p^T is the sum of p_j p_k (e_j - e_k) (e_j - e_k)^T over the pairs.
+        log_p = log_softmax(z)
+        expected = np.zeros((6, 6))
+        for j in range(len(z)):
+            for k in range(j):
+                gap = J[j] - J[k]
+                expected += np.exp(log_p[j] + log_p[k]) * np.outer(gap, gap)
+        if curvature == "hessian":
+            for k in set(range(len(z))) - {code}:
+                expected += np.exp(log_p[k]) * (bends[k] - bends[code])
+        assert np.isfinite(expected).all()
+        actual = _hessian_of_one(model, x, code, len(z), curvature)
+        size = max(np.abs(expected).max(), 1e-300)
+        np.testing.assert_allclose(actual / size, expected / size, rtol=0, atol=1e-6)
+
+
+def _hessian_of_one(model, x, code, n_classes, curvature):
+    return input_hessian(
+        model, x[None], np.array([code]), curvature=curvature, derivatives="analytic"
+    )
+
+
+def test_relu_identity(data, rng):
+    """The Hessian of a binary ReLU network is mean p (1 - p) g g^T, for any labels."""
+    X, y = data
+    if y.max() > 1:
+        y = y % 2
+    model = network(X, y, rng, gain=5)
+    gradients = jacobian(lambda X: network_logits(model, X).sum())
+    g = np.stack([gradients(x[None])[0] for x in X])
+    p = model.predict_proba(X)[:, 1]
+    expected = (g.T * (p * (1 - p))) @ g / len(X)
+    assert_close(input_hessian(model, X, y), expected, 1e-12)
+    assert_close(input_hessian(model, X, 1 - y), expected, 1e-12)
+
+
+def test_blocks_of_samples(data, rng, monkeypatch):
+    X, y = data
+    model = network(X, y, rng, "tanh")
+    whole = input_hessian(model, X, y)
+    monkeypatch.setattr("skgeom._hessian.input_hessians._BLOCK", 200)
+    assert_close(input_hessian(model, X, y), whole, 1e-13)
+
+
+# Other classifiers.
+
+
+@pytest.mark.parametrize("curvature", CURVATURES)
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        LogisticRegression(),
+        LinearDiscriminantAnalysis(),
+        LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.3),
+        QuadraticDiscriminantAnalysis(reg_param=0.1),
+        GaussianNB(),
+        make_pipeline(StandardScaler(), PCA(4, whiten=True), GaussianNB()),
+        make_pipeline(
+            "passthrough",
+            RobustScaler(),
+            MinMaxScaler(),
+            MaxAbsScaler(),
+            StandardScaler(with_mean=False),
+            PCA(5),
+            QuadraticDiscriminantAnalysis(reg_param=0.1),
+        ),
+        make_pipeline(StandardScaler(with_std=False), LogisticRegression(C=0.1)),
+        FrozenEstimator(make_pipeline(FrozenEstimator(PCA(3)), LogisticRegression())),
+        GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, cv=2),
+    ],
+    ids=lambda model: repr(model).replace("\n", "")[:60],
+)
+def test_classifier(data, classifier, curvature):
+    X, y = data
+    inner = classifier
+    if isinstance(classifier, FrozenEstimator):
+        inner = classifier.estimator
+        inner[0].estimator.fit(X)
+    inner.fit(X, y)
+    H = input_hessian(classifier, X, y, curvature=curvature, derivatives="analytic")
+    expected = input_hessian(
+        classifier, X, y, curvature=curvature, derivatives="differences"
+    )
+    assert_close(H, expected)
+
+
+def test_pipeline_with_network(data, rng):
+    """The chain rule, against autograd."""
+    X, y = data
+    steps = make_pipeline(StandardScaler(), PCA(4)).fit(X)
+    model = network(steps.transform(X), y, rng, "tanh")
+    whole = make_pipeline(*steps, model)
+    scaler, pca = steps
+
+    def logits(x):
+        scaled = (x - scaler.mean_) / scaler.scale_
+        return network_logits(model, pca.components_ @ (scaled - pca.mean_))
+
+    expected = by_autograd(logits, X, y, np.ones(len(y)), "hessian")
+    assert_close(input_hessian(whole, X, y), expected, 1e-10)
+
+
+@pytest.mark.parametrize("curvature", CURVATURES)
+@pytest.mark.parametrize("kind", [QuadraticDiscriminantAnalysis, GaussianNB])
+def test_quadratic_by_autograd(data, kind, curvature):
+    X, y = data
+    if kind is GaussianNB:
+        model = kind().fit(X, y)
+        covariances = [np.diag(variances) for variances in model.var_]
+    else:
+        model = kind(store_covariance=True).fit(X, y)
+        covariances = model.covariance_
+
+    def logits(x):
+        terms = []
+        for label, S in enumerate(covariances):
+            gap = x - X[y == label].mean(axis=0)
+            log_det = np.linalg.slogdet(S)[1]
+            terms.append(-(gap @ np.linalg.inv(S) @ gap + log_det) / 2)
+        return anp.array(terms)
+
+    expected = by_autograd(logits, X, y, np.ones(len(y)), curvature)
+    assert_close(input_hessian(model, X, y, curvature=curvature), expected, 1e-8)
+
+
+def test_linear_classifier_has_one_direction(rng):
+    X, y = rng.normal(size=(80, 5)), np.arange(80) % 2
+    model = LogisticRegression().fit(X, y)
+    p = model.predict_proba(X)[:, 1]
+    expected = np.mean(p * (1 - p)) * model.coef_.T @ model.coef_
+    assert_close(input_hessian(model, X, y), expected, 1e-13)
+
+
+# Functions.
+
+
+@pytest.mark.parametrize("curvature", CURVATURES)
+@pytest.mark.parametrize("normalised", [False, True])
+@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+def test_function(data, rng, activation, normalised, curvature):
+    """A function written with autograd, of log-probabilities or of logits."""
+    X, y = data
+    model = network(X, y, rng, activation, gain=4)
+
+    def logits(X):
+        z = network_logits(model, X)
+        if z.shape[1] == 1:
+            z = anp.concatenate([0 * z, z], axis=1)
+        if normalised:
+            z = z - anp.log(anp.sum(anp.exp(z), axis=1, keepdims=True))
+        return z
+
+    H = input_hessian(logits, X, y, curvature=curvature)
+    assert_close(H, input_hessian(model, X, y, curvature=curvature), 1e-10)
+
+
+# Cross-entropy.
+
+
+@pytest.mark.parametrize("n_logits", [1, 2, 5])
+@pytest.mark.parametrize("size", [1, 40, 300])
+def test_cross_entropy(rng, n_logits, size):
+    logits = rng.normal(size=(50, n_logits))
+    logits *= size / np.abs(logits).max(axis=1, keepdims=True)
+    codes = rng.integers(max(n_logits, 2), size=50)
+    residuals, factors = cross_entropy_derivatives(logits, codes)
+    assert np.isfinite(residuals).all() and np.isfinite(factors).all()
+    for z, code, residual, factor in zip(
+        logits, codes, residuals, factors, strict=True
+    ):
+        if n_logits == 1:
+            assert residual[0] == pytest.approx(
+                expit(z[0]) if not code else -expit(-z[0])
+            )
+            product = expit(z[0]) * expit(-z[0])
+            assert (factor**2).sum() == pytest.approx(product, rel=1e-10, abs=0)
+            continue
+        p = np.exp(log_softmax(z))
+        others = np.arange(n_logits) != code
+        np.testing.assert_allclose(residual[others], p[others], rtol=1e-10)
+        assert residual[code] == pytest.approx(-p[others].sum(), rel=1e-10, abs=0)
+        # Off the diagonal, - p_j p_k; on it, the other entries of the row, negated.
+        expected = -np.outer(p, p)
+        np.fill_diagonal(expected, 0)
+        np.fill_diagonal(expected, -expected.sum(axis=1))
+        np.testing.assert_allclose(factor.T @ factor, expected, rtol=1e-9, atol=1e-200)

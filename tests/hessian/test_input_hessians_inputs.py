@@ -1,0 +1,322 @@
+"""What input Hessians take, and what they say of what they do not take."""
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    PolynomialFeatures,
+    StandardScaler,
+)
+from sklearn.svm import LinearSVC
+
+from skgeom import input_hessian
+from skgeom._hessian.logit_estimators import analytic_model
+
+
+@pytest.fixture(params=[2, 4], ids=["binary", "multi-class"])
+def data(request, rng):
+    y = np.arange(60) % request.param
+    means = rng.normal(size=(request.param, 6))
+    return rng.normal(size=(60, 6)) * np.arange(1, 7) / 3 + means[y], y
+
+
+def assert_close(actual, expected, tolerance=1e-6):
+    size = np.abs(expected).max()
+    assert size > 0
+    np.testing.assert_allclose(actual / size, expected / size, rtol=0, atol=tolerance)
+
+
+# Functions.
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (
+            lambda X: X[:, :3],
+            r"one column a class of y, \(20, 2\), got shape \(20, 3\)",
+        ),
+        (lambda X: anp.log(anp.maximum(X[:, :2], 0)), "NaN or infinity"),
+        (lambda X: X[:, :2] - anp.mean(X[:, :2], axis=0), "that row of X only"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_function_of_wrong_result(rng, function, message):
+    with pytest.raises(ValueError, match=message):
+        input_hessian(function, rng.normal(size=(20, 4)), np.arange(20) % 2)
+
+
+def test_function_that_raises(rng):
+    def log_proba(X):
+        raise KeyError("weights")
+
+    X, y = rng.normal(size=(20, 4)), np.arange(20) % 2
+    for derivatives in ("auto", "differences"):
+        with pytest.raises(
+            ValueError, match=r"log_proba, raised KeyError: 'weights'.*autograd\.numpy"
+        ):
+            input_hessian(log_proba, X, y, derivatives=derivatives)
+
+
+def test_function_that_mixes_later_samples(rng):
+    """The first sample is right, and others are not."""
+
+    def shuffled(X):
+        return X[np.argsort(np.arange(len(X)) % 7), :2]
+
+    X, y = rng.normal(size=(20, 4)), np.arange(20) % 2
+    for derivatives in ("auto", "differences"):
+        with pytest.raises(ValueError, match=r"gives sample 1[09] other values alone"):
+            input_hessian(shuffled, X, y, derivatives=derivatives)
+
+
+@pytest.mark.parametrize("curvature", ["hessian", "gauss-newton"])
+def test_function_by_differences(data, curvature):
+    """One that autograd cannot differentiate; it is given copies to write into."""
+    X, y = data
+    model = GaussianNB().fit(X, y)
+
+    def log_proba(X):
+        result = model.predict_log_proba(np.array(X, dtype=float))
+        X[:] = 0
+        return result
+
+    before = X.copy()
+    with pytest.raises(ValueError, match="or use derivatives='differences'"):
+        input_hessian(log_proba, X, y)
+    H = input_hessian(log_proba, X, y, derivatives="differences", curvature=curvature)
+    np.testing.assert_array_equal(X, before)
+    assert_close(H, input_hessian(model, X, y, curvature=curvature))
+
+
+def test_autograd_counts_as_analytic(data):
+    X, y = data
+
+    def logits(X):
+        return anp.tanh(X[:, : y.max() + 1])
+
+    expected = input_hessian(logits, X, y)
+    np.testing.assert_array_equal(
+        input_hessian(logits, X, y, derivatives="analytic"), expected
+    )
+
+
+# What there is no formula for.
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        RandomForestClassifier(3, random_state=0),
+        make_pipeline(PolynomialFeatures(), LogisticRegression(C=1e-3)),
+        make_pipeline(MinMaxScaler(clip=True), LogisticRegression()),
+    ],
+)
+def test_no_formula(data, classifier):
+    X, y = data
+    classifier.fit(X, y)
+    assert analytic_model(classifier) is None
+    with pytest.raises(
+        ValueError, match=r"(?s)no formula for .*MLPClassifier.*autograd"
+    ):
+        input_hessian(classifier, X, y, derivatives="analytic")
+
+
+def test_subclass_with_other_probabilities_has_no_formula(data):
+    class Tempered(LogisticRegression):
+        def predict_proba(self, X):
+            return softmax(super().predict_log_proba(X) / 2, axis=1)
+
+    class Plain(LogisticRegression):
+        pass
+
+    X, y = data
+    assert analytic_model(Tempered().fit(X, y)) is None
+    assert analytic_model(Plain().fit(X, y)) is not None
+
+
+def test_no_probabilities(data):
+    X, y = data
+    with pytest.raises(ValueError, match=r"LinearSVC, has no class prob.*GaussianNB"):
+        input_hessian(LinearSVC().fit(X, y), X, y)
+
+
+def test_other_features_and_classes(data):
+    X, y = data
+    model = GaussianNB().fit(X, y)
+    with pytest.raises(ValueError, match="fitted on 6 features, but X has 5"):
+        input_hessian(model, X[:, :5], y)
+    with pytest.raises(ValueError, match="y has the class 7, which estimator was not"):
+        input_hessian(model, X, np.where(y == 0, 7, y))
+    with pytest.raises(ValueError, match=r"sample_weight is zero|one non-zero"):
+        input_hessian(model, X, y, sample_weight=np.zeros(len(y)))
+
+
+def test_some_classes_only(data):
+    """A sample's Hessian does not depend on which classes the others have."""
+    X, y = data
+    model = GaussianNB().fit(X, y)
+    last = y == y.max()
+    parts = [input_hessian(model, X[m], y[m]) * m.sum() for m in (last, ~last)]
+    assert_close(sum(parts) / len(y), input_hessian(model, X, y), 1e-12)
+
+
+@pytest.mark.parametrize("kind", [MultinomialNB, ComplementNB, BernoulliNB])
+def test_other_naive_bayes_classifiers_are_not_gaussian(kind):
+    X, y = load_iris(return_X_y=True)
+    assert analytic_model(kind().fit(X, y)) is None
+
+
+def test_a_subclass_with_another_decision_has_no_formula():
+    class Tempered(LogisticRegression):
+        def decision_function(self, X):
+            return super().decision_function(X) / 10
+
+    X, y = load_iris(return_X_y=True)
+    assert analytic_model(Tempered(max_iter=500).fit(X, y)) is None
+    assert analytic_model(LogisticRegression(max_iter=500).fit(X, y)) is not None
+
+
+# Classifiers and pipelines that need care.
+
+
+def test_pipelines_in_pipelines_have_a_formula(data):
+    X, y = data
+    nested = make_pipeline(
+        make_pipeline("passthrough", make_pipeline(StandardScaler(), PCA(4))),
+        make_pipeline(StandardScaler(), LinearDiscriminantAnalysis()),
+    ).fit(X, y)
+    flat = make_pipeline(
+        StandardScaler(), PCA(4), StandardScaler(), LinearDiscriminantAnalysis()
+    ).fit(X, y)
+    H = input_hessian(nested, X, y, derivatives="analytic")
+    assert_close(H, input_hessian(flat, X, y), 1e-12)
+
+
+def test_whitening_of_data_without_full_rank(rng):
+    """Directions of no variance are scaled as scikit-learn does it."""
+    X = rng.normal(size=(60, 4))
+    X[:, 3] = X[:, 2]
+    y = np.arange(60) % 3
+    pca = PCA(whiten=True, svd_solver="covariance_eigh").fit(X)
+    pca.explained_variance_[-1] = 0
+    model = make_pipeline(pca, GaussianNB(var_smoothing=1e-3)).fit(X, y)
+    model.steps[0] = ("pca", pca)
+    Z = pca.transform(X)
+    model[-1].fit(Z, y)
+    H = input_hessian(model, X, y)
+    matrix = pca.transform(np.eye(4)) - pca.transform(np.zeros((1, 4)))
+    expected = matrix @ input_hessian(model[-1], Z, y) @ matrix.T
+    assert_close(H, expected)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "message"),
+    [
+        (GaussianNB(var_smoothing=0), r"variance of zero for feature 1.*var_smoothing"),
+        (QuadraticDiscriminantAnalysis(reg_param=0.1), r"zero for class 2.*reg_param"),
+    ],
+)
+def test_zero_variance(rng, classifier, message):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 3
+    classifier.fit(X, y)
+    if isinstance(classifier, GaussianNB):
+        classifier.var_[:, 1] = 0  # as with a constant feature
+    else:
+        classifier.scalings_[2][:] = 0
+    with pytest.raises(ValueError, match=message):
+        input_hessian(classifier, X, y)
+
+
+@pytest.mark.parametrize("value", [np.nan, 1e200])
+def test_hessian_that_is_not_finite(data, value):
+    X, y = data
+    model = LogisticRegression().fit(X, y)
+    model.coef_[0, 0] = value
+    with pytest.raises(ValueError, match="LogisticRegression is not finite"):
+        input_hessian(model, X * 1e-250, y)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")  # of scikit-learn's predict_proba
+@pytest.mark.parametrize("derivatives", ["analytic", "differences"])
+@pytest.mark.parametrize(
+    "kind", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, GaussianNB]
+)
+def test_prior_of_zero(rng, kind, derivatives):
+    """A class that is never predicted; its own samples have an infinite loss."""
+    X, y = rng.normal(size=(90, 3)), np.arange(90) % 3
+    model, limit = kind().fit(X, y), kind().fit(X, y)
+    if kind is LinearDiscriminantAnalysis:
+        model.intercept_[2], limit.intercept_[2] = -np.inf, -80
+    else:
+        name = "class_prior_" if kind is GaussianNB else "priors_"
+        setattr(model, name, np.array([0.5, 0.5, 0]))
+        setattr(limit, name, np.array([0.5, 0.5, 1e-40]))
+    others = y < 2
+    H = input_hessian(model, X[others], y[others], derivatives=derivatives)
+    assert_close(H, input_hessian(limit, X[others], y[others]))
+    with pytest.raises(ValueError, match=r"class 2 probability zero.*prior above zero"):
+        input_hessian(model, X, y, derivatives=derivatives)
+
+
+@pytest.mark.parametrize("derivatives", ["auto", "analytic", "differences"])
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        MLPClassifier((3,), max_iter=5),
+        make_pipeline(StandardScaler(), MLPClassifier((3,), max_iter=5)),
+        RandomForestClassifier(3),
+        OneVsRestClassifier(LogisticRegression()),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+def test_several_labels(rng, classifier, derivatives):
+    X, Y = rng.normal(size=(40, 4)), rng.integers(2, size=(40, 3))
+    classifier.fit(X, Y)
+    no_formula = isinstance(classifier, OneVsRestClassifier)
+    if no_formula and derivatives == "analytic":
+        pytest.skip("which is refused for want of a formula")
+    with pytest.raises(ValueError, match=r"several labels at once.*one classifier a"):
+        input_hessian(classifier, X, Y[:, 0], derivatives=derivatives)
+
+
+def test_names_of_features(rng):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc"))
+    y = np.arange(60) % 2
+    model = LogisticRegression().fit(frame, y)
+    expected = input_hessian(LogisticRegression().fit(frame.values, y), frame.values, y)
+    np.testing.assert_allclose(input_hessian(model, frame, y), expected)
+    with pytest.raises(ValueError, match="feature names should match"):
+        input_hessian(model, frame[list("cba")], y)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        input_hessian(model, frame.values, y)
+
+
+def test_columns_by_name(rng):
+    """A transformer of named columns sees data frames, also in differences."""
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(rng.normal(size=(60, 3)) * [1, 2, 3], columns=list("abc"))
+    y = (frame["a"] + frame["b"] + rng.normal(size=60) > 0).to_numpy()
+    columns = make_column_transformer((StandardScaler(), ["a", "c"]))
+    model = make_pipeline(columns, LogisticRegression()).fit(frame, y)
+    scaler = make_pipeline(StandardScaler(), LogisticRegression())
+    part = input_hessian(scaler.fit(frame[["a", "c"]], y), frame[["a", "c"]], y)
+    expected = np.zeros((3, 3))
+    expected[np.ix_([0, 2], [0, 2])] = part
+    assert_close(input_hessian(model, frame, y), expected)

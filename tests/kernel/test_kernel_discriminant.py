@@ -1,0 +1,309 @@
+"""Kernel discriminant analysis: its solutions, against independent computations."""
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh, subspace_angles
+from sklearn.datasets import load_digits, load_wine
+from sklearn.decomposition import KernelPCA
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
+from sklearn.preprocessing import StandardScaler
+
+from skgeom import KernelDiscriminantAnalysis
+from skgeom._kernel.problem import KernelProblem
+from skgeom._kernel.solvers import solve_davidson
+
+PENALTIES = ["identity", "kernel"]
+CRITERIA = ["total", "between"]
+SOLVERS = ["eigen", "cholesky", "nystroem"]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:600] / 16, y[:600]
+
+
+def scatter_matrices(K, y):
+    """S_t and S_w of equation 12, from centring matrices, as they are written."""
+
+    def centring(n):
+        return np.eye(n) - np.ones((n, n)) / n
+
+    total = K.T @ centring(len(K)) @ K
+    within = sum(
+        K[y == label].T @ centring((y == label).sum()) @ K[y == label]
+        for label in np.unique(y)
+    )
+    return total, within
+
+
+def with_lambda(penalty_factor, X, y, **parameters):
+    """A fitted estimator with a given lambda of equation 13."""
+    kda = KernelDiscriminantAnalysis(**parameters).fit(X, y)
+    regularization = kda.regularization * penalty_factor / kda.lambda_
+    return kda.set_params(regularization=regularization).fit(X, y)
+
+
+def angle(A, B):
+    """Largest angle between the spans of columns, which may have other origins."""
+    return subspace_angles(A - A.mean(axis=0), B - B.mean(axis=0)).max()
+
+
+# Against the equations.
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_equation_13(wine, solver, penalty, criterion):
+    """A direct solution with scipy, of centred matrices as the paper writes them."""
+    X, y = wine
+    K = rbf_kernel(X, gamma=0.05)
+    n = len(K)
+    C = np.eye(n) - np.ones((n, n)) / n
+    centered = C @ K @ C
+    total, within = scatter_matrices(centered, y)
+    R = np.eye(n) if penalty == "identity" else centered
+    numerator = total if criterion == "total" else total - within
+    # A little of 11^T makes R = K regular, and touches nothing that is centred.
+    expected, alpha = eigh(numerator, within + 0.3 * R + np.ones((n, n)))
+
+    kda = with_lambda(
+        0.3,
+        X,
+        y,
+        gamma=0.05,
+        penalty=penalty,
+        criterion=criterion,
+        solver=solver,
+    )
+    assert kda.lambda_ == pytest.approx(0.3)
+    np.testing.assert_allclose(kda.eigenvalues_, expected[:-3:-1], rtol=1e-8)
+    assert angle(kda.transform(X), centered @ alpha[:, -2:]) < 1e-6
+    # Equation 14, and the scale: the denominator is one, for covariances.
+    x = X[:5] + 0.1
+    rows = (rbf_kernel(x, X, gamma=0.05) - K.mean(axis=0)) @ C
+    coefficients = alpha[:, :-3:-1] * np.sqrt(n)
+    np.testing.assert_allclose(
+        np.abs(kda.transform(x)), np.abs(rows @ coefficients), rtol=1e-6, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_equation_13_without_centring(wine, solver, criterion):
+    X, y = wine
+    K = rbf_kernel(X, gamma=0.05)
+    total, within = scatter_matrices(K, y)
+    numerator = total if criterion == "total" else total - within
+    expected, alpha = eigh(numerator, within + 0.3 * np.eye(len(K)))
+    kda = with_lambda(
+        0.3, X, y, gamma=0.05, center=False, criterion=criterion, solver=solver
+    )
+    np.testing.assert_allclose(kda.eigenvalues_, expected[:-3:-1], rtol=1e-8)
+    expected = np.abs(K @ alpha[:, :-3:-1]) * np.sqrt(len(K))
+    np.testing.assert_allclose(np.abs(kda.transform(X)), expected, rtol=1e-6)
+    assert kda.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("regularization", [10, 1e-3, 1e-6])
+def test_solvers_agree(digits, regularization, penalty, criterion, center):
+    """Nystroem with all samples as landmarks is exact."""
+    X, y = digits
+    models = [
+        KernelDiscriminantAnalysis(
+            gamma=0.03,
+            regularization=regularization,
+            penalty=penalty,
+            criterion=criterion,
+            center=center,
+            solver=solver,
+        ).fit(X, y)
+        for solver in SOLVERS
+    ]
+    reference = models[0].transform(X)
+    for model in models[1:]:
+        np.testing.assert_allclose(
+            model.eigenvalues_, models[0].eigenvalues_, rtol=1e-7
+        )
+        assert angle(model.transform(X), reference) < 1e-6
+        assert model.lambda_ == pytest.approx(models[0].lambda_)
+        size = np.abs(reference).max()
+        np.testing.assert_allclose(
+            model.means_, models[0].means_, atol=1e-6 * size, rtol=0
+        )
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("regularization", [1, 1e-3, 1e-8])
+def test_iterative_solver(digits, regularization, criterion):
+    """What large problems use equals the dense eigenproblem."""
+    X, y = digits
+    n = len(X)
+    problem = KernelProblem(
+        rbf_kernel(X, gamma=0.03),
+        y,
+        np.full(n, 1 / n),
+        np.bincount(y) / n,
+        identity=True,
+        center=True,
+    )
+    penalty = regularization * problem.scale
+    F, E = problem.centered, problem.indicators
+    values, vectors, scores = solve_davidson(F, E, penalty, criterion, 9)
+    np.testing.assert_allclose(F @ vectors, scores, atol=1e-12)
+    means = F @ E
+    within = F @ F - means @ means.T + penalty * np.eye(n)
+    numerator = F @ F if criterion == "total" else means @ means.T
+    reference, x = eigh(numerator, within, subset_by_index=[n - 9, n - 1])
+    np.testing.assert_allclose(values, reference[::-1], rtol=1e-8)
+    assert subspace_angles(vectors, x).max() < 1e-6
+    assert solve_davidson(F, E, penalty, criterion, 9, tol=0) is None
+    assert solve_davidson(-F, E, penalty * 1e-9, criterion, 9) is None
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_fit_of_large_problems(digits, criterion, monkeypatch):
+    X, y = digits
+    kda = KernelDiscriminantAnalysis(gamma=0.03, criterion=criterion).fit(X, y)
+    expected = kda.transform(X)
+    calls = []
+
+    def spy(*args):
+        calls.append(solve_davidson(*args))
+        return calls[-1]
+
+    monkeypatch.setattr("skgeom._kernel.problem._LARGE", 100)
+    monkeypatch.setattr("skgeom._kernel.problem.solve_davidson", spy)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(
+        kda.fit(X, y).transform(X), expected, rtol=0, atol=1e-6 * size
+    )
+    assert calls[0] is not None
+    # Without convergence, the matrix is squared.
+    monkeypatch.setattr("skgeom._kernel.problem.solve_davidson", lambda *args: None)
+    np.testing.assert_allclose(kda.fit(X, y).transform(X), expected)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_components_are_uncorrelated_with_the_ratios_as_variances(
+    digits, penalty, criterion
+):
+    """Equations 10 and 12."""
+    X, y = digits
+    kda = KernelDiscriminantAnalysis(
+        gamma=0.03, penalty=penalty, criterion=criterion, regularization=1e-4
+    ).fit(X, y)
+    Z = kda.transform(X)
+    correlation = np.corrcoef(Z.T)
+    if criterion == "between":
+        # It diagonalises S_b and S_w + lambda R; so does S_t + lambda R, not S_t.
+        means = np.array([Z[y == label].mean(axis=0) for label in range(10)])
+        spread = (means * np.sqrt(np.bincount(y))[:, None]) / np.sqrt(len(y))
+        covariance = spread.T @ spread
+    else:
+        covariance = np.cov(Z.T, ddof=0)
+        assert np.abs(correlation - np.eye(9)).max() < 1e-8
+    np.testing.assert_allclose(np.diag(covariance), kda.eigenvalues_, rtol=1e-8)
+    off = covariance - np.diag(np.diag(covariance))
+    assert np.abs(off).max() < 1e-8 * covariance.max()
+
+
+def test_ratio_of_equation_10_equals_the_eigenvalue(wine):
+    X, y = wine
+    K = rbf_kernel(X, gamma=0.05)
+    total, within = scatter_matrices(K, y)
+    for criterion, minus in (("total", 0), ("between", 1)):
+        kda = KernelDiscriminantAnalysis(gamma=0.05, criterion=criterion).fit(X, y)
+        for alpha, eigenvalue in zip(kda.dual_coef_.T, kda.eigenvalues_, strict=True):
+            numerator = alpha @ total @ alpha - minus * (alpha @ within @ alpha)
+            denominator = alpha @ within @ alpha + kda.lambda_ * (alpha @ alpha)
+            assert numerator / denominator == pytest.approx(eigenvalue, rel=1e-8)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_lambda_is_the_regularization_times_the_trace(wine, penalty):
+    """The conversion that the docstring gives."""
+    X, y = wine
+    K = rbf_kernel(X, gamma=0.05)
+    centered = K - K.mean(axis=0) - K.mean(axis=0)[:, None] + K.mean()
+    trace = (centered**2).sum() if penalty == "identity" else np.trace(centered)
+    for solver in SOLVERS:
+        kda = KernelDiscriminantAnalysis(
+            gamma=0.05, penalty=penalty, regularization=0.02, solver=solver
+        ).fit(X, y)
+        assert kda.lambda_ == pytest.approx(0.02 * trace, rel=1e-8)
+
+
+def test_heavy_penalties_give_kernel_principal_components(wine):
+    """The total criterion tends to kernel PCA, the other to the class means."""
+    X, y = wine
+    pca = KernelPCA(2, kernel="rbf", gamma=0.05).fit_transform(X)
+    settings = {"gamma": 0.05, "regularization": 1e6, "penalty": "kernel"}
+    total = KernelDiscriminantAnalysis(**settings).fit_transform(X, y)
+    assert angle(total, pca) < 1e-4
+    between = KernelDiscriminantAnalysis(criterion="between", **settings)
+    K = rbf_kernel(X, gamma=0.05)
+    means = np.column_stack([K[:, y == label].mean(axis=1) for label in range(3)])
+    contrasts = means[:, 1:] - means[:, :1]
+    assert angle(between.fit(X, y).transform(X), contrasts) < 1e-4
+
+
+# Kernels.
+
+
+@pytest.mark.parametrize(
+    ("kernel", "parameters"),
+    [
+        ("linear", {}),
+        ("rbf", {"gamma": 0.1}),
+        ("laplacian", {"gamma": 0.1}),
+        ("poly", {"gamma": 0.1, "degree": 2, "coef0": 1}),
+        ("cosine", {}),
+        ("chi2", {"gamma": 0.5}),
+    ],
+)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_precomputed_kernel(digits, kernel, parameters, solver):
+    X, y = digits
+    X_train, X_test, y = X[:200], X[200:], y[:200]
+    settings = {"solver": solver, "landmarks": "random", "random_state": 0}
+    settings["n_landmarks"] = 80
+    named = KernelDiscriminantAnalysis(kernel=kernel, **parameters, **settings)
+    expected = named.fit(X_train, y).transform(X_test)
+    K = pairwise_kernels(X_train, metric=kernel, **parameters)
+    K_test = pairwise_kernels(X_test, X_train, metric=kernel, **parameters)
+    given = KernelDiscriminantAnalysis(kernel="precomputed", **settings).fit(K, y)
+    np.testing.assert_allclose(given.transform(K_test), expected, rtol=0, atol=1e-7)
+    np.testing.assert_array_equal(given.predict(K_test), named.predict(X_test))
+
+
+def test_callable_kernel(wine):
+    X, y = wine
+
+    def kernel(a, b, width):
+        return np.exp(-((a - b) ** 2).sum() / width)
+
+    kda = KernelDiscriminantAnalysis(kernel=kernel, kernel_params={"width": 20})
+    expected = KernelDiscriminantAnalysis(gamma=0.05).fit_transform(X, y)
+    np.testing.assert_allclose(kda.fit_transform(X, y), expected, rtol=1e-7, atol=1e-10)
+
+
+def test_default_and_scaled_gamma(wine):
+    X, y = wine
+    X = 3 * X
+    scaled = KernelDiscriminantAnalysis(gamma="scale").fit(X, y)
+    assert scaled.gamma_ == pytest.approx(1 / (X.shape[1] * X.var()))
+    default = KernelDiscriminantAnalysis().fit(X, y)
+    same = KernelDiscriminantAnalysis(gamma=1 / X.shape[1]).fit(X, y)
+    np.testing.assert_allclose(default.transform(X), same.transform(X), rtol=1e-10)

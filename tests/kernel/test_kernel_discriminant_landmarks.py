@@ -1,0 +1,127 @@
+"""The choice of landmarks of kernel discriminant analysis."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_wine
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import StandardScaler
+
+from skgeom import KernelDiscriminantAnalysis
+
+KDA = KernelDiscriminantAnalysis
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def test_cluster_centres_capture_more_than_random_samples():
+    """By the sum of the ratios, which landmarks can only lose, but for rounding."""
+    X, y = load_digits(return_X_y=True)
+    X = X[:900] / 16
+    y = y[:900]
+    settings = {"gamma": 0.03, "penalty": "kernel", "regularization": 1e-4}
+    exact = KDA(**settings).fit(X, y).eigenvalues_.sum()
+    captured = {}
+    for landmarks in ("kmeans", "random"):
+        kda = KDA(solver="nystroem", n_landmarks=60, landmarks=landmarks, **settings)
+        sums = [
+            kda.set_params(random_state=seed).fit(X, y).eigenvalues_.sum()
+            for seed in range(3)
+        ]
+        captured[landmarks] = np.array(sums) / exact
+    assert captured["kmeans"].min() > captured["random"].max() + 0.02
+    assert captured["kmeans"].max() < 1
+
+
+def test_leverage_picks_a_rare_remote_cluster():
+    rng = np.random.default_rng(0)
+    X = rng.normal(0, 0.1, (1000, 2))
+    X[:10] += 10
+    y = np.arange(1000) % 2
+    counts = {}
+    for landmarks in ("leverage", "random"):
+        kda = KDA(gamma=1, solver="nystroem", n_landmarks=200, landmarks=landmarks)
+        counts[landmarks] = np.mean(
+            [
+                (rng_landmarks(kda, X, y, seed).mean(axis=1) > 5).sum()
+                for seed in range(5)
+            ]
+        )
+    assert counts["leverage"] > 7
+    assert counts["random"] < 4
+
+
+def rng_landmarks(kda, X, y, seed):
+    """The landmarks of a seed, before those that others determine are left out."""
+    kda.set_params(random_state=seed)
+    X, codes = kda._validate(X, y)
+    kda._prepare_kernel(X)
+    return kda._choose_landmarks(X, codes, np.full(len(X), 1 / len(X)))[0]
+
+
+def test_landmarks_heed_weights(wine):
+    X, y = wine
+    medians = np.array([np.median(X[y == label, 0]) for label in range(3)])
+    weights = np.where(X[:, 0] > medians[y], 1, 1e-3)
+    # One landmark a class is its mean, even if fewer are asked for.
+    kda = KDA(gamma=0.05, solver="nystroem", n_landmarks=1, random_state=0)
+    kda.fit(X, y, sample_weight=weights)
+    assert len(kda.X_fit_) == 3
+    means = [
+        np.average(X[y == label], axis=0, weights=weights[y == label])
+        for label in range(3)
+    ]
+    order = [np.linalg.norm(kda.X_fit_ - mean, axis=1).argmin() for mean in means]
+    others = [X[y == label].mean(axis=0) for label in range(3)]
+    errors = [np.abs(kda.X_fit_[order] - m)[:, 0] for m in (means, others)]
+    assert (errors[0] < errors[1] / 2).all()
+    # Samples without weight are no landmarks.
+    weights = (np.arange(len(y)) % 2).astype(float)
+    for landmarks in ("random", "leverage"):
+        kda.set_params(landmarks=landmarks, n_landmarks=60)
+        kda.fit(X, y, sample_weight=weights)
+        distances = np.abs(kda.X_fit_[:, None] - X[weights == 0]).max(axis=2)
+        assert distances.min() > 0
+
+
+def test_automatic_landmarks(wine):
+    X, y = wine
+    settings = {"solver": "nystroem", "n_landmarks": 30, "random_state": 0}
+    for data, kernel, landmarks in (
+        (X, "rbf", "kmeans"),
+        (rbf_kernel(X, gamma=0.05), "precomputed", "random"),
+    ):
+        kda = KDA(kernel=kernel, gamma=0.05, **settings)
+        automatic = kda.fit(data, y).dual_coef_
+        kda.set_params(landmarks=landmarks)
+        np.testing.assert_array_equal(kda.fit(data, y).dual_coef_, automatic)
+
+
+def test_automatic_solver(wine, monkeypatch):
+    """Exact for up to 10,000 samples; errors beyond tell why there are landmarks."""
+    kda = KDA()
+    assert kda._chosen_solver(10_000) == "cholesky"
+    assert kda._chosen_solver(10_001) == "nystroem"
+    X, y = wine
+    monkeypatch.setattr("skgeom._kernel.discriminant._EXACT", 100)
+    assert kda.fit(X, y).solver_ == "nystroem"
+    automatic = "solver='nystroem', which 'auto' is for more than 100 samples"
+    with pytest.raises(ValueError, match=f"positive with {automatic}"):
+        KDA(regularization=0).fit(X, y)
+    with pytest.raises(ValueError, match=f"landmarks, of {automatic}, is no kernel"):
+        KDA(kernel="sigmoid", gamma=0.5, coef0=-1).fit(X, y)
+    with pytest.raises(ValueError, match=f"'kmeans' needs samples.*{automatic}"):
+        kda = KDA(kernel="precomputed", landmarks="kmeans", n_landmarks=20)
+        kda.fit(rbf_kernel(X), y)
+
+
+@pytest.mark.parametrize("parameters", [{"coef0": -3}, {"degree": 0.5}])
+def test_polynomials_that_are_not_definite(wine, parameters):
+    X, y = wine
+    X = np.abs(X)
+    kda = KDA(kernel="poly", gamma=0.1, penalty="kernel")
+    with pytest.raises(ValueError, match="negative eigenvalue"):
+        kda.set_params(**{"degree": 2, **parameters}).fit(X, y)

@@ -1,0 +1,625 @@
+"""Learning vector quantisation of SPD matrices and vectors."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pyriemann.geometry.distance import distance_riemann
+from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
+from skgeom._lvq.stochastic import _bounded
+
+METRICS = ["riemann", "logeuclid", "euclid"]
+
+
+def signals(seed=0, per_class=20, size=4, n_classes=3):
+    """Covariances of signals, one channel louder in each class."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(n_classes), per_class)
+    data = rng.normal(size=(len(y), size, 30))
+    data[np.arange(len(y)), y] *= 1.7
+    mixing = rng.normal(size=(size, size))
+    data = mixing @ data
+    return data @ data.mT / 30, y
+
+
+@pytest.fixture(scope="module")
+def spd():
+    return signals()
+
+
+class FromVectors:
+    """Makes SPD matrices of vectors, so that scikit-learn's checks can run.
+
+    A feature x becomes the eigenvalue ``exp(arcsinh(x))``; a fixed congruence makes the
+    matrices full.
+    """
+
+    def _check_X(self, X, reset):
+        from sklearn.utils.validation import validate_data
+
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+        size = X.shape[1]
+        mixing = np.eye(size) + np.tri(size, k=-1) / size
+        matrices = (mixing * np.exp(np.arcsinh(X / 1e2))[:, None, :]) @ mixing.T
+        return super()._check_X(matrices.astype(X.dtype), reset)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.input_tags.three_d_array = False
+        return tags
+
+
+class VectorPLRSQ(FromVectors, PLRSQ):
+    pass
+
+
+class VectorGLRSQ(FromVectors, GLRSQ):
+    pass
+
+
+ESTIMATORS = [
+    VectorPLRSQ(max_iter=40),
+    VectorPLRSQ(metric="logeuclid", max_iter=40),
+    VectorPLRSQ(metric="euclid", max_iter=5),
+    VectorPLRSQ(solver="sgd", max_iter=5),
+    VectorGLRSQ(max_iter=40),
+    VectorGLRSQ(solver="sgd", max_iter=5),
+    RSLVQ(max_iter=50),
+    RSLVQ(solver="sgd", max_iter=20),
+    GMLVQ(max_iter=50),
+]
+
+
+def checks():
+    for estimator in ESTIMATORS:
+        stochastic = "sgd" in repr(estimator) or "euclid'" in repr(estimator)
+        for one, check in estimator_checks_generator(estimator):
+            # One step of double length is not two steps, at different times.
+            weights = check.func.__name__.startswith("check_sample_weight_equivalence")
+            if not (stochastic and weights and "logeuclid" not in repr(estimator)):
+                yield one, check
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    list(checks()),
+    ids=lambda value: getattr(getattr(value, "func", value), "__name__", repr(value)),
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_the_battery_is_not_silenced(estimator):
+    own = [check for one, check in checks() if repr(one) == repr(estimator)]
+    names = [check.func.__name__ for check in own]
+    assert len(names) > 50
+    assert "check_classifiers_train" in names
+
+
+def plain_loop(X, y, W, labels, rates, coefficients):
+    """Riemannian stochastic steps in so many words, samples in order."""
+    W = list(W)
+    for epoch, rate in enumerate(rates, start=1):
+        for x, label in zip(X, y, strict=True):
+            squared = np.array([distance_riemann(x, w) ** 2 for w in W])
+            steps = rate * coefficients(squared, labels == label, epoch)
+            for j, w in enumerate(W):
+                tangent = steps[j] * log_map_riemann(x[None], w)
+                W[j] = exp_map_riemann(tangent, w)[0]
+    return np.stack(W)
+
+
+def start_of(X, y, n_prototypes):
+    return np.concatenate([X[y == label][:n_prototypes] for label in range(3)])
+
+
+@pytest.mark.parametrize("n_prototypes", [1, 2])
+def test_sgd_is_algorithm_1(spd, n_prototypes):
+    X, y = spd
+    start = start_of(X, y, n_prototypes)
+    labels = np.repeat(range(3), n_prototypes)
+
+    def coefficients(squared, own, epoch):  # of equation 24, with sigma2 = 1.5
+        terms = np.exp(-squared / 3)
+        return (own * terms / terms[own].sum() - terms / terms.sum()) / 1.5
+
+    rates = 4 * n_prototypes / 100 * 0.01 ** (np.arange(1, 4) / 3)
+    expected = plain_loop(X, y, start, labels, rates, coefficients)
+    model = PLRSQ(
+        n_prototypes,
+        sigma2=1.5,
+        init=start,
+        annealing=False,
+        solver="sgd",
+        shuffle=False,
+        max_iter=3,
+    ).fit(X, y)
+    assert_allclose(model.prototypes_, expected, rtol=1e-7)
+
+
+def test_generalised_sgd_is_the_authors_rule(spd):
+    X, y = spd
+    start, labels = start_of(X, y, 2), np.repeat(range(3), 2)
+
+    def coefficients(squared, own, epoch):
+        j = np.flatnonzero(own)[squared[own].argmin()]
+        k = np.flatnonzero(~own)[squared[~own].argmin()]
+        total = squared[j] + squared[k]
+        phi = 1 / (1 + np.exp(-epoch * (squared[j] - squared[k]) / total))
+        steps = np.zeros(6)
+        steps[j] = 4 * phi * (1 - phi) * squared[k] / total**2
+        steps[k] = -4 * phi * (1 - phi) * squared[j] / total**2
+        return steps
+
+    rates = 4 / 100 * 0.01 ** (np.arange(1, 4) / 3)
+    expected = plain_loop(X, y, start, labels, rates, coefficients)
+    model = GLRSQ(2, init=start, solver="sgd", shuffle=False, max_iter=3).fit(X, y)
+    assert_allclose(model.prototypes_, expected, rtol=1e-7)
+
+
+def test_steps_are_bounded():
+    coefficients = np.array([[3.0, -2.0, 0.1], [1.0, 0.2, -0.1]])
+    expected = np.array([[0.75, -0.25, 0.1], [0.25, 0.2, -0.1]])
+    assert_allclose(_bounded(coefficients), expected)
+
+
+def test_annealing_follows_the_paper(spd):
+    model = PLRSQ(sigma2=2.0, solver="sgd", max_iter=60).fit(*spd)
+    sigma2, factor = 2.0, 0.99
+    while sigma2 >= 2.0 - 0.4:
+        factor = factor**1.1
+        sigma2 *= factor
+    assert_allclose(model.sigma2_, sigma2)
+    constant = PLRSQ(sigma2=2.0, solver="sgd", max_iter=3, annealing=False).fit(*spd)
+    assert constant.sigma2_ == 2.0
+
+
+@pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
+@pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
+@pytest.mark.parametrize("n_prototypes", [1, 3])
+def test_affine_maps_change_no_prediction(spd, estimator, solver, n_prototypes):
+    X, y = spd
+    A = np.random.default_rng(1).normal(size=(4, 4))
+    model = estimator(n_prototypes, solver=solver, max_iter=10, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        plain = clone(model).fit(X, y)
+        mapped = clone(model).fit(A @ X @ A.T, y)
+    assert_array_equal(mapped.predict(A @ X @ A.T), plain.predict(X))
+    assert_allclose(
+        mapped.transform(A @ X @ A.T), plain.transform(X), rtol=1e-5, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("n_prototypes", [1, 2, [1, 3, 2]])
+def test_separates_what_can_be_separated(spd, metric, n_prototypes):
+    model = PLRSQ(n_prototypes, metric=metric, random_state=0).fit(*spd)
+    assert model.score(*spd) > 0.9
+    counts = np.broadcast_to(n_prototypes, 3)
+    assert_array_equal(model.prototype_labels_, np.repeat([0, 1, 2], counts))
+    assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
+
+
+def test_generalises_at_least_as_well_as_class_means():
+    X, y = signals(1, per_class=60)
+    from pyriemann.classification import MDM
+
+    model = cross_val_score(PLRSQ(), X, y, cv=5).mean()
+    means = cross_val_score(MDM(), X, y, cv=5).mean()
+    assert model >= means
+
+
+def test_lbfgs_goes_below_sgd(spd):
+    X, y = spd
+    common = {"sigma2": 1.0, "representability": 0}
+    sgd = PLRSQ(solver="sgd", annealing=False, max_iter=50, **common).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        lbfgs = PLRSQ(solver="lbfgs", **common).fit(X, y)
+
+    def cost(model):
+        return -model.predict_log_proba(X)[np.arange(len(y)), y].sum()
+
+    assert cost(lbfgs) < cost(sgd)
+    assert_allclose(lbfgs.loss_curve_[-1], cost(lbfgs), rtol=1e-8)
+    assert (np.diff(lbfgs.loss_curve_) <= 1e-9).all()
+
+
+def test_learnt_sigma2_lowers_the_cost(spd):
+    X, y = spd
+    fixed = PLRSQ(tol=1e-6).fit(X, y)
+    learnt = PLRSQ(sigma2="learn", tol=1e-6).fit(X, y)
+    assert learnt.loss_curve_[0] == pytest.approx(fixed.loss_curve_[0])
+    assert learnt.loss_curve_[-1] < fixed.loss_curve_[-1]
+    assert learnt.sigma2_ != fixed.sigma2_
+
+
+def test_components_find_the_channels_that_differ():
+    X, y = signals(2, per_class=60, size=6, n_classes=2)
+    model = PLRSQ(n_components=2).fit(X, y)
+    assert model.components_.shape == (2, 6)
+    assert model.prototypes_.shape == (2, 2, 2)
+    assert_allclose(model.components_ @ model.components_.T, np.eye(2), atol=1e-10)
+    assert model.score(X, y) > 0.9
+
+
+def test_given_start_and_no_step_gives_the_start(spd):
+    X, y = spd
+    init = np.stack([X[y == label].mean(axis=0) for label in range(3)])
+    model = PLRSQ(
+        init=init, solver="sgd", learning_rate=1e-300, max_iter=1, sigma2=1.0
+    ).fit(X, y)
+    assert_allclose(model.prototypes_, init)
+    squared = np.array([[distance_riemann(x, w) ** 2 for w in init] for x in X])
+    assert_allclose(model.transform(X), np.sqrt(squared))
+    terms = np.exp(-squared / 2)
+    expected = terms / terms.sum(axis=1, keepdims=True)
+    assert_allclose(model.predict_proba(X), expected)
+    assert_array_equal(model.predict(X), squared.argmin(axis=1))
+
+
+def test_priors_weight_the_classes(spd):
+    X, y = spd
+    init = np.stack([X[y == label].mean(axis=0) for label in range(3)])
+    start = {"init": init, "solver": "sgd", "learning_rate": 1e-300, "max_iter": 1}
+    even = PLRSQ(sigma2=1.0, **start).fit(X, y)
+    weighted = PLRSQ(sigma2=1.0, priors=[1, 1, 2], **start).fit(X, y)
+    expected = even.predict_proba(X) * [1, 1, 2]
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert_allclose(weighted.predict_proba(X), expected)
+    keep = np.r_[0:10, 20:60]
+    empirical = PLRSQ(sigma2=1.0, priors="empirical", **start).fit(X[keep], y[keep])
+    assert_allclose(empirical.priors_, [0.2, 0.4, 0.4])
+
+
+@pytest.mark.parametrize("batch_size", [1, 7])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PLRSQ(sigma2=1.0, annealing=False),
+        PLRSQ(metric="logeuclid"),
+        GLRSQ(),
+        RSLVQ(),
+    ],
+    ids=repr,
+)
+def test_partial_fit_is_an_epoch(spd, estimator, batch_size):
+    X, y = spd
+    estimator = clone(estimator).set_params(
+        solver="sgd", max_iter=1, shuffle=False, batch_size=batch_size
+    )
+    whole = clone(estimator).fit(X, y)
+    part = clone(estimator).partial_fit(X, y)
+    assert_allclose(part.prototypes_, whole.prototypes_, rtol=1e-12)
+    assert_allclose(part.loss_curve_, whole.loss_curve_)
+
+
+def test_partial_fit_learns_for_life(spd):
+    X, y = spd
+    order = np.random.default_rng(0).permutation(len(y))
+    model = PLRSQ(sigma2=1.0, random_state=0)
+    start = np.stack([X[y == label][0] for label in range(3)])
+    model.set_params(init=start)
+    for part in np.array_split(order, 12):
+        model.partial_fit(X[part], y[part], classes=[0, 1, 2])
+    assert model.n_iter_ == 12
+    assert model.score(X, y) > 0.85
+    with pytest.raises(ValueError, match=r"label .*7"):
+        model.partial_fit(X[:2], [0, 7])
+    with pytest.raises(ValueError, match="first call"):
+        model.partial_fit(X[:2], [0, 1], classes=[0, 1])
+
+
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(), GLRSQ(), RSLVQ(max_iter=5), GMLVQ()], ids=repr
+)
+def test_labels_samples_and_copies(spd, estimator):
+    X, y = spd
+    names = np.array(["left", "right", "up"])[y]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = clone(estimator).set_params(random_state=0).fit(X, y)
+        named = clone(model).fit(X, names)
+    assert_array_equal(named.predict(X), named.classes_[model.predict(X)])
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert model.get_feature_names_out().shape == (3,)
+
+
+def test_order_of_samples_does_not_matter_to_lbfgs(spd):
+    X, y = spd
+    order = np.random.default_rng(0).permutation(len(y))
+    plain = PLRSQ().fit(X, y)
+    permuted = PLRSQ().fit(X[order], y[order])
+    assert_allclose(permuted.prototypes_, plain.prototypes_, rtol=1e-4)
+
+
+def test_warm_start_goes_on(spd):
+    X, y = spd
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = PLRSQ(sigma2=1.0, max_iter=3, warm_start=True, representability=0).fit(
+            X, y
+        )
+        reached = model.loss_curve_[-1]
+        model.fit(X, y)
+        assert_allclose(model.loss_curve_[0], reached, rtol=1e-9)
+    before = model.predict(X)
+    for _ in range(2):  # a fit that is refused leaves the model as it was
+        with pytest.raises(ValueError, match="same classes"):
+            model.fit(X, y + 1)
+        assert_array_equal(model.predict(X), before)
+    with pytest.raises(ValueError, match="same number of prototypes"):
+        clone_with(model, n_prototypes=3).fit(X, y)
+    with pytest.raises(ValueError, match="same n_components"):
+        clone_with(model, n_components=2).fit(X, y)
+
+
+def clone_with(model, **parameters):
+    """A fitted copy with other parameters."""
+    return pickle.loads(pickle.dumps(model)).set_params(**parameters)
+
+
+def test_small_steps_that_would_diverge_are_bounded():
+    X, y = signals(3, per_class=30)
+    model = PLRSQ(
+        10, sigma2=0.02, annealing=False, solver="sgd", max_iter=20, random_state=0
+    ).fit(X, y)
+    assert np.isfinite(model.prototypes_).all()
+    reach = model.transform(X).min(axis=0).max()
+    spread = max(distance_riemann(a, b) for a in X[::9] for b in X[::9])
+    assert reach < 3 * spread
+
+
+def test_ill_conditioned_matrices():
+    rng = np.random.default_rng(0)
+    X, y = signals(0, size=6)
+    scales = np.diag(np.logspace(-3, 3, 6))
+    rotation = np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    X = rotation @ (scales @ X @ scales) @ rotation.T
+    X = (X + X.mT) / 2
+    assert np.linalg.cond(X).max() > 1e12
+    for solver in ("sgd", "lbfgs"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = PLRSQ(solver=solver, max_iter=10, random_state=0).fit(X, y)
+        assert np.isfinite(model.transform(X)).all()
+        assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
+def test_warm_start_goes_on_with_the_same_problem(spd, solver):
+    model = PLRSQ(solver=solver, warm_start=True, max_iter=5, annealing=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.set_params(random_state=0).fit(*spd)
+        sigma2, end = model.sigma2_, model.loss_curve_[-1]
+        model.fit(*spd)
+    assert model.sigma2_ == sigma2
+    assert model.loss_curve_[0] <= end * (1 + 1e-9)
+    with pytest.raises(ValueError, match="the same metric as before, 'riemann'"):
+        model.set_params(metric="logeuclid").fit(*spd)
+
+
+@pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
+def test_likelihood_alone_of_classes_that_are_apart(metric):
+    """The prototypes go away without end, and stop where numbers end."""
+    X, y = signals()
+    apart = np.eye(4) + 30 * (np.arange(4) == y[:, None])[:, None] * np.eye(4)
+    model = PLRSQ(metric=metric, representability=0, sigma2=50.0, tol=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(apart @ X @ apart, y)
+    assert model.score(apart @ X @ apart, y) == 1
+    assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
+
+
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(metric="euclid"), RSLVQ(solver="sgd")], ids=repr
+)
+def test_euclidean_steps_do_not_depend_on_the_unit(spd, estimator):
+    X, y = spd
+    model = clone(estimator).set_params(max_iter=5, random_state=0, annealing=False)
+    expected = model.fit(X, y).loss_curve_
+    assert expected[-1] < expected[0]
+    assert_allclose(clone(model).fit(1e4 * X, y).loss_curve_, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("condition", [1e6, 1e10, 1e12])
+@pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
+def test_ill_conditioned_matrices_of_all_orientations(condition, solver):
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 2
+    rotations = np.linalg.qr(rng.normal(size=(30, 4, 4)))[0]
+    eigenvalues = np.logspace(0, -np.log10(condition), 4)
+    X = (rotations * eigenvalues) @ rotations.mT
+    X = (X + X.mT) / 2 * np.where(y, 1.0, 3.0)[:, None, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = PLRSQ(solver=solver, max_iter=5, random_state=0).fit(X, y)
+        assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e6])
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(metric="euclid"), GLRSQ(metric="euclid"), GMLVQ()], ids=repr
+)
+def test_unit_of_the_matrices(spd, estimator, unit):
+    X, y = spd
+    model = clone(estimator).set_params(max_iter=30, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert model.fit(unit * X, y).score(unit * X, y) > 0.8
+
+
+@pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
+def test_large_sigma2_leaves_prototypes_among_the_samples(spd, metric):
+    X, y = spd
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = PLRSQ(metric=metric, sigma2=100.0).fit(X, y)
+        means = PLRSQ(metric=metric, solver="sgd", learning_rate=1e-300).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert model.transform(X).max() < 4 * means.transform(X).max()
+
+
+def test_float32_is_kept(spd):
+    X, y = spd
+    model = PLRSQ(solver="sgd", max_iter=1).fit(X.astype(np.float32), y)
+    assert model.transform(X.astype(np.float32)).dtype == np.float32
+    assert model.transform(X).dtype == np.float64
+
+
+def test_partial_fit_of_some_classes_from_a_given_start(spd):
+    X, y = spd
+    start = start_of(X, y, 1)
+    model = PLRSQ(init=start, sigma2=1.0)
+    model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    assert_array_equal(model.classes_, [0, 1, 2])
+    with pytest.raises(ValueError, match="class 2 has no sample"):
+        PLRSQ().partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+
+
+@pytest.mark.parametrize("n_components", [None, 2])
+@pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
+def test_a_weight_of_two_is_two_samples(spd, n_components, metric):
+    X, y = spd
+    weights = 1 + np.arange(len(y)) % 3
+    model = PLRSQ(n_components=n_components, metric=metric, max_iter=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        weighted = clone(model).fit(X, y, sample_weight=weights)
+        repeated = clone(model).fit(
+            np.repeat(X, weights, axis=0), np.repeat(y, weights)
+        )
+    assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-6)
+
+
+BAD_X = {
+    "not square": (lambda X: X[:, :, :2], "square"),
+    "not symmetric": (lambda X: X + np.triu(np.ones((4, 4)), 1), "not symmetric"),
+    "not definite": (lambda X: X - 50 * np.eye(4), r"X\[0\] is not positive definite"),
+    "not a number": (
+        lambda X: np.where(X > X.max() / 2, np.nan, X),
+        r"X\[\d+\] contains NaN",
+    ),
+    "vectors": (lambda X: X[:, 0], "takes SPD matrices"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_X)
+@pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ()], ids=repr)
+def test_bad_matrices(spd, estimator, case):
+    X, y = spd
+    spoil, message = BAD_X[case]
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).fit(spoil(X), y)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_prototypes": 21}, "Class 0 has 20 samples"),
+        ({"n_prototypes": [1, 2]}, "3 integers"),
+        ({"n_prototypes": [1, 0, 2]}, "class 1"),
+        ({"sigma2": 0}, "sigma2"),
+        ({"sigma2": -1.0}, "sigma2"),
+        ({"sigma2": "learn", "solver": "sgd"}, "lbfgs"),
+        ({"metric": "euclid", "solver": "lbfgs"}, "positive definite"),
+        ({"n_components": 5}, "n_components"),
+        ({"init": np.ones((3, 4))}, "init must have shape"),
+        ({"init": -np.ones((3, 4, 4))}, "init"),
+        ({"priors": [1, 2]}, "priors"),
+        ({"metric": "cosine"}, "metric"),
+    ],
+)
+def test_bad_parameters(spd, changes, message):
+    with pytest.raises(ValueError, match=message):
+        PLRSQ(**changes).fit(*spd)
+
+
+def test_bad_samples_at_prediction(spd):
+    model = PLRSQ(solver="sgd", max_iter=1).fit(*spd)
+    with pytest.raises(ValueError, match=r"3 features.*expecting 4"):
+        model.predict(np.eye(3)[None])
+    vectors = RSLVQ(solver="sgd", max_iter=1).fit(*load_iris(return_X_y=True))
+    with pytest.raises(ValueError, match="fitted on samples of 1 dimensions"):
+        vectors.predict(np.eye(4)[None])
+
+
+def test_weights_of_zero_take_samples_away(spd):
+    X, y = spd
+    keep = np.arange(len(y)) % 3 > 0
+    weighted = PLRSQ().fit(X, y, sample_weight=keep.astype(float))
+    reduced = PLRSQ().fit(X[keep], y[keep])
+    assert_allclose(weighted.prototypes_, reduced.prototypes_, rtol=1e-5)
+    with pytest.raises(ValueError, match="class 2 has no sample"):
+        PLRSQ().fit(X, y, sample_weight=(y < 2).astype(float))
+
+
+def test_in_a_search(spd):
+    search = GridSearchCV(
+        PLRSQ(solver="sgd", max_iter=3, random_state=0), {"n_prototypes": [1, 2]}, cv=3
+    )
+    assert search.fit(*spd).best_score_ > 0.8
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RSLVQ(),
+        RSLVQ(3, random_state=0),
+        RSLVQ(solver="sgd", random_state=0),
+        GMLVQ(),
+        GMLVQ(2, n_components=2, random_state=0),
+    ],
+    ids=repr,
+)
+def test_vectors(estimator):
+    X, y = load_wine(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        scores = cross_val_score(make_pipeline(StandardScaler(), estimator), X, y)
+    assert scores.mean() > 0.94
+
+
+def test_relevance_has_unit_norm_and_finds_the_informative_feature():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 100)
+    X = rng.normal(size=(200, 5))
+    X[:, 3] += 3 * y
+    model = GMLVQ().fit(X, y)
+    relevance = model.omega_.T @ model.omega_
+    assert_allclose(np.trace(relevance), 1)
+    assert relevance.diagonal().argmax() == 3
+    assert relevance[3, 3] > 0.5
+
+
+def test_verbose_prints(spd, capsys):
+    PLRSQ(solver="sgd", max_iter=2, verbose=1).fit(*spd)
+    assert "[PLRSQ] epoch 2: loss" in capsys.readouterr().out
+    PLRSQ(verbose=0).fit(*spd)
+    assert capsys.readouterr().out == ""
+
+
+def test_input_is_not_changed(spd):
+    X, y = spd
+    copy = X.copy()
+    PLRSQ(2, random_state=0).fit(X, y).predict(X)
+    assert_array_equal(X, copy)
