@@ -114,7 +114,7 @@ def accuracy(method, data, n_runs):
 
 
 def slow(method):
-    return method in ("PLRSQ-Const", "PLRSQ-AN", "RSLVQ")
+    return method in ("PLRSQ-Const", "PLRSQ-AN", "RSLVQ", "PLRSQ, L-BFGS")
 
 
 @reproduces(f"{PAPER}, tables 3 and 4", "Accuracy on SynI and SynII", version=2)
