@@ -54,7 +54,11 @@ def kappa(method, subject, n_seeds):
     return {"kappa": [cohen_kappa_score(y_test, m.predict(X_test)) for m in models]}
 
 
-@reproduces("Tang et al. 2021, table 6", "Kappa of four imagined movements, second day")
+@reproduces(
+    "Tang et al. 2021, table 6",
+    "Kappa of four imagined movements, second day",
+    version=2,
+)
 def plrsq_table_6(quick):
     randoms = ["PLRSQ", "PLRSQ, annealed", "GLRSQ"]
     fixed = [*BASELINES, "PLRSQ, defaults", "PLRSQ, log-Euclidean"]

@@ -77,7 +77,10 @@ def draw(figure, lines):
 
 
 @reproduces(
-    "Tang et al. 2021, figure 6", "Learning with few images of CIFAR-10", plot=draw
+    "Tang et al. 2021, figure 6",
+    "Learning with few images of CIFAR-10",
+    version=2,
+    plot=draw,
 )
 def plrsq_figure_6(quick):
     methods = "MDRM", "TSLDA", "network of pixels", "PLRSQ"
