@@ -60,16 +60,6 @@ def choose(metric, n_categories):
     return search.fit(X, y).best_params_
 
 
-def fit(model, X, y):
-    """Fit; once more, with prototypes held closer, if some leave what numbers hold."""
-    try:
-        return model.fit(X, y)
-    except ValueError:
-        weight = model.representability
-        model.set_params(representability=4 * weight).fit(X, y)
-        return model.set_params(representability=weight)
-
-
 def minimised(n_categories, n_splits):
     """Per cent of the test images with L-BFGS, by metric."""
     names = {"riemann": "affine-invariant", "logeuclid": "log-Euclidean"}
@@ -82,7 +72,7 @@ def minimised(n_categories, n_splits):
         X, y, X_test, y_test = eth80(n_categories, seed)
         total = 0  # of the probabilities
         for metric, model in models.items():
-            fit(model.set_params(random_state=seed), X, y)
+            model.set_params(random_state=seed).fit(X, y)
             probabilities = model.predict_proba(X_test)
             total = total + probabilities
             hits = model.classes_[probabilities.argmax(axis=1)] == y_test

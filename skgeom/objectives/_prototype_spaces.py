@@ -45,7 +45,9 @@ class AffineInvariantSpace:
         """Nothing of the samples matters to the space."""
 
     def hold(self, prototypes):
-        """Factors find out by themselves whether numbers can hold the prototypes."""
+        """Raise LinAlgError if numbers cannot hold the prototypes."""
+        eigenvalues = np.linalg.eigvalsh(prototypes)
+        _check_spread(eigenvalues[:, 0] * np.exp(_WIDEST), eigenvalues[:, -1])
 
     def mean(self, Z, weights):
         """Riemannian mean of samples, by steps along the mean logarithm."""
@@ -227,8 +229,7 @@ class LogEuclideanSpace(FlatSpace):
 
     def hold(self, prototypes):
         eigenvalues = np.linalg.eigvalsh(_square(prototypes))
-        if (eigenvalues[:, -1] - eigenvalues[:, 0]).max() > _WIDEST:
-            raise np.linalg.LinAlgError("a prototype is singular but for rounding")
+        _check_spread(eigenvalues[:, 0] + _WIDEST, eigenvalues[:, -1])
 
     def encode(self, X):
         return _flat(logm(X))
@@ -312,6 +313,12 @@ class _MovingPoints:
     def move(self, coefficients):
         step = np.einsum("ij,ijp->jp", coefficients, self._differences)
         self.prototypes = self._project(self.prototypes + step)
+
+
+def _check_spread(lowest, highest):
+    """Raise LinAlgError unless the smallest eigenvalues reach up to the largest."""
+    if (lowest < highest).any():
+        raise np.linalg.LinAlgError("a prototype is singular but for rounding")
 
 
 def _inverse_factors(prototypes):

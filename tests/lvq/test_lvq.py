@@ -429,6 +429,20 @@ def test_likelihood_alone_of_classes_that_are_apart(metric):
     assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
 
 
+def test_prototypes_stay_regular_where_steps_would_make_them_singular():
+    """Beyond a condition of 1e15, factors can exist and mean nothing."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 20)
+    A = rng.normal(size=(60, 2, 2))
+    stretch = np.exp(3 * rng.normal(size=(3, 1, 2)))[y] * np.eye(2)
+    X = stretch @ (A @ A.mT / 2 + np.eye(2) / 10) @ stretch
+    model = PLRSQ(2, representability=0, tol=1e-12, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    eigenvalues = np.linalg.eigvalsh(model.prototypes_)
+    assert (eigenvalues[:, 1] < 2e15 * eigenvalues[:, 0]).all()
+
+
 @pytest.mark.parametrize(
     "estimator", [PLRSQ(metric="euclid"), RSLVQ(solver="sgd")], ids=repr
 )
