@@ -6,7 +6,7 @@ with nothing else on the machine::
     python benchmarks/bench_sqfa_family.py speed                  # beside sqfa 0.2.0
     python benchmarks/bench_sqfa_family.py cv --data mnist.npz    # beside GridSearchCV
 
-The accuracies of all methods on MNIST are in benchmarks/papers/sqfa_mnist.py.
+The accuracies of all methods on MNIST are in benchmarks/papers/sqfa_digits.py.
 
 ``speed`` compares fits from given class statistics: of the training data of ``--data``
 (10 classes x 784 for MNIST); of 41 speeds of a moving texture, 450 features, with

@@ -1,7 +1,7 @@
 """Tables and figures of the papers, computed again: ``python -m benchmarks.papers``."""
 
 MODULES = [
-    "sqfa_mnist",
+    "sqfa_digits",
     "sqfa_videos",
     "sqfa_distances",
     "sqfa_toys",

@@ -14,6 +14,7 @@ from skgeom.datasets import (
     fetch_heart,
     fetch_mnist,
     fetch_pima,
+    fetch_svhn,
     fetch_wbcd,
     make_speed_videos,
     make_syn_spd,
@@ -55,15 +56,15 @@ def arrays(name):
 
 
 @cache
-def mnist():
-    """Training and test images as the SQFA paper scales them, single precision.
+def digits(name):
+    """Training and test images of "mnist" or "svhn" as the SQFA paper scales them.
 
     All pixels are divided by the one deviation of the training set, and the mean of
-    each is subtracted.
+    each is subtracted, in single precision.
     """
-    digits = fetched(fetch_mnist)
-    n_train, y = digits.n_train, digits.target
-    X = (digits.data / digits.data[:n_train].std()).astype(np.float32)
+    images = fetched({"mnist": fetch_mnist, "svhn": fetch_svhn}[name])
+    n_train, y = images.n_train, images.target
+    X = (images.data / images.data[:n_train].std()).astype(np.float32)
     X -= X[:n_train].mean(axis=0)
     return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
 

@@ -7,7 +7,7 @@ which the general functions of the package must not differ.
 import numpy as np
 
 from benchmarks.papers._runner import Row, reproduces
-from benchmarks.papers.sqfa_mnist import PAPER
+from benchmarks.papers.sqfa_digits import PAPER
 from skgeom import SQFA, ClassStatistics
 from skgeom.geometry import (
     distance_calvo_oller,

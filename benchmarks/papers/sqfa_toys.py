@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from benchmarks.papers._runner import Row, reproduces
-from benchmarks.papers.sqfa_mnist import PAPER
+from benchmarks.papers.sqfa_digits import PAPER
 from skgeom import SQFA, SecondMomentSQFA
 from skgeom.datasets import sqfa_toy_statistics
 

@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.papers._data import photographs, speed_videos
 from benchmarks.papers._runner import Row, reproduces
-from benchmarks.papers.sqfa_mnist import PAPER, bound_and_distance, plot_tightness
+from benchmarks.papers.sqfa_digits import PAPER, bound_and_distance, plot_tightness
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.baselines import SupervisedPCA
 
