@@ -39,9 +39,27 @@ def _polar_factor(matrix):
     return left @ right
 
 
+class _QuickProducts:
+    """The Euclidean inner product, many of which a search takes of small matrices.
+
+    np.tensordot, by which pymanopt computes it, takes ten times as long for these.
+    """
+
+    def inner_product(self, point, tangent_vector_a, tangent_vector_b):
+        return np.vdot(tangent_vector_a, tangent_vector_b)
+
+
+class _Oblique(_QuickProducts, Oblique):
+    pass
+
+
+class _Stiefel(_QuickProducts, Stiefel):
+    pass
+
+
 CONSTRAINTS = {
-    "unit-norm": Constraint(Oblique, _normalize_columns),
-    "orthonormal": Constraint(Stiefel, _polar_factor),
+    "unit-norm": Constraint(_Oblique, _normalize_columns),
+    "orthonormal": Constraint(_Stiefel, _polar_factor),
 }
 
 
