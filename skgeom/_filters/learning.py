@@ -12,6 +12,8 @@ from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
 from skgeom.objectives import WithFixedFilters
+from threadpoolctl import threadpool_limits
+
 from skgeom.optim import CONSTRAINTS, maximize_coarse_to_fine
 
 # The kinds of start that each value of ``init`` names; others are random.
@@ -264,18 +266,22 @@ class _Group:
         starts = self._starts(rng)
         if search.warm_start is not None:
             starts.append(self._from(search.warm_start))
-        result, values = maximize_coarse_to_fine(
-            self.objective,
-            starts,
-            self.coordinates.basis,
-            complete=self.coordinates.complete,
-            constraint=search.constraint,
-            optimizer=search.optimizer,
-            max_iter=search.max_iter,
-            tol=search.tol,
-            batches=None if search.batch_size is None else (search.batch_size, rng),
-            callback=callback,
-        )
+        # Threads of BLAS keep their cores busy for a while after each product, and so
+        # hold up those of the objective.
+        n_threads = 1 if self.objective.parallel else None
+        with threadpool_limits(n_threads, user_api="blas"):
+            result, values = maximize_coarse_to_fine(
+                self.objective,
+                starts,
+                self.coordinates.basis,
+                complete=self.coordinates.complete,
+                constraint=search.constraint,
+                optimizer=search.optimizer,
+                max_iter=search.max_iter,
+                tol=search.tol,
+                batches=None if search.batch_size is None else (search.batch_size, rng),
+                callback=callback,
+            )
         filters = result.point
         if self.complement is not None:
             filters = self.complement @ filters

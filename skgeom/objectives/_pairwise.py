@@ -45,6 +45,11 @@ class MeanPairwiseDistance:
         """Number of rows of the filters."""
         return self.classes.means.shape[1]
 
+    @property
+    def parallel(self):
+        """Whether threads share the work, so that those of BLAS are in their way."""
+        return self.distance.parallel and len(self._pairs[0]) > _PAIRS_PER_BLOCK
+
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G.
 
@@ -140,6 +145,11 @@ class WithFixedFilters:
     def n_samples(self):
         """Number of samples, if the objective is one of samples."""
         return self.objective.n_samples
+
+    @property
+    def parallel(self):
+        """Whether threads share the work."""
+        return self.objective.parallel
 
     def sample(self, rows):
         """The same objective of some samples only."""

@@ -68,6 +68,11 @@ class MeanInformation:
         """Number of samples."""
         return len(self.X)
 
+    @property
+    def parallel(self):
+        """Whether threads share the work, so that those of BLAS are in their way."""
+        return self.n_samples > _SAMPLES_PER_BLOCK
+
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G."""
         blocks = [self.X[block] @ basis for block in self._blocks()]

@@ -391,3 +391,12 @@ def test_contiguous_covariances_are_not_copied(make_problem):
     objective = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)
     assert np.shares_memory(objective.classes.covariances, covariances)
     assert objective.n_features == N_FEATURES
+
+
+@pytest.mark.parametrize(("n_classes", "parallel"), [(10, False), (40, True)])
+def test_threads_share_many_pairs_only(make_gaussians, n_classes, parallel):
+    objective = MeanPairwiseDistance(
+        *make_gaussians((n_classes,), 4), 0.1, DISTANCES["fisher-rao"]
+    )
+    assert objective.parallel is parallel
+    assert WithFixedFilters(objective, np.eye(4, 1)).parallel is parallel
