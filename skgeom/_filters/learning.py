@@ -10,10 +10,9 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
-
-from skgeom.objectives import WithFixedFilters
 from threadpoolctl import threadpool_limits
 
+from skgeom.objectives import WithFixedFilters
 from skgeom.optim import CONSTRAINTS, maximize_coarse_to_fine
 
 # The kinds of start that each value of ``init`` names; others are random.
