@@ -268,12 +268,14 @@ class _Group:
         # Threads of BLAS keep their cores busy for a while after each product, and so
         # hold up those of the objective.
         n_threads = 1 if self.objective.parallel else None
+        complete = self.coordinates.complete
         with threadpool_limits(n_threads, user_api="blas"):
             result, values = maximize_coarse_to_fine(
                 self.objective,
                 starts,
                 self.coordinates.basis,
-                complete=self.coordinates.complete,
+                complete=complete,
+                coarse=complete or self.objective.projection_dominates(self.size),
                 constraint=search.constraint,
                 optimizer=search.optimizer,
                 max_iter=search.max_iter,

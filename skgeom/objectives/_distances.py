@@ -20,7 +20,10 @@ This is the place where a distance is added. A distance is a class:
 ``Distance.translation_invariant``
     says that a common offset of all means changes nothing;
 ``Distance.parallel``
-    says that several threads may call ``pairs``.
+    says that several threads may call ``pairs``;
+``Distance.decomposes_pairs``
+    says that ``pairs`` takes an eigendecomposition for each pair, so that where classes
+    are many most of the work is there.
 
 A distance with parameters is an object that is called in the place of the class. Both
 inherit from ``Distance``, which has what most distances have in common.
@@ -51,6 +54,7 @@ class Distance:
     affine_invariant = True
     translation_invariant = True
     parallel = True
+    decomposes_pairs = False
 
 
 class StackedGradient(Distance):
@@ -113,6 +117,7 @@ class AffineInvariantDistance(Distance):
     """
 
     returns_square = True
+    decomposes_pairs = True
 
     def __init__(self, means, covariances):
         self._means = means
@@ -150,6 +155,7 @@ class CalvoOllerDistance(StackedGradient):
     """
 
     returns_square = True
+    decomposes_pairs = True
 
     # d^2 = spread * sum(log^2) - dilation * sum(log)^2, for the sake of StudentT.
     spread, dilation = 0.5, 0.0

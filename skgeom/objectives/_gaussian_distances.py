@@ -25,6 +25,7 @@ class WassersteinDistance(StackedGradient):
 
     returns_square = True
     affine_invariant = False
+    decomposes_pairs = True
 
     def __init__(self, means, covariances):
         super().__init__(means, covariances)

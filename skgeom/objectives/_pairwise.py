@@ -10,6 +10,9 @@ from skgeom.utils._threads import map_threads
 # core busy only. The blocks, and so the result, do not depend on the number of threads.
 _PAIRS_PER_BLOCK = 512
 
+# The eigendecomposition of a small matrix takes the time of so many products.
+_PRODUCTS_PER_DECOMPOSITION = 60
+
 
 class MeanPairwiseDistance:
     r"""Mean distance between the class-conditional Gaussians of projected data.
@@ -35,10 +38,12 @@ class MeanPairwiseDistance:
     """
 
     def __init__(self, means, covariances, regularization, distance, squared=False):
-        self.classes = ProjectedClasses(means, covariances, regularization)
         self.distance = distance
         self.squared = squared
         self._pairs = np.triu_indices(len(means), 1)
+        self.classes = ProjectedClasses(
+            means, covariances, regularization, self.parallel
+        )
 
     @property
     def n_features(self):
@@ -49,6 +54,15 @@ class MeanPairwiseDistance:
     def parallel(self):
         """Whether threads share the work, so that those of BLAS are in their way."""
         return self.distance.parallel and len(self._pairs[0]) > _PAIRS_PER_BLOCK
+
+    def projection_dominates(self, n_filters):
+        """Whether an evaluation mostly projects covariances, not decomposes pairs."""
+        if not self.distance.decomposes_pairs:
+            return True
+        n_classes, n_features = self.classes.means.shape
+        projecting = n_classes * n_features**2 * n_filters
+        decomposing = len(self._pairs[0]) * n_filters**3 * _PRODUCTS_PER_DECOMPOSITION
+        return projecting > decomposing
 
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G.
@@ -150,6 +164,10 @@ class WithFixedFilters:
     def parallel(self):
         """Whether threads share the work."""
         return self.objective.parallel
+
+    def projection_dominates(self, n_filters):
+        """Whether an evaluation mostly projects what the objective is made of."""
+        return self.objective.projection_dominates(self.fixed.shape[1] + n_filters)
 
     def sample(self, rows):
         """The same objective of some samples only."""

@@ -73,6 +73,10 @@ class MeanInformation:
         """Whether threads share the work, so that those of BLAS are in their way."""
         return self.n_samples > _SAMPLES_PER_BLOCK
 
+    def projection_dominates(self, n_filters):
+        """Whether an evaluation mostly projects samples and classes."""
+        return True
+
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G."""
         blocks = [self.X[block] @ basis for block in self._blocks()]

@@ -1,6 +1,13 @@
 """Class statistics of linear features, as functions of the filters."""
 
+from itertools import pairwise
+
 import numpy as np
+
+from skgeom.utils._threads import map_threads
+
+# If by several threads, classes are projected in blocks of about so many numbers.
+_NUMBERS_PER_BLOCK = 2**21
 
 
 class ProjectedClasses:
@@ -17,17 +24,30 @@ class ProjectedClasses:
         Class covariances :math:`\Phi_i`; not copied if C-contiguous.
     regularization : float
         :math:`\sigma^2`, in squared units of the data.
+    parallel : bool, default=False
+        Whether to project by threads of our own instead of those of BLAS.
     """
 
-    def __init__(self, means, covariances, regularization):
+    def __init__(self, means, covariances, regularization, parallel=False):
         self.means = means
         self.covariances = np.ascontiguousarray(covariances)
         self.regularization = regularization
+        self.parallel = parallel
 
     def project(self, basis):
         """Arguments of the same for filters ``basis @ G``, as a function of G."""
         covariances = basis.T @ (self.covariances @ basis)
         return self.means @ basis, covariances, self.regularization
+
+    @property
+    def _blocks(self):
+        """Slices of the rows of all covariances, one above the other."""
+        n_classes, n_features = self.means.shape
+        n_blocks = 1
+        if self.parallel:
+            n_blocks = min(self.covariances.size // _NUMBERS_PER_BLOCK + 1, n_classes)
+        ends = n_features * np.linspace(0, n_classes, n_blocks + 1).astype(int)
+        return [slice(*pair) for pair in pairwise(ends)]
 
     def __call__(self, filters):
         """Means (c, m), covariances (c, m, m), and a function of their gradients.
@@ -39,7 +59,13 @@ class ProjectedClasses:
         n_filters = filters.shape[1]
         # One pass over the covariances, which is nearly all of the cost: (m, c n), as
         # one product, since the covariances are symmetric.
-        half = filters.T @ self.covariances.reshape(-1, n_features).T
+        half = np.empty((n_filters, n_classes * n_features))
+
+        def multiply(rows):
+            block = self.covariances.reshape(-1, n_features)[rows]
+            np.matmul(filters.T, block.T, out=half[:, rows])
+
+        map_threads(multiply, self._blocks, self.parallel)
         by_class = half.reshape(n_filters, n_classes, n_features).swapaxes(0, 1)
         covariances = by_class @ filters
         covariances = (covariances + covariances.mT) / 2

@@ -75,6 +75,7 @@ class StudentT(Distance):
     df: float
 
     returns_square = True
+    decomposes_pairs = True
 
     def __post_init__(self):
         if not (isinstance(self.df, Real) and 1 <= self.df < np.inf):

@@ -6,7 +6,7 @@ most iterations are made; a few evaluations in the whole space then finish the w
 """
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from skgeom.optim._batches import maximize_in_batches
 from skgeom.optim._manifolds import CONSTRAINTS
@@ -25,6 +25,7 @@ def maximize_coarse_to_fine(
     basis,
     *,
     complete,
+    coarse=True,
     constraint,
     optimizer="lbfgs",
     max_iter=500,
@@ -47,6 +48,9 @@ def maximize_coarse_to_fine(
     complete : bool
         Whether the best filters lie in the subspace, so that no refinement in the
         whole space is needed.
+    coarse : bool, default=True
+        Whether to search in the subspace at all. If not, the starts are lifted out of
+        it, which is best if the objective is not much cheaper there.
     constraint : {"unit-norm", "orthonormal"}
         A key of ``CONSTRAINTS``.
     optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
@@ -77,60 +81,70 @@ def maximize_coarse_to_fine(
     ValueError
         If the objective is not finite at any start; other starts are left out.
     """
-    nearest = CONSTRAINTS[constraint].nearest
-
-    def ascend(objective, start, stage, lift, tol, max_iter):
-        def cost(filters):
-            value, gradient = objective(filters)
-            return -value, -gradient
-
-        def report(filters, cost):
-            return callback(stage, lift(filters), -cost)
-
-        report = None if callback is None else report
-        manifold = CONSTRAINTS[constraint].manifold(*start.shape)
-        if batches is not None:
-            return maximize_in_batches(
-                objective, manifold, start, *batches, max_iter=max_iter, callback=report
-            )
-        return minimize(
-            cost,
-            manifold,
-            start,
-            optimizer=optimizer,
-            max_iter=max_iter,
-            tol=tol,
-            callback=report,
-        )
+    ascent = _Ascent(constraint, optimizer, batches, callback)
 
     def lift(filters):
-        return nearest(basis @ filters)
+        return CONSTRAINTS[constraint].nearest(basis @ filters)
 
-    coarse = objective.project(basis)
-    refine_tol = tol if complete else _COARSE_FACTOR * tol
+    def stay(filters):
+        return filters
+
+    if coarse:
+        first, lift_first = objective.project(basis), lift
+    else:
+        first, lift_first = objective, stay
+        starts = [lift(start) for start in starts]
+    refine_tol = tol if complete or not coarse else _COARSE_FACTOR * tol
     screen = refine_tol, max_iter
     if len(starts) > 1:
         screen = max(refine_tol, _SCREENING_TOL), min(max_iter, _SCREENING_ITERATIONS)
     runs = []
     for stage, start in enumerate(starts):
         with suppress(StartError):
-            runs.append(ascend(coarse, start, stage, lift, *screen))
+            runs.append(ascent(first, start, stage, lift_first, *screen))
     if not runs:
         raise ValueError(
             "The objective is not finite at any start: the classes are too close to "
             "singular. Increase regularization, or give another init."
         )
     result = min(runs, key=lambda run: run.cost)
+    stage = len(starts)
     if len(starts) > 1:
-        stage = len(starts)
-        refined = ascend(coarse, result.point, stage, lift, refine_tol, max_iter)
+        refined = ascent(first, result.point, stage, lift_first, refine_tol, max_iter)
         result = _after(result, refined)
-    result = replace(result, point=lift(result.point))
-    if not complete:
-        stage = len(starts) + 1
-        fine = ascend(objective, result.point, stage, lambda f: f, tol, max_iter)
+    result = replace(result, point=lift_first(result.point))
+    if coarse and not complete:
+        fine = ascent(objective, result.point, stage + 1, stay, tol, max_iter)
         result = _after(result, fine)
     return result, [-run.cost for run in runs]
+
+
+@dataclass(frozen=True)
+class _Ascent:
+    """One search, with the parameters of :func:`maximize_coarse_to_fine`."""
+
+    constraint: str
+    optimizer: object
+    batches: object
+    callback: object
+
+    def __call__(self, objective, start, stage, lift, tol, max_iter):
+        def cost(filters):
+            value, gradient = objective(filters)
+            return -value, -gradient
+
+        def report(filters, cost):
+            return self.callback(stage, lift(filters), -cost)
+
+        manifold = CONSTRAINTS[self.constraint].manifold(*start.shape)
+        limits = {"max_iter": max_iter, "callback": self.callback and report}
+        if self.batches is not None:
+            return maximize_in_batches(
+                objective, manifold, start, *self.batches, **limits
+            )
+        return minimize(
+            cost, manifold, start, optimizer=self.optimizer, tol=tol, **limits
+        )
 
 
 def _after(first, second):

@@ -400,3 +400,33 @@ def test_threads_share_many_pairs_only(make_gaussians, n_classes, parallel):
     )
     assert objective.parallel is parallel
     assert WithFixedFilters(objective, np.eye(4, 1)).parallel is parallel
+
+
+def test_threads_change_nothing(make_gaussians, monkeypatch):
+    arguments = *make_gaussians((40,), 6), 0.1, DISTANCES["fisher-rao"]
+    filters = np.random.default_rng(0).standard_normal((6, 3))
+    value, gradient = MeanPairwiseDistance(*arguments)(filters)
+    monkeypatch.setattr("skgeom.objectives._projection._NUMBERS_PER_BLOCK", 100)
+    objective = MeanPairwiseDistance(*arguments)
+    assert_allclose(objective(filters)[0], value, rtol=1e-13)
+    assert_allclose(objective(filters)[1], gradient, rtol=1e-11)
+
+
+def test_what_dominates_the_work(make_gaussians):
+    def dominates(n_classes, n_features, name, n_filters):
+        arguments = *make_gaussians((n_classes,), n_features), 0.1, DISTANCES[name]
+        return MeanPairwiseDistance(*arguments).projection_dominates(n_filters)
+
+    assert dominates(3, 50, "fisher-rao", 2)
+    assert not dominates(40, 20, "fisher-rao", 4)
+    assert dominates(40, 20, "jeffreys", 4)  # nothing is decomposed
+
+
+def test_fixed_filters_count_as_work(make_gaussians):
+    objective = MeanPairwiseDistance(
+        *make_gaussians((40,), 60), 0.1, DISTANCES["fisher-rao"]
+    )
+    assert objective.projection_dominates(1)
+    assert not objective.projection_dominates(6)
+    last = WithFixedFilters(objective, np.eye(60, 5))
+    assert not last.projection_dominates(1)
