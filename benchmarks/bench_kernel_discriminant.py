@@ -151,7 +151,7 @@ def compare_path(repeats, n=2000, n_values=20):
                 center=True,
                 definite=True,
             )
-            return [problem.solve_path(value, "total", 9) for value in values]
+            return list(problem.solve_path(values, "total", 9))
 
         jobs = {
             "single fit, eigen": lambda p=penalty: ours(X, y, "eigen", p, "total"),

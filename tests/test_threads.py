@@ -4,9 +4,9 @@ import threading
 
 import pytest
 from sklearn import config_context, get_config
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from skgeom.utils._threads import map_threads
+from skgeom.utils._threads import limit_blas, map_threads
 
 
 def names_of_threads(n_items=8, parallel=True):
@@ -63,3 +63,19 @@ def test_threads_do_not_multiply():
         for names, own in map_threads(inside, range(4)):
             assert names == {own}
         assert len(names_of_threads()) == 2
+
+
+def test_blas_is_limited_for_a_while():
+    def n_threads():
+        return {
+            library["num_threads"]
+            for library in threadpool_info()
+            if library["user_api"] == "blas"
+        }
+
+    with threadpool_limits(2):
+        with limit_blas(1):
+            assert n_threads() == {1}
+        assert n_threads() == {2}
+        with limit_blas(None):
+            assert n_threads() == {2}

@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from skgeom.objectives import WithFixedFilters
 from skgeom.optim import CONSTRAINTS, maximize_coarse_to_fine
+from skgeom.utils._threads import limit_blas
 
 # The kinds of start that each value of ``init`` names; others are random.
 _NAMED_STARTS = {
@@ -269,7 +269,7 @@ class _Group:
         # hold up those of the objective.
         n_threads = 1 if self.objective.parallel else None
         complete = self.coordinates.complete
-        with threadpool_limits(n_threads, user_api="blas"):
+        with limit_blas(n_threads):
             result, values = maximize_coarse_to_fine(
                 self.objective,
                 starts,

@@ -168,7 +168,9 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         ]
         self._choose(np.transpose(scores))
         problem = self._problem(kernel, codes, precision)
-        self._store(self._solve(problem.solve_cholesky, self.regularization_), len(X))
+        with explain_singular(self.regularization_):
+            found = problem.solve_cholesky(self.regularization_, *self._settings)
+        self._store(found, len(X))
         return self
 
     def _values(self):
@@ -263,8 +265,8 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         scorer = check_scoring(model, scoring=self.scoring)
         X_test, y_test = kernel[np.ix_(test, train)], self.classes_[codes[test]]
         scores = []
-        for value in self.regularizations_:
-            model._store(self._solve(problem.solve_path, value), len(train))
+        for found in problem.solve_path(self.regularizations_, *self._settings):
+            model._store(found, len(train))
             score = scorer(model, X_test, y_test)
             if np.ndim(score) or not isinstance(score, Real):
                 raise ValueError(
@@ -287,7 +289,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             precision=precision,
         )
 
-    def _solve(self, solver, regularization):
-        n_components = self.n_components or len(self.classes_) - 1
-        with explain_singular(regularization):
-            return solver(regularization, self.criterion, n_components)
+    @property
+    def _settings(self):
+        """Criterion and number of components."""
+        return self.criterion, self.n_components or len(self.classes_) - 1

@@ -35,6 +35,8 @@ _EPS = np.finfo(np.float64).eps
 _CONSTANT = 1e-13
 # From this number of samples on, squaring the kernel matrix takes most of the time.
 _LARGE = 3000
+# Values of regularization whose results are transformed together.
+_VALUES = 20
 # Rows that are centred at once, few enough to stay in the cache.
 _ROWS = 16
 # Classes are separated perfectly if the share of the variance within them is smaller.
@@ -264,15 +266,16 @@ class KernelProblem:
         U turns what ``solve_dual`` finds in this basis into scores, and the last array
         into coefficients.
         """
+        # Divide and conquer is the fastest for all eigenvectors.
+        divide = {"driver": "evd", "check_finite": False}
         if self.identity and not self.symmetric:
-            eigenvalues, vectors = eigh(
-                self.centered @ self.centered.T, overwrite_a=True, check_finite=False
-            )
+            gram = self.centered @ self.centered.T
+            eigenvalues, vectors = eigh(gram, **divide, overwrite_a=True)
             back = self.centered.T @ vectors
         else:
             if not self.identity:
                 self.check_definite()
-            eigenvalues, vectors = eigh(self.centered, check_finite=False)
+            eigenvalues, vectors = eigh(self.centered, **divide)
             back = vectors
             if self.identity:
                 back = vectors * eigenvalues
@@ -280,24 +283,35 @@ class KernelProblem:
         eigenvalues = np.maximum(eigenvalues, 0)
         return eigenvalues, vectors, vectors.T @ self.indicators, back
 
-    def solve_path(self, regularization, criterion, n_components):
-        """Solve by an eigendecomposition that serves all values of regularization."""
-        penalty = self._penalty(regularization, criterion)
+    def solve_path(self, regularizations, criterion, n_components):
+        """Solve for several values by one eigendecomposition; yields in their order."""
         eigenvalues, vectors, indicators, back = self._spectrum
-        inverse = 1 / (eigenvalues + penalty)
+        images = eigenvalues[:, None] * indicators
 
-        def solve(v):
-            return (inverse * v.T).T
+        def solve_one(regularization):
+            penalty = self._penalty(regularization, criterion)
+            inverse = 1 / (eigenvalues + penalty)
+            with explain_singular(regularization):
+                found = solve_dual(
+                    lambda v: (inverse * v.T).T,
+                    indicators,
+                    images,
+                    penalty,
+                    criterion,
+                    n_components,
+                )
+            return penalty, *found
 
-        ratios, duals, scores = solve_dual(
-            solve,
-            indicators,
-            eigenvalues[:, None] * indicators,
-            penalty,
-            criterion,
-            n_components,
-        )
-        return self._discriminants(ratios, back @ duals, vectors @ scores, penalty)
+        # One product turns the results for several values back.
+        batches = gen_batches(len(regularizations), _VALUES)
+        for batch in batches:
+            penalties, ratios, duals, scores = zip(
+                *map(solve_one, regularizations[batch]), strict=True
+            )
+            ends = np.cumsum([len(found) for found in ratios])[:-1]
+            duals = np.split(back @ np.hstack(duals), ends, axis=1)
+            scores = np.split(vectors @ np.hstack(scores), ends, axis=1)
+            yield from map(self._discriminants, ratios, duals, scores, penalties)
 
     def _discriminants(self, ratios, coefficients, scores, penalty):
         """Results for the kernel from those for the weighted and centred one."""

@@ -31,6 +31,9 @@ from functools import partial
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from sklearn.utils import gen_batches
+
+from skgeom.utils._threads import limit_blas, map_threads
 
 # Steps after which the iteration without squares is given up.
 _STEPS = 40
@@ -40,6 +43,8 @@ RANK_TOLERANCE = 1e-11
 _TINY = np.finfo(np.float64).tiny
 # Lanczos iterations of this share of all eigenvectors cost more than dense ones.
 _MANY = 0.05
+# Columns of a large matrix that one thread multiplies at once.
+_COLUMNS = 1000
 # Restarts after which a Lanczos iteration is given up for the dense problem.
 _RESTARTS = 50
 
@@ -173,9 +178,20 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
         solve = factorize(shifted, overwrite=True)
     except LinAlgError:
         return None
+    # With few columns, threads of BLAS are in each other's way: those of numpy keep
+    # their cores busy for a while when those of scipy are at work, and vice versa.
+    with limit_blas(1):
+        return _iterate_davidson(
+            kernel, solve, indicators, penalty, criterion, n_components, tol
+        )
+
+
+def _iterate_davidson(kernel, solve, indicators, penalty, criterion, n_components, tol):
+    """The iteration of :func:`solve_davidson`; ``solve`` has the inverse of K + s I."""
+    n = len(kernel)
 
     def multiply(block):
-        return (block.T @ kernel).T  # faster than kernel @ block for few columns
+        return _multiply_few(kernel, block)
 
     def precondition(block):
         return solve(solve(block.astype(np.float32))).astype(np.float64)
@@ -207,6 +223,19 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
         if basis.shape[1] + block.shape[1] > n // 4:
             break
     return None
+
+
+def _multiply_few(matrix, block):
+    """Product of a symmetric matrix and a few columns, by threads."""
+    # Rows times the matrix are faster than the matrix times columns.
+    rows = np.ascontiguousarray(block.T)
+    product = np.empty_like(rows)
+
+    def fill(columns):
+        np.matmul(rows, matrix[:, columns], out=product[:, columns])
+
+    map_threads(fill, list(gen_batches(len(matrix), _COLUMNS)))
+    return product.T
 
 
 def _orthonormal(block, basis):
@@ -247,7 +276,8 @@ def _leading(multiply, start, n_components, M=None, Minv=None):
     v0 += np.linalg.norm(v0) / n**0.5 * np.random.default_rng(0).standard_normal(n)
     settings = {"which": "LA", "v0": v0, "maxiter": _RESTARTS}
     try:
-        found = eigsh(operator, n_components, **settings, **operators)
+        with limit_blas(1):  # for products with single vectors
+            found = eigsh(operator, n_components, **settings, **operators)
     except ArpackNoConvergence:  # many eigenvalues are nearly equal
         return solve_all()
     return _falling(found, n_components)

@@ -2,8 +2,10 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
+from functools import cache
 
 from sklearn import config_context, get_config
+from threadpoolctl import ThreadpoolController
 
 from skgeom.utils._sklearn import effective_n_threads
 
@@ -31,3 +33,18 @@ def map_threads(function, items, parallel=True):
 
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(work, items))
+
+
+def limit_blas(n_threads):
+    """Context in which BLAS has so many threads, or with None as many as before.
+
+    Threads of BLAS keep their cores busy for a while after each product. So they are in
+    the way of threads of our own, and of each other where numpy and scipy bring a BLAS
+    each and matrices are small.
+    """
+    return _controller().limit(limits=n_threads, user_api="blas")
+
+
+@cache
+def _controller():
+    return ThreadpoolController()  # to look for the libraries takes milliseconds
