@@ -1,6 +1,7 @@
 """Threads for numpy: order, errors, and as many as the rest of the process allows."""
 
 import threading
+import time
 
 import pytest
 from sklearn import config_context, get_config
@@ -34,6 +35,33 @@ def test_errors_are_raised():
 
     with pytest.raises(ValueError, match="item 0"):
         map_threads(fail, [0, 1, 2, 3])
+
+
+def test_the_first_error_is_raised():
+    meeting = threading.Barrier(2)
+
+    def fail(item):
+        if item in (1, 2):
+            meeting.wait(timeout=5)  # both fail, at about the same time
+            raise IndexError(f"item {item}")
+
+    with threadpool_limits(2), pytest.raises(IndexError, match="item 1"):
+        map_threads(fail, range(50))
+
+
+def test_an_interrupt_leaves_nothing_behind():
+    def interrupt(item):
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        time.sleep(0.01)
+        done.append(item)
+
+    done = []
+    with threadpool_limits(2):
+        with pytest.raises(KeyboardInterrupt):
+            map_threads(interrupt, range(1000))
+        assert len(done) < 100
+        assert len(names_of_threads()) == 2
 
 
 def test_limits_are_obeyed():

@@ -171,7 +171,14 @@ class _MovingFactors:
     def mean_logarithm(self, coefficients):
         """Whitened sum over the samples of ``coefficients * Log_W(X)``."""
         logarithms, vectors = self._seen
-        return _sandwich(vectors, coefficients.T[..., None] * logarithms).sum(axis=1)
+        n_prototypes, n_samples, size, _ = vectors.shape
+        # The eigenvectors of all samples side by side: the sum is in the product.
+        shape = n_prototypes, size, n_samples * size
+        columns = vectors.swapaxes(1, 2).reshape(shape)
+        diagonals = (coefficients.T[..., None] * logarithms).reshape(
+            n_prototypes, 1, -1
+        )
+        return (columns * diagonals) @ columns.mT
 
     def move(self, coefficients):
         """Step along the sum over samples of ``coefficients * Log_W(X)``, (n, M)."""

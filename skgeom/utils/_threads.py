@@ -1,5 +1,6 @@
 """Several threads for numpy functions that keep one core busy each."""
 
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from functools import cache
@@ -17,22 +18,47 @@ def map_threads(function, items, parallel=True):
     """List of ``function(item)``, by as many threads as scikit-learn would use.
 
     That is one for each core, unless ``OMP_NUM_THREADS``, threadpoolctl, or a parallel
-    job of joblib around this one asks for fewer; and one only within such a thread.
-    Each has scikit-learn's configuration of the thread that calls.
+    job of joblib around this one asks for fewer; and one only within such a thread. The
+    thread that calls is one of them, and the others have its configuration of
+    scikit-learn. The error of the first item that fails is raised.
     """
     parallel = parallel and not _IS_WORKER.get()
     n_threads = min(len(items), effective_n_threads()) if parallel else 1
     if n_threads < 2:
         return [function(item) for item in items]
-    config = get_config()
+    config, todo = get_config(), deque(enumerate(items))
+    results, errors = [None] * len(items), {}
 
-    def work(item):
-        _IS_WORKER.set(True)
+    def work():
         with config_context(**config):
-            return function(item)
+            while todo and not errors:
+                try:
+                    index, item = todo.popleft()
+                except IndexError:  # another thread was faster
+                    return
+                try:
+                    results[index] = function(item)
+                except Exception as error:
+                    errors[index] = error
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(work, items))
+    def work_alone():
+        token = _IS_WORKER.set(True)
+        try:
+            work()
+        finally:
+            _IS_WORKER.reset(token)
+
+    with ThreadPoolExecutor(n_threads - 1) as pool:
+        helpers = [pool.submit(work_alone) for _ in range(n_threads - 1)]
+        try:
+            work_alone()
+        finally:
+            todo.clear()  # after an interrupt
+    for helper in helpers:
+        helper.result()
+    if errors:
+        raise errors[min(errors)]
+    return results
 
 
 def limit_blas(n_threads):
