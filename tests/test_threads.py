@@ -1,13 +1,21 @@
 """Threads for numpy: order, errors, and as many as the rest of the process allows."""
 
+import gc
 import threading
 import time
+import weakref
 
 import pytest
 from sklearn import config_context, get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from skgeom.utils._threads import limit_blas, map_threads
+from skgeom.utils._threads import map_threads, one_blas_thread
+
+
+@pytest.fixture
+def two_threads(monkeypatch):
+    """Two threads, however many cores there are."""
+    monkeypatch.setattr("skgeom.utils._threads.effective_n_threads", lambda: 2)
 
 
 def names_of_threads(n_items=8, parallel=True):
@@ -37,7 +45,7 @@ def test_errors_are_raised():
         map_threads(fail, [0, 1, 2, 3])
 
 
-def test_the_first_error_is_raised():
+def test_the_first_error_is_raised(two_threads):
     meeting = threading.Barrier(2)
 
     def fail(item):
@@ -45,11 +53,45 @@ def test_the_first_error_is_raised():
             meeting.wait(timeout=5)  # both fail, at about the same time
             raise IndexError(f"item {item}")
 
-    with threadpool_limits(2), pytest.raises(IndexError, match="item 1"):
+    with pytest.raises(IndexError, match="item 1"):
         map_threads(fail, range(50))
 
 
-def test_an_interrupt_leaves_nothing_behind():
+def test_nothing_is_begun_after_an_error(two_threads):
+    def fail(item):
+        begun.append(item)
+        if item == 0:
+            raise ValueError
+        time.sleep(0.01)
+
+    begun = []
+    with pytest.raises(ValueError):
+        map_threads(fail, range(200))
+    assert len(begun) < 20
+
+
+def test_an_error_keeps_nothing_alive(two_threads):
+    class Large:
+        pass
+
+    def fail():
+        large = Large()
+
+        def use(item):
+            raise ValueError(f"{item} {large}")
+
+        with pytest.raises(ValueError):
+            map_threads(use, range(4))
+        return weakref.ref(large)
+
+    gc.disable()
+    try:
+        assert fail()() is None
+    finally:
+        gc.enable()
+
+
+def test_an_interrupt_leaves_nothing_behind(two_threads):
     def interrupt(item):
         if threading.current_thread() is threading.main_thread():
             raise KeyboardInterrupt
@@ -57,11 +99,10 @@ def test_an_interrupt_leaves_nothing_behind():
         done.append(item)
 
     done = []
-    with threadpool_limits(2):
-        with pytest.raises(KeyboardInterrupt):
-            map_threads(interrupt, range(1000))
-        assert len(done) < 100
-        assert len(names_of_threads()) == 2
+    with pytest.raises(KeyboardInterrupt):
+        map_threads(interrupt, range(1000))
+    assert len(done) < 100
+    assert len(names_of_threads()) == 2
 
 
 def test_limits_are_obeyed():
@@ -70,8 +111,10 @@ def test_limits_are_obeyed():
     assert names_of_threads(n_items=1) == here
     with threadpool_limits(1):
         assert names_of_threads() == here
-    with threadpool_limits(2):
-        assert len(names_of_threads()) == 2
+
+
+def test_two_threads(two_threads):
+    assert len(names_of_threads()) == 2
 
 
 def test_configuration_of_scikit_learn_is_kept():
@@ -81,7 +124,7 @@ def test_configuration_of_scikit_learn_is_kept():
     assert not get_config()["assume_finite"]
 
 
-def test_threads_do_not_multiply():
+def test_threads_do_not_multiply(two_threads):
     """A thread at work does what is inside by itself; the caller is as before."""
 
     def inside(item):
@@ -93,17 +136,43 @@ def test_threads_do_not_multiply():
         assert len(names_of_threads()) == 2
 
 
+def n_blas_threads():
+    return {
+        library["num_threads"]
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
+    }
+
+
 def test_blas_is_limited_for_a_while():
-    def n_threads():
-        return {
-            library["num_threads"]
-            for library in threadpool_info()
-            if library["user_api"] == "blas"
-        }
+    with threadpool_limits(2):
+        with one_blas_thread():
+            assert n_blas_threads() == {1}
+        assert n_blas_threads() == {2}
+        with one_blas_thread(False):
+            assert n_blas_threads() == {2}
+
+
+def test_threads_that_limit_blas_crosswise():
+    """The second one must not take the limit of the first for what was before."""
+    second_is_in, first_is_out = threading.Event(), threading.Event()
+
+    def second():
+        with one_blas_thread():
+            second_is_in.set()
+            first_is_out.wait(timeout=5)
 
     with threadpool_limits(2):
-        with limit_blas(1):
-            assert n_threads() == {1}
-        assert n_threads() == {2}
-        with limit_blas(None):
-            assert n_threads() == {2}
+        thread = threading.Thread(target=second)
+        with one_blas_thread():
+            thread.start()
+            second_is_in.wait(timeout=5)
+            with one_blas_thread():
+                assert n_blas_threads() == {1}
+            assert n_blas_threads() == {1}
+        first_is_out.set()
+        thread.join()
+        assert n_blas_threads() == {2}
+        with one_blas_thread():
+            assert n_blas_threads() == {1}
+        assert n_blas_threads() == {2}

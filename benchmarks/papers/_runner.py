@@ -155,7 +155,8 @@ def run(
     show(lines)
     if quick:
         every = len(list(reproduction.rows(False)))
-        print(f"{len(rows)} of {every} rows; the others come without --quick")
+        others = "; the others come without --quick" if every > len(rows) else ""
+        print(f"{len(rows)} of {every} rows{others}")
     for reason in sorted(missing):
         print(f"left out: {reason}")
     if results is not None and lines:

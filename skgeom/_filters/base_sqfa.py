@@ -163,9 +163,28 @@ class BaseSQFA(BaseFilters):
                 "zero, and the filters mean nothing.",
                 UserWarning,
             )
+        else:
+            _warn_of_lone_samples(statistics, compared[1])
         filters = self._learn(search, objective, pooled, X, y, quiet=coincide)
         self.statistics_ = statistics.project(filters.T)
         return self
+
+
+def _warn_of_lone_samples(statistics, covariances):
+    lone = [
+        label
+        for label, count, covariance in zip(
+            statistics.classes, statistics.counts, covariances, strict=True
+        )
+        if count == 1 and not covariance.any()
+    ]
+    if lone:
+        warn_user(
+            f"{len(lone)} of the classes, the first one {lone[0]}, have a single "
+            "sample. Without variance they are far from all others, and draw the "
+            "filters to themselves: leave them out, or give them more samples.",
+            UserWarning,
+        )
 
 
 def _coincide(means, covariances, pooled):

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from skgeom._statistics import ClassStatistics
-from skgeom.utils._threads import limit_blas, map_threads
+from skgeom.utils._threads import map_threads, one_blas_thread
 
 # Samples that are projected at a time, so that their copies in float64 are small.
 _ROWS_PER_BLOCK = 4096
@@ -82,7 +82,7 @@ class FoldStatistics:
         few = len(splits) * len(np.unique(y)) <= len(y)
         if covariance_estimator is None and few and _are_partition(splits, len(y)):
             # Each core has a fold of its own; threads within products would compete.
-            with limit_blas(1):
+            with one_blas_thread():
                 self._parts = map_threads(self._of, [test for _, test in splits])
 
     def __len__(self):

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from skgeom.objectives import WithFixedFilters
 from skgeom.optim import CONSTRAINTS, maximize_coarse_to_fine
-from skgeom.utils._threads import limit_blas
+from skgeom.utils._threads import one_blas_thread
 
 # The kinds of start that each value of ``init`` names; others are random.
 _NAMED_STARTS = {
@@ -256,7 +256,8 @@ class _Group:
                 pooled,
                 search.regularization,
                 self.fixed.shape[1] + size,
-                allow_coarse=isinstance(search.init, str),
+                allow_coarse=isinstance(search.init, str)
+                and objective.projection_dominates(size),
             )
 
     def learn(self, rng, callback):
@@ -265,17 +266,12 @@ class _Group:
         starts = self._starts(rng)
         if search.warm_start is not None:
             starts.append(self._from(search.warm_start))
-        # Threads of BLAS keep their cores busy for a while after each product, and so
-        # hold up those of the objective.
-        n_threads = 1 if self.objective.parallel else None
-        complete = self.coordinates.complete
-        with limit_blas(n_threads):
+        with one_blas_thread(self.objective.parallel):
             result, values = maximize_coarse_to_fine(
                 self.objective,
                 starts,
                 self.coordinates.basis,
-                complete=complete,
-                coarse=complete or self.objective.projection_dominates(self.size),
+                complete=self.coordinates.complete,
                 constraint=search.constraint,
                 optimizer=search.optimizer,
                 max_iter=search.max_iter,

@@ -24,7 +24,7 @@ from skgeom._filters.learning import (
 from skgeom.objectives import DISTANCES, find_distance
 from skgeom.utils._docs import shares
 from skgeom.utils._sklearn import with_callbacks
-from skgeom.utils._threads import limit_blas, map_threads
+from skgeom.utils._threads import map_threads, one_blas_thread
 from skgeom.utils._warnings import warn_user
 
 # Scores need filters that are good to this tolerance only.
@@ -270,7 +270,7 @@ class SQFACV(BaseSQFA):
         known = type(classifier) is QuadraticDiscriminantAnalysis
         known &= classifier.get_params().get("covariance_estimator") is None
         parallel = known and not callable(self.scoring)
-        with limit_blas(1 if parallel else None):
+        with one_blas_thread(parallel):
             results = map_threads(score, range(len(splits)), parallel)
         results = [result for fold in zip(*results, strict=True) for result in fold]
         failures = [result for result in results if isinstance(result, Exception)]
@@ -294,7 +294,7 @@ class SQFACV(BaseSQFA):
         distance = find_distance(self.distance, self._distances)
         parallel = distance.parallel and self.covariance_estimator is None
         # Each core has a fold of its own; threads within products would compete.
-        with limit_blas(1 if parallel else None):
+        with one_blas_thread(parallel):
             return map_threads(
                 lambda index: self._path(folds.training(index), values, seed),
                 range(len(folds)),

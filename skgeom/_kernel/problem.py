@@ -19,6 +19,7 @@ from skgeom._kernel.solvers import (
     solve_dense,
     solve_dual,
 )
+from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._validation import check_semidefinite
 
 SAME = (
@@ -35,8 +36,8 @@ _EPS = np.finfo(np.float64).eps
 _CONSTANT = 1e-13
 # From this number of samples on, squaring the kernel matrix takes most of the time.
 _LARGE = 3000
-# Values of regularization whose results are transformed together.
-_VALUES = 20
+# Columns of several results that are transformed together.
+_COLUMNS = 200
 # Rows that are centred at once, few enough to stay in the cache.
 _ROWS = 16
 # Classes are separated perfectly if the share of the variance within them is smaller.
@@ -266,8 +267,10 @@ class KernelProblem:
         U turns what ``solve_dual`` finds in this basis into scores, and the last array
         into coefficients.
         """
-        # Divide and conquer is the fastest for all eigenvectors.
-        divide = {"driver": "evd", "check_finite": False}
+        # Divide and conquer is the fastest for all eigenvectors, but the length of its
+        # workspace, 2 n^2, must be an integer of 32 bits.
+        driver = "evd" if len(self.centered) < 32_000 else "evr"
+        divide = {"driver": driver, "check_finite": False}
         if self.identity and not self.symmetric:
             gram = self.centered @ self.centered.T
             eigenvalues, vectors = eigh(gram, **divide, overwrite_a=True)
@@ -287,11 +290,15 @@ class KernelProblem:
         """Solve for several values by one eigendecomposition; yields in their order."""
         eigenvalues, vectors, indicators, back = self._spectrum
         images = eigenvalues[:, None] * indicators
+        # Those of K^2 are squares of what is known to the rounding of K.
+        rounding = _EPS**2 if self.identity and self.symmetric else _EPS
 
         def solve_one(regularization):
             penalty = self._penalty(regularization, criterion)
             inverse = 1 / (eigenvalues + penalty)
             with explain_singular(regularization):
+                if eigenvalues.min() + penalty <= rounding * eigenvalues.max():
+                    raise LinAlgError("the regularised Gram matrix is singular")
                 found = solve_dual(
                     lambda v: (inverse * v.T).T,
                     indicators,
@@ -303,11 +310,11 @@ class KernelProblem:
             return penalty, *found
 
         # One product turns the results for several values back.
-        batches = gen_batches(len(regularizations), _VALUES)
-        for batch in batches:
-            penalties, ratios, duals, scores = zip(
-                *map(solve_one, regularizations[batch]), strict=True
-            )
+        size = max(1, _COLUMNS // n_components)
+        for batch in gen_batches(len(regularizations), size):
+            with one_blas_thread():
+                found = [solve_one(value) for value in regularizations[batch]]
+            penalties, ratios, duals, scores = zip(*found, strict=True)
             ends = np.cumsum([len(found) for found in ratios])[:-1]
             duals = np.split(back @ np.hstack(duals), ends, axis=1)
             scores = np.split(vectors @ np.hstack(scores), ends, axis=1)

@@ -33,7 +33,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.utils import gen_batches
 
-from skgeom.utils._threads import limit_blas, map_threads
+from skgeom.utils._threads import map_threads, one_blas_thread
 
 # Steps after which the iteration without squares is given up.
 _STEPS = 40
@@ -178,17 +178,6 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
         solve = factorize(shifted, overwrite=True)
     except LinAlgError:
         return None
-    # With few columns, threads of BLAS are in each other's way: those of numpy keep
-    # their cores busy for a while when those of scipy are at work, and vice versa.
-    with limit_blas(1):
-        return _iterate_davidson(
-            kernel, solve, indicators, penalty, criterion, n_components, tol
-        )
-
-
-def _iterate_davidson(kernel, solve, indicators, penalty, criterion, n_components, tol):
-    """The iteration of :func:`solve_davidson`; ``solve`` has the inverse of K + s I."""
-    n = len(kernel)
 
     def multiply(block):
         return _multiply_few(kernel, block)
@@ -199,22 +188,26 @@ def _iterate_davidson(kernel, solve, indicators, penalty, criterion, n_component
     # Random directions, for vectors that are orthogonal to all of E by symmetry. Those
     # that lead have a large variance, as powers of K have.
     random = np.random.default_rng(0).standard_normal((n, n_components + 1))
-    block = np.hstack([precondition(multiply(indicators)), multiply(multiply(random))])
+    with one_blas_thread():
+        means, random = multiply(indicators), multiply(multiply(random))
+    block = np.hstack([precondition(means), random])
     basis, images = np.empty((n, 0)), np.empty((n, 0))
     for _ in range(_STEPS):
         if not np.isfinite(block).all():
             break
-        block = _orthonormal(block, basis)
-        basis, images = np.hstack([basis, block]), np.hstack([images, multiply(block)])
-        ratios, mix = solve_dense(
-            images, indicators, penalty, criterion, n_components + 1
-        )
-        if not len(ratios):
-            break
-        vectors, scores = basis @ mix, images @ mix
-        between = indicators @ (indicators.T @ scores)
-        numerator = scores if criterion == "total" else between
-        residuals = multiply(numerator / ratios - scores + between)
+        with one_blas_thread():
+            block = _orthonormal(block, basis)
+            basis = np.hstack([basis, block])
+            images = np.hstack([images, multiply(block)])
+            ratios, mix = solve_dense(
+                images, indicators, penalty, criterion, n_components + 1
+            )
+            if not len(ratios):
+                break
+            vectors, scores = basis @ mix, images @ mix
+            between = indicators @ (indicators.T @ scores)
+            numerator = scores if criterion == "total" else between
+            residuals = multiply(numerator / ratios - scores + between)
         block = precondition(residuals - penalty * vectors)
         errors = np.linalg.norm(block, axis=0) / np.linalg.norm(vectors, axis=0)
         if errors[:n_components].max() < tol:
@@ -276,8 +269,7 @@ def _leading(multiply, start, n_components, M=None, Minv=None):
     v0 += np.linalg.norm(v0) / n**0.5 * np.random.default_rng(0).standard_normal(n)
     settings = {"which": "LA", "v0": v0, "maxiter": _RESTARTS}
     try:
-        with limit_blas(1):  # for products with single vectors
-            found = eigsh(operator, n_components, **settings, **operators)
+        found = eigsh(operator, n_components, **settings, **operators)
     except ArpackNoConvergence:  # many eigenvalues are nearly equal
         return solve_all()
     return _falling(found, n_components)

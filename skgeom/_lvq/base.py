@@ -127,8 +127,9 @@ class BaseLVQ(
         if all_classes and (present == 0).any():
             missing = self.classes_[present == 0][0]
             raise ValueError(
-                f"The class {missing} has no sample of positive weight. Remove it or, "
-                "for partial_fit, give init."
+                f"The class {missing} has no sample, or none of positive weight. "
+                "Remove it; for partial_fit, give the first call some samples of each "
+                "class, or init."
             )
         return weights
 

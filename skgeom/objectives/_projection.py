@@ -36,17 +36,20 @@ class ProjectedClasses:
 
     def project(self, basis):
         """Arguments of the same for filters ``basis @ G``, as a function of G."""
-        covariances = basis.T @ (self.covariances @ basis)
-        return self.means @ basis, covariances, self.regularization
+        covariances = map_threads(
+            lambda block: basis.T @ (self.covariances[block] @ basis),
+            self._blocks,
+            self.parallel,
+        )
+        return self.means @ basis, np.concatenate(covariances), self.regularization
 
     @property
     def _blocks(self):
-        """Slices of the rows of all covariances, one above the other."""
-        n_classes, n_features = self.means.shape
-        n_blocks = 1
+        """Slices of the classes, one for each thread and turn."""
+        n_classes, n_blocks = len(self.means), 1
         if self.parallel:
             n_blocks = min(self.covariances.size // _NUMBERS_PER_BLOCK + 1, n_classes)
-        ends = n_features * np.linspace(0, n_classes, n_blocks + 1).astype(int)
+        ends = np.linspace(0, n_classes, n_blocks + 1).astype(int)
         return [slice(*pair) for pair in pairwise(ends)]
 
     def __call__(self, filters):
@@ -61,9 +64,10 @@ class ProjectedClasses:
         # one product, since the covariances are symmetric.
         half = np.empty((n_filters, n_classes * n_features))
 
-        def multiply(rows):
-            block = self.covariances.reshape(-1, n_features)[rows]
-            np.matmul(filters.T, block.T, out=half[:, rows])
+        def multiply(block):
+            columns = slice(block.start * n_features, block.stop * n_features)
+            rows = self.covariances[block].reshape(-1, n_features)
+            np.matmul(filters.T, rows.T, out=half[:, columns])
 
         map_threads(multiply, self._blocks, self.parallel)
         by_class = half.reshape(n_filters, n_classes, n_features).swapaxes(0, 1)

@@ -25,7 +25,6 @@ def maximize_coarse_to_fine(
     basis,
     *,
     complete,
-    coarse=True,
     constraint,
     optimizer="lbfgs",
     max_iter=500,
@@ -48,9 +47,6 @@ def maximize_coarse_to_fine(
     complete : bool
         Whether the best filters lie in the subspace, so that no refinement in the
         whole space is needed.
-    coarse : bool, default=True
-        Whether to search in the subspace at all. If not, the starts are lifted out of
-        it, which is best if the objective is not much cheaper there.
     constraint : {"unit-norm", "orthonormal"}
         A key of ``CONSTRAINTS``.
     optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
@@ -86,22 +82,15 @@ def maximize_coarse_to_fine(
     def lift(filters):
         return CONSTRAINTS[constraint].nearest(basis @ filters)
 
-    def stay(filters):
-        return filters
-
-    if coarse:
-        first, lift_first = objective.project(basis), lift
-    else:
-        first, lift_first = objective, stay
-        starts = [lift(start) for start in starts]
-    refine_tol = tol if complete or not coarse else _COARSE_FACTOR * tol
+    coarse = objective.project(basis)
+    refine_tol = tol if complete else _COARSE_FACTOR * tol
     screen = refine_tol, max_iter
     if len(starts) > 1:
         screen = max(refine_tol, _SCREENING_TOL), min(max_iter, _SCREENING_ITERATIONS)
     runs = []
     for stage, start in enumerate(starts):
         with suppress(StartError):
-            runs.append(ascent(first, start, stage, lift_first, *screen))
+            runs.append(ascent(coarse, start, stage, lift, *screen))
     if not runs:
         raise ValueError(
             "The objective is not finite at any start: the classes are too close to "
@@ -110,11 +99,13 @@ def maximize_coarse_to_fine(
     result = min(runs, key=lambda run: run.cost)
     stage = len(starts)
     if len(starts) > 1:
-        refined = ascent(first, result.point, stage, lift_first, refine_tol, max_iter)
+        refined = ascent(coarse, result.point, stage, lift, refine_tol, max_iter)
         result = _after(result, refined)
-    result = replace(result, point=lift_first(result.point))
-    if coarse and not complete:
-        fine = ascent(objective, result.point, stage + 1, stay, tol, max_iter)
+    result = replace(result, point=lift(result.point))
+    if not complete:
+        fine = ascent(
+            objective, result.point, stage + 1, lambda filters: filters, tol, max_iter
+        )
         result = _after(result, fine)
     return result, [-run.cost for run in runs]
 
@@ -137,7 +128,8 @@ class _Ascent:
             return self.callback(stage, lift(filters), -cost)
 
         manifold = CONSTRAINTS[self.constraint].manifold(*start.shape)
-        limits = {"max_iter": max_iter, "callback": self.callback and report}
+        callback = None if self.callback is None else report
+        limits = {"max_iter": max_iter, "callback": callback}
         if self.batches is not None:
             return maximize_in_batches(
                 objective, manifold, start, *self.batches, **limits

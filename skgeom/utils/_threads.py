@@ -2,8 +2,10 @@
 
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from threading import Lock
 
 from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController
@@ -12,6 +14,9 @@ from skgeom.utils._sklearn import effective_n_threads
 
 # Whether this thread is one of map_threads, which then has all cores at work already.
 _IS_WORKER = ContextVar("_IS_WORKER", default=False)
+
+# Held while BLAS is limited.
+_LIMIT = Lock()
 
 
 def map_threads(function, items, parallel=True):
@@ -30,45 +35,56 @@ def map_threads(function, items, parallel=True):
     results, errors = [None] * len(items), {}
 
     def work():
-        with config_context(**config):
-            while todo and not errors:
-                try:
-                    index, item = todo.popleft()
-                except IndexError:  # another thread was faster
-                    return
-                try:
-                    results[index] = function(item)
-                except Exception as error:
-                    errors[index] = error
-
-    def work_alone():
         token = _IS_WORKER.set(True)
         try:
-            work()
+            with config_context(**config):
+                while todo and not errors:
+                    try:
+                        index, item = todo.popleft()
+                    except IndexError:  # another thread was faster
+                        return
+                    try:
+                        results[index] = function(item)
+                    except Exception as error:
+                        errors[index] = error
         finally:
+            todo.clear()  # after an interrupt
             _IS_WORKER.reset(token)
 
     with ThreadPoolExecutor(n_threads - 1) as pool:
-        helpers = [pool.submit(work_alone) for _ in range(n_threads - 1)]
         try:
-            work_alone()
+            helpers = [pool.submit(work) for _ in range(n_threads - 1)]
+            work()
         finally:
-            todo.clear()  # after an interrupt
+            todo.clear()
     for helper in helpers:
         helper.result()
-    if errors:
-        raise errors[min(errors)]
+    try:
+        if errors:
+            raise errors[min(errors)]
+    finally:
+        errors.clear()  # the error refers to this frame, and would keep all of it
     return results
 
 
-def limit_blas(n_threads):
-    """Context in which BLAS has so many threads, or with None as many as before.
+@contextmanager
+def one_blas_thread(wanted=True):
+    """Context in which BLAS has one thread, or with False as many as before.
 
     Threads of BLAS keep their cores busy for a while after each product. So they are in
     the way of threads of our own, and of each other where numpy and scipy bring a BLAS
-    each and matrices are small.
+    each and matrices are small. The limit is one of the whole process: of threads that
+    want it at the same time, the first one sets it and takes it back, lest a later one
+    takes the limit for what was before.
     """
-    return _controller().limit(limits=n_threads, user_api="blas")
+    if not wanted or not _LIMIT.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _LIMIT.release()
 
 
 @cache

@@ -25,6 +25,7 @@ from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
 from skgeom.datasets import sqfa_toy_statistics
 from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
 from skgeom.objectives import DISTANCES
+from skgeom.optim import _coarse_to_fine
 
 
 @pytest.fixture
@@ -571,8 +572,10 @@ def test_one_class(iris):
 def test_class_with_one_sample(iris):
     X, y = iris
     keep = np.flatnonzero((y < 2) | (np.arange(150) == 149))
-    sqfa = SQFA(2, random_state=0).fit(X[keep], y[keep])
+    with pytest.warns(UserWarning, match="1 of the classes, the first one 2, have"):
+        sqfa = SQFA(2, random_state=0).fit(X[keep], y[keep])
     assert np.isfinite(sqfa.components_).all()
+    SQFA(2, random_state=0).fit(X[:100], y[:100])  # without a warning
     with pytest.raises(ValueError, match=r"class 2, which has 1 samples.*rank is 0"):
         SQFA(2, regularization=0).fit(X[keep], y[keep])
 
@@ -671,3 +674,25 @@ def test_no_convergence(iris):
         sqfa = SQFA(2, max_iter=1, init="random", random_state=0).fit(*iris)
     assert record[0].filename == __file__
     assert sqfa.transform(iris[0]).shape == (150, 2)
+
+
+def test_many_classes_are_searched_in_the_whole_space(rng, monkeypatch):
+    """Where pairs of classes are most of the work, a smaller space saves little."""
+    orders, minimize = set(), _coarse_to_fine.minimize
+
+    def record(cost, manifold, start, **settings):
+        orders.add(len(start))
+        return minimize(cost, manifold, start, **settings)
+
+    monkeypatch.setattr(_coarse_to_fine, "minimize", record)
+    for n_classes, expected in ((3, {100, 160}), (30, {160})):
+        statistics = ClassStatistics(
+            range(n_classes),
+            [50] * n_classes,
+            rng.standard_normal((n_classes, 160)),
+            [np.eye(160)] * n_classes,
+        )
+        orders.clear()
+        sqfa = SQFA(10, regularization=10.0, init="pca", max_iter=3, tol=1.0)
+        sqfa.fit_statistics(statistics)
+        assert orders == expected

@@ -51,6 +51,26 @@ def test_path_equals_a_grid_search(digits, criterion, penalty, center):
     assert path.lambda_ == pytest.approx(single.lambda_)
 
 
+@pytest.mark.filterwarnings("ignore:The best value")
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+def test_path_of_several_batches(digits, penalty):
+    X, y = digits
+    X, y = X[:150], y[:150]
+    values = np.logspace(-6, 1, 47)  # results of 200 columns are made together
+    path = PATH(regularizations=values, gamma=0.02, penalty=penalty, cv=2).fit(X, y)
+    for k in (0, 22, 23, 46):
+        single = PATH(
+            regularizations=values[k : k + 1], gamma=0.02, penalty=penalty, cv=2
+        ).fit(X, y)
+        assert path.cv_results_["mean_test_score"][k] == single.best_score_
+
+
+@pytest.mark.parametrize(("penalty", "small"), [("kernel", 1e-17), ("identity", 1e-34)])
+def test_path_names_the_value_that_is_too_small(wine, penalty, small):
+    with pytest.raises(ValueError, match=f"singular with regularization={small:g}"):
+        PATH(regularizations=[1e-3, small], penalty=penalty).fit(*wine)
+
+
 def test_path_options(wine):
     X, y = wine
     K = rbf_kernel(X, gamma=0.05)

@@ -403,13 +403,25 @@ def test_threads_share_many_pairs_only(make_gaussians, n_classes, parallel):
 
 
 def test_threads_change_nothing(make_gaussians, monkeypatch):
+    """Blocks of classes and of pairs are the same whatever the number of threads."""
+    monkeypatch.setattr("skgeom.objectives._projection._NUMBERS_PER_BLOCK", 100)
     arguments = *make_gaussians((40,), 6), 0.1, DISTANCES["fisher-rao"]
     filters = np.random.default_rng(0).standard_normal((6, 3))
+    basis = np.linalg.qr(filters)[0]
+    results = []
+    for n_threads in (1, 2):
+        monkeypatch.setattr(
+            "skgeom.utils._threads.effective_n_threads", lambda n=n_threads: n
+        )
+        objective = MeanPairwiseDistance(*arguments)
+        projected = objective.project(basis)
+        results.append([*objective(filters), *projected(np.eye(3))])
+    for alone, shared in zip(*results, strict=True):
+        assert np.array_equal(alone, shared)
+    monkeypatch.undo()
     value, gradient = MeanPairwiseDistance(*arguments)(filters)
-    monkeypatch.setattr("skgeom.objectives._projection._NUMBERS_PER_BLOCK", 100)
-    objective = MeanPairwiseDistance(*arguments)
-    assert_allclose(objective(filters)[0], value, rtol=1e-13)
-    assert_allclose(objective(filters)[1], gradient, rtol=1e-11)
+    assert_allclose(results[0][0], value, rtol=1e-13)
+    assert_allclose(results[0][1], gradient, rtol=1e-11)
 
 
 def test_what_dominates_the_work(make_gaussians):

@@ -129,34 +129,6 @@ def test_result(problem, constraint, complete):
         assert -result.cost > values[0]
 
 
-@pytest.mark.parametrize("n_starts", [1, 3])
-def test_straight_to_the_whole_space(problem, constraint, n_starts):
-    objective, basis = problem
-    rng = np.random.default_rng(1)
-    starts = [random_start(rng, constraint) for _ in range(n_starts)]
-    stages = []
-    result, values = maximize_coarse_to_fine(
-        objective,
-        starts,
-        basis,
-        complete=False,
-        coarse=False,
-        constraint=constraint,
-        callback=lambda stage, filters, value: stages.append((stage, filters.shape)),
-    )
-    assert_on_constraint(result.point, constraint)
-    assert result.converged
-    assert objective.coarse_calls == []
-    assert len(values) == n_starts
-    assert -result.cost >= max(values)
-    n_stages = n_starts + (n_starts > 1)
-    assert dict.fromkeys(stages) == dict.fromkeys((k, (N, M)) for k in range(n_stages))
-    coarse_to_fine, _ = maximize_coarse_to_fine(
-        objective, starts, basis, complete=False, constraint=constraint
-    )
-    assert result.cost == pytest.approx(coarse_to_fine.cost, rel=1e-4)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_as_good_as_the_whole_space_at_once(problem, constraint, seed):
     objective, basis = problem
