@@ -188,8 +188,10 @@ def test_one_sample_per_class(rng):
 def test_a_class_of_one_sample(iris):
     """As the user guide says; WDA has a test of its own."""
     X, y = (array[:101] for array in iris)
-    for method in (SupervisedPCA(), LOL(), LocalFisherDiscriminantAnalysis(), SQFA()):
+    for method in (SupervisedPCA(), LOL(), LocalFisherDiscriminantAnalysis()):
         assert np.isfinite(method.fit(X, y).components_).all()
+    with pytest.warns(UserWarning, match="the first one 2, have a single sample"):
+        assert np.isfinite(SQFA().fit(X, y).components_).all()
     assert GeneralizedEigenvectors().fit(X, y).components_.shape == (6, 4)
     for method in (GeneralizedEigenvectors(), SQFA(), SecondMomentSQFA(), AMAGauss()):
         with pytest.raises(ValueError, match=r"class 2\b.* is singular"):
