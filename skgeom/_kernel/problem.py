@@ -295,10 +295,11 @@ class KernelProblem:
 
         def solve_one(regularization):
             penalty = self._penalty(regularization, criterion)
-            inverse = 1 / (eigenvalues + penalty)
+            regularised = eigenvalues + penalty
             with explain_singular(regularization):
-                if eigenvalues.min() + penalty <= rounding * eigenvalues.max():
+                if regularised.min() <= rounding * regularised.max():
                     raise LinAlgError("the regularised Gram matrix is singular")
+                inverse = 1 / regularised
                 found = solve_dual(
                     lambda v: (inverse * v.T).T,
                     indicators,
