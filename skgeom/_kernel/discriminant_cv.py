@@ -27,10 +27,11 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
 
     The same as :class:`KernelDiscriminantAnalysis`, solved exactly, with the value of
     ``regularization`` that scores best in cross-validation. Each part of the data needs
-    one eigendecomposition of its centred kernel matrix, which serves all values, and
-    the kernel matrix is computed once. There are no landmarks: it is for up to about
-    5,000 samples, and for more there is :class:`~sklearn.model_selection.GridSearchCV`
-    with :class:`KernelDiscriminantAnalysis` and ``solver="nystroem"``.
+    one reduction of its centred kernel matrix to tridiagonal form, which serves all
+    values, and the kernel matrix is computed once. There are no landmarks: it is for up
+    to about 5,000 samples, and for more there is
+    :class:`~sklearn.model_selection.GridSearchCV` with
+    :class:`KernelDiscriminantAnalysis` and ``solver="nystroem"``.
 
     Parameters
     ----------
@@ -245,7 +246,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
                 )
 
     def _score_path(self, kernel, codes, precision, train, test):
-        """Scores of all values on a test part, with one decomposition."""
+        """Scores of all values on a test part, with one tridiagonal form."""
         missing = np.setdiff1d(codes, codes[train])
         if len(missing):
             raise ValueError(

@@ -19,6 +19,7 @@ from skgeom._kernel.solvers import (
     solve_dense,
     solve_dual,
 )
+from skgeom._kernel.tridiagonal import Tridiagonal
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._validation import check_semidefinite
 
@@ -204,7 +205,8 @@ class KernelProblem:
             found = solve_dense(
                 features, self.indicators, penalty, criterion, n_components
             )
-            return self._discriminants(*found, features @ found[1], penalty)
+            means = self._members.T @ (features @ found[1])
+            return self._discriminants(*found, means, penalty)
         left, sizes, right = self._singular_vectors()
         if not penalty:
             inside = left.T @ self.indicators
@@ -215,7 +217,8 @@ class KernelProblem:
         ratios, x = solve_dense(
             features, self.indicators, penalty, criterion, n_components
         )
-        return self._discriminants(ratios, (right / root) @ x, features @ x, penalty)
+        means = self._members.T @ (features @ x)
+        return self._discriminants(ratios, (right / root) @ x, means, penalty)
 
     def _singular_vectors(self):
         """Singular values of the centred kernel above rounding, and their vectors."""
@@ -245,7 +248,9 @@ class KernelProblem:
                 self.centered, self.indicators, penalty, criterion, n_components
             )
             if found:
-                return self._discriminants(*found, penalty)
+                ratios, coefficients, scores = found
+                means = self._members.T @ scores
+                return self._discriminants(ratios, coefficients, means, penalty)
         if self.identity:
             gram = self.centered @ self.centered.T
         else:
@@ -258,78 +263,67 @@ class KernelProblem:
             solve, self.indicators, images, penalty, criterion, n_components
         )
         coefficients = self.centered.T @ duals if self.identity else duals
-        return self._discriminants(ratios, coefficients, scores, penalty)
+        means = self._members.T @ scores
+        return self._discriminants(ratios, coefficients, means, penalty)
 
-    @cached_property
-    def _spectrum(self):
-        """Eigenvalues of the Gram matrix, its eigenvectors U, and the indicators there.
-
-        U turns what ``solve_dual`` finds in this basis into scores, and the last array
-        into coefficients.
-        """
-        # Divide and conquer is the fastest for all eigenvectors, but the length of its
-        # workspace, 2 n^2, must be an integer of 32 bits.
-        driver = "evd" if len(self.centered) < 32_000 else "evr"
-        divide = {"driver": driver, "check_finite": False}
+    def _tridiagonal(self):
+        """The Gram matrix, or the kernel matrix that it is the square of, reduced."""
         if self.identity and not self.symmetric:
-            gram = self.centered @ self.centered.T
-            eigenvalues, vectors = eigh(gram, **divide, overwrite_a=True)
-            back = self.centered.T @ vectors
-        else:
-            if not self.identity:
-                self.check_definite()
-            eigenvalues, vectors = eigh(self.centered, **divide)
-            back = vectors
-            if self.identity:
-                back = vectors * eigenvalues
-                eigenvalues = eigenvalues**2
-        eigenvalues = np.maximum(eigenvalues, 0)
-        return eigenvalues, vectors, vectors.T @ self.indicators, back
+            return Tridiagonal(self.centered @ self.centered.T, overwrite=True)
+        if not self.identity:
+            self.check_definite()
+        return Tridiagonal(self.centered)
 
     def solve_path(self, regularizations, criterion, n_components):
-        """Solve for several values by one eigendecomposition; yields in their order."""
-        eigenvalues, vectors, indicators, back = self._spectrum
-        images = eigenvalues[:, None] * indicators
-        # Those of K^2 are squares of what is known to the rounding of K.
-        rounding = _EPS**2 if self.identity and self.symmetric else _EPS
+        """Solve for several values by one tridiagonal form; yields in their order."""
+        reduced, squared = self._tridiagonal(), self.identity and self.symmetric
+        indicators = reduced.to_basis(self.indicators)
+        members = reduced.to_basis(self._members)
+        images = reduced.multiply(indicators)
+        images = reduced.multiply(images) if squared else images
+        invert = reduced.inverse_of_square if squared else reduced.inverse
 
         def solve_one(regularization):
             penalty = self._penalty(regularization, criterion)
-            regularised = eigenvalues + penalty
             with explain_singular(regularization):
-                if regularised.min() <= rounding * regularised.max():
-                    raise LinAlgError("the regularised Gram matrix is singular")
-                inverse = 1 / regularised
-                found = solve_dual(
-                    lambda v: (inverse * v.T).T,
+                ratios, duals, scores = solve_dual(
+                    invert(penalty),
                     indicators,
                     images,
                     penalty,
                     criterion,
                     n_components,
                 )
-            return penalty, *found
+            duals = reduced.multiply(duals) if squared else duals
+            return penalty, ratios, duals, members.T @ scores
 
         # One product turns the results for several values back.
         size = max(1, _COLUMNS // n_components)
         for batch in gen_batches(len(regularizations), size):
             with one_blas_thread():
                 found = [solve_one(value) for value in regularizations[batch]]
-            penalties, ratios, duals, scores = zip(*found, strict=True)
+            penalties, ratios, duals, means = zip(*found, strict=True)
             ends = np.cumsum([len(found) for found in ratios])[:-1]
-            duals = np.split(back @ np.hstack(duals), ends, axis=1)
-            scores = np.split(vectors @ np.hstack(scores), ends, axis=1)
-            yield from map(self._discriminants, ratios, duals, scores, penalties)
+            coefficients = reduced.from_basis(np.hstack(duals))
+            if self.identity and not squared:
+                coefficients = self.centered.T @ coefficients
+            coefficients = np.split(coefficients, ends, axis=1)
+            yield from map(self._discriminants, ratios, coefficients, means, penalties)
 
-    def _discriminants(self, ratios, coefficients, scores, penalty):
+    @cached_property
+    def _members(self):
+        """Matrix that takes scores, weighted by roots, to their class means."""
+        members = np.zeros((len(self.codes), len(self.shares)))
+        rows = np.arange(len(self.codes))
+        members[rows, self.codes] = self.root / self.shares[self.codes]
+        return members
+
+    def _discriminants(self, ratios, coefficients, means, penalty):
         """Results for the kernel from those for the weighted and centred one."""
         coefficients = coefficients * (self.root[:, None] / self.size)
         penalty = float(penalty) * self.size * (self.size if self.identity else 1)
         if self.symmetric:
             coefficients -= np.outer(self.weights, coefficients.sum(axis=0))
-        members = np.zeros((len(self.codes), len(self.shares)))
-        members[np.arange(len(self.codes)), self.codes] = self.root
-        means = members.T @ scores / self.shares[:, None]
         offset = self.mean @ coefficients
         if not self.center:
             means, offset = means + offset, np.zeros_like(offset)
