@@ -29,6 +29,8 @@ import skgeom
 
 HERE = Path(__file__).parent
 COLUMNS = "measure published reproduced difference spread runs seconds".split()
+# Packages that some of the methods need.
+OPTIONAL = ("POT", "umap-learn")
 REGISTRY = {}
 
 
@@ -197,8 +199,11 @@ def write(reproduction, lines, path, seconds):
         "skgeom": skgeom.__version__,
         "python": platform.python_version(),
     }
-    for package in ("numpy", "scipy", "scikit-learn", "pyriemann"):
-        record[package] = importlib.metadata.version(package)
+    for package in ("numpy", "scipy", "scikit-learn", "pyriemann", *OPTIONAL):
+        try:
+            record[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            record[package] = ""
     write_csv(path, list(record), sorted([*known, record], key=lambda r: r["name"]))
 
 
