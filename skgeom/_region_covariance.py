@@ -8,6 +8,7 @@ from sklearn.utils import check_array, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom.utils._threads import map_threads
+from skgeom.utils._validation import check_finite
 
 # What the names in ``features`` stand for, besides "R", "G", "B" and "channels".
 _LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
@@ -194,13 +195,21 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
 
     def _check(self, X):
         """Images with an axis of channels, and the names of their features."""
-        X = check_array(X, dtype="numeric", allow_nd=True, ensure_2d=False)
+        X = check_array(
+            X,
+            dtype="numeric",
+            allow_nd=True,
+            ensure_2d=False,
+            ensure_all_finite=False,
+        )
         if X.ndim not in (3, 4):
             raise ValueError(
                 "X must be images of shape (n_samples, height, width) or (n_samples, "
                 f"height, width, n_channels), got shape {X.shape}. For one image, use "
                 "X[None]."
             )
+        check_finite(X, "X", axis=tuple(range(1, X.ndim)))
+        _check_layout(X.shape)
         X = X if X.ndim == 4 else X[..., None]
         names = self._names(X.shape[3])
         for axis, length in (("y", X.shape[1]), ("x", X.shape[2])):
@@ -247,6 +256,22 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
 
 def _is_set(features):
     return isinstance(features, str)
+
+
+def _check_layout(shape):
+    """Raise ValueError for one colour image, or channels that come first."""
+    colors = (3, 4)
+    if len(shape) == 3 and shape[2] in colors:
+        raise ValueError(
+            f"X of shape {shape} would be {shape[0]} images of {shape[2]} pixels in "
+            "width. For one image of that many channels, use X[None]."
+        )
+    if len(shape) == 4 and shape[1] in colors and shape[3] not in colors:
+        raise ValueError(
+            f"X of shape {shape} would be images of {shape[3]} channels and "
+            f"{shape[1]} pixels in height. If the channels come first, use "
+            "np.moveaxis(X, 1, -1)."
+        )
 
 
 def _check_mask(mask, shape):

@@ -214,6 +214,8 @@ def test_needs_no_fit_and_takes_images_of_any_size(images):
         ((0, 9, 12), "minimum of 1"),
         ((2, 1, 9), r"'\|I_y\|' needs images of at least 2 pixels .* height 1"),
         ((2, 9, 1), r"'\|I_x\|' needs images of at least 2 pixels .* width 1"),
+        ((9, 9, 3), r"For one image of that many channels, use X\[None\]"),
+        ((2, 3, 9, 9), r"channels come first, use np.moveaxis\(X, 1, -1\)"),
     ],
 )
 @pytest.mark.parametrize("method", ["fit", "transform"])
@@ -226,7 +228,7 @@ def test_bad_shape(shape, message, method):
 def test_not_finite(images, value):
     images = images.astype(float)
     images[3, 2, 1, 0] = value
-    with pytest.raises(ValueError, match="contains"):
+    with pytest.raises(ValueError, match=r"X\[3\] contains NaN or infinity"):
         RegionCovariance().transform(images)
 
 
