@@ -14,11 +14,11 @@ from skgeom.utils._threads import map_threads, one_blas_thread
 _ROWS_PER_BLOCK = 4096
 
 
-def checked_splits(cv, X, y):
+def checked_splits(cv, X, y, groups=None):
     """Training and test parts, arrays of indices, by ``cv`` as in scikit-learn."""
     if cv is None or isinstance(cv, Integral):
         _check_counts(5 if cv is None else cv, y)
-    splits = list(check_cv(cv, y, classifier=True).split(X, y))
+    splits = list(check_cv(cv, y, classifier=True).split(X, y, groups))
     if not splits:
         raise ValueError("cv holds no split.")
     checked = []

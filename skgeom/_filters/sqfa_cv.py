@@ -51,7 +51,7 @@ class SQFACV(BaseSQFA):
         value of :class:`SQFA` for all samples.
     cv : int, cross-validation generator or iterable, default=None
         How folds are made, as in scikit-learn: None for 5 stratified folds. Folds that
-        heed groups are given as a list, ``list(GroupKFold().split(X, y, groups))``.
+        heed groups get them from :meth:`fit`.
     classifier : classifier or None, default=None
         What the features are for; None is a
         :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`.
@@ -167,7 +167,7 @@ class SQFACV(BaseSQFA):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
+    def fit(self, X, y, groups=None):
         """Choose the regularisation and learn the filters from samples.
 
         Parameters
@@ -176,6 +176,9 @@ class SQFACV(BaseSQFA):
             The samples; not modified.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Groups of samples that the splits of ``cv`` keep together, such as the
+            recordings of one person for :class:`~sklearn.model_selection.GroupKFold`.
 
         Returns
         -------
@@ -204,7 +207,7 @@ class SQFACV(BaseSQFA):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_sizes(np.unique(y))
-        splits = checked_splits(self.cv, X, y)
+        splits = checked_splits(self.cv, X, y, groups)
         folds = FoldStatistics(X, y, splits, self.covariance_estimator)
         statistics = folds.all()
         values = self._values(statistics)

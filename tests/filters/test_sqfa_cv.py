@@ -6,11 +6,13 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.model_selection import (
     GridSearchCV,
+    GroupKFold,
     RepeatedStratifiedKFold,
     cross_val_score,
 )
@@ -95,6 +97,18 @@ def test_results(noisy):
     assert_allclose(results["std_test_score"], splits.std(axis=0))
     assert sqfa.best_score_ == results["mean_test_score"].max()
     assert sqfa.regularization_ == values[np.argmax(results["mean_test_score"])]
+
+
+def test_folds_of_groups(noisy):
+    X, y = noisy
+    groups = np.arange(len(y)) % 7
+    splits = list(GroupKFold(3).split(X, y, groups))
+    listed = SQFACV(2, regularizations=[0.01, 0.1], cv=splits, random_state=0)
+    sqfa = clone(listed).set_params(cv=GroupKFold(3)).fit(X, y, groups=groups)
+    found, expected = sqfa.cv_results_, listed.fit(X, y).cv_results_
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        assert_allclose(found[name], values, rtol=1e-12)
 
 
 def test_default_values_are_around_the_automatic_one(wine):
