@@ -102,7 +102,7 @@ class BaseKernelDiscriminant(
         "penalty": [StrOptions({"identity", "kernel"})],
         "criterion": [StrOptions({"total", "between"})],
         "center": ["boolean"],
-        "priors": [None, StrOptions({"uniform"}), "array-like"],
+        "priors": [None, StrOptions({"empirical", "uniform"}), "array-like"],
     }
 
     def transform(self, X):
@@ -285,9 +285,9 @@ class BaseKernelDiscriminant(
 
     def _checked_priors(self, frequencies):
         n_classes = len(frequencies)
-        if self.priors is None:
-            return frequencies
-        if isinstance(self.priors, str):
+        if self.priors is None or isinstance(self.priors, str):
+            if self.priors != "uniform":
+                return frequencies
             return np.full(n_classes, 1 / n_classes)
         if isinstance(self.priors, Mapping):
             raise ValueError(
@@ -324,7 +324,8 @@ class BaseKernelDiscriminant(
     def _kernel_matrix(self, X):
         """Kernel matrix of the training samples, an array of its own."""
         kernel = np.asarray(self._kernel(X), dtype=np.float64, order="C")
-        return kernel.copy() if self.kernel == "precomputed" else kernel
+        # Solvers differ in which of two entries they read, if not equal to rounding.
+        return (kernel + kernel.T) / 2 if self.kernel == "precomputed" else kernel
 
     @property
     def _definite(self):

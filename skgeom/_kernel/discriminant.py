@@ -21,7 +21,11 @@ from skgeom._kernel.landmarks import (
     random_landmarks,
     solve_nystroem,
 )
-from skgeom._kernel.problem import KernelProblem, explain_singular
+from skgeom._kernel.problem import (
+    MAX_REGULARIZATION,
+    KernelProblem,
+    explain_singular,
+)
 from skgeom.utils._docs import shares as shares_paragraphs
 from skgeom.utils._validation import check_semidefinite
 
@@ -62,8 +66,11 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         scales of the kernel. With the centred kernel matrix K, :math:`\lambda` is
         ``regularization`` times :math:`\|K\|_F^2` for ``penalty="identity"``
         (:math:`\|C_n K\|_F^2`, with K as it is, for ``center=False``), and times
-        :math:`\operatorname{tr} K` for ``"kernel"``; see ``lambda_``. Zero needs
-        solver "eigen" and a regular :math:`S_w`.
+        :math:`\operatorname{tr} K` for ``"kernel"``; see ``lambda_``. The default is
+        a heavy penalty for more than a few hundred samples, where values like 1e-6
+        often predict better; :class:`KernelDiscriminantAnalysisCV` chooses one. Zero
+        needs solver "eigen" and a regular :math:`S_w`. At most 1e8: the penalty alone
+        counts by then, and more would only change the scale of the components.
     penalty : {"identity", "kernel"}, default="identity"
         The matrix R: the identity, or K.
     criterion : {"total", "between"}, default="total"
@@ -84,9 +91,10 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         How landmarks are chosen: as cluster centres in each class, or as samples drawn
         by their ridge leverage scores, or evenly. ``"auto"`` is ``"kmeans"``, or
         ``"random"`` for a precomputed kernel.
-    priors : None, "uniform" or array-like of shape (n_classes,), default=None
+    priors : None, "empirical", "uniform" or array-like of shape (n_classes,)
         Class probabilities, by which the classes are weighted in all that is learned
-        and predicted. None takes them from the samples and ``sample_weight``.
+        and predicted. None, the default, or ``"empirical"`` takes them from the samples
+        and ``sample_weight``; ``"uniform"`` suits rare classes that count as much.
     random_state : int, RandomState instance or None, default=None
         For the choice of landmarks.
 
@@ -134,7 +142,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
 
     _parameter_constraints = {
         **BaseKernelDiscriminant._parameter_constraints,
-        "regularization": [Interval(Real, 0, None, closed="left")],
+        "regularization": [Interval(Real, 0, MAX_REGULARIZATION, closed="both")],
         "solver": [StrOptions({"auto", "eigen", "cholesky", "nystroem"})],
         "n_landmarks": [Interval(Integral, 1, None, closed="left")],
         "landmarks": [StrOptions({"auto", "kmeans", "leverage", "random"})],
@@ -218,7 +226,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             "criterion": self.criterion,
             "n_components": self.n_components or len(self.classes_) - 1,
         }
-        with explain_singular(self.regularization, X.dtype):
+        with explain_singular(self.regularization, np.finfo(X.dtype).eps):
             discriminants = solve(X, codes, weights, shares, settings)
         n_samples = len(X)
         if sample_weight is not None:
@@ -250,7 +258,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         if self.kernel != "precomputed":
             self.X_fit_ = X = np.array(X, dtype=np.float64)
         kernel = self._kernel_matrix(X)
-        warn_if_alone(kernel)
+        warn_if_alone(kernel, self.kernel)
         problem = KernelProblem(
             kernel,
             codes,
@@ -269,6 +277,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         """Solve with landmarks, which become ``X_fit_``."""
         points, numbers = self._choose_landmarks(X, codes, weights)
         features = self._features(X, points, numbers)
+        warn_if_alone(features.matrix, self.kernel)
         means, moment = features.moments(X, codes, weights, shares)
         discriminants = solve_nystroem(
             features,

@@ -16,7 +16,7 @@ from skgeom._kernel.base import (
 )
 from skgeom._kernel.discriminant import KernelDiscriminantAnalysis
 from skgeom._kernel.functions import warn_if_alone
-from skgeom._kernel.problem import KernelProblem, explain_singular
+from skgeom._kernel.problem import MAX_REGULARIZATION, KernelProblem
 from skgeom.utils._docs import shares as shares_paragraphs
 from skgeom.utils._warnings import warn_user
 
@@ -49,13 +49,13 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         Whether to centre the training samples in the feature space.
     cv : int, cross-validation generator, iterable or None, default=None
         The splits, as :func:`sklearn.model_selection.check_cv` takes them; None is
-        five stratified folds. Folds that heed groups are given as a list,
-        ``list(GroupKFold().split(X, y, groups))``.
+        five stratified folds. Folds that heed groups get them from :meth:`fit`.
     scoring : str, callable or None, default=None
         What is best, as in :class:`sklearn.model_selection.GridSearchCV`; a callable is
         called with kernel matrices for X. None is the accuracy.
-    priors : None, "uniform" or array-like of shape (n_classes,), default=None
-        Class probabilities; None takes them from the samples.
+    priors : None, "empirical", "uniform" or array-like of shape (n_classes,)
+        Class probabilities; None, the default, or ``"empirical"`` takes them from the
+        samples.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         self.priors = priors
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X, y, groups=None):
         """Choose the regularisation, and learn the discriminant functions.
 
         Parameters
@@ -132,6 +132,9 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             The samples; for a precomputed kernel, their kernel matrix. Not modified.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Groups of samples that the splits of ``cv`` keep together, such as the
+            recordings of one person for :class:`~sklearn.model_selection.GroupKFold`.
 
         Returns
         -------
@@ -162,15 +165,14 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         if self.kernel != "precomputed":
             self.X_fit_ = X = np.array(X, dtype=np.float64)
         kernel = self._kernel_matrix(X)
-        warn_if_alone(kernel)
+        warn_if_alone(kernel, self.kernel)
         scores = [
             self._score_path(kernel, codes, precision, *split)
-            for split in self._splits(X, codes)
+            for split in self._splits(X, codes, groups)
         ]
         self._choose(np.transpose(scores))
         problem = self._problem(kernel, codes, precision)
-        with explain_singular(self.regularization_):
-            found = problem.solve_cholesky(self.regularization_, *self._settings)
+        (found,) = problem.solve_path([self.regularization_], *self._settings)
         self._store(found, len(X))
         return self
 
@@ -191,17 +193,20 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             copy=True,
             input_name="regularizations",
         )
-        if values.ndim != 1 or not (values > 0).all():
+        if (
+            values.ndim != 1
+            or not ((values > 0) & (values <= MAX_REGULARIZATION)).all()
+        ):
             raise ValueError(
-                "regularizations must be a number, or a list of positive values, got "
-                f"{self.regularizations!r}."
+                "regularizations must be a number, or a list of positive values up to "
+                f"{MAX_REGULARIZATION:g}, got {self.regularizations!r}."
             )
         return values
 
-    def _splits(self, X, codes):
+    def _splits(self, X, codes, groups):
         """Numbers of the samples of the training and test parts."""
         y, numbers = self.classes_[codes], np.arange(len(codes))
-        splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
         if not splits:
             raise ValueError("cv has no splits; give one at least, or their number.")
         splits = [(numbers[train], numbers[test]) for train, test in splits]

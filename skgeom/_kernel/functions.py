@@ -12,7 +12,9 @@ from skgeom.utils._warnings import warn_user
 _OWN = ("gamma", "degree", "coef0")
 # Samples whose pairs are tried, and rows of the kernel matrix that are looked at.
 _TRIED, _SEEN = 6, 200
-# Samples resemble only themselves below this fraction of the diagonal.
+# Samples resemble only themselves if all other entries of their rows are below this
+# fraction of the diagonal one: for kernels of distances, and for others.
+_NARROW = {"rbf": 0.05, "laplacian": 0.05, "chi2": 0.05}
 _ALONE = 1e-3
 
 
@@ -88,17 +90,21 @@ def check_precomputed(X):
         )
 
 
-def warn_if_alone(kernel):
-    """Warn if most samples of a kernel matrix resemble only themselves."""
-    rows = np.unique(np.linspace(0, len(kernel) - 1, _SEEN).astype(int))
-    others = np.abs(kernel[rows])
+def warn_if_alone(matrix, kernel):
+    """Warn if most samples of a kernel matrix resemble only themselves.
+
+    ``kernel`` is the name of the kernel, or itself.
+    """
+    limit = _NARROW.get(kernel, _ALONE) if isinstance(kernel, str) else _ALONE
+    rows = np.unique(np.linspace(0, len(matrix) - 1, _SEEN).astype(int))
+    others = np.abs(matrix[rows])
     own = others[np.arange(len(rows)), rows]
     others[np.arange(len(rows)), rows] = 0
-    alone = others.max(axis=1) < _ALONE * own
-    if alone.mean() > 0.5:
+    if (others.max(axis=1) < limit * own).mean() > 0.5:
         warn_user(
             "To the kernel most samples resemble only themselves: in their rows of the "
-            "kernel matrix, all entries but the diagonal one are about zero. Scale X, "
-            "for example with StandardScaler, or use a smaller gamma.",
+            f"kernel matrix, all other entries are below {limit:g} of the diagonal "
+            "one. Use a smaller gamma, such as gamma='scale', or scale X, for example "
+            "with StandardScaler.",
             UserWarning,
         )

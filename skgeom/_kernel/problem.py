@@ -23,16 +23,20 @@ from skgeom._kernel.tridiagonal import Tridiagonal
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._validation import check_semidefinite
 
+_EPS = np.finfo(np.float64).eps
+
 SAME = (
     "All samples are the same to the kernel: its centred matrix is zero. X must have a "
-    "feature that is not constant, gamma must not be too small, and the features must "
-    "not be far from zero beside their spread; StandardScaler mends the latter."
+    "feature that is not constant, gamma must not be too small, nor too large for "
+    "kernel='sigmoid', and the features must not be far from zero beside their spread; "
+    "StandardScaler mends the latter."
 )
 SAME_MEANS = (
     "The classes have the same mean to the kernel, so that no component separates "
     "them; change the kernel or its parameters."
 )
-_EPS = np.finfo(np.float64).eps
+# Far heavier penalties than all scatter cancel it to rounding.
+MAX_REGULARIZATION = 1e8
 # A centred kernel matrix, or class means, this small beside the kernel are rounding.
 _CONSTANT = 1e-13
 # From this number of samples on, squaring the kernel matrix takes most of the time.
@@ -62,18 +66,18 @@ def check_finite_kernel(kernel):
 
 
 @contextmanager
-def explain_singular(regularization, dtype=np.float64):
+def explain_singular(regularization, precision=_EPS):
     """Turn the error of a factorisation into one that names cause and remedy."""
-    precision = " or give X in double precision instead of float32,"
-    precision = precision if dtype == np.float32 else ""
+    other = ", or give X in double precision instead of float32"
+    other = other if precision > _EPS else ""
     try:
         yield
     except LinAlgError as error:
         raise ValueError(
             "The regularised within-class matrix is singular with regularization="
             f"{regularization:g}: some functions do not vary within the classes, to "
-            f"rounding. Increase regularization,{precision} for example to "
-            f"{10 * regularization or 1e-3:g}."
+            "rounding. Increase regularization, for example to "
+            f"{10 * regularization or 1e-3:g}{other}."
         ) from error
 
 
@@ -192,8 +196,8 @@ class KernelProblem:
                 self.centered[None],
                 "The centred kernel matrix",
                 kind="kernel matrix of a positive semidefinite kernel",
-                remedy="Use penalty='identity', which allows it with solver='eigen' "
-                "or 'cholesky', or another kernel",
+                remedy="Use penalty='identity', which allows it where the solution is "
+                "exact, or another kernel",
                 rounding=10 * self.precision,
             )
 
@@ -205,8 +209,7 @@ class KernelProblem:
             found = solve_dense(
                 features, self.indicators, penalty, criterion, n_components
             )
-            means = self._members.T @ (features @ found[1])
-            return self._discriminants(*found, means, penalty)
+            return self._discriminants(*found, features @ found[1], penalty)
         left, sizes, right = self._singular_vectors()
         if not penalty:
             inside = left.T @ self.indicators
@@ -217,8 +220,7 @@ class KernelProblem:
         ratios, x = solve_dense(
             features, self.indicators, penalty, criterion, n_components
         )
-        means = self._members.T @ (features @ x)
-        return self._discriminants(ratios, (right / root) @ x, means, penalty)
+        return self._discriminants(ratios, (right / root) @ x, features @ x, penalty)
 
     def _singular_vectors(self):
         """Singular values of the centred kernel above rounding, and their vectors."""
@@ -248,9 +250,7 @@ class KernelProblem:
                 self.centered, self.indicators, penalty, criterion, n_components
             )
             if found:
-                ratios, coefficients, scores = found
-                means = self._members.T @ scores
-                return self._discriminants(ratios, coefficients, means, penalty)
+                return self._discriminants(*found, penalty)
         if self.identity:
             gram = self.centered @ self.centered.T
         else:
@@ -263,8 +263,7 @@ class KernelProblem:
             solve, self.indicators, images, penalty, criterion, n_components
         )
         coefficients = self.centered.T @ duals if self.identity else duals
-        means = self._members.T @ scores
-        return self._discriminants(ratios, coefficients, means, penalty)
+        return self._discriminants(ratios, coefficients, scores, penalty)
 
     def _tridiagonal(self):
         """The Gram matrix, or the kernel matrix that it is the square of, reduced."""
@@ -285,7 +284,7 @@ class KernelProblem:
 
         def solve_one(regularization):
             penalty = self._penalty(regularization, criterion)
-            with explain_singular(regularization):
+            with explain_singular(regularization, self.precision):
                 ratios, duals, scores = solve_dual(
                     invert(penalty),
                     indicators,
@@ -295,20 +294,21 @@ class KernelProblem:
                     n_components,
                 )
             duals = reduced.multiply(duals) if squared else duals
-            return penalty, ratios, duals, members.T @ scores
+            return penalty, ratios, duals, scores
 
         # One product turns the results for several values back.
         size = max(1, _COLUMNS // n_components)
         for batch in gen_batches(len(regularizations), size):
             with one_blas_thread():
                 found = [solve_one(value) for value in regularizations[batch]]
-            penalties, ratios, duals, means = zip(*found, strict=True)
+            penalties, ratios, duals, scores = zip(*found, strict=True)
             ends = np.cumsum([len(found) for found in ratios])[:-1]
             coefficients = reduced.from_basis(np.hstack(duals))
             if self.identity and not squared:
                 coefficients = self.centered.T @ coefficients
             coefficients = np.split(coefficients, ends, axis=1)
-            yield from map(self._discriminants, ratios, coefficients, means, penalties)
+            parts = zip(ratios, coefficients, scores, penalties, strict=True)
+            yield from (self._discriminants(*part, members) for part in parts)
 
     @cached_property
     def _members(self):
@@ -318,8 +318,12 @@ class KernelProblem:
         members[rows, self.codes] = self.root / self.shares[self.codes]
         return members
 
-    def _discriminants(self, ratios, coefficients, means, penalty):
-        """Results for the kernel from those for the weighted and centred one."""
+    def _discriminants(self, ratios, coefficients, scores, penalty, members=None):
+        """Results for the kernel from those for the weighted and centred one.
+
+        Scores in another basis than that of the samples come with the members in it.
+        """
+        means = (self._members if members is None else members).T @ scores
         coefficients = coefficients * (self.root[:, None] / self.size)
         penalty = float(penalty) * self.size * (self.size if self.identity else 1)
         if self.symmetric:

@@ -64,11 +64,15 @@ class Tridiagonal:
         return product
 
     def inverse(self, shift):
-        """What multiplies vectors by (T + shift I)^-1, for A semidefinite."""
-        self._check_shift(np.maximum(self.eigenvalues, 0), shift, _EPS)
-        diagonal, beside, info = lapack.dpttrf(self.diagonal + shift, self.beside)
-        if info:
-            raise LinAlgError(_SINGULAR)
+        """What multiplies vectors by (T + shift I)^-1, for A semidefinite.
+
+        Negative eigenvalues, as the rounding of A may give, are lifted to zero, and all
+        others by as much.
+        """
+        lift = max(-self.eigenvalues[0], 0.0)
+        self._check_shift(self.eigenvalues + lift, shift, 10 * _EPS)
+        lifted = self.diagonal + (lift + shift)
+        diagonal, beside, _ = lapack.dpttrf(lifted, self.beside)
 
         def solve(block):
             return lapack.dpttrs(diagonal, beside, block)[0].reshape(block.shape)
@@ -83,8 +87,6 @@ class Tridiagonal:
         """
         self._check_shift(self.eigenvalues**2, shift, _EPS**2)
         root, beside = np.sqrt(shift), self.beside.astype(np.complex128)
-        if not root:
-            raise LinAlgError(_SINGULAR)
         diagonal = self.diagonal + 1j * root
 
         def solve(block):
@@ -97,5 +99,5 @@ class Tridiagonal:
     @staticmethod
     def _check_shift(eigenvalues, shift, rounding):
         shifted = eigenvalues + shift
-        if shifted.min() <= rounding * shifted.max():
+        if not shift or shifted.min() <= rounding * shifted.max():
             raise LinAlgError(_SINGULAR)

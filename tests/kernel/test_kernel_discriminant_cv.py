@@ -4,12 +4,18 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    StratifiedKFold,
+)
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
+from skgeom._kernel.problem import KernelProblem
 
 KDA = KernelDiscriminantAnalysis
 PATH = KernelDiscriminantAnalysisCV
@@ -69,6 +75,65 @@ def test_path_of_several_batches(digits, penalty):
 def test_path_names_the_value_that_is_too_small(wine, penalty, small):
     with pytest.raises(ValueError, match=f"singular with regularization={small:g}"):
         PATH(regularizations=[1e-3, small], penalty=penalty).fit(*wine)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+@pytest.mark.parametrize("criterion", ["total", "between"])
+def test_path_equals_dense_solutions(wine, criterion, penalty, center):
+    X, y = wine
+    weights = np.full(len(y), 1 / len(y))
+
+    def problem():
+        return KernelProblem(
+            rbf_kernel(X, gamma=0.02),
+            y,
+            weights,
+            np.bincount(y, weights),
+            identity=penalty == "identity",
+            center=center,
+            definite=True,
+        )
+
+    values = [1e-6, 1e-2, 1e3]
+    solutions = problem().solve_path(values, criterion, 2)
+    for value, solution in zip(values, solutions, strict=True):
+        expected = problem().solve_eigen(value, criterion, 2)
+        for name in ("eigenvalues", "coefficients", "offset", "means", "penalty"):
+            found, array = getattr(solution, name), getattr(expected, name)
+            scale = np.abs(array).max()
+            np.testing.assert_allclose(found, array, rtol=0, atol=1e-7 * scale)
+
+
+def test_path_of_a_kernel_in_single_precision():
+    # Its negative eigenvalues, of its rounding, are larger than the smallest penalty.
+    X, y = load_iris(return_X_y=True)
+    K = X @ X.T
+    path = PATH(kernel="precomputed", penalty="kernel").fit(K.astype(np.float32), y)
+    double = PATH(kernel="precomputed", penalty="kernel").fit(K, y)
+    assert path.best_score_ == pytest.approx(double.best_score_, abs=0.01)
+    assert np.isfinite(path.dual_coef_).all()
+
+
+def test_path_of_an_indefinite_kernel(wine):
+    X, y = wine
+    K = rbf_kernel(X, gamma=0.05) - 0.3 * np.eye(len(y))
+    with pytest.raises(ValueError, match=r"negative .* Use penalty='identity'"):
+        PATH(kernel="precomputed", penalty="kernel").fit(K, y)
+    path = PATH(kernel="precomputed").fit(K, y)
+    single = KDA(kernel="precomputed", regularization=path.regularization_).fit(K, y)
+    Z = single.transform(K)
+    np.testing.assert_allclose(path.transform(K), Z, rtol=0, atol=1e-6 * abs(Z).max())
+
+
+def test_folds_of_groups(wine):
+    X, y = wine
+    groups = np.arange(len(y)) % 7
+    listed = PATH(cv=list(GroupKFold(3).split(X, y, groups))).fit(X, y)
+    path = PATH(cv=GroupKFold(3)).fit(X, y, groups=groups)
+    assert path.cv_results_.keys() == listed.cv_results_.keys()
+    for name, values in listed.cv_results_.items():
+        np.testing.assert_array_equal(path.cv_results_[name], values)
 
 
 def test_path_options(wine):
