@@ -42,7 +42,7 @@ RANK_TOLERANCE = 1e-11
 # The least length that vectors are divided by.
 _TINY = np.finfo(np.float64).tiny
 # Lanczos iterations of this share of all eigenvectors cost more than dense ones.
-_MANY = 0.05
+_MANY = 0.07
 # Columns of a large matrix that one thread multiplies at once.
 _COLUMNS = 1000
 # Restarts after which a Lanczos iteration is given up for the dense problem.
