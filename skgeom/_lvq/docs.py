@@ -95,11 +95,12 @@ LVQ_DOCS = {
     "loss_curve_": r"""
     loss_curve_ : ndarray
         The cost: for ``"lbfgs"`` at the start and after each iteration; for ``"sgd"``
-        the sum of the losses met during each epoch, before the steps they lead to.
+        the sum of the losses met during each epoch, before the steps they lead to. A
+        call of ``partial_fit`` is one more epoch, over its own samples.
     """,
     "n_iter_": r"""
     n_iter_ : int
-        Number of epochs or iterations.
+        Number of epochs or iterations, calls of ``partial_fit`` among them.
     """,
     "n_features_in_": r"""
     n_features_in_ : int

@@ -140,10 +140,12 @@ class GLRSQ(StochasticLVQ):
         return [slope] * self.max_iter
 
     def _partial_scale(self, epoch):
-        return float(epoch) if self.slope == "auto" else float(self.slope)
+        if self.slope != "auto":
+            return float(self.slope)
+        return self._slope if self._n_calls == np.inf else float(epoch)
 
     def _store_scale(self, scale):
-        """The slope plays no part in predictions."""
+        self._slope = scale
 
     def _first_rate(self, scale, space):
         # The loss is that many times as steep; the steps are those for slope 1.
@@ -196,8 +198,10 @@ class GMLVQ(BaseLVQ):
         n (n + 1) / 2 entries of the upper triangle, row by row, those off the diagonal
         times the square root of 2.
     {classes_}
-    {loss_curve_}
-    {n_iter_}
+    loss_curve_ : ndarray
+        The cost at the start and after each iteration.
+    n_iter_ : int
+        Number of iterations.
     {n_features_in_}
     {feature_names_in_}
 

@@ -67,7 +67,6 @@ class StochasticLVQ(BaseLVQ):
         random_state = check_random_state(self.random_state)
         solver = self._find_solver(training.space)
         prototypes = self._start(training, random_state)
-        self._n_calls = 0  # of partial_fit
         scale = self._first_scale(training, prototypes, solver)
         if solver == "sgd":
             scales = self._scales(scale)
@@ -77,6 +76,7 @@ class StochasticLVQ(BaseLVQ):
         else:
             prototypes = self._fit_together(training, prototypes, scale)
         self._keep(training, prototypes)
+        self._n_calls = np.inf  # for partial_fit, the learning rate has fallen
         return self
 
     def _fit_together(self, training, prototypes, scale):
@@ -92,9 +92,11 @@ class StochasticLVQ(BaseLVQ):
 
         The first call, on an object that is not fitted, finds the start and the scale
         from its samples; these must then contain each class, unless ``init`` is given.
-        The learning rate falls with the number of calls, to a hundredth at the call
-        number ``max_iter``, and stays there; nothing else changes from call to call.
-        After ``fit``, it goes on from its prototypes, and counts the calls anew.
+        The calls are epochs: the learning rate falls with their number, to a hundredth
+        at the call number ``max_iter``, and stays there. So it is with the automatic
+        slope of ``GLRSQ``, which grows. ``sigma2`` does not change. After ``fit``, all
+        goes on as it ended there, with a hundredth of the learning rate. Each call adds
+        one to ``n_iter_``, and the losses of its samples to the end of ``loss_curve_``.
 
         Parameters
         ----------
@@ -125,8 +127,8 @@ class StochasticLVQ(BaseLVQ):
             training = self._begin(X, y, sample_weight, classes)
             prototypes = self._start(training, random_state)
             scale = self._first_scale(training, prototypes, "sgd")
-            self._n_calls = 0
             self._store_scale(scale)
+            self._n_calls, self.n_iter_, self.loss_curve_ = 0, 0, np.empty(0)
         else:
             if classes is not None and not np.array_equal(
                 np.unique(classes), self.classes_
@@ -141,8 +143,6 @@ class StochasticLVQ(BaseLVQ):
             prototypes = training.space.encode(self.prototypes_)
         loss = self._make_loss(training)
         state = training.space.moving(prototypes)
-        if not self._n_calls:
-            self.n_iter_, self.loss_curve_ = 0, np.empty(0)
         self._n_calls += 1
         epoch = min(self._n_calls, self.max_iter)
         scale = self._partial_scale(epoch)

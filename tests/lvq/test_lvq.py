@@ -22,22 +22,6 @@ from skgeom._lvq.stochastic import _bounded
 METRICS = ["riemann", "logeuclid", "euclid"]
 
 
-def signals(seed=0, per_class=20, size=4, n_classes=3):
-    """Covariances of signals, one channel louder in each class."""
-    rng = np.random.default_rng(seed)
-    y = np.repeat(np.arange(n_classes), per_class)
-    data = rng.normal(size=(len(y), size, 30))
-    data[np.arange(len(y)), y] *= 1.7
-    mixing = rng.normal(size=(size, size))
-    data = mixing @ data
-    return data @ data.mT / 30, y
-
-
-@pytest.fixture(scope="module")
-def spd():
-    return signals()
-
-
 class FromVectors:
     """Makes SPD matrices of vectors, so that scikit-learn's checks can run.
 
@@ -215,8 +199,8 @@ def test_separates_what_can_be_separated(spd, metric, n_prototypes):
     assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
 
 
-def test_generalises_at_least_as_well_as_class_means():
-    X, y = signals(1, per_class=60)
+def test_generalises_at_least_as_well_as_class_means(make_signals):
+    X, y = make_signals(1, per_class=60)
     from pyriemann.classification import MDM
 
     model = cross_val_score(PLRSQ(), X, y, cv=5).mean()
@@ -249,8 +233,8 @@ def test_learnt_sigma2_lowers_the_cost(spd):
     assert learnt.sigma2_ != fixed.sigma2_
 
 
-def test_components_find_the_channels_that_differ():
-    X, y = signals(2, per_class=60, size=6, n_classes=2)
+def test_components_find_the_channels_that_differ(make_signals):
+    X, y = make_signals(2, per_class=60, size=6, n_classes=2)
     model = PLRSQ(n_components=2).fit(X, y)
     assert model.components_.shape == (2, 6)
     assert model.prototypes_.shape == (2, 2, 2)
@@ -287,44 +271,6 @@ def test_priors_weight_the_classes(spd):
     assert_allclose(empirical.priors_, [0.2, 0.4, 0.4])
 
 
-@pytest.mark.parametrize("batch_size", [1, 7])
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        PLRSQ(sigma2=1.0, annealing=False),
-        PLRSQ(metric="logeuclid"),
-        GLRSQ(),
-        RSLVQ(),
-    ],
-    ids=repr,
-)
-def test_partial_fit_is_an_epoch(spd, estimator, batch_size):
-    X, y = spd
-    estimator = clone(estimator).set_params(
-        solver="sgd", max_iter=1, shuffle=False, batch_size=batch_size
-    )
-    whole = clone(estimator).fit(X, y)
-    part = clone(estimator).partial_fit(X, y)
-    assert_allclose(part.prototypes_, whole.prototypes_, rtol=1e-12)
-    assert_allclose(part.loss_curve_, whole.loss_curve_)
-
-
-def test_partial_fit_learns_for_life(spd):
-    X, y = spd
-    order = np.random.default_rng(0).permutation(len(y))
-    model = PLRSQ(sigma2=1.0, random_state=0)
-    start = np.stack([X[y == label][0] for label in range(3)])
-    model.set_params(init=start)
-    for part in np.array_split(order, 12):
-        model.partial_fit(X[part], y[part], classes=[0, 1, 2])
-    assert model.n_iter_ == 12
-    assert model.score(X, y) > 0.85
-    with pytest.raises(ValueError, match=r"label .*7"):
-        model.partial_fit(X[:2], [0, 7])
-    with pytest.raises(ValueError, match="first call"):
-        model.partial_fit(X[:2], [0, 1], classes=[0, 1])
-
-
 @pytest.mark.parametrize(
     "estimator", [PLRSQ(), GLRSQ(), RSLVQ(max_iter=5), GMLVQ()], ids=repr
 )
@@ -349,34 +295,8 @@ def test_order_of_samples_does_not_matter_to_lbfgs(spd):
     assert_allclose(permuted.prototypes_, plain.prototypes_, rtol=1e-4)
 
 
-def test_warm_start_goes_on(spd):
-    X, y = spd
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = PLRSQ(sigma2=1.0, max_iter=3, warm_start=True, representability=0).fit(
-            X, y
-        )
-        reached = model.loss_curve_[-1]
-        model.fit(X, y)
-        assert_allclose(model.loss_curve_[0], reached, rtol=1e-9)
-    before = model.predict(X)
-    for _ in range(2):  # a fit that is refused leaves the model as it was
-        with pytest.raises(ValueError, match="same classes"):
-            model.fit(X, y + 1)
-        assert_array_equal(model.predict(X), before)
-    with pytest.raises(ValueError, match="same number of prototypes"):
-        clone_with(model, n_prototypes=3).fit(X, y)
-    with pytest.raises(ValueError, match="same n_components"):
-        clone_with(model, n_components=2).fit(X, y)
-
-
-def clone_with(model, **parameters):
-    """A fitted copy with other parameters."""
-    return pickle.loads(pickle.dumps(model)).set_params(**parameters)
-
-
-def test_small_steps_that_would_diverge_are_bounded():
-    X, y = signals(3, per_class=30)
+def test_small_steps_that_would_diverge_are_bounded(make_signals):
+    X, y = make_signals(3, per_class=30)
     model = PLRSQ(
         10, sigma2=0.02, annealing=False, solver="sgd", max_iter=20, random_state=0
     ).fit(X, y)
@@ -386,9 +306,9 @@ def test_small_steps_that_would_diverge_are_bounded():
     assert reach < 3 * spread
 
 
-def test_ill_conditioned_matrices():
+def test_ill_conditioned_matrices(make_signals):
     rng = np.random.default_rng(0)
-    X, y = signals(0, size=6)
+    X, y = make_signals(0, size=6)
     scales = np.diag(np.logspace(-3, 3, 6))
     rotation = np.linalg.qr(rng.normal(size=(6, 6)))[0]
     X = rotation @ (scales @ X @ scales) @ rotation.T
@@ -402,24 +322,10 @@ def test_ill_conditioned_matrices():
         assert model.score(X, y) > 0.8
 
 
-@pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
-def test_warm_start_goes_on_with_the_same_problem(spd, solver):
-    model = PLRSQ(solver=solver, warm_start=True, max_iter=5, annealing=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.set_params(random_state=0).fit(*spd)
-        sigma2, end = model.sigma2_, model.loss_curve_[-1]
-        model.fit(*spd)
-    assert model.sigma2_ == sigma2
-    assert model.loss_curve_[0] <= end * (1 + 1e-9)
-    with pytest.raises(ValueError, match="the same metric as before, 'riemann'"):
-        model.set_params(metric="logeuclid").fit(*spd)
-
-
 @pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
-def test_likelihood_alone_of_classes_that_are_apart(metric):
+def test_likelihood_alone_of_classes_that_are_apart(make_signals, metric):
     """The prototypes go away without end, and stop where numbers end."""
-    X, y = signals()
+    X, y = make_signals()
     apart = np.eye(4) + 30 * (np.arange(4) == y[:, None])[:, None] * np.eye(4)
     model = PLRSQ(metric=metric, representability=0, sigma2=50.0, tol=0)
     with warnings.catch_warnings():
@@ -498,16 +404,6 @@ def test_float32_is_kept(spd):
     model = PLRSQ(solver="sgd", max_iter=1).fit(X.astype(np.float32), y)
     assert model.transform(X.astype(np.float32)).dtype == np.float32
     assert model.transform(X).dtype == np.float64
-
-
-def test_partial_fit_of_some_classes_from_a_given_start(spd):
-    X, y = spd
-    start = start_of(X, y, 1)
-    model = PLRSQ(init=start, sigma2=1.0)
-    model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
-    assert_array_equal(model.classes_, [0, 1, 2])
-    with pytest.raises(ValueError, match="class 2 has no sample"):
-        PLRSQ().partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
 
 
 @pytest.mark.parametrize("n_components", [None, 2])
