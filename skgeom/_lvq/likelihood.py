@@ -66,10 +66,11 @@ class LikelihoodLVQ(StochasticLVQ):
 
     _cure = ", or increase representability"
 
-    def _make_loss(self, training=None, solver="sgd", reference=None):
+    def _make_loss(self, training=None, solver="sgd", start=None):
         """The loss; with training data, its priors are found first."""
         if training is not None:
             self.priors_ = self._find_priors(training)
+        reference = None if start is None else self._reference(training, start)
         weight = self.representability
         if weight == "auto":
             weight = _REPRESENTABILITY[solver]
@@ -102,27 +103,6 @@ class LikelihoodLVQ(StochasticLVQ):
             return float(self.sigma2)
         return self._reference(training, prototypes)
 
-    def _reference(self, training, prototypes):
-        """Half of the mean squared distance from the nearest prototype of the class.
-
-        A warm start keeps that of the first fit: prototypes that have been learnt are
-        farther away, and each fit would solve another problem.
-        """
-        if self._goes_on() and hasattr(self, "_spread"):
-            return self._spread
-        self._spread = self._find_spread(training, prototypes)
-        return self._spread
-
-    def _find_spread(self, training, prototypes):
-        squared = training.space.squared_distances(training.Z, prototypes)
-        own = self._prototype_indices() == training.y[:, None]
-        nearest = np.where(own, squared, np.inf).min(axis=1)
-        spread = np.average(nearest, weights=training.weights) / 2
-        if spread > 1e-10 * squared.mean():
-            return spread
-        # Samples that all lie on prototypes: what is left is the distance of those.
-        return squared.mean() / 2 or 1.0
-
     def _scales(self, sigma2):
         """The values of sigma2, epoch by epoch."""
         scales, factor = [sigma2], _FIRST_FACTOR
@@ -142,8 +122,7 @@ class LikelihoodLVQ(StochasticLVQ):
     def _fit_together(self, training, prototypes, scale):
         if self.sigma2 != "learn":
             return super()._fit_together(training, prototypes, scale)
-        reference = self._reference(training, prototypes)
-        loss = self._make_loss(training, "lbfgs", reference)
+        loss = self._make_loss(training, "lbfgs", prototypes)
         point = [prototypes, np.log([scale])]
         prototypes, log_scale = self._run_lbfgs(
             training, loss, point, None, with_scale=True

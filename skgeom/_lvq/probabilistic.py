@@ -167,21 +167,12 @@ class PLRSQ(LikelihoodLVQ):
 
     def _check_same(self, classes):
         super()._check_same(classes)
-        if self._learnt_metric != self.metric:
-            raise ValueError(
-                "warm_start=True needs the same metric as before, "
-                f"{self._learnt_metric!r}, got {self.metric!r}."
-            )
         before = len(self.components_) if hasattr(self, "components_") else None
         if before != self.n_components:
             raise ValueError(
                 f"warm_start=True needs the same n_components as before, {before}, got "
                 f"{self.n_components}."
             )
-
-    def _keep(self, training, prototypes):
-        super()._keep(training, prototypes)
-        self._learnt_metric = self.metric
 
     def _find_components(self, X, y, weights):
         if self._goes_on():
@@ -213,10 +204,9 @@ class PLRSQ(LikelihoodLVQ):
         if self.n_components is None or self.metric != "riemann":
             return super()._fit_together(training, prototypes, scale)
         learns_scale = self.sigma2 == "learn"
-        reference = self._reference(training, prototypes)
         prototypes, *others, subspace = self._run_lbfgs(
             replace(training, Z=training.X),
-            self._make_loss(training, "lbfgs", reference),
+            self._make_loss(training, "lbfgs", prototypes),
             [
                 prototypes,
                 *([np.log([scale])] if learns_scale else []),

@@ -80,8 +80,7 @@ class StochasticLVQ(BaseLVQ):
         return self
 
     def _fit_together(self, training, prototypes, scale):
-        reference = self._reference(training, prototypes)
-        loss = self._make_loss(training, "lbfgs", reference)
+        loss = self._make_loss(training, "lbfgs", prototypes)
         point = self._run_lbfgs(training, loss, [prototypes], scale)
         self._store_scale(scale)
         return point[0]
@@ -137,6 +136,7 @@ class StochasticLVQ(BaseLVQ):
                     f"classes={classes!r} differs from those of the first call: "
                     f"{list(self.classes_)}."
                 )
+            self._check_metric()
             X = self._check_X(X, reset=False)
             y = self._check_y(y, len(X))
             training = self._encode(X, y, sample_weight)
@@ -157,7 +157,46 @@ class StochasticLVQ(BaseLVQ):
         return self
 
     def _reference(self, training, prototypes):
-        """The scale of a term of the loss that keeps prototypes near the samples."""
+        """Half of the mean squared distance from the nearest prototype of the class.
+
+        A warm start keeps that of the first fit: prototypes that have been learnt are
+        farther away, and each fit would solve another problem.
+        """
+        if self._goes_on() and hasattr(self, "_spread"):
+            return self._spread
+        self._spread = self._find_spread(training, prototypes)
+        return self._spread
+
+    def _find_spread(self, training, prototypes):
+        squared = training.space.squared_distances(training.Z, prototypes)
+        own = self._prototype_indices() == training.y[:, None]
+        nearest = np.where(own, squared, np.inf).min(axis=1)
+        spread = np.average(nearest, weights=training.weights) / 2
+        if spread > 1e-10 * squared.mean():
+            return spread
+        # Samples that all lie on prototypes: what is left is the distance of those.
+        return squared.mean() / 2 or 1.0
+
+    def _check_same(self, classes):
+        super()._check_same(classes)
+        self._check_metric()
+
+    def _check_metric(self):
+        """Raise if prototypes that were learnt would go on with another metric."""
+        if self._learnt_metric != self._metric:
+            raise ValueError(
+                f"{type(self).__name__} goes on learning with the same metric as "
+                f"before, {self._learnt_metric!r}, but got metric={self.metric!r}. "
+                "Fit a new one."
+            )
+
+    @property
+    def _metric(self):
+        return getattr(self, "metric", "euclid")
+
+    def _keep(self, training, prototypes):
+        super()._keep(training, prototypes)
+        self._learnt_metric = self._metric
 
     def _check_partial(self):
         """Raise if the parameters do not allow steps on parts of the data."""

@@ -86,8 +86,10 @@ def test_warm_start_goes_on_with_the_same_problem(spd, solver):
         model.fit(*spd)
     assert model.sigma2_ == sigma2
     assert model.loss_curve_[0] <= end * (1 + 1e-9)
-    with pytest.raises(ValueError, match="the same metric as before, 'riemann'"):
-        model.set_params(metric="logeuclid").fit(*spd)
+    model.set_params(metric="logeuclid")
+    for method in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match="the same metric as before, 'riemann'"):
+            method(*spd)
 
 
 def test_partial_fit_of_some_classes_from_a_given_start(spd):
