@@ -544,3 +544,16 @@ def test_input_is_not_changed(spd):
     copy = X.copy()
     PLRSQ(2, random_state=0).fit(X, y).predict(X)
     assert_array_equal(X, copy)
+
+
+@pytest.mark.parametrize("slope", [1.0, 10.0, 100.0])
+def test_margins_of_samples_on_prototypes_of_two_classes(slope):
+    X, y = np.array([[0.0, 0], [1, 1], [0, 0], [2, 3]]), [0, 0, 1, 1]
+    vectors = GMLVQ(2, slope=slope, random_state=0).fit(X, y)
+    assert np.isfinite(vectors.prototypes_).all()
+    assert_array_equal(vectors.predict(X[[1, 3]]), [0, 1])
+    matrices = np.eye(2) * np.exp(X)[:, None]
+    for metric in METRICS:
+        model = GLRSQ(2, metric=metric, slope=slope, solver="sgd", random_state=0)
+        model.fit(matrices, y)
+        assert_array_equal(model.predict(matrices[[1, 3]]), [0, 1])
