@@ -69,8 +69,9 @@ LVQ_DOCS = {
     """,
     "warm_start": r"""
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the prototypes of the last one. What was found by
-        itself, such as the automatic ``sigma2``, stays that of the first fit.
+        Whether ``fit`` goes on from the prototypes of the last one, and from what else
+        it learnt. What was found by itself, such as the automatic ``sigma2``, stays
+        that of the first fit; the schedules of ``"sgd"`` begin anew.
     """,
     "random_state": r"""
     random_state : int, RandomState instance or None, default=None

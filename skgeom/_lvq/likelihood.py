@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from skgeom._lvq.stochastic import StochasticLVQ
-from skgeom.objectives import LikelihoodLoss
+from skgeom.objectives import EuclideanSPDSpace, LikelihoodLoss
 
 # Weight of the term that draws prototypes to samples, by solver.
 _REPRESENTABILITY = {"sgd": 0.0, "lbfgs": 0.03}
@@ -97,10 +97,10 @@ class LikelihoodLVQ(StochasticLVQ):
         return (priors / priors.sum() / np.bincount(labels))[labels]
 
     def _first_scale(self, training, prototypes, solver):
-        if self.sigma2 == "learn" and solver == "sgd":
-            raise ValueError("sigma2='learn' needs solver='lbfgs'.")
         if not isinstance(self.sigma2, str):
             return float(self.sigma2)
+        if self.sigma2 == "learn" and self._goes_on():
+            return self.sigma2_
         return self._reference(training, prototypes)
 
     def _scales(self, sigma2):
@@ -130,7 +130,27 @@ class LikelihoodLVQ(StochasticLVQ):
         self._store_scale(np.exp(log_scale[0]))
         return prototypes
 
-    def _check_partial(self):
+    def _find_solver(self, space):
+        if self.sigma2 == "learn" and isinstance(space, EuclideanSPDSpace):
+            raise ValueError(
+                "sigma2='learn' is not possible for SPD matrices with the Euclidean "
+                "metric: it needs solver='lbfgs', which does not keep prototypes "
+                "positive definite there. Give a number or 'auto', or take PLRSQ with "
+                "another metric."
+            )
+        if self.sigma2 == "learn" and self.solver == "sgd":
+            raise ValueError(
+                "sigma2='learn' needs solver='lbfgs' or 'auto', but solver='sgd'. For "
+                "stochastic steps, give a number or 'auto' as sigma2."
+            )
+        return super()._find_solver(space)
+
+    def _check_partial(self, first):
+        if first and self.sigma2 == "learn":
+            raise ValueError(
+                "partial_fit does not learn sigma2, whatever the solver. Give a number "
+                "or 'auto'; sigma2='learn' is for fit."
+            )
         if isinstance(self.priors, str):
             raise ValueError(
                 "priors='empirical' needs all samples; give the priors themselves to "

@@ -120,8 +120,8 @@ class StochasticLVQ(BaseLVQ):
             If y holds a class that is not in ``classes_``, and as ``fit`` does.
         """
         random_state = check_random_state(self.random_state)
-        self._check_partial()
         first = not hasattr(self, "prototypes_")
+        self._check_partial(first)
         if first:
             training = self._begin(X, y, sample_weight, classes)
             prototypes = self._start(training, random_state)
@@ -198,7 +198,7 @@ class StochasticLVQ(BaseLVQ):
         super()._keep(training, prototypes)
         self._learnt_metric = self._metric
 
-    def _check_partial(self):
+    def _check_partial(self, first):
         """Raise if the parameters do not allow steps on parts of the data."""
 
     def _find_solver(self, space):

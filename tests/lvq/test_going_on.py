@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from skgeom import GLRSQ, PLRSQ, RSLVQ
+from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
 
 
 @pytest.mark.parametrize("batch_size", [1, 7])
@@ -156,3 +156,33 @@ def test_faster_adaption_by_a_higher_rate(spd):
         more = clone_with(model, learning_rate=rate, shuffle=False).partial_fit(X, y)
         moved.append(np.abs(more.prototypes_ - model.prototypes_).max())
     assert moved[1] > 20 * moved[0]
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PLRSQ(),
+        PLRSQ(sigma2="learn"),
+        PLRSQ(sigma2="learn", metric="logeuclid"),
+        PLRSQ(sigma2="learn", n_components=2),
+        PLRSQ(n_components=2),
+        GLRSQ(),
+        GMLVQ(),
+        GMLVQ(n_components=2),
+    ],
+    ids=repr,
+)
+def test_warm_start_goes_on_from_all_that_was_learnt(spd, estimator):
+    model = clone(estimator).set_params(warm_start=True, max_iter=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        end = model.fit(*spd).loss_curve_[-1]
+        assert_allclose(model.fit(*spd).loss_curve_[0], end, rtol=1e-9)
+
+
+def test_learnt_sigma2_stays_in_partial_fit(spd):
+    with pytest.raises(ValueError, match="partial_fit does not learn sigma2"):
+        PLRSQ(sigma2="learn").partial_fit(*spd)
+    model = PLRSQ(sigma2="learn", tol=1e-2).fit(*spd)
+    learnt = model.sigma2_
+    assert model.partial_fit(*spd).sigma2_ == learnt

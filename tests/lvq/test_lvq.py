@@ -461,7 +461,12 @@ def test_bad_matrices(spd, estimator, case):
         ({"n_prototypes": [1, 0, 2]}, "class 1"),
         ({"sigma2": 0}, "sigma2"),
         ({"sigma2": -1.0}, "sigma2"),
-        ({"sigma2": "learn", "solver": "sgd"}, "lbfgs"),
+        ({"sigma2": "learn", "solver": "sgd"}, "needs solver='lbfgs' or 'auto'"),
+        ({"sigma2": "learn", "metric": "euclid"}, "not possible"),
+        (
+            {"sigma2": "learn", "metric": "euclid", "solver": "lbfgs"},
+            "not possible .* Euclidean metric.* number or 'auto'",
+        ),
         ({"metric": "euclid", "solver": "lbfgs"}, "positive definite"),
         ({"n_components": 5}, "n_components"),
         ({"init": np.ones((3, 4))}, "init must have shape"),
