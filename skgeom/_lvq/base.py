@@ -17,13 +17,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     assert_all_finite,
-    check_array,
     check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
-from skgeom._lvq.starts import check_counts, prototype_counts, start_prototypes
+from skgeom._lvq.starts import (
+    check_counts,
+    given_prototypes,
+    prototype_counts,
+    start_prototypes,
+)
 from skgeom.objectives import PrototypeCost
 from skgeom.optim import minimize, prototype_manifold
 from skgeom.utils._threads import map_threads
@@ -55,7 +59,6 @@ class BaseLVQ(
     """
 
     _accepts_vectors = False
-    _accepts_matrices = True
     _cure = ""  # what else may help a search that does not end
 
     _parameter_constraints = {
@@ -73,7 +76,7 @@ class BaseLVQ(
         name = type(self).__name__
         ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
         options = {"dtype": [np.float64, np.float32], "reset": reset}
-        if ndim == 3 and self._accepts_matrices:
+        if ndim == 3:
             options |= {"ensure_2d": False, "allow_nd": True}
             options["ensure_all_finite"] = False  # check_symmetric names the matrix
         elif not self._accepts_vectors:
@@ -203,7 +206,9 @@ class BaseLVQ(
         counts = self._counts()
         self.prototype_labels_ = np.repeat(self.classes_, counts)
         if not isinstance(self.init, str):
-            return self._given_start(training, counts.sum())
+            shape = training.space.decode(training.Z[:1]).shape[1:]
+            init = given_prototypes(self.init, (int(counts.sum()), *shape))
+            return training.space.encode(init)
         check_counts(counts, training.y, self.classes_)
         init = self.init
         if init == "auto":
@@ -217,26 +222,6 @@ class BaseLVQ(
             init,
             random_state,
         )
-
-    def _given_start(self, training, n_prototypes):
-        init = check_array(
-            self.init,
-            dtype=np.float64,
-            ensure_2d=False,
-            allow_nd=True,
-            copy=True,
-            input_name="init",
-        )
-        shape = training.space.decode(training.Z[:1]).shape[1:]
-        if init.shape != (n_prototypes, *shape):
-            raise ValueError(
-                f"init must have shape {(n_prototypes, *shape)}, one prototype after "
-                f"the other in the order of classes_, got {init.shape}."
-            )
-        if len(shape) == 2:
-            check_symmetric(init, "init")
-            cholesky(init, "init")
-        return training.space.encode(init)
 
     def _keep(self, training, prototypes):
         """Set prototypes_, unless they have left what numbers can hold."""
@@ -394,6 +379,6 @@ class BaseLVQ(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = self._accepts_vectors
-        tags.input_tags.three_d_array = self._accepts_matrices
+        tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skgeom._lvq.base import BaseLVQ
 from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.stochastic import StochasticLVQ
+from skgeom._lvq.undo import all_or_nothing
 from skgeom.objectives import (
     SPD_SPACES,
     EuclideanSPDSpace,
@@ -265,6 +266,7 @@ class GMLVQ(BaseLVQ):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y, sample_weight=None):
         """Learn the prototypes and the metric.
 

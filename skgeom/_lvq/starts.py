@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
 from skgeom.objectives import AffineInvariantSpace
+from skgeom.utils._validation import check_symmetric, cholesky
 
 # Prototypes that start at one class mean are moved this far towards a random sample.
 _PERTURBATION = 0.1
@@ -33,6 +34,27 @@ def prototype_counts(n_prototypes, classes):
             "each class needs at least 1."
         )
     return counts
+
+
+def given_prototypes(init, shape):
+    """A copy of the parameter ``init``, an array, as prototypes of a shape."""
+    init = check_array(
+        init,
+        dtype=np.float64,
+        ensure_2d=False,
+        allow_nd=True,
+        copy=True,
+        input_name="init",
+    )
+    if init.shape != shape:
+        raise ValueError(
+            f"init must have shape {shape}, one prototype after the other in the order "
+            f"of classes_, got {init.shape}."
+        )
+    if len(shape) == 3:
+        check_symmetric(init, "init")
+        cholesky(init, "init")
+    return init
 
 
 def check_counts(counts, y, classes):

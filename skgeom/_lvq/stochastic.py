@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._lvq.base import BaseLVQ
+from skgeom._lvq.undo import all_or_nothing
 from skgeom.objectives import EuclideanSPDSpace
 
 # The largest step away from a sample, as a fraction of the distance.
@@ -33,6 +34,7 @@ class StochasticLVQ(BaseLVQ):
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y, sample_weight=None):
         """Learn the prototypes.
 
@@ -86,6 +88,7 @@ class StochasticLVQ(BaseLVQ):
         return point[0]
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Take one epoch of stochastic steps over some samples, in a shuffled order.
 

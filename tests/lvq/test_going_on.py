@@ -186,3 +186,46 @@ def test_learnt_sigma2_stays_in_partial_fit(spd):
     model = PLRSQ(sigma2="learn", tol=1e-2).fit(*spd)
     learnt = model.sigma2_
     assert model.partial_fit(*spd).sigma2_ == learnt
+
+
+REFUSED = {
+    "prototypes": ({"n_prototypes": 500}, lambda X, y: (X, y)),
+    "init": ({"init": np.eye(4)[None]}, lambda X, y: (X, y)),
+    "size": ({"n_prototypes": 500}, lambda X, y: (X[:, :2, :2], y)),
+    "classes": ({"n_prototypes": [1, 2, 3]}, lambda X, y: (X, y % 2)),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(n_components=3), GLRSQ(), RSLVQ(), GMLVQ()], ids=repr
+)
+def test_refused_fit_leaves_the_model_as_it_was(spd, estimator, case):
+    X, y = spd
+    model = clone(estimator).set_params(max_iter=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    scores, attributes = model.decision_function(X), vars(model).copy()
+    parameters, spoil = REFUSED[case]
+    with pytest.raises(ValueError, match=r"n_prototypes|init|n_components"):
+        model.set_params(**parameters).fit(*spoil(X, y))
+    assert_array_equal(model.decision_function(X), scores)
+    assert {k: v for k, v in vars(model).items() if k not in parameters} == {
+        k: v for k, v in attributes.items() if k not in parameters
+    }
+
+
+def test_refused_partial_fit_leaves_the_model_as_it_was(spd):
+    X, y = spd
+    model = PLRSQ(priors=[1, 1, 1])
+    with pytest.raises(ValueError, match="class 2 has no sample"):
+        model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    assert not hasattr(model, "classes_")
+    model.partial_fit(X, y)
+    before = vars(model).copy()
+    model.set_params(priors=[1, 2])
+    with pytest.raises(ValueError, match="priors must be"):
+        model.partial_fit(X, y)
+    del before["priors"]
+    assert all(vars(model)[name] is value for name, value in before.items())
