@@ -10,8 +10,8 @@ LVQ_DOCS = {
         The geometry of SPD matrices: affine-invariant; log-Euclidean, in which the
         logarithms of the matrices are vectors, so that it is much faster; or
         Euclidean, with prototypes that are kept positive definite by raising
-        eigenvalues below 1e-4 to that value, or to the smallest one of the samples if
-        that is lower.
+        eigenvalues below 1e-4 to that value, or to the smallest one of the samples and
+        of the prototypes before the steps if that is lower.
     """,
     "representability": r"""
     representability : "auto" or float, default="auto"
@@ -38,9 +38,10 @@ LVQ_DOCS = {
         the prototypes are all that is learnt, from probabilities, the search starts
         from the Gauss-Newton matrix of the cost, for which it keeps a logarithm for
         each sample and prototype (where these are more than 256 MiB, it does without).
-        ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; no step takes a
-        prototype past the sample that attracts it, and none makes the distance from one
-        that repels it longer by more than a quarter. ``"auto"`` is ``"lbfgs"``, but
+        ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; with
+        ``batch_size=1``, no step takes a prototype past a sample that attracts it, nor
+        makes the distance from one that repels it longer by more than a quarter.
+        ``"auto"`` is ``"lbfgs"``, but
         ``"sgd"`` for SPD matrices with the Euclidean metric.
     """,
     "max_iter": r"""

@@ -236,7 +236,9 @@ class RSLVQ(LikelihoodLVQ):
        \exp\left(-\frac{\|x - w_l\|^2}{2 \sigma^2}\right).
 
     The samples are vectors, or SPD matrices, whose prototypes are kept positive
-    definite by raising eigenvalues below 1e-4 to that value (section 6.1.5 of [1]_).
+    definite by raising eigenvalues below 1e-4 to that value (section 6.1.5 of [1]_), or
+    to the smallest one of the samples and of the prototypes before the steps if that is
+    lower.
 
     Parameters
     ----------

@@ -220,8 +220,9 @@ class StochasticLVQ(BaseLVQ):
 
         A prototype moves by the sum over the batch of its coefficients times the
         logarithms of the samples. Positive coefficients, which attract, are made to sum
-        to at most one, so that no step goes beyond the samples; negative ones, which
-        repel, to at most a quarter, so that no distance grows by more than that.
+        to at most one, so that they do not lead farther than the farthest of their
+        samples; negative ones, which repel, to at most a quarter, so that they lead at
+        most a quarter as far as the farthest of theirs.
         """
         total = 0.0
         for batch in gen_batches(len(order), self.batch_size):

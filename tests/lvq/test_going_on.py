@@ -229,3 +229,17 @@ def test_refused_partial_fit_leaves_the_model_as_it_was(spd):
         model.partial_fit(X, y)
     del before["priors"]
     assert all(vars(model)[name] is value for name, value in before.items())
+
+
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(metric="euclid"), GLRSQ(metric="euclid"), RSLVQ()], ids=repr
+)
+def test_null_step_moves_nothing(spd, estimator):
+    """Matrices of a small unit, of which later samples have larger eigenvalues."""
+    X, y = 1e-6 * spd[0], spd[1]
+    model = clone(estimator).set_params(max_iter=5, random_state=0).fit(X, y)
+    before = model.prototypes_
+    model.set_params(learning_rate=1e-300)
+    for part in (X + 1e-6 * np.eye(4), 1e6 * X):
+        model.partial_fit(part, y)
+        assert_allclose(model.prototypes_, before, rtol=1e-9)

@@ -161,6 +161,37 @@ def test_steps_are_bounded():
     assert_allclose(_bounded(coefficients), expected)
 
 
+@pytest.mark.parametrize("metric", METRICS)
+def test_one_sample_takes_no_prototype_far(spd, metric):
+    X, y = spd
+    start = start_of(X, y, 1)
+    still = {"sigma2": 1e3, "init": start, "learning_rate": 1e-300}
+    before = PLRSQ(metric=metric, **still).partial_fit(X, y)
+    for i in range(0, len(y), 7):
+        after = PLRSQ(metric=metric, sigma2=1e3, init=start, learning_rate=1e6)
+        after.partial_fit(X[[i]], y[[i]], classes=[0, 1, 2])
+        ratio = after.transform(X[[i]])[0] / (before.transform(X[[i]])[0] + 1e-9)
+        own = y[i] == np.arange(3)
+        assert ratio[own] < 1e-3  # the rate is so high that all bounds act
+        assert (ratio[~own] <= 1.25).all()
+        assert ratio.max() > 1.2
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_samples_together_take_no_prototype_far(spd, metric):
+    X, y = spd
+    start = start_of(X, y, 1)
+    model = PLRSQ(metric=metric, sigma2=1.0, init=start, batch_size=len(y))
+    before = clone(model).set_params(learning_rate=1e-300).partial_fit(X, y)
+    after = clone(model).set_params(learning_rate=1e6).partial_fit(X, y)
+    step = np.diag(after.transform(before.prototypes_))
+    distances, own = before.transform(X), y[:, None] == np.arange(3)
+    attract = np.where(own, distances, 0).max(axis=0)
+    repel = np.where(own, 0, distances).max(axis=0)
+    assert (step <= attract + repel / 4).all()
+    assert step.max() > 0.2 * attract.max()
+
+
 def test_annealing_follows_the_paper(spd):
     model = PLRSQ(sigma2=2.0, solver="sgd", max_iter=60).fit(*spd)
     sigma2, factor = 2.0, 0.99
