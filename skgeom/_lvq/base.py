@@ -37,6 +37,9 @@ from skgeom.utils._warnings import warn_user
 # Numbers of a block of whitened matrices, at prediction: 16 MB.
 _BLOCK = 2_000_000
 
+# Sums of fourth powers of larger numbers may be infinite.
+_LARGEST = 1e75
+
 
 @dataclass
 class Training:
@@ -82,14 +85,14 @@ class BaseLVQ(
         elif not self._accepts_vectors:
             raise ValueError(
                 f"{name} takes SPD matrices, X of shape (n_samples, n, n), but got an "
-                f"array of {ndim} dimensions. Reshape your data, or make covariance "
-                "matrices of it first."
+                f"array of {ndim} dimensions. Reshape your data, for one matrix to "
+                "X[None], or make covariance matrices of it first."
             )
         X = validate_data(self, X, **options)
         if not reset and X.ndim != self.prototypes_.ndim:
             raise ValueError(
                 f"{name} was fitted on samples of {self.prototypes_.ndim - 1} "
-                f"dimensions, but X has shape {X.shape}."
+                f"dimensions, but X has shape {X.shape}. One sample is X[None]."
             )
         if X.ndim == 3:
             if X.shape[1] != X.shape[2]:
@@ -190,7 +193,16 @@ class BaseLVQ(
             self._find_components(X, indices, weights)
         space = self._find_space(X.ndim)
         space.heed(X)
-        return Training(space, space.encode(self._reduced(X)), indices, weights, X)
+        return Training(space, self._encoded(space, X), indices, weights, X)
+
+    def _encoded(self, space, X):
+        Z = space.encode(self._reduced(X))
+        if Z.ndim == 2 and np.abs(Z).max() > _LARGEST:
+            raise ValueError(
+                f"X has values up to {np.abs(Z).max():.3g}, too large for squared "
+                "distances. Divide X by a number, or scale its features."
+            )
+        return Z
 
     def _find_components(self, X, y, weights):
         """Find what ``_reduced`` does to new samples, if anything."""
@@ -282,7 +294,7 @@ class BaseLVQ(
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
         space = self._find_space(X.ndim)
-        Z = space.encode(self._reduced(X).astype(np.float64, copy=False))
+        Z = self._encoded(space, X.astype(np.float64, copy=False))
         Z, prototypes = self._mapped(Z), self._mapped(space.encode(self.prototypes_))
         rows = max(_BLOCK // prototypes.size, 1)
         parts = map_threads(

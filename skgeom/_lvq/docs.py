@@ -23,6 +23,12 @@ LVQ_DOCS = {
         paper, which ends the search early instead. ``"auto"`` is 0 for ``"sgd"`` and
         0.03 for ``"lbfgs"``, which goes on to the minimum.
     """,
+    "priors": r"""
+    priors : None, str or array-like of shape (n_classes,), default=None
+        Prior weights of the classes, in the order of ``classes_``, shared equally by
+        their prototypes. ``"empirical"`` is the weight of the samples. None and
+        ``"uniform"`` give all prototypes the same weight.
+    """,
     "init": r"""
     init : str or array-like, default="auto"
         Where the prototypes start: ``"mean"``, at the mean of the class in the metric,

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
+from skgeom._lvq.starts import refuse_dict
 from skgeom._lvq.stochastic import StochasticLVQ
 from skgeom.objectives import EuclideanSPDSpace, LikelihoodLoss
 
@@ -30,7 +31,7 @@ class LikelihoodLVQ(StochasticLVQ):
             StrOptions({"auto"}),
             Interval(Real, 0, None, closed="left"),
         ],
-        "priors": [None, StrOptions({"empirical"}), "array-like"],
+        "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
     }
 
     def predict_proba(self, X):
@@ -81,9 +82,10 @@ class LikelihoodLVQ(StochasticLVQ):
         """Prior of each prototype, P(l)."""
         labels = self._prototype_indices()
         n_classes = len(self.classes_)
-        if self.priors is None:
+        refuse_dict(self.priors, "priors")
+        if self.priors is None or _is(self.priors, "uniform"):
             return np.full(len(labels), 1 / len(labels))
-        if isinstance(self.priors, str):
+        if _is(self.priors, "empirical"):
             priors = np.bincount(training.y, training.weights, n_classes)
         else:
             priors = check_array(
@@ -151,8 +153,13 @@ class LikelihoodLVQ(StochasticLVQ):
                 "partial_fit does not learn sigma2, whatever the solver. Give a number "
                 "or 'auto'; sigma2='learn' is for fit."
             )
-        if isinstance(self.priors, str):
+        if _is(self.priors, "empirical"):
             raise ValueError(
                 "priors='empirical' needs all samples; give the priors themselves to "
                 "use partial_fit."
             )
+
+
+def _is(parameter, name):
+    """Whether a parameter, which may be an array, is a string."""
+    return isinstance(parameter, str) and parameter == name

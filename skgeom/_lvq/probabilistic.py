@@ -55,9 +55,7 @@ class PLRSQ(LikelihoodLVQ):
         columns F. They begin as the subspace in which the class means differ most;
         ``"lbfgs"`` with the metric ``"riemann"`` learns them together with the
         prototypes, and otherwise they stay.
-    priors : None, "empirical" or array-like of shape (n_classes,), default=None
-        Prior weights of the classes, shared equally by their prototypes:
-        ``"empirical"``, by the samples. None gives all prototypes the same weight.
+    {priors}
     {init}
     {solver}
     {max_iter}
@@ -254,9 +252,7 @@ class RSLVQ(LikelihoodLVQ):
         that is not positive, for as long as there are epochs, but not below .01.
         Constant otherwise.
     {representability}
-    priors : None, "empirical" or array-like of shape (n_classes,), default=None
-        Prior weights of the classes, shared equally by their prototypes:
-        ``"empirical"``, by the samples. None gives all prototypes the same weight.
+    {priors}
     {init}
     {solver}
     {max_iter}

@@ -1,6 +1,7 @@
 """Where the prototypes of learning vector quantisation start."""
 
 import warnings
+from collections.abc import Mapping
 from numbers import Integral
 
 import numpy as np
@@ -20,6 +21,7 @@ def prototype_counts(n_prototypes, classes):
     n_classes = len(classes)
     if isinstance(n_prototypes, Integral):
         return np.full(n_classes, n_prototypes)
+    refuse_dict(n_prototypes, "n_prototypes")
     counts = check_array(
         n_prototypes, ensure_2d=False, dtype=None, input_name="n_prototypes"
     )
@@ -34,6 +36,15 @@ def prototype_counts(n_prototypes, classes):
             "each class needs at least 1."
         )
     return counts
+
+
+def refuse_dict(values, name):
+    """Raise ValueError if values are given by class label."""
+    if isinstance(values, Mapping):
+        raise ValueError(
+            f"{name} must be a list of one value a class, in the order of classes_, "
+            f"not a dict; use [{name}[label] for label in np.unique(y)]."
+        )
 
 
 def given_prototypes(init, shape):

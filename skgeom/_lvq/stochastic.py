@@ -136,8 +136,8 @@ class StochasticLVQ(BaseLVQ):
                 np.unique(classes), self.classes_
             ):
                 raise ValueError(
-                    f"classes={classes!r} differs from those of the first call: "
-                    f"{list(self.classes_)}."
+                    f"classes={np.asarray(classes).tolist()} differs from those of "
+                    f"the first call: {self.classes_.tolist()}."
                 )
             self._check_metric()
             X = self._check_X(X, reset=False)

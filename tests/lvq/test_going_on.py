@@ -46,7 +46,7 @@ def test_partial_fit_learns_for_life(spd):
     assert model.score(X, y) > 0.85
     with pytest.raises(ValueError, match=r"label .*7"):
         model.partial_fit(X[:2], [0, 7])
-    with pytest.raises(ValueError, match="first call"):
+    with pytest.raises(ValueError, match=r"=\[0, 1\] .* the first call: \[0, 1, 2\]"):
         model.partial_fit(X[:2], [0, 1], classes=[0, 1])
 
 

@@ -466,12 +466,15 @@ def test_a_weight_of_two_is_two_samples(spd, n_components, metric):
 BAD_X = {
     "not square": (lambda X: X[:, :, :2], "square"),
     "not symmetric": (lambda X: X + np.triu(np.ones((4, 4)), 1), "not symmetric"),
-    "not definite": (lambda X: X - 50 * np.eye(4), r"X\[0\] is not positive definite"),
+    "not definite": (
+        lambda X: X - 50 * np.eye(4),
+        r"X\[0\] is not positive definite.* pyriemann.estimation.Covariances\(.oas.\)",
+    ),
     "not a number": (
         lambda X: np.where(X > X.max() / 2, np.nan, X),
         r"X\[\d+\] contains NaN",
     ),
-    "vectors": (lambda X: X[:, 0], "takes SPD matrices"),
+    "one matrix": (lambda X: X[0], r"takes SPD matrices.* one matrix to X\[None\]"),
 }
 
 
@@ -490,6 +493,15 @@ def test_bad_matrices(spd, estimator, case):
         ({"n_prototypes": 21}, "Class 0 has 20 samples"),
         ({"n_prototypes": [1, 2]}, "3 integers"),
         ({"n_prototypes": [1, 0, 2]}, "class 1"),
+        (
+            {"n_prototypes": {0: 1, 1: 2, 2: 1}},
+            r"n_prototypes must be a list .* dict; use \[n_prototypes\[label\] for",
+        ),
+        (
+            {"priors": {0: 0.1, 1: 0.8, 2: 0.1}},
+            r"priors must be a list .* dict; use \[priors\[label\] for label",
+        ),
+        ({"priors": "balanced"}, "priors"),
         ({"sigma2": 0}, "sigma2"),
         ({"sigma2": -1.0}, "sigma2"),
         ({"sigma2": "learn", "solver": "sgd"}, "needs solver='lbfgs' or 'auto'"),
@@ -500,7 +512,7 @@ def test_bad_matrices(spd, estimator, case):
         ),
         ({"metric": "euclid", "solver": "lbfgs"}, "positive definite"),
         ({"n_components": 5}, "n_components"),
-        ({"init": np.ones((3, 4))}, "init must have shape"),
+        ({"init": np.ones((3, 4))}, r"init must have shape \(3, 4, 4\).*got \(3, 4\)"),
         ({"init": -np.ones((3, 4, 4))}, "init"),
         ({"priors": [1, 2]}, "priors"),
         ({"metric": "cosine"}, "metric"),
@@ -518,6 +530,39 @@ def test_bad_samples_at_prediction(spd):
     vectors = RSLVQ(solver="sgd", max_iter=1).fit(*load_iris(return_X_y=True))
     with pytest.raises(ValueError, match="fitted on samples of 1 dimensions"):
         vectors.predict(np.eye(4)[None])
+    matrices = RSLVQ(max_iter=1).fit(*spd)
+    with pytest.raises(ValueError, match=r"One sample is X\[None\]"):
+        matrices.predict(np.eye(4))
+
+
+@pytest.mark.parametrize(
+    "estimator", [RSLVQ(solver="sgd"), RSLVQ(), GMLVQ(), GLRSQ(metric="euclid")]
+)
+def test_values_too_large_to_be_squared(spd, estimator):
+    X, y = spd
+    if estimator.__class__ in (RSLVQ, GMLVQ):
+        X = X[:, 0]
+    model = clone(estimator).set_params(max_iter=1)
+    with pytest.raises(ValueError, match=r"X has values up to .*e\+20\d, too large"):
+        model.fit(1e200 * X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="too large"):
+        model.predict(1e200 * X)
+
+
+def test_priors_by_name(spd):
+    X, y = spd[0][10:], spd[1][10:]
+    plain, uniform, empirical = (
+        PLRSQ([1, 2, 1], priors=priors, solver="sgd", max_iter=1, random_state=0)
+        .fit(X, y)
+        .priors_
+        for priors in (None, "uniform", "empirical")
+    )
+    assert_allclose(plain, np.full(4, 1 / 4))
+    assert_array_equal(uniform, plain)
+    assert_allclose(empirical, [0.2, 0.2, 0.2, 0.4])
 
 
 def test_weights_of_zero_take_samples_away(spd):
