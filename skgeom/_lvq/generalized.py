@@ -191,7 +191,8 @@ class GMLVQ(BaseLVQ):
         metric from all samples together.
     tol : float, default=1e-4
         The search stops when ten iterations together lower the cost by less than this
-        fraction of it, or when the mean loss falls below it.
+        fraction of it, or when the mean loss falls below it. For features of similar
+        scales, 0.01 is often enough, and takes a fraction of the iterations.
     {warm_start}
     random_state : int, RandomState instance or None, default=None
         For the start with several prototypes.

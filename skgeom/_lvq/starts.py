@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array
 
 from skgeom.objectives import AffineInvariantSpace
 from skgeom.utils._validation import check_symmetric, cholesky
+from skgeom.utils._warnings import warn_user
 
 # Prototypes that start at one class mean are moved this far towards a random sample.
 _PERTURBATION = 0.1
@@ -90,7 +91,15 @@ def start_prototypes(space, Z, y, weights, counts, init, random_state):
         own = y == label
         find = _clusters if init == "kmeans" and count > 1 else _around_mean
         prototypes += find(space, Z[own], weights[own], count, random_state)
-    return np.stack(prototypes)
+    prototypes = np.stack(prototypes)
+    if np.abs(prototypes - prototypes[0]).max() <= 1e-13 * np.abs(prototypes).max():
+        warn_user(
+            "The prototypes of all classes start at the same point, so that nothing "
+            "tells them apart: the samples of the classes are the same, or have the "
+            "same mean. Check X and y, or give init.",
+            UserWarning,
+        )
+    return prototypes
 
 
 def _around_mean(space, Z, weights, count, random_state):

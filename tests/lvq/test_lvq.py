@@ -638,3 +638,18 @@ def test_margins_of_samples_on_prototypes_of_two_classes(slope):
         model = GLRSQ(2, metric=metric, slope=slope, solver="sgd", random_state=0)
         model.fit(matrices, y)
         assert_array_equal(model.predict(matrices[[1, 3]]), [0, 1])
+
+
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(), PLRSQ(metric="logeuclid"), GLRSQ(), GMLVQ()], ids=repr
+)
+def test_classes_with_the_same_samples(spd, estimator):
+    X, y = spd[0][:20], np.repeat([0, 1], 20)
+    with pytest.warns(UserWarning, match="all classes start at the same point"):
+        clone(estimator).fit(np.concatenate([X, X]), y)
+    with (
+        warnings.catch_warnings(),
+        pytest.warns(UserWarning, match="all classes start at the same point"),
+    ):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        clone(estimator).set_params(n_prototypes=2).fit(X[[0] * 40], y)
