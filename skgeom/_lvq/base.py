@@ -129,6 +129,8 @@ class BaseLVQ(
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
+        if not weights.any():  # which only newer versions of scikit-learn refuse
+            raise ValueError("sample_weight must be positive for some sample.")
         present = np.bincount(y, weights > 0, minlength=len(self.classes_))
         if all_classes and (present == 0).any():
             missing = self.classes_[present == 0][0]

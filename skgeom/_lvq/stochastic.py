@@ -94,11 +94,12 @@ class StochasticLVQ(BaseLVQ):
 
         The first call, on an object that is not fitted, finds the start and the scale
         from its samples; these must then contain each class, unless ``init`` is given.
-        The calls are epochs: the learning rate falls with their number, to a hundredth
-        at the call number ``max_iter``, and stays there. So it is with the automatic
-        slope of ``GLRSQ``, which grows. ``sigma2`` does not change. After ``fit``, all
-        goes on as it ended there, with a hundredth of the learning rate. Each call adds
-        one to ``n_iter_``, and the losses of its samples to the end of ``loss_curve_``.
+        With the number of calls, the learning rate falls, to a hundredth at the call
+        number ``max_iter``, and the automatic slope of ``GLRSQ`` grows; from there on
+        they stay, as the scale does from the beginning. After ``fit``, they have come
+        to their end already: it goes on with a hundredth of the learning rate, and the
+        slope of ``fit``. Each call adds one to ``n_iter_``, and the sum of the losses
+        of its samples to the end of ``loss_curve_``.
 
         Parameters
         ----------

@@ -224,6 +224,8 @@ def test_refused_partial_fit_leaves_the_model_as_it_was(spd):
     assert not hasattr(model, "classes_")
     model.partial_fit(X, y)
     before = vars(model).copy()
+    with pytest.raises(ValueError, match="weight"):
+        model.partial_fit(X, y, sample_weight=np.zeros(len(y)))
     model.set_params(priors=[1, 2])
     with pytest.raises(ValueError, match="priors must be"):
         model.partial_fit(X, y)
