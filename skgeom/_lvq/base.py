@@ -17,13 +17,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     assert_all_finite,
-    check_array,
     check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
-from skgeom._lvq.starts import check_counts, prototype_counts, start_prototypes
+from skgeom._lvq.starts import (
+    check_counts,
+    given_prototypes,
+    prototype_counts,
+    start_prototypes,
+)
 from skgeom.objectives import PrototypeCost
 from skgeom.optim import minimize, prototype_manifold
 from skgeom.utils._threads import map_threads
@@ -32,6 +36,9 @@ from skgeom.utils._warnings import warn_user
 
 # Numbers of a block of whitened matrices, at prediction: 16 MB.
 _BLOCK = 2_000_000
+
+# Sums of fourth powers of larger numbers may be infinite.
+_LARGEST = 1e75
 
 
 @dataclass
@@ -55,7 +62,6 @@ class BaseLVQ(
     """
 
     _accepts_vectors = False
-    _accepts_matrices = True
     _cure = ""  # what else may help a search that does not end
 
     _parameter_constraints = {
@@ -73,20 +79,20 @@ class BaseLVQ(
         name = type(self).__name__
         ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
         options = {"dtype": [np.float64, np.float32], "reset": reset}
-        if ndim == 3 and self._accepts_matrices:
+        if ndim == 3:
             options |= {"ensure_2d": False, "allow_nd": True}
             options["ensure_all_finite"] = False  # check_symmetric names the matrix
         elif not self._accepts_vectors:
             raise ValueError(
                 f"{name} takes SPD matrices, X of shape (n_samples, n, n), but got an "
-                f"array of {ndim} dimensions. Reshape your data, or make covariance "
-                "matrices of it first."
+                f"array of {ndim} dimensions. Reshape your data, for one matrix to "
+                "X[None], or make covariance matrices of it first."
             )
         X = validate_data(self, X, **options)
         if not reset and X.ndim != self.prototypes_.ndim:
             raise ValueError(
                 f"{name} was fitted on samples of {self.prototypes_.ndim - 1} "
-                f"dimensions, but X has shape {X.shape}."
+                f"dimensions, but X has shape {X.shape}. One sample is X[None]."
             )
         if X.ndim == 3:
             if X.shape[1] != X.shape[2]:
@@ -123,6 +129,8 @@ class BaseLVQ(
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
+        if not weights.any():  # which only newer versions of scikit-learn refuse
+            raise ValueError("sample_weight must be positive for some sample.")
         present = np.bincount(y, weights > 0, minlength=len(self.classes_))
         if all_classes and (present == 0).any():
             missing = self.classes_[present == 0][0]
@@ -187,7 +195,16 @@ class BaseLVQ(
             self._find_components(X, indices, weights)
         space = self._find_space(X.ndim)
         space.heed(X)
-        return Training(space, space.encode(self._reduced(X)), indices, weights, X)
+        return Training(space, self._encoded(space, X), indices, weights, X)
+
+    def _encoded(self, space, X):
+        Z = space.encode(self._reduced(X))
+        if Z.ndim == 2 and np.abs(Z).max() > _LARGEST:
+            raise ValueError(
+                f"X has values up to {np.abs(Z).max():.3g}, too large for squared "
+                "distances. Divide X by a number, or scale its features."
+            )
+        return Z
 
     def _find_components(self, X, y, weights):
         """Find what ``_reduced`` does to new samples, if anything."""
@@ -203,7 +220,9 @@ class BaseLVQ(
         counts = self._counts()
         self.prototype_labels_ = np.repeat(self.classes_, counts)
         if not isinstance(self.init, str):
-            return self._given_start(training, counts.sum())
+            shape = training.space.decode(training.Z[:1]).shape[1:]
+            init = given_prototypes(self.init, (int(counts.sum()), *shape))
+            return training.space.encode(init)
         check_counts(counts, training.y, self.classes_)
         init = self.init
         if init == "auto":
@@ -217,26 +236,6 @@ class BaseLVQ(
             init,
             random_state,
         )
-
-    def _given_start(self, training, n_prototypes):
-        init = check_array(
-            self.init,
-            dtype=np.float64,
-            ensure_2d=False,
-            allow_nd=True,
-            copy=True,
-            input_name="init",
-        )
-        shape = training.space.decode(training.Z[:1]).shape[1:]
-        if init.shape != (n_prototypes, *shape):
-            raise ValueError(
-                f"init must have shape {(n_prototypes, *shape)}, one prototype after "
-                f"the other in the order of classes_, got {init.shape}."
-            )
-        if len(shape) == 2:
-            check_symmetric(init, "init")
-            cholesky(init, "init")
-        return training.space.encode(init)
 
     def _keep(self, training, prototypes):
         """Set prototypes_, unless they have left what numbers can hold."""
@@ -297,7 +296,7 @@ class BaseLVQ(
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
         space = self._find_space(X.ndim)
-        Z = space.encode(self._reduced(X).astype(np.float64, copy=False))
+        Z = self._encoded(space, X.astype(np.float64, copy=False))
         Z, prototypes = self._mapped(Z), self._mapped(space.encode(self.prototypes_))
         rows = max(_BLOCK // prototypes.size, 1)
         parts = map_threads(
@@ -394,6 +393,6 @@ class BaseLVQ(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = self._accepts_vectors
-        tags.input_tags.three_d_array = self._accepts_matrices
+        tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -10,8 +10,8 @@ LVQ_DOCS = {
         The geometry of SPD matrices: affine-invariant; log-Euclidean, in which the
         logarithms of the matrices are vectors, so that it is much faster; or
         Euclidean, with prototypes that are kept positive definite by raising
-        eigenvalues below 1e-4 to that value, or to the smallest one of the samples if
-        that is lower.
+        eigenvalues below 1e-4 to that value, or to the smallest one of the samples and
+        of the prototypes before the steps if that is lower.
     """,
     "representability": r"""
     representability : "auto" or float, default="auto"
@@ -22,6 +22,12 @@ LVQ_DOCS = {
         likelihood alone drives prototypes ever farther away. 0 is the cost of the
         paper, which ends the search early instead. ``"auto"`` is 0 for ``"sgd"`` and
         0.03 for ``"lbfgs"``, which goes on to the minimum.
+    """,
+    "priors": r"""
+    priors : None, str or array-like of shape (n_classes,), default=None
+        Prior weights of the classes, in the order of ``classes_``, shared equally by
+        their prototypes. ``"empirical"`` is the weight of the samples. None and
+        ``"uniform"`` give all prototypes the same weight.
     """,
     "init": r"""
     init : str or array-like, default="auto"
@@ -38,9 +44,10 @@ LVQ_DOCS = {
         the prototypes are all that is learnt, from probabilities, the search starts
         from the Gauss-Newton matrix of the cost, for which it keeps a logarithm for
         each sample and prototype (where these are more than 256 MiB, it does without).
-        ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; no step takes a
-        prototype past the sample that attracts it, and none makes the distance from one
-        that repels it longer by more than a quarter. ``"auto"`` is ``"lbfgs"``, but
+        ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; with
+        ``batch_size=1``, no step takes a prototype past a sample that attracts it, nor
+        makes the distance from one that repels it longer by more than a quarter.
+        ``"auto"`` is ``"lbfgs"``, but
         ``"sgd"`` for SPD matrices with the Euclidean metric.
     """,
     "max_iter": r"""
@@ -69,8 +76,9 @@ LVQ_DOCS = {
     """,
     "warm_start": r"""
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the prototypes of the last one. What was found by
-        itself, such as the automatic ``sigma2``, stays that of the first fit.
+        Whether ``fit`` goes on from the prototypes of the last one, and from what else
+        it learnt. What was found by itself, such as the automatic ``sigma2``, stays
+        that of the first fit; the schedules of ``"sgd"`` begin anew.
     """,
     "random_state": r"""
     random_state : int, RandomState instance or None, default=None
@@ -95,11 +103,12 @@ LVQ_DOCS = {
     "loss_curve_": r"""
     loss_curve_ : ndarray
         The cost: for ``"lbfgs"`` at the start and after each iteration; for ``"sgd"``
-        the sum of the losses met during each epoch, before the steps they lead to.
+        the sum of the losses met during each epoch, before the steps they lead to. A
+        call of ``partial_fit`` is one more epoch, over its own samples.
     """,
     "n_iter_": r"""
     n_iter_ : int
-        Number of epochs or iterations.
+        Number of epochs or iterations, calls of ``partial_fit`` among them.
     """,
     "n_features_in_": r"""
     n_features_in_ : int

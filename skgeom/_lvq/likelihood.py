@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
+from skgeom._lvq.starts import refuse_dict
 from skgeom._lvq.stochastic import StochasticLVQ
-from skgeom.objectives import LikelihoodLoss
+from skgeom.objectives import EuclideanSPDSpace, LikelihoodLoss
 
 # Weight of the term that draws prototypes to samples, by solver.
 _REPRESENTABILITY = {"sgd": 0.0, "lbfgs": 0.03}
@@ -30,7 +31,7 @@ class LikelihoodLVQ(StochasticLVQ):
             StrOptions({"auto"}),
             Interval(Real, 0, None, closed="left"),
         ],
-        "priors": [None, StrOptions({"empirical"}), "array-like"],
+        "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
     }
 
     def predict_proba(self, X):
@@ -66,10 +67,11 @@ class LikelihoodLVQ(StochasticLVQ):
 
     _cure = ", or increase representability"
 
-    def _make_loss(self, training=None, solver="sgd", reference=None):
+    def _make_loss(self, training=None, solver="sgd", start=None):
         """The loss; with training data, its priors are found first."""
         if training is not None:
             self.priors_ = self._find_priors(training)
+        reference = None if start is None else self._reference(training, start)
         weight = self.representability
         if weight == "auto":
             weight = _REPRESENTABILITY[solver]
@@ -80,9 +82,10 @@ class LikelihoodLVQ(StochasticLVQ):
         """Prior of each prototype, P(l)."""
         labels = self._prototype_indices()
         n_classes = len(self.classes_)
-        if self.priors is None:
+        refuse_dict(self.priors, "priors")
+        if self.priors is None or _is(self.priors, "uniform"):
             return np.full(len(labels), 1 / len(labels))
-        if isinstance(self.priors, str):
+        if _is(self.priors, "empirical"):
             priors = np.bincount(training.y, training.weights, n_classes)
         else:
             priors = check_array(
@@ -96,32 +99,11 @@ class LikelihoodLVQ(StochasticLVQ):
         return (priors / priors.sum() / np.bincount(labels))[labels]
 
     def _first_scale(self, training, prototypes, solver):
-        if self.sigma2 == "learn" and solver == "sgd":
-            raise ValueError("sigma2='learn' needs solver='lbfgs'.")
         if not isinstance(self.sigma2, str):
             return float(self.sigma2)
+        if self.sigma2 == "learn" and self._goes_on():
+            return self.sigma2_
         return self._reference(training, prototypes)
-
-    def _reference(self, training, prototypes):
-        """Half of the mean squared distance from the nearest prototype of the class.
-
-        A warm start keeps that of the first fit: prototypes that have been learnt are
-        farther away, and each fit would solve another problem.
-        """
-        if self._goes_on() and hasattr(self, "_spread"):
-            return self._spread
-        self._spread = self._find_spread(training, prototypes)
-        return self._spread
-
-    def _find_spread(self, training, prototypes):
-        squared = training.space.squared_distances(training.Z, prototypes)
-        own = self._prototype_indices() == training.y[:, None]
-        nearest = np.where(own, squared, np.inf).min(axis=1)
-        spread = np.average(nearest, weights=training.weights) / 2
-        if spread > 1e-10 * squared.mean():
-            return spread
-        # Samples that all lie on prototypes: what is left is the distance of those.
-        return squared.mean() / 2 or 1.0
 
     def _scales(self, sigma2):
         """The values of sigma2, epoch by epoch."""
@@ -142,8 +124,7 @@ class LikelihoodLVQ(StochasticLVQ):
     def _fit_together(self, training, prototypes, scale):
         if self.sigma2 != "learn":
             return super()._fit_together(training, prototypes, scale)
-        reference = self._reference(training, prototypes)
-        loss = self._make_loss(training, "lbfgs", reference)
+        loss = self._make_loss(training, "lbfgs", prototypes)
         point = [prototypes, np.log([scale])]
         prototypes, log_scale = self._run_lbfgs(
             training, loss, point, None, with_scale=True
@@ -151,9 +132,34 @@ class LikelihoodLVQ(StochasticLVQ):
         self._store_scale(np.exp(log_scale[0]))
         return prototypes
 
-    def _check_partial(self):
-        if isinstance(self.priors, str):
+    def _find_solver(self, space):
+        if self.sigma2 == "learn" and isinstance(space, EuclideanSPDSpace):
+            raise ValueError(
+                "sigma2='learn' is not possible for SPD matrices with the Euclidean "
+                "metric: it needs solver='lbfgs', which does not keep prototypes "
+                "positive definite there. Give a number or 'auto', or take PLRSQ with "
+                "another metric."
+            )
+        if self.sigma2 == "learn" and self.solver == "sgd":
+            raise ValueError(
+                "sigma2='learn' needs solver='lbfgs' or 'auto', but solver='sgd'. For "
+                "stochastic steps, give a number or 'auto' as sigma2."
+            )
+        return super()._find_solver(space)
+
+    def _check_partial(self, first):
+        if first and self.sigma2 == "learn":
+            raise ValueError(
+                "partial_fit does not learn sigma2, whatever the solver. Give a number "
+                "or 'auto'; sigma2='learn' is for fit."
+            )
+        if _is(self.priors, "empirical"):
             raise ValueError(
                 "priors='empirical' needs all samples; give the priors themselves to "
                 "use partial_fit."
             )
+
+
+def _is(parameter, name):
+    """Whether a parameter, which may be an array, is a string."""
+    return isinstance(parameter, str) and parameter == name

@@ -55,9 +55,7 @@ class PLRSQ(LikelihoodLVQ):
         columns F. They begin as the subspace in which the class means differ most;
         ``"lbfgs"`` with the metric ``"riemann"`` learns them together with the
         prototypes, and otherwise they stay.
-    priors : None, "empirical" or array-like of shape (n_classes,), default=None
-        Prior weights of the classes, shared equally by their prototypes:
-        ``"empirical"``, by the samples. None gives all prototypes the same weight.
+    {priors}
     {init}
     {solver}
     {max_iter}
@@ -167,21 +165,12 @@ class PLRSQ(LikelihoodLVQ):
 
     def _check_same(self, classes):
         super()._check_same(classes)
-        if self._learnt_metric != self.metric:
-            raise ValueError(
-                "warm_start=True needs the same metric as before, "
-                f"{self._learnt_metric!r}, got {self.metric!r}."
-            )
         before = len(self.components_) if hasattr(self, "components_") else None
         if before != self.n_components:
             raise ValueError(
                 f"warm_start=True needs the same n_components as before, {before}, got "
                 f"{self.n_components}."
             )
-
-    def _keep(self, training, prototypes):
-        super()._keep(training, prototypes)
-        self._learnt_metric = self.metric
 
     def _find_components(self, X, y, weights):
         if self._goes_on():
@@ -213,10 +202,9 @@ class PLRSQ(LikelihoodLVQ):
         if self.n_components is None or self.metric != "riemann":
             return super()._fit_together(training, prototypes, scale)
         learns_scale = self.sigma2 == "learn"
-        reference = self._reference(training, prototypes)
         prototypes, *others, subspace = self._run_lbfgs(
             replace(training, Z=training.X),
-            self._make_loss(training, "lbfgs", reference),
+            self._make_loss(training, "lbfgs", prototypes),
             [
                 prototypes,
                 *([np.log([scale])] if learns_scale else []),
@@ -246,7 +234,9 @@ class RSLVQ(LikelihoodLVQ):
        \exp\left(-\frac{\|x - w_l\|^2}{2 \sigma^2}\right).
 
     The samples are vectors, or SPD matrices, whose prototypes are kept positive
-    definite by raising eigenvalues below 1e-4 to that value (section 6.1.5 of [1]_).
+    definite by raising eigenvalues below 1e-4 to that value (section 6.1.5 of [1]_), or
+    to the smallest one of the samples and of the prototypes before the steps if that is
+    lower.
 
     Parameters
     ----------
@@ -262,9 +252,7 @@ class RSLVQ(LikelihoodLVQ):
         that is not positive, for as long as there are epochs, but not below .01.
         Constant otherwise.
     {representability}
-    priors : None, "empirical" or array-like of shape (n_classes,), default=None
-        Prior weights of the classes, shared equally by their prototypes:
-        ``"empirical"``, by the samples. None gives all prototypes the same weight.
+    {priors}
     {init}
     {solver}
     {max_iter}

@@ -1,6 +1,7 @@
 """Where the prototypes of learning vector quantisation start."""
 
 import warnings
+from collections.abc import Mapping
 from numbers import Integral
 
 import numpy as np
@@ -9,6 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
 from skgeom.objectives import AffineInvariantSpace
+from skgeom.utils._validation import check_symmetric, cholesky
+from skgeom.utils._warnings import warn_user
 
 # Prototypes that start at one class mean are moved this far towards a random sample.
 _PERTURBATION = 0.1
@@ -19,6 +22,7 @@ def prototype_counts(n_prototypes, classes):
     n_classes = len(classes)
     if isinstance(n_prototypes, Integral):
         return np.full(n_classes, n_prototypes)
+    refuse_dict(n_prototypes, "n_prototypes")
     counts = check_array(
         n_prototypes, ensure_2d=False, dtype=None, input_name="n_prototypes"
     )
@@ -33,6 +37,36 @@ def prototype_counts(n_prototypes, classes):
             "each class needs at least 1."
         )
     return counts
+
+
+def refuse_dict(values, name):
+    """Raise ValueError if values are given by class label."""
+    if isinstance(values, Mapping):
+        raise ValueError(
+            f"{name} must be a list of one value a class, in the order of classes_, "
+            f"not a dict; use [{name}[label] for label in np.unique(y)]."
+        )
+
+
+def given_prototypes(init, shape):
+    """A copy of the parameter ``init``, an array, as prototypes of a shape."""
+    init = check_array(
+        init,
+        dtype=np.float64,
+        ensure_2d=False,
+        allow_nd=True,
+        copy=True,
+        input_name="init",
+    )
+    if init.shape != shape:
+        raise ValueError(
+            f"init must have shape {shape}, one prototype after the other in the order "
+            f"of classes_, got {init.shape}."
+        )
+    if len(shape) == 3:
+        check_symmetric(init, "init")
+        cholesky(init, "init")
+    return init
 
 
 def check_counts(counts, y, classes):
@@ -57,7 +91,15 @@ def start_prototypes(space, Z, y, weights, counts, init, random_state):
         own = y == label
         find = _clusters if init == "kmeans" and count > 1 else _around_mean
         prototypes += find(space, Z[own], weights[own], count, random_state)
-    return np.stack(prototypes)
+    prototypes = np.stack(prototypes)
+    if np.abs(prototypes - prototypes[0]).max() <= 1e-13 * np.abs(prototypes).max():
+        warn_user(
+            "The prototypes of all classes start at the same point, so that nothing "
+            "tells them apart: the samples of the classes are the same, or have the "
+            "same mean. Check X and y, or give init.",
+            UserWarning,
+        )
+    return prototypes
 
 
 def _around_mean(space, Z, weights, count, random_state):

@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._lvq.base import BaseLVQ
+from skgeom._lvq.undo import all_or_nothing
 from skgeom.objectives import EuclideanSPDSpace
 
 # The largest step away from a sample, as a fraction of the distance.
@@ -33,6 +34,7 @@ class StochasticLVQ(BaseLVQ):
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y, sample_weight=None):
         """Learn the prototypes.
 
@@ -67,7 +69,6 @@ class StochasticLVQ(BaseLVQ):
         random_state = check_random_state(self.random_state)
         solver = self._find_solver(training.space)
         prototypes = self._start(training, random_state)
-        self._n_calls = 0  # of partial_fit
         scale = self._first_scale(training, prototypes, solver)
         if solver == "sgd":
             scales = self._scales(scale)
@@ -77,24 +78,28 @@ class StochasticLVQ(BaseLVQ):
         else:
             prototypes = self._fit_together(training, prototypes, scale)
         self._keep(training, prototypes)
+        self._n_calls = np.inf  # for partial_fit, the learning rate has fallen
         return self
 
     def _fit_together(self, training, prototypes, scale):
-        reference = self._reference(training, prototypes)
-        loss = self._make_loss(training, "lbfgs", reference)
+        loss = self._make_loss(training, "lbfgs", prototypes)
         point = self._run_lbfgs(training, loss, [prototypes], scale)
         self._store_scale(scale)
         return point[0]
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Take one epoch of stochastic steps over some samples, in a shuffled order.
 
         The first call, on an object that is not fitted, finds the start and the scale
         from its samples; these must then contain each class, unless ``init`` is given.
-        The learning rate falls with the number of calls, to a hundredth at the call
-        number ``max_iter``, and stays there; nothing else changes from call to call.
-        After ``fit``, it goes on from its prototypes, and counts the calls anew.
+        With the number of calls, the learning rate falls, to a hundredth at the call
+        number ``max_iter``, and the automatic slope of ``GLRSQ`` grows; from there on
+        they stay, as the scale does from the beginning. After ``fit``, they have come
+        to their end already: it goes on with a hundredth of the learning rate, and the
+        slope of ``fit``. Each call adds one to ``n_iter_``, and the sum of the losses
+        of its samples to the end of ``loss_curve_``.
 
         Parameters
         ----------
@@ -119,30 +124,29 @@ class StochasticLVQ(BaseLVQ):
             If y holds a class that is not in ``classes_``, and as ``fit`` does.
         """
         random_state = check_random_state(self.random_state)
-        self._check_partial()
         first = not hasattr(self, "prototypes_")
+        self._check_partial(first)
         if first:
             training = self._begin(X, y, sample_weight, classes)
             prototypes = self._start(training, random_state)
             scale = self._first_scale(training, prototypes, "sgd")
-            self._n_calls = 0
             self._store_scale(scale)
+            self._n_calls, self.n_iter_, self.loss_curve_ = 0, 0, np.empty(0)
         else:
             if classes is not None and not np.array_equal(
                 np.unique(classes), self.classes_
             ):
                 raise ValueError(
-                    f"classes={classes!r} differs from those of the first call: "
-                    f"{list(self.classes_)}."
+                    f"classes={np.asarray(classes).tolist()} differs from those of "
+                    f"the first call: {self.classes_.tolist()}."
                 )
+            self._check_metric()
             X = self._check_X(X, reset=False)
             y = self._check_y(y, len(X))
             training = self._encode(X, y, sample_weight)
             prototypes = training.space.encode(self.prototypes_)
         loss = self._make_loss(training)
         state = training.space.moving(prototypes)
-        if not self._n_calls:
-            self.n_iter_, self.loss_curve_ = 0, np.empty(0)
         self._n_calls += 1
         epoch = min(self._n_calls, self.max_iter)
         scale = self._partial_scale(epoch)
@@ -157,9 +161,48 @@ class StochasticLVQ(BaseLVQ):
         return self
 
     def _reference(self, training, prototypes):
-        """The scale of a term of the loss that keeps prototypes near the samples."""
+        """Half of the mean squared distance from the nearest prototype of the class.
 
-    def _check_partial(self):
+        A warm start keeps that of the first fit: prototypes that have been learnt are
+        farther away, and each fit would solve another problem.
+        """
+        if self._goes_on() and hasattr(self, "_spread"):
+            return self._spread
+        self._spread = self._find_spread(training, prototypes)
+        return self._spread
+
+    def _find_spread(self, training, prototypes):
+        squared = training.space.squared_distances(training.Z, prototypes)
+        own = self._prototype_indices() == training.y[:, None]
+        nearest = np.where(own, squared, np.inf).min(axis=1)
+        spread = np.average(nearest, weights=training.weights) / 2
+        if spread > 1e-10 * squared.mean():
+            return spread
+        # Samples that all lie on prototypes: what is left is the distance of those.
+        return squared.mean() / 2 or 1.0
+
+    def _check_same(self, classes):
+        super()._check_same(classes)
+        self._check_metric()
+
+    def _check_metric(self):
+        """Raise if prototypes that were learnt would go on with another metric."""
+        if self._learnt_metric != self._metric:
+            raise ValueError(
+                f"{type(self).__name__} goes on learning with the same metric as "
+                f"before, {self._learnt_metric!r}, but got metric={self.metric!r}. "
+                "Fit a new one."
+            )
+
+    @property
+    def _metric(self):
+        return getattr(self, "metric", "euclid")
+
+    def _keep(self, training, prototypes):
+        super()._keep(training, prototypes)
+        self._learnt_metric = self._metric
+
+    def _check_partial(self, first):
         """Raise if the parameters do not allow steps on parts of the data."""
 
     def _find_solver(self, space):
@@ -178,8 +221,9 @@ class StochasticLVQ(BaseLVQ):
 
         A prototype moves by the sum over the batch of its coefficients times the
         logarithms of the samples. Positive coefficients, which attract, are made to sum
-        to at most one, so that no step goes beyond the samples; negative ones, which
-        repel, to at most a quarter, so that no distance grows by more than that.
+        to at most one, so that they do not lead farther than the farthest of their
+        samples; negative ones, which repel, to at most a quarter, so that they lead at
+        most a quarter as far as the farthest of theirs.
         """
         total = 0.0
         for batch in gen_batches(len(order), self.batch_size):

@@ -32,8 +32,9 @@ from sklearn.utils.validation import (
 )
 
 from skgeom._rejection.curve import threshold_of_rate
+from skgeom._rejection.folds import fold_confidences
 from skgeom._rejection.label import with_reject_label
-from skgeom.utils._sklearn import check_method_params, check_sample_weight, safe_split
+from skgeom.utils._sklearn import check_sample_weight
 
 
 def _has(method):
@@ -137,7 +138,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        "estimator": [HasMethods(["fit", "predict_proba"])],
+        "estimator": [HasMethods(["fit"])],
         "threshold": [Interval(Real, 0, 1, closed="both"), None],
         "rejection_rate": [Interval(Real, 0, 1, closed="neither"), None],
         "reject_label": [Real, str, None],
@@ -187,15 +188,22 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If both ``threshold`` and ``rejection_rate`` are given, if the reject label
-            is a class or of another kind than the classes, if a sample has no label or
-            several, if there are weights that the classifier does not take, or if it
-            gives NaN as probabilities; and whatever the classifier raises.
+            If the classifier has no ``predict_proba``, if both ``threshold`` and
+            ``rejection_rate`` are given, if the reject label is a class or of another
+            kind than the classes, if a sample has no label or several, if there are
+            weights that the classifier does not take, or if it gives NaN as
+            probabilities; and whatever the classifier raises.
         """
         if self.threshold is not None and self.rejection_rate is not None:
             raise ValueError(
                 f"Of threshold={self.threshold} and rejection_rate="
                 f"{self.rejection_rate} only one can be given. Set the other to None."
+            )
+        if not hasattr(self.estimator, "predict_proba"):
+            raise ValueError(
+                f"{type(self.estimator).__name__} has no predict_proba. Wrap it in a "
+                "sklearn.calibration.CalibratedClassifierCV, which makes probabilities "
+                "of its scores."
             )
         X, y = indexable(X, y)
         assert_all_finite(y, input_name="y")
@@ -247,7 +255,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             cv = check_cv(self.cv, y, classifier=True)
             splits = list(cv.split(X, y, **routed.splitter.split))
             folds = Parallel(n_jobs=self.n_jobs)(
-                delayed(_fold_confidences)(
+                delayed(fold_confidences)(
                     clone(self.estimator), X, y, train, test, routed.estimator.fit
                 )
                 for train, test in splits
@@ -386,12 +394,3 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             tags.classifier_tags.multi_class = wrapped.classifier_tags.multi_class
             tags.classifier_tags.poor_score = wrapped.classifier_tags.poor_score
         return tags
-
-
-def _fold_confidences(classifier, X, y, train, test, fit_params):
-    """Largest probabilities of the test part, after a fit to the training part."""
-    X_train, y_train = safe_split(classifier, X, y, train)
-    X_test, _ = safe_split(classifier, X, y, test, train)
-    params = check_method_params(X, fit_params, indices=train)
-    classifier.fit(X_train, y_train, **params)
-    return classifier.predict_proba(X_test).max(axis=1)

@@ -81,12 +81,16 @@ class PrototypeCost:
 
         The model is the Gauss-Newton matrix :math:`J^\top (\operatorname{diag} p - p
         p^\top) J`, J being the Jacobian of the scores for the prototypes, and a
-        diagonal. The rest of the Hessian is the sum over the samples of the second
-        derivatives of the squared distances, which in these spaces are at least twice
-        the identity, times what the derivatives of the loss for them are. Their
-        absolute values, which bound what is left out, count by 0.02 in the diagonal,
-        and those of the representability, which are positive, in full. Equations are
-        solved by conjugate gradients, none of which needs an eigendecomposition.
+        diagonal. The rest of the Hessian, which has no sign, is left out: the second
+        derivatives of the squared distances times the derivatives of the loss for these
+        and, with several prototypes a class, the share of the correct class in the
+        curvature of the loss. In its place, twice the absolute derivatives count by
+        0.02 in the diagonal, which makes the model positive definite; they measure what
+        is left out, but do not bound it. The derivatives of the representability, which
+        are positive, count in full, with twice the identity for the second derivatives
+        of the squared distances: exact in flat spaces, a lower bound in the others.
+        Equations are solved by conjugate gradients, none of which needs an
+        eigendecomposition.
         """
         (prototypes,), (tangent,) = point, vector
         if self._latest is None or self._latest[0] is not prototypes:

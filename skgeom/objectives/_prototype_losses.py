@@ -9,6 +9,9 @@ logarithm.
 import numpy as np
 from scipy.special import expit, logsumexp
 
+# Squared distances of which a quotient may not be a number any more.
+_NOTHING = 1e-290
+
 
 class LikelihoodLoss:
     r"""Negative log likelihood of the correct class, the terms of equation 18 of [1]_.
@@ -113,7 +116,8 @@ class MarginLoss:
     .. math:: \phi(s \mu), \qquad \mu = \frac{d_J - d_K}{d_J + d_K}, \qquad
        \phi(t) = \frac{1}{1 + e^{-t}}
 
-    with the slope s as the scale. It has no derivative for the scale.
+    with the slope s as the scale. It has no derivative for the scale. Where both
+    distances are zero, so are :math:`\mu` and, by convention, its derivatives.
 
     References
     ----------
@@ -133,7 +137,9 @@ class MarginLoss:
         nearest = np.where(correct, squared_distances, np.inf).argmin(axis=1)
         rival = np.where(correct, np.inf, squared_distances).argmin(axis=1)
         own, other = squared_distances[rows, nearest], squared_distances[rows, rival]
-        total = np.maximum(own + other, np.finfo(float).tiny)
+        total = own + other
+        # A sample that lies on both prototypes, or as good as, moves neither of them.
+        total = np.where(total > _NOTHING, total, np.inf)
         losses = expit(scale * ((own - other) / total))
         slope = 2 * scale * losses * (1 - losses) / total
         derivatives = np.zeros_like(squared_distances)

@@ -251,7 +251,7 @@ class EuclideanSPDSpace(FlatSpace):
     floor = 1e-4
 
     def heed(self, X):
-        """Lower the floor to the smallest eigenvalue of the samples."""
+        """Lower the floor to the smallest eigenvalue of some matrices."""
         self.floor = min(self.floor, np.linalg.eigvalsh(X)[:, 0].min())
 
     def encode(self, X):
@@ -259,6 +259,10 @@ class EuclideanSPDSpace(FlatSpace):
 
     def decode(self, prototypes):
         return _square(prototypes)
+
+    def moving(self, prototypes):
+        self.heed(self.decode(prototypes))  # that is, do not raise them as they are
+        return super().moving(prototypes)
 
     def project(self, prototypes):
         matrices = _square(prototypes)

@@ -5,6 +5,12 @@ import inspect
 
 import numpy as np
 
+# What to do about matrices that are not positive definite.
+_SHRINK = (
+    "Add a small multiple of the identity, or use a shrunk covariance estimate, of "
+    'signals for example pyriemann.estimation.Covariances("oas").'
+)
+
 
 def float64_arrays(*names, cast=None):
     """Compute in float64 and return float32 only if all named arrays are float32.
@@ -97,8 +103,7 @@ def check_positive(eigenvalues, name):
     if bad.any():
         raise ValueError(
             f"{name}{_where(bad)} is not positive definite: its smallest eigenvalue "
-            f"is {smallest[bad].flat[0]:.3g}. Add a small multiple of the identity, or "
-            "use a shrunk covariance estimate."
+            f"is {smallest[bad].flat[0]:.3g}. {_SHRINK}"
         )
 
 
@@ -147,8 +152,7 @@ def cholesky(matrices, name):
         worst = ratio == ratio.min()
         raise ValueError(
             f"{name}{_where(worst)} is not positive definite to working precision: its "
-            f"eigenvalues span a ratio of {ratio.min():.3g}. Add a small multiple of "
-            "the identity, or use a shrunk covariance estimate."
+            f"eigenvalues span a ratio of {ratio.min():.3g}. {_SHRINK}"
         ) from None
 
 

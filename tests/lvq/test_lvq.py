@@ -22,22 +22,6 @@ from skgeom._lvq.stochastic import _bounded
 METRICS = ["riemann", "logeuclid", "euclid"]
 
 
-def signals(seed=0, per_class=20, size=4, n_classes=3):
-    """Covariances of signals, one channel louder in each class."""
-    rng = np.random.default_rng(seed)
-    y = np.repeat(np.arange(n_classes), per_class)
-    data = rng.normal(size=(len(y), size, 30))
-    data[np.arange(len(y)), y] *= 1.7
-    mixing = rng.normal(size=(size, size))
-    data = mixing @ data
-    return data @ data.mT / 30, y
-
-
-@pytest.fixture(scope="module")
-def spd():
-    return signals()
-
-
 class FromVectors:
     """Makes SPD matrices of vectors, so that scikit-learn's checks can run.
 
@@ -177,6 +161,37 @@ def test_steps_are_bounded():
     assert_allclose(_bounded(coefficients), expected)
 
 
+@pytest.mark.parametrize("metric", METRICS)
+def test_one_sample_takes_no_prototype_far(spd, metric):
+    X, y = spd
+    start = start_of(X, y, 1)
+    still = {"sigma2": 1e3, "init": start, "learning_rate": 1e-300}
+    before = PLRSQ(metric=metric, **still).partial_fit(X, y)
+    for i in range(0, len(y), 7):
+        after = PLRSQ(metric=metric, sigma2=1e3, init=start, learning_rate=1e6)
+        after.partial_fit(X[[i]], y[[i]], classes=[0, 1, 2])
+        ratio = after.transform(X[[i]])[0] / (before.transform(X[[i]])[0] + 1e-9)
+        own = y[i] == np.arange(3)
+        assert ratio[own] < 1e-3  # the rate is so high that all bounds act
+        assert (ratio[~own] <= 1.25).all()
+        assert ratio.max() > 1.2
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_samples_together_take_no_prototype_far(spd, metric):
+    X, y = spd
+    start = start_of(X, y, 1)
+    model = PLRSQ(metric=metric, sigma2=1.0, init=start, batch_size=len(y))
+    before = clone(model).set_params(learning_rate=1e-300).partial_fit(X, y)
+    after = clone(model).set_params(learning_rate=1e6).partial_fit(X, y)
+    step = np.diag(after.transform(before.prototypes_))
+    distances, own = before.transform(X), y[:, None] == np.arange(3)
+    attract = np.where(own, distances, 0).max(axis=0)
+    repel = np.where(own, 0, distances).max(axis=0)
+    assert (step <= attract + repel / 4).all()
+    assert step.max() > 0.2 * attract.max()
+
+
 def test_annealing_follows_the_paper(spd):
     model = PLRSQ(sigma2=2.0, solver="sgd", max_iter=60).fit(*spd)
     sigma2, factor = 2.0, 0.99
@@ -215,8 +230,8 @@ def test_separates_what_can_be_separated(spd, metric, n_prototypes):
     assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
 
 
-def test_generalises_at_least_as_well_as_class_means():
-    X, y = signals(1, per_class=60)
+def test_generalises_at_least_as_well_as_class_means(make_signals):
+    X, y = make_signals(1, per_class=60)
     from pyriemann.classification import MDM
 
     model = cross_val_score(PLRSQ(), X, y, cv=5).mean()
@@ -249,8 +264,8 @@ def test_learnt_sigma2_lowers_the_cost(spd):
     assert learnt.sigma2_ != fixed.sigma2_
 
 
-def test_components_find_the_channels_that_differ():
-    X, y = signals(2, per_class=60, size=6, n_classes=2)
+def test_components_find_the_channels_that_differ(make_signals):
+    X, y = make_signals(2, per_class=60, size=6, n_classes=2)
     model = PLRSQ(n_components=2).fit(X, y)
     assert model.components_.shape == (2, 6)
     assert model.prototypes_.shape == (2, 2, 2)
@@ -287,44 +302,6 @@ def test_priors_weight_the_classes(spd):
     assert_allclose(empirical.priors_, [0.2, 0.4, 0.4])
 
 
-@pytest.mark.parametrize("batch_size", [1, 7])
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        PLRSQ(sigma2=1.0, annealing=False),
-        PLRSQ(metric="logeuclid"),
-        GLRSQ(),
-        RSLVQ(),
-    ],
-    ids=repr,
-)
-def test_partial_fit_is_an_epoch(spd, estimator, batch_size):
-    X, y = spd
-    estimator = clone(estimator).set_params(
-        solver="sgd", max_iter=1, shuffle=False, batch_size=batch_size
-    )
-    whole = clone(estimator).fit(X, y)
-    part = clone(estimator).partial_fit(X, y)
-    assert_allclose(part.prototypes_, whole.prototypes_, rtol=1e-12)
-    assert_allclose(part.loss_curve_, whole.loss_curve_)
-
-
-def test_partial_fit_learns_for_life(spd):
-    X, y = spd
-    order = np.random.default_rng(0).permutation(len(y))
-    model = PLRSQ(sigma2=1.0, random_state=0)
-    start = np.stack([X[y == label][0] for label in range(3)])
-    model.set_params(init=start)
-    for part in np.array_split(order, 12):
-        model.partial_fit(X[part], y[part], classes=[0, 1, 2])
-    assert model.n_iter_ == 12
-    assert model.score(X, y) > 0.85
-    with pytest.raises(ValueError, match=r"label .*7"):
-        model.partial_fit(X[:2], [0, 7])
-    with pytest.raises(ValueError, match="first call"):
-        model.partial_fit(X[:2], [0, 1], classes=[0, 1])
-
-
 @pytest.mark.parametrize(
     "estimator", [PLRSQ(), GLRSQ(), RSLVQ(max_iter=5), GMLVQ()], ids=repr
 )
@@ -349,34 +326,8 @@ def test_order_of_samples_does_not_matter_to_lbfgs(spd):
     assert_allclose(permuted.prototypes_, plain.prototypes_, rtol=1e-4)
 
 
-def test_warm_start_goes_on(spd):
-    X, y = spd
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = PLRSQ(sigma2=1.0, max_iter=3, warm_start=True, representability=0).fit(
-            X, y
-        )
-        reached = model.loss_curve_[-1]
-        model.fit(X, y)
-        assert_allclose(model.loss_curve_[0], reached, rtol=1e-9)
-    before = model.predict(X)
-    for _ in range(2):  # a fit that is refused leaves the model as it was
-        with pytest.raises(ValueError, match="same classes"):
-            model.fit(X, y + 1)
-        assert_array_equal(model.predict(X), before)
-    with pytest.raises(ValueError, match="same number of prototypes"):
-        clone_with(model, n_prototypes=3).fit(X, y)
-    with pytest.raises(ValueError, match="same n_components"):
-        clone_with(model, n_components=2).fit(X, y)
-
-
-def clone_with(model, **parameters):
-    """A fitted copy with other parameters."""
-    return pickle.loads(pickle.dumps(model)).set_params(**parameters)
-
-
-def test_small_steps_that_would_diverge_are_bounded():
-    X, y = signals(3, per_class=30)
+def test_small_steps_that_would_diverge_are_bounded(make_signals):
+    X, y = make_signals(3, per_class=30)
     model = PLRSQ(
         10, sigma2=0.02, annealing=False, solver="sgd", max_iter=20, random_state=0
     ).fit(X, y)
@@ -386,9 +337,9 @@ def test_small_steps_that_would_diverge_are_bounded():
     assert reach < 3 * spread
 
 
-def test_ill_conditioned_matrices():
+def test_ill_conditioned_matrices(make_signals):
     rng = np.random.default_rng(0)
-    X, y = signals(0, size=6)
+    X, y = make_signals(0, size=6)
     scales = np.diag(np.logspace(-3, 3, 6))
     rotation = np.linalg.qr(rng.normal(size=(6, 6)))[0]
     X = rotation @ (scales @ X @ scales) @ rotation.T
@@ -402,24 +353,10 @@ def test_ill_conditioned_matrices():
         assert model.score(X, y) > 0.8
 
 
-@pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
-def test_warm_start_goes_on_with_the_same_problem(spd, solver):
-    model = PLRSQ(solver=solver, warm_start=True, max_iter=5, annealing=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.set_params(random_state=0).fit(*spd)
-        sigma2, end = model.sigma2_, model.loss_curve_[-1]
-        model.fit(*spd)
-    assert model.sigma2_ == sigma2
-    assert model.loss_curve_[0] <= end * (1 + 1e-9)
-    with pytest.raises(ValueError, match="the same metric as before, 'riemann'"):
-        model.set_params(metric="logeuclid").fit(*spd)
-
-
 @pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
-def test_likelihood_alone_of_classes_that_are_apart(metric):
+def test_likelihood_alone_of_classes_that_are_apart(make_signals, metric):
     """The prototypes go away without end, and stop where numbers end."""
-    X, y = signals()
+    X, y = make_signals()
     apart = np.eye(4) + 30 * (np.arange(4) == y[:, None])[:, None] * np.eye(4)
     model = PLRSQ(metric=metric, representability=0, sigma2=50.0, tol=0)
     with warnings.catch_warnings():
@@ -443,15 +380,26 @@ def test_prototypes_stay_regular_where_steps_would_make_them_singular():
     assert (eigenvalues[:, 1] < 2e15 * eigenvalues[:, 0]).all()
 
 
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**-20, 1e-3, 1e4, 2.0**20])
 @pytest.mark.parametrize(
-    "estimator", [PLRSQ(metric="euclid"), RSLVQ(solver="sgd")], ids=repr
+    "estimator",
+    [
+        PLRSQ(metric="euclid", annealing=False),
+        GLRSQ(metric="euclid"),
+        GLRSQ(2, metric="euclid"),
+        RSLVQ(solver="sgd", annealing=False),
+    ],
+    ids=repr,
 )
-def test_euclidean_steps_do_not_depend_on_the_unit(spd, estimator):
+def test_euclidean_steps_do_not_depend_on_the_unit(spd, estimator, unit):
     X, y = spd
-    model = clone(estimator).set_params(max_iter=5, random_state=0, annealing=False)
+    model = clone(estimator).set_params(max_iter=5, random_state=0)
     expected = model.fit(X, y).loss_curve_
-    assert expected[-1] < expected[0]
-    assert_allclose(clone(model).fit(1e4 * X, y).loss_curve_, expected, rtol=1e-6)
+    assert expected[-1] < 0.9 * expected[0]
+    assert_allclose(clone(model).fit(unit * X, y).loss_curve_, expected, rtol=1e-6)
+    part = clone(model).partial_fit(X, y).partial_fit(X, y).loss_curve_
+    moved = clone(model).partial_fit(unit * X, y).partial_fit(unit * X, y)
+    assert_allclose(moved.loss_curve_, part, rtol=1e-6)
 
 
 @pytest.mark.parametrize("condition", [1e6, 1e10, 1e12])
@@ -470,16 +418,16 @@ def test_ill_conditioned_matrices_of_all_orientations(condition, solver):
         assert np.isfinite(model.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e6])
-@pytest.mark.parametrize(
-    "estimator", [PLRSQ(metric="euclid"), GLRSQ(metric="euclid"), GMLVQ()], ids=repr
-)
-def test_unit_of_the_matrices(spd, estimator, unit):
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**-20, 2.0**20])
+def test_relevance_does_not_depend_on_the_unit(spd, unit):
     X, y = spd
-    model = clone(estimator).set_params(max_iter=30, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        assert model.fit(unit * X, y).score(unit * X, y) > 0.8
+        expected = GMLVQ(max_iter=30).fit(X, y)
+        model = GMLVQ(max_iter=30).fit(unit * X, y)
+    assert expected.loss_curve_[-1] < 0.5 * expected.loss_curve_[0]
+    assert_allclose(model.loss_curve_, expected.loss_curve_, rtol=1e-6)
+    assert_allclose(model.prototypes_, unit * expected.prototypes_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
@@ -500,16 +448,6 @@ def test_float32_is_kept(spd):
     assert model.transform(X).dtype == np.float64
 
 
-def test_partial_fit_of_some_classes_from_a_given_start(spd):
-    X, y = spd
-    start = start_of(X, y, 1)
-    model = PLRSQ(init=start, sigma2=1.0)
-    model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
-    assert_array_equal(model.classes_, [0, 1, 2])
-    with pytest.raises(ValueError, match="class 2 has no sample"):
-        PLRSQ().partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
-
-
 @pytest.mark.parametrize("n_components", [None, 2])
 @pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
 def test_a_weight_of_two_is_two_samples(spd, n_components, metric):
@@ -528,12 +466,15 @@ def test_a_weight_of_two_is_two_samples(spd, n_components, metric):
 BAD_X = {
     "not square": (lambda X: X[:, :, :2], "square"),
     "not symmetric": (lambda X: X + np.triu(np.ones((4, 4)), 1), "not symmetric"),
-    "not definite": (lambda X: X - 50 * np.eye(4), r"X\[0\] is not positive definite"),
+    "not definite": (
+        lambda X: X - 50 * np.eye(4),
+        r"X\[0\] is not positive definite.* pyriemann.estimation.Covariances\(.oas.\)",
+    ),
     "not a number": (
         lambda X: np.where(X > X.max() / 2, np.nan, X),
         r"X\[\d+\] contains NaN",
     ),
-    "vectors": (lambda X: X[:, 0], "takes SPD matrices"),
+    "one matrix": (lambda X: X[0], r"takes SPD matrices.* one matrix to X\[None\]"),
 }
 
 
@@ -552,12 +493,26 @@ def test_bad_matrices(spd, estimator, case):
         ({"n_prototypes": 21}, "Class 0 has 20 samples"),
         ({"n_prototypes": [1, 2]}, "3 integers"),
         ({"n_prototypes": [1, 0, 2]}, "class 1"),
+        (
+            {"n_prototypes": {0: 1, 1: 2, 2: 1}},
+            r"n_prototypes must be a list .* dict; use \[n_prototypes\[label\] for",
+        ),
+        (
+            {"priors": {0: 0.1, 1: 0.8, 2: 0.1}},
+            r"priors must be a list .* dict; use \[priors\[label\] for label",
+        ),
+        ({"priors": "balanced"}, "priors"),
         ({"sigma2": 0}, "sigma2"),
         ({"sigma2": -1.0}, "sigma2"),
-        ({"sigma2": "learn", "solver": "sgd"}, "lbfgs"),
+        ({"sigma2": "learn", "solver": "sgd"}, "needs solver='lbfgs' or 'auto'"),
+        ({"sigma2": "learn", "metric": "euclid"}, "not possible"),
+        (
+            {"sigma2": "learn", "metric": "euclid", "solver": "lbfgs"},
+            "not possible .* Euclidean metric.* number or 'auto'",
+        ),
         ({"metric": "euclid", "solver": "lbfgs"}, "positive definite"),
         ({"n_components": 5}, "n_components"),
-        ({"init": np.ones((3, 4))}, "init must have shape"),
+        ({"init": np.ones((3, 4))}, r"init must have shape \(3, 4, 4\).*got \(3, 4\)"),
         ({"init": -np.ones((3, 4, 4))}, "init"),
         ({"priors": [1, 2]}, "priors"),
         ({"metric": "cosine"}, "metric"),
@@ -575,6 +530,39 @@ def test_bad_samples_at_prediction(spd):
     vectors = RSLVQ(solver="sgd", max_iter=1).fit(*load_iris(return_X_y=True))
     with pytest.raises(ValueError, match="fitted on samples of 1 dimensions"):
         vectors.predict(np.eye(4)[None])
+    matrices = RSLVQ(max_iter=1).fit(*spd)
+    with pytest.raises(ValueError, match=r"One sample is X\[None\]"):
+        matrices.predict(np.eye(4))
+
+
+@pytest.mark.parametrize(
+    "estimator", [RSLVQ(solver="sgd"), RSLVQ(), GMLVQ(), GLRSQ(metric="euclid")]
+)
+def test_values_too_large_to_be_squared(spd, estimator):
+    X, y = spd
+    if estimator.__class__ in (RSLVQ, GMLVQ):
+        X = X[:, 0]
+    model = clone(estimator).set_params(max_iter=1)
+    with pytest.raises(ValueError, match=r"X has values up to .*e\+20\d, too large"):
+        model.fit(1e200 * X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="too large"):
+        model.predict(1e200 * X)
+
+
+def test_priors_by_name(spd):
+    X, y = spd[0][10:], spd[1][10:]
+    plain, uniform, empirical = (
+        PLRSQ([1, 2, 1], priors=priors, solver="sgd", max_iter=1, random_state=0)
+        .fit(X, y)
+        .priors_
+        for priors in (None, "uniform", "empirical")
+    )
+    assert_allclose(plain, np.full(4, 1 / 4))
+    assert_array_equal(uniform, plain)
+    assert_allclose(empirical, [0.2, 0.2, 0.2, 0.4])
 
 
 def test_weights_of_zero_take_samples_away(spd):
@@ -637,3 +625,31 @@ def test_input_is_not_changed(spd):
     copy = X.copy()
     PLRSQ(2, random_state=0).fit(X, y).predict(X)
     assert_array_equal(X, copy)
+
+
+@pytest.mark.parametrize("slope", [1.0, 10.0, 100.0])
+def test_margins_of_samples_on_prototypes_of_two_classes(slope):
+    X, y = np.array([[0.0, 0], [1, 1], [0, 0], [2, 3]]), [0, 0, 1, 1]
+    vectors = GMLVQ(2, slope=slope, random_state=0).fit(X, y)
+    assert np.isfinite(vectors.prototypes_).all()
+    assert_array_equal(vectors.predict(X[[1, 3]]), [0, 1])
+    matrices = np.eye(2) * np.exp(X)[:, None]
+    for metric in METRICS:
+        model = GLRSQ(2, metric=metric, slope=slope, solver="sgd", random_state=0)
+        model.fit(matrices, y)
+        assert_array_equal(model.predict(matrices[[1, 3]]), [0, 1])
+
+
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(), PLRSQ(metric="logeuclid"), GLRSQ(), GMLVQ()], ids=repr
+)
+def test_classes_with_the_same_samples(spd, estimator):
+    X, y = spd[0][:20], np.repeat([0, 1], 20)
+    with pytest.warns(UserWarning, match="all classes start at the same point"):
+        clone(estimator).fit(np.concatenate([X, X]), y)
+    with (
+        warnings.catch_warnings(),
+        pytest.warns(UserWarning, match="all classes start at the same point"),
+    ):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        clone(estimator).set_params(n_prototypes=2).fit(X[[0] * 40], y)

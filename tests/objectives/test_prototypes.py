@@ -90,12 +90,15 @@ def test_margin_is_the_authors_rule(rng):
         assert_allclose(derivatives[row], expected)
 
 
-def test_margin_of_a_sample_on_two_prototypes():
+@pytest.mark.parametrize("squared", [0.0, 5e-324, 1e-300, 1e-280])
+@pytest.mark.parametrize("slope", [1.0, 10.0, 1e6])
+def test_margin_of_a_sample_on_two_prototypes(squared, slope):
     losses, derivatives, _ = MarginLoss(np.array([0, 1]))(
-        np.zeros((1, 2)), np.array([0]), 1.0
+        np.full((1, 2), squared), np.array([0]), slope
     )
     assert_allclose(losses, 0.5)
-    assert_allclose(derivatives, 0)
+    expected = slope / 8 / squared if squared > 1e-290 else 0.0
+    assert_allclose(derivatives, [[expected, -expected]])
 
 
 def test_affine_invariant_distances_are_those_of_pyriemann(rng):

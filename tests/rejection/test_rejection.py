@@ -314,7 +314,8 @@ def test_weights_that_the_classifier_does_not_take(blobs):
         ({"rejection_rate": 0}, "The 'rejection_rate' parameter"),
         ({"rejection_rate": 1}, "The 'rejection_rate' parameter"),
         ({"reject_label": [1]}, "The 'reject_label' parameter"),
-        ({"estimator": SVC()}, "implementing 'fit' and 'predict_proba'"),
+        ({"estimator": SVC()}, "SVC has no predict_proba.*CalibratedClassifierCV"),
+        ({"estimator": "SVC"}, "The 'estimator' parameter"),
     ],
 )
 def test_bad_parameters(options, message, blobs):

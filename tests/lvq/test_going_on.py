@@ -1,0 +1,247 @@
+"""Prototypes that go on learning: partial_fit, warm starts, and fits that fail."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
+
+
+@pytest.mark.parametrize("batch_size", [1, 7])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PLRSQ(sigma2=1.0, annealing=False),
+        PLRSQ(metric="logeuclid"),
+        GLRSQ(),
+        RSLVQ(),
+    ],
+    ids=repr,
+)
+def test_partial_fit_is_an_epoch(spd, estimator, batch_size):
+    X, y = spd
+    estimator = clone(estimator).set_params(
+        solver="sgd", max_iter=1, shuffle=False, batch_size=batch_size
+    )
+    whole = clone(estimator).fit(X, y)
+    part = clone(estimator).partial_fit(X, y)
+    assert_allclose(part.prototypes_, whole.prototypes_, rtol=1e-12)
+    assert_allclose(part.loss_curve_, whole.loss_curve_)
+
+
+def test_partial_fit_learns_for_life(spd):
+    X, y = spd
+    order = np.random.default_rng(0).permutation(len(y))
+    model = PLRSQ(sigma2=1.0, random_state=0)
+    start = np.stack([X[y == label][0] for label in range(3)])
+    model.set_params(init=start)
+    for part in np.array_split(order, 12):
+        model.partial_fit(X[part], y[part], classes=[0, 1, 2])
+    assert model.n_iter_ == 12
+    assert model.score(X, y) > 0.85
+    with pytest.raises(ValueError, match=r"label .*7"):
+        model.partial_fit(X[:2], [0, 7])
+    with pytest.raises(ValueError, match=r"=\[0, 1\] .* the first call: \[0, 1, 2\]"):
+        model.partial_fit(X[:2], [0, 1], classes=[0, 1])
+
+
+def test_warm_start_goes_on(spd):
+    X, y = spd
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = PLRSQ(sigma2=1.0, max_iter=3, warm_start=True, representability=0).fit(
+            X, y
+        )
+        reached = model.loss_curve_[-1]
+        model.fit(X, y)
+        assert_allclose(model.loss_curve_[0], reached, rtol=1e-9)
+    before = model.predict(X)
+    for _ in range(2):  # a fit that is refused leaves the model as it was
+        with pytest.raises(ValueError, match="same classes"):
+            model.fit(X, y + 1)
+        assert_array_equal(model.predict(X), before)
+    with pytest.raises(ValueError, match="same number of prototypes"):
+        clone_with(model, n_prototypes=3).fit(X, y)
+    with pytest.raises(ValueError, match="same n_components"):
+        clone_with(model, n_components=2).fit(X, y)
+
+
+def clone_with(model, **parameters):
+    """A fitted copy with other parameters."""
+    return pickle.loads(pickle.dumps(model)).set_params(**parameters)
+
+
+@pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
+def test_warm_start_goes_on_with_the_same_problem(spd, solver):
+    model = PLRSQ(solver=solver, warm_start=True, max_iter=5, annealing=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.set_params(random_state=0).fit(*spd)
+        sigma2, end = model.sigma2_, model.loss_curve_[-1]
+        model.fit(*spd)
+    assert model.sigma2_ == sigma2
+    assert model.loss_curve_[0] <= end * (1 + 1e-9)
+    model.set_params(metric="logeuclid")
+    for method in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match="the same metric as before, 'riemann'"):
+            method(*spd)
+
+
+def test_partial_fit_of_some_classes_from_a_given_start(spd):
+    X, y = spd
+    start = np.stack([X[y == label][0] for label in range(3)])
+    model = PLRSQ(init=start, sigma2=1.0)
+    model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    assert_array_equal(model.classes_, [0, 1, 2])
+    with pytest.raises(ValueError, match="class 2 has no sample"):
+        PLRSQ().partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "sgd"])
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(), PLRSQ(metric="logeuclid"), GLRSQ(), RSLVQ()], ids=repr
+)
+def test_partial_fit_does_not_undo_fit(make_signals, estimator, solver):
+    X, y = make_signals(per_class=40)
+    if isinstance(estimator, RSLVQ):
+        X = X[:, *np.triu_indices(4)]
+    model = clone(estimator).set_params(solver=solver, max_iter=50, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    fitted, n_iter, curve = model.transform(X), model.n_iter_, model.loss_curve_
+    model.partial_fit(X, y)
+    # A whole step at the first rate goes a hundred times as far.
+    assert_allclose(model.transform(X), fitted, rtol=0.02)
+    assert np.abs(model.transform(X) - fitted).max() > 0
+    assert model.n_iter_ == n_iter + 1
+    assert_array_equal(model.loss_curve_[:-1], curve)
+
+
+def test_partial_fit_after_fit_is_the_last_epoch_again(spd):
+    """The rate, and the slope, are those with which the schedule ends."""
+    X, y = spd
+    model = GLRSQ(solver="sgd", shuffle=False, max_iter=4).fit(X, y)
+    start = model.prototypes_
+    model.partial_fit(X, y)
+    rate = 4 / 100 * 0.01 / 4  # of n / 100, at the end, for the slope 4
+    expected = GLRSQ(
+        init=start,
+        slope=4.0,
+        solver="sgd",
+        shuffle=False,
+        learning_rate=rate * 4 * 100,
+        max_iter=1,
+    ).fit(X, y)
+    assert_allclose(model.prototypes_, expected.prototypes_, rtol=1e-10)
+
+
+def test_partial_fit_keeps_the_slope_of_fit(spd):
+    X, y = spd
+    model = GLRSQ(tol=1e-2, shuffle=False).fit(X, y)
+    same = clone_with(model, slope=10.0).partial_fit(X, y)
+    assert_array_equal(model.partial_fit(X, y).prototypes_, same.prototypes_)
+
+
+def test_faster_adaption_by_a_higher_rate(spd):
+    X, y = spd
+    model = PLRSQ(sigma2=1.0).fit(X, y)
+    moved = []
+    for rate in (0.04, 4.0):  # the automatic one, and a hundred times that
+        more = clone_with(model, learning_rate=rate, shuffle=False).partial_fit(X, y)
+        moved.append(np.abs(more.prototypes_ - model.prototypes_).max())
+    assert moved[1] > 20 * moved[0]
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PLRSQ(),
+        PLRSQ(sigma2="learn"),
+        PLRSQ(sigma2="learn", metric="logeuclid"),
+        PLRSQ(sigma2="learn", n_components=2),
+        PLRSQ(n_components=2),
+        GLRSQ(),
+        GMLVQ(),
+        GMLVQ(n_components=2),
+    ],
+    ids=repr,
+)
+def test_warm_start_goes_on_from_all_that_was_learnt(spd, estimator):
+    model = clone(estimator).set_params(warm_start=True, max_iter=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        end = model.fit(*spd).loss_curve_[-1]
+        assert_allclose(model.fit(*spd).loss_curve_[0], end, rtol=1e-9)
+
+
+def test_learnt_sigma2_stays_in_partial_fit(spd):
+    with pytest.raises(ValueError, match="partial_fit does not learn sigma2"):
+        PLRSQ(sigma2="learn").partial_fit(*spd)
+    model = PLRSQ(sigma2="learn", tol=1e-2).fit(*spd)
+    learnt = model.sigma2_
+    assert model.partial_fit(*spd).sigma2_ == learnt
+
+
+REFUSED = {
+    "prototypes": ({"n_prototypes": 500}, lambda X, y: (X, y)),
+    "init": ({"init": np.eye(4)[None]}, lambda X, y: (X, y)),
+    "size": ({"n_prototypes": 500}, lambda X, y: (X[:, :2, :2], y)),
+    "classes": ({"n_prototypes": [1, 2, 3]}, lambda X, y: (X, y % 2)),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(n_components=3), GLRSQ(), RSLVQ(), GMLVQ()], ids=repr
+)
+def test_refused_fit_leaves_the_model_as_it_was(spd, estimator, case):
+    X, y = spd
+    model = clone(estimator).set_params(max_iter=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    scores, attributes = model.decision_function(X), vars(model).copy()
+    parameters, spoil = REFUSED[case]
+    with pytest.raises(ValueError, match=r"n_prototypes|init|n_components"):
+        model.set_params(**parameters).fit(*spoil(X, y))
+    assert_array_equal(model.decision_function(X), scores)
+    assert {k: v for k, v in vars(model).items() if k not in parameters} == {
+        k: v for k, v in attributes.items() if k not in parameters
+    }
+
+
+def test_refused_partial_fit_leaves_the_model_as_it_was(spd):
+    X, y = spd
+    model = PLRSQ(priors=[1, 1, 1])
+    with pytest.raises(ValueError, match="class 2 has no sample"):
+        model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    assert not hasattr(model, "classes_")
+    model.partial_fit(X, y)
+    before = vars(model).copy()
+    with pytest.raises(ValueError, match="weight"):
+        model.partial_fit(X, y, sample_weight=np.zeros(len(y)))
+    model.set_params(priors=[1, 2])
+    with pytest.raises(ValueError, match="priors must be"):
+        model.partial_fit(X, y)
+    del before["priors"]
+    assert all(vars(model)[name] is value for name, value in before.items())
+
+
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(metric="euclid"), GLRSQ(metric="euclid"), RSLVQ()], ids=repr
+)
+def test_null_step_moves_nothing(spd, estimator):
+    """Matrices of a small unit, of which later samples have larger eigenvalues."""
+    X, y = 1e-6 * spd[0], spd[1]
+    model = clone(estimator).set_params(max_iter=5, random_state=0).fit(X, y)
+    before = model.prototypes_
+    model.set_params(learning_rate=1e-300)
+    for part in (X + 1e-6 * np.eye(4), 1e6 * X):
+        model.partial_fit(part, y)
+        assert_allclose(model.prototypes_, before, rtol=1e-9)
