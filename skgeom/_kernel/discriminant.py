@@ -30,7 +30,7 @@ from skgeom.utils._docs import shares as shares_paragraphs
 from skgeom.utils._validation import check_semidefinite
 
 # Up to this number of samples, "auto" solves exactly: a matrix of 800 MB.
-_EXACT = 10_000
+MAX_EXACT = 10_000
 
 
 @shares_paragraphs(parameters=PARAMETERS, attributes=ATTRIBUTES)
@@ -238,7 +238,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         solver = self.solver
         if solver == "auto":
             solver = "cholesky" if self.regularization else "eigen"
-            solver = solver if n_samples <= _EXACT else "nystroem"
+            solver = solver if n_samples <= MAX_EXACT else "nystroem"
         if solver != "eigen" and not self.regularization:
             raise ValueError(
                 "regularization must be positive with "
@@ -250,7 +250,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         """The solver, and why it is used, for messages."""
         if self.solver != "auto":
             return f"solver={solver!r}"
-        return f"solver={solver!r}, which 'auto' is for more than {_EXACT:,} samples"
+        return f"solver={solver!r}, which 'auto' is for more than {MAX_EXACT:,} samples"
 
     def _solve(self, X, codes, weights, shares, settings):
         """Solve exactly, with the kernel matrix of all samples."""

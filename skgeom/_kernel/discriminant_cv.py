@@ -14,7 +14,7 @@ from skgeom._kernel.base import (
     PARAMETERS,
     BaseKernelDiscriminant,
 )
-from skgeom._kernel.discriminant import KernelDiscriminantAnalysis
+from skgeom._kernel.discriminant import MAX_EXACT, KernelDiscriminantAnalysis
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.problem import MAX_REGULARIZATION, KernelProblem
 from skgeom.utils._docs import shares as shares_paragraphs
@@ -151,11 +151,12 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         Warns
         -----
         UserWarning
-            If the best value is the smallest or the largest, so that there may be
-            better ones beyond; or if scores of some values are NaN, which are then not
-            chosen.
+            If there are more than 10,000 samples, which take long; if the best value is
+            the smallest or the largest, so that there may be better ones beyond; or if
+            scores of some values are NaN, which are then not chosen.
         """
         X, codes = self._validate(X, y)
+        _warn_if_many(len(X))
         self._prepare_kernel(X)
         self.regularizations_ = self._values()
         self.X_fit_ = None
@@ -299,3 +300,14 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     def _settings(self):
         """Criterion and number of components."""
         return self.criterion, self.n_components or len(self.classes_) - 1
+
+
+def _warn_if_many(n_samples):
+    if n_samples > MAX_EXACT:
+        gigabytes = 3 * 8e-9 * n_samples**2  # the kernel matrix, and two as large
+        warn_user(
+            f"The solutions are exact: with {n_samples:,} samples they take "
+            f"{gigabytes:.1f} GB and many minutes. For landmarks, use GridSearchCV "
+            "with KernelDiscriminantAnalysis(solver='nystroem').",
+            UserWarning,
+        )

@@ -136,6 +136,16 @@ def test_folds_of_groups(wine):
         np.testing.assert_array_equal(path.cv_results_[name], values)
 
 
+def test_warns_of_many_samples(wine, monkeypatch):
+    path = PATH(regularizations=[1e-3], cv=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path.fit(*wine)
+    monkeypatch.setattr("skgeom._kernel.discriminant_cv.MAX_EXACT", 100)
+    with pytest.warns(UserWarning, match=r"with 178 samples .*solver='nystroem'"):
+        path.fit(*wine)
+
+
 def test_path_options(wine):
     X, y = wine
     K = rbf_kernel(X, gamma=0.05)

@@ -106,7 +106,7 @@ def test_automatic_solver(wine, monkeypatch):
     assert kda._chosen_solver(10_000) == "cholesky"
     assert kda._chosen_solver(10_001) == "nystroem"
     X, y = wine
-    monkeypatch.setattr("skgeom._kernel.discriminant._EXACT", 100)
+    monkeypatch.setattr("skgeom._kernel.discriminant.MAX_EXACT", 100)
     assert kda.fit(X, y).solver_ == "nystroem"
     automatic = "solver='nystroem', which 'auto' is for more than 100 samples"
     with pytest.raises(ValueError, match=f"positive with {automatic}"):
