@@ -276,8 +276,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     def _solve_nystroem(self, X, codes, weights, shares, settings):
         """Solve with landmarks, which become ``X_fit_``."""
         points, numbers = self._choose_landmarks(X, codes, weights)
-        features = self._features(X, points, numbers)
-        warn_if_alone(features.matrix, self.kernel)
+        features = self._features(X, points, numbers, warn=True)
         means, moment = features.moments(X, codes, weights, shares)
         discriminants = solve_nystroem(
             features,
@@ -323,7 +322,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             return kmeans_landmarks(n_landmarks, X, codes, weights, random_state), None
         return X[numbers], numbers
 
-    def _features(self, X, points, numbers):
+    def _features(self, X, points, numbers, warn=False):
         """Features of landmarks, given themselves and their numbers."""
         if self.kernel == "precomputed":
             matrix = X[np.ix_(numbers, numbers)]
@@ -337,6 +336,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             def columns(X, kept):
                 return self._kernel(X, points[kept])
 
+        if warn:
+            warn_if_alone(matrix, self.kernel)
         if not self._definite:
             rounding = np.finfo(matrix.dtype).eps * len(matrix) * np.abs(matrix).max()
             check_semidefinite(

@@ -76,14 +76,12 @@ class LandmarkFeatures:
         The precision of the features.
     size : float
         What the kernel is divided by, its largest value among the landmarks.
-    matrix : ndarray of shape (n_landmarks, n_landmarks)
-        The kernel matrix of the landmarks, as given.
     """
 
     def __init__(self, matrix, columns, dtype):
         # The rounding of the kernel, which dividing by L enlarges, is to stay below
         # what is left out.
-        self.size, self.matrix = float(check_finite_kernel(matrix)) or 1.0, matrix
+        self.size = float(check_finite_kernel(matrix)) or 1.0
         factor, pivots = pivoted_cholesky(
             matrix / self.size, np.finfo(dtype).eps ** 0.75
         )
