@@ -1,6 +1,5 @@
 """Accuracy maximisation analysis with Gaussian responses, AMA-Gauss."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral
 
@@ -17,6 +16,7 @@ from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
 from skgeom.utils._docs import shares
 from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._validation import refuse_dict
 
 # Starts of the search for the filters of SQFA from which this one starts.
 _N_INIT_OF_SQFA = 4
@@ -240,11 +240,7 @@ class AMAGauss(BaseFilters):
         if isinstance(self.priors, str):
             uniform = np.full(n_classes, 1 / n_classes)
             return uniform if self.priors == "uniform" else counts / counts.sum()
-        if isinstance(self.priors, Mapping):
-            raise ValueError(
-                "priors must be a list in the order of classes_, not a dict: give "
-                "[priors[label] for label in np.unique(y)]."
-            )
+        refuse_dict(self.priors, "priors")
         priors = column_or_1d(np.asarray(self.priors, dtype=np.float64))
         fit = len(priors) == n_classes and (priors > 0).all()
         if not (fit and np.isclose(priors.sum(), 1)):

@@ -1,6 +1,5 @@
 """What the kernel discriminant analyses have in common once they are fitted."""
 
-from collections.abc import Mapping
 from numbers import Integral, Real
 
 import numpy as np
@@ -25,6 +24,7 @@ from skgeom._kernel.functions import (
     uses_gamma,
 )
 from skgeom._kernel.problem import SAME_MEANS
+from skgeom.utils._validation import refuse_dict
 
 # Kernels that are positive semidefinite whatever their parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
@@ -289,11 +289,7 @@ class BaseKernelDiscriminant(
             if self.priors != "uniform":
                 return frequencies
             return np.full(n_classes, 1 / n_classes)
-        if isinstance(self.priors, Mapping):
-            raise ValueError(
-                "priors must be a list of one probability a class, in the order of "
-                "classes_, not a dict; use [priors[label] for label in np.unique(y)]."
-            )
+        refuse_dict(self.priors, "priors")
         priors = np.asarray(self.priors, dtype=np.float64)
         if priors.shape != (n_classes,):
             raise ValueError(

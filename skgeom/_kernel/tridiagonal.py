@@ -12,9 +12,9 @@ _SINGULAR = "the shifted matrix is singular to rounding"
 class Tridiagonal:
     """A symmetric matrix A as Q T Q^T, T tridiagonal and Q orthogonal.
 
-    This takes a third of the time of an eigendecomposition, and as it does, serves
-    all A + lambda I, or A^2 + lambda I: in the basis Q, a system with one of them takes
-    a time that is linear in the order of A.
+    It takes a third of the time of an eigendecomposition, and serves all A + lambda I,
+    or A^2 + lambda I, as that does: in the basis Q, a system with one of them takes a
+    time that is linear in the order of A.
 
     Parameters
     ----------

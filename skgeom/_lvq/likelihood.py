@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
-from skgeom._lvq.starts import refuse_dict
 from skgeom._lvq.stochastic import StochasticLVQ
 from skgeom.objectives import EuclideanSPDSpace, LikelihoodLoss
+from skgeom.utils._validation import refuse_dict
 
 # Weight of the term that draws prototypes to samples, by solver.
 _REPRESENTABILITY = {"sgd": 0.0, "lbfgs": 0.03}

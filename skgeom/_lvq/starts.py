@@ -1,7 +1,6 @@
 """Where the prototypes of learning vector quantisation start."""
 
 import warnings
-from collections.abc import Mapping
 from numbers import Integral
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
 from skgeom.objectives import AffineInvariantSpace
-from skgeom.utils._validation import check_symmetric, cholesky
+from skgeom.utils._validation import check_symmetric, cholesky, refuse_dict
 from skgeom.utils._warnings import warn_user
 
 # Prototypes that start at one class mean are moved this far towards a random sample.
@@ -37,15 +36,6 @@ def prototype_counts(n_prototypes, classes):
             "each class needs at least 1."
         )
     return counts
-
-
-def refuse_dict(values, name):
-    """Raise ValueError if values are given by class label."""
-    if isinstance(values, Mapping):
-        raise ValueError(
-            f"{name} must be a list of one value a class, in the order of classes_, "
-            f"not a dict; use [{name}[label] for label in np.unique(y)]."
-        )
 
 
 def given_prototypes(init, shape):

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -154,6 +155,15 @@ def cholesky(matrices, name):
             f"{name}{_where(worst)} is not positive definite to working precision: its "
             f"eigenvalues span a ratio of {ratio.min():.3g}. {_SHRINK}"
         ) from None
+
+
+def refuse_dict(values, name):
+    """Raise ValueError if values are given by class label."""
+    if isinstance(values, Mapping):
+        raise ValueError(
+            f"{name} must be a list of one value a class, in the order of classes_, "
+            f"not a dict; use [{name}[label] for label in np.unique(y)]."
+        )
 
 
 def _where(mask):
