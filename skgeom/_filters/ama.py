@@ -7,22 +7,22 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from skgeom._filters.base import BaseFilters, independent_directions
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.learning import PooledCovariances
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
-from skgeom.utils._docs import shares
+from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
-from skgeom.utils._validation import refuse_dict
+from skgeom.utils._validation import check_priors
 
 # Starts of the search for the filters of SQFA from which this one starts.
 _N_INIT_OF_SQFA = 4
 
 
-@shares(**FILTER_DOCS)
+@substitute_docs(**FILTER_DOCS)
 class AMAGauss(BaseFilters):
     r"""Accuracy maximisation analysis with Gaussian responses.
 
@@ -61,9 +61,10 @@ class AMAGauss(BaseFilters):
     {optimizer}
     {max_iter}
     {tol}
-    priors : str or array-like of shape (n_classes,), default="uniform"
-        Prior probabilities :math:`\pi_i`: ``"uniform"``, equal; ``"empirical"``, by the
-        counts of the classes; or given, in the order of ``classes_``, not as a dict.
+    priors : "uniform", "empirical", None or array-like, default="uniform"
+        Prior probabilities :math:`\pi_i`: ``"uniform"``, equal; ``"empirical"`` or
+        None, the proportions of the classes in y; or an array of shape (n_classes,) of
+        sum one, in the order of ``classes_``.
     batch_size : int or None, default=None
         If given, this many samples are taken at a time, by stochastic gradient steps
         that shorten when an epoch no longer raises the objective; ``optimizer`` and
@@ -124,7 +125,7 @@ class AMAGauss(BaseFilters):
     _value_name = "information"
     _parameter_constraints = {
         **BaseFilters._parameter_constraints,
-        "priors": [StrOptions({"uniform", "empirical"}), "array-like"],
+        "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
         "batch_size": [None, Interval(Integral, 1, None, closed="left")],
     }
 
@@ -198,7 +199,7 @@ class AMAGauss(BaseFilters):
         self.classes_, labels = np.unique(y, return_inverse=True)
         self._check_sizes(self.classes_)
         statistics = ClassStatistics._from_valid_data(X, y, self.covariance_estimator)
-        self.priors_ = self._checked_priors(statistics.counts)
+        self.priors_ = check_priors(self.priors, statistics.counts)
         pooled = PooledCovariances(*statistics.pooled_covariances())
         regularization = self._noise(pooled)
         span_only = self._check_noise(
@@ -234,18 +235,3 @@ class AMAGauss(BaseFilters):
         if isinstance(self.init, str) and (self.init, self.n_init) == ("auto", "auto"):
             return 1
         return super()._n_starts()
-
-    def _checked_priors(self, counts):
-        n_classes = len(counts)
-        if isinstance(self.priors, str):
-            uniform = np.full(n_classes, 1 / n_classes)
-            return uniform if self.priors == "uniform" else counts / counts.sum()
-        refuse_dict(self.priors, "priors")
-        priors = column_or_1d(np.asarray(self.priors, dtype=np.float64))
-        fit = len(priors) == n_classes and (priors > 0).all()
-        if not (fit and np.isclose(priors.sum(), 1)):
-            raise ValueError(
-                f"priors must hold {n_classes} positive probabilities that sum to 1, "
-                f"one for each class of classes_, got {priors}."
-            )
-        return priors / priors.sum()

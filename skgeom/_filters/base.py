@@ -20,7 +20,9 @@ from skgeom._filters.learning import (
     check_regular,
 )
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS
+from skgeom.utils._signs import fix_signs
 from skgeom.utils._sklearn import CallbackSupportMixin, FitCallbacks
+from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
 
 # Filters of unit norm are taken for dependent below this smallest singular value.
@@ -80,11 +82,7 @@ class BaseFilters(
         return X @ self.components_.T
 
     def _check_sizes(self, classes):
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} compares classes, so it needs at least 2 "
-                f"classes, but there is one class only: {classes[0]}."
-            )
+        check_two_classes(classes, type(self).__name__)
         if self.n_components > self.n_features_in_:
             raise ValueError(
                 f"n_components={self.n_components} must not exceed the number of "
@@ -156,8 +154,7 @@ class BaseFilters(
             objective, pooled, report if callbacks.active else None
         )
         self._print(groups)
-        largest = np.abs(filters).argmax(axis=0), range(filters.shape[1])
-        filters = filters * np.sign(filters[largest])
+        filters = fix_signs(filters.T).T
         self.regularization_ = search.regularization
         self.components_ = np.ascontiguousarray(filters.T, dtype=dtype)
         self.objective_ = -groups[-1][0].cost

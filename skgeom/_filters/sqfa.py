@@ -7,10 +7,10 @@ from skgeom._filters.base_sqfa import BaseSQFA, FitsStatistics
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.learning import PooledCovariances
 from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES
-from skgeom.utils._docs import shares
+from skgeom.utils._docs import substitute_docs
 
 
-@shares(**FILTER_DOCS)
+@substitute_docs(**FILTER_DOCS)
 class SQFA(FitsStatistics, BaseSQFA):
     r"""Supervised quadratic feature analysis.
 
@@ -105,7 +105,7 @@ class SQFA(FitsStatistics, BaseSQFA):
     _distances = DISTANCES
 
 
-@shares(**FILTER_DOCS)
+@substitute_docs(**FILTER_DOCS)
 class SecondMomentSQFA(FitsStatistics, BaseSQFA):
     r"""Supervised quadratic feature analysis of second moments (smSQFA).
 

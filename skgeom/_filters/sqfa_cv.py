@@ -22,7 +22,7 @@ from skgeom._filters.learning import (
     n_named_starts,
 )
 from skgeom.objectives import DISTANCES, find_distance
-from skgeom.utils._docs import shares
+from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
 from skgeom.utils._threads import map_threads, one_blas_thread
 from skgeom.utils._warnings import warn_user
@@ -31,7 +31,7 @@ from skgeom.utils._warnings import warn_user
 _PATH_TOL = 1e-3
 
 
-@shares(**FILTER_DOCS)
+@substitute_docs(**FILTER_DOCS)
 class SQFACV(BaseSQFA):
     r"""SQFA with the regularisation chosen by cross-validation of a classifier.
 

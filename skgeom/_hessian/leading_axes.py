@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from skgeom.utils._signs import fix_signs
+
 
 def leading_axes(matrix):
     """Eigenvalues in falling order, and eigenvectors in rows, of determined signs."""
     values, vectors = np.linalg.eigh(matrix)
-    values, axes = values[::-1], vectors.T[::-1]
-    largest = np.abs(axes).argmax(axis=1)
-    return values.copy(), axes * np.sign(axes[np.arange(len(axes)), largest])[:, None]
+    return values[::-1].copy(), fix_signs(vectors.T[::-1])
 
 
 def positive_rank(eigenvalues):

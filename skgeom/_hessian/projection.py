@@ -22,6 +22,7 @@ from skgeom._hessian.input_hessians import mean_curvature
 from skgeom._hessian.leading_axes import check_rank, leading_axes, positive_rank
 from skgeom._hessian.logit_estimators import classifier_name
 from skgeom._hessian.trained_classifier import trained_classifier
+from skgeom.utils._validation import check_two_classes
 
 # Number of leading eigenvectors of each matrix in the grid of the diagnostics.
 _GRID = 10
@@ -276,11 +277,7 @@ class CovarianceHessianProjection(
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only, {self.classes_.tolist()[0]!r}; at least 2 are "
-                "needed."
-            )
+        check_two_classes(self.classes_, type(self).__name__)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
         if not n_components:
             raise ValueError(

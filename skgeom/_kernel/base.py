@@ -24,7 +24,7 @@ from skgeom._kernel.functions import (
     uses_gamma,
 )
 from skgeom._kernel.problem import SAME_MEANS
-from skgeom.utils._validation import refuse_dict
+from skgeom.utils._validation import check_priors, check_two_classes
 
 # Kernels that are positive semidefinite whatever their parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
@@ -239,10 +239,7 @@ class BaseKernelDiscriminant(
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         n_classes = len(self.classes_)
-        if n_classes < 2:
-            raise ValueError(
-                f"y has one class only, {self._label(0)}; at least 2 are needed."
-            )
+        check_two_classes(self.classes_, type(self).__name__)
         if self.n_components is not None and self.n_components > n_classes - 1:
             raise ValueError(
                 f"n_components={self.n_components} exceeds n_classes - 1 = "
@@ -280,28 +277,8 @@ class BaseKernelDiscriminant(
             raise ValueError(
                 f"The class {label} has no sample of positive weight; remove it."
             )
-        self.priors_ = self._checked_priors(shares / shares.sum())
+        self.priors_ = check_priors(self.priors, shares)
         return weights * (self.priors_ / shares)[codes], self.priors_
-
-    def _checked_priors(self, frequencies):
-        n_classes = len(frequencies)
-        if self.priors is None or isinstance(self.priors, str):
-            if self.priors != "uniform":
-                return frequencies
-            return np.full(n_classes, 1 / n_classes)
-        refuse_dict(self.priors, "priors")
-        priors = np.asarray(self.priors, dtype=np.float64)
-        if priors.shape != (n_classes,):
-            raise ValueError(
-                f"priors must have one value a class, {n_classes}, got shape "
-                f"{priors.shape}."
-            )
-        if not (priors > 0).all() or abs(priors.sum() - 1) > 1e-6:
-            raise ValueError(
-                f"priors must be positive and sum to one, got {priors} of sum "
-                f"{priors.sum():.6g}."
-            )
-        return priors / priors.sum()
 
     def _kernel(self, X, Y=None):
         """Kernel matrix of samples X and Y."""

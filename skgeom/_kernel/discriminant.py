@@ -26,14 +26,14 @@ from skgeom._kernel.problem import (
     KernelProblem,
     explain_singular,
 )
-from skgeom.utils._docs import shares as shares_paragraphs
+from skgeom.utils._docs import substitute_docs
 from skgeom.utils._validation import check_semidefinite
 
 # Up to this number of samples, "auto" solves exactly: a matrix of 800 MB.
 MAX_EXACT = 10_000
 
 
-@shares_paragraphs(parameters=PARAMETERS, attributes=ATTRIBUTES)
+@substitute_docs(parameters=PARAMETERS, attributes=ATTRIBUTES)
 class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     r"""Kernel discriminant analysis, exact or with landmarks.
 

@@ -17,11 +17,11 @@ from skgeom._kernel.base import (
 from skgeom._kernel.discriminant import MAX_EXACT, KernelDiscriminantAnalysis
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.problem import MAX_REGULARIZATION, KernelProblem
-from skgeom.utils._docs import shares as shares_paragraphs
+from skgeom.utils._docs import substitute_docs
 from skgeom.utils._warnings import warn_user
 
 
-@shares_paragraphs(parameters=PARAMETERS, attributes=ATTRIBUTES)
+@substitute_docs(parameters=PARAMETERS, attributes=ATTRIBUTES)
 class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     r"""Kernel discriminant analysis that chooses its regularisation.
 

@@ -20,6 +20,7 @@ from skgeom._kernel.solvers import (
     solve_dual,
 )
 from skgeom._kernel.tridiagonal import Tridiagonal
+from skgeom.utils._signs import signs
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._validation import check_semidefinite
 
@@ -97,10 +98,7 @@ class Discriminants:
         The class whose mean is largest in magnitude, the last one of equals, is on the
         positive side.
         """
-        size = np.abs(self.means)
-        largest = size >= (1 - 1e-6) * size.max(axis=0)
-        last = len(size) - 1 - largest[::-1].argmax(axis=0)
-        sign = np.where(self.means[last, np.arange(size.shape[1])] < 0, -1.0, 1.0)
+        sign = signs(self.means.T)
         self.coefficients = self.coefficients * sign
         self.offset = self.offset * sign
         self.means = self.means * sign

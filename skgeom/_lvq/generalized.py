@@ -19,13 +19,13 @@ from skgeom.objectives import (
     MarginLoss,
     Relevance,
 )
-from skgeom.utils._docs import shares
+from skgeom.utils._docs import substitute_docs
 
 # Slope of the sigmoid where all samples are looked at together.
 _SLOPE = 10.0
 
 
-@shares(**LVQ_DOCS)
+@substitute_docs(**LVQ_DOCS)
 class GLRSQ(StochasticLVQ):
     r"""Generalised learning vector quantisation of SPD matrices.
 
@@ -162,7 +162,7 @@ class GLRSQ(StochasticLVQ):
         return rate / scale
 
 
-@shares(**LVQ_DOCS)
+@substitute_docs(**LVQ_DOCS)
 class GMLVQ(BaseLVQ):
     r"""Generalised matrix learning vector quantisation.
 

@@ -16,10 +16,10 @@ from skgeom.objectives import (
     EuclideanSPDSpace,
     FlatSpace,
 )
-from skgeom.utils._docs import shares
+from skgeom.utils._docs import substitute_docs
 
 
-@shares(**LVQ_DOCS)
+@substitute_docs(**LVQ_DOCS)
 class PLRSQ(LikelihoodLVQ):
     r"""Probabilistic learning vector quantisation of SPD matrices.
 
@@ -220,7 +220,7 @@ class PLRSQ(LikelihoodLVQ):
         return prototypes
 
 
-@shares(**LVQ_DOCS)
+@substitute_docs(**LVQ_DOCS)
 class RSLVQ(LikelihoodLVQ):
     r"""Robust soft learning vector quantisation, with Euclidean distances.
 

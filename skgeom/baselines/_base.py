@@ -10,6 +10,8 @@ from sklearn.base import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skgeom.utils._validation import check_two_classes
+
 PROJECTION_DOCS = {
     "classes_": """
     classes_ : ndarray of shape (n_classes,)
@@ -54,11 +56,7 @@ class LinearProjection(
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only, {self.classes_.tolist()[0]!r}; at least 2 are "
-                "needed."
-            )
+        check_two_classes(self.classes_, type(self).__name__)
         return X, codes
 
     def _check_n_components(self):
@@ -77,31 +75,6 @@ class LinearProjection(
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def check_stack(X, name):
-    """Raise unless X, of any kind, is a stack of square matrices; ``name`` takes it."""
-    shape = X.shape if hasattr(X, "shape") else np.shape(X)
-    if len(shape) != 3:
-        raise ValueError(
-            f"{name} takes SPD matrices, X of shape (n_samples, n, n), but got an "
-            f"array of {len(shape)} dimensions. Reshape your data, or make covariance "
-            "matrices of it first."
-        )
-    if shape[1] != shape[2]:
-        raise ValueError(
-            f"{name} takes square matrices, X of shape (n_samples, n, n), but X has "
-            f"shape {shape}. If these are signals, put "
-            'pyriemann.estimation.Covariances("oas") in front.'
-        )
-
-
-def with_determined_signs(components):
-    """Rows whose entries of largest magnitude are positive."""
-    largest = np.abs(components).argmax(axis=1)
-    return (
-        components * np.sign(components[np.arange(len(components)), largest])[:, None]
-    )
 
 
 def class_sums(X, codes, n_classes):

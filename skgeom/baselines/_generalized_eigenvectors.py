@@ -12,13 +12,13 @@ from skgeom._statistics import ClassStatistics
 from skgeom.baselines._base import (
     PROJECTION_DOCS,
     LinearProjection,
-    with_determined_signs,
 )
-from skgeom.utils._docs import shares
+from skgeom.utils._docs import substitute_docs
+from skgeom.utils._signs import fix_signs
 from skgeom.utils._threads import map_threads
 
 
-@shares(**PROJECTION_DOCS)
+@substitute_docs(**PROJECTION_DOCS)
 class GeneralizedEigenvectors(LinearProjection):
     r"""Generalised eigenvectors of the second moments of pairs of classes (GEM).
 
@@ -136,7 +136,7 @@ class GeneralizedEigenvectors(LinearProjection):
         values = np.concatenate([values for values, _ in solutions])
         order = np.argsort(-values, kind="stable")[: self.n_components]
         vectors = np.concatenate([vectors.T for _, vectors in solutions])
-        self.components_ = with_determined_signs(vectors[order] / scale)
+        self.components_ = fix_signs(vectors[order] / scale)
         self.eigenvalues_ = values[order]
         self.pairs_ = self.classes_[np.repeat(pairs, self.n_per_pair, axis=0)[order]]
         return self

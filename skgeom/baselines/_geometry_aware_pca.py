@@ -7,13 +7,13 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from skgeom.baselines._base import check_stack, with_determined_signs
 from skgeom.geometry import logm, sqrtm
 from skgeom.objectives import AffineInvariantSpace, ProjectedDispersion
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, minimize
-from skgeom.utils._validation import check_symmetric, cholesky
+from skgeom.utils._signs import fix_signs
+from skgeom.utils._validation import check_spd_samples
 from skgeom.utils._warnings import warn_user
 
 
@@ -200,28 +200,8 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         return (reduced + reduced.mT) / 2
 
     def _check_X(self, X, reset):
-        """X as SPD matrices, exactly symmetric; sets or compares their size."""
-        check_stack(X, "GeometryAwarePCA")
-        X = validate_data(
-            self,
-            X,
-            dtype=[np.float64, np.float32],
-            ensure_2d=False,
-            allow_nd=True,
-            ensure_min_samples=2 if reset else 1,
-            reset=reset,
-        )
-        check_symmetric(X, "X")
-        X = (X + X.mT) / 2
-        cholesky(X.astype(np.float64, copy=False), "X")
-        if reset:
-            self.n_features_in_ = X.shape[1]
-        elif X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but GeometryAwarePCA is expecting "
-                f"{self.n_features_in_} features as input: matrices of that size."
-            )
-        return X
+        least = 2 if reset else 1
+        return check_spd_samples(self, X, reset=reset, ensure_min_samples=least)
 
     def _starts(self, whitened):
         """Matrices with orthonormal columns, in whitened coordinates."""
@@ -251,7 +231,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         """The orthonormal basis, in rows, of a span in which the mean is diagonal."""
         basis, _ = np.linalg.qr(filters)
         _, axes = np.linalg.eigh(basis.T @ self.mean_ @ basis)
-        return with_determined_signs((basis @ axes[:, ::-1]).T)
+        return fix_signs((basis @ axes[:, ::-1]).T)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -11,12 +11,12 @@ from skgeom._filters.learning import whitening_coordinates
 from skgeom.baselines._base import (
     PROJECTION_DOCS,
     LinearProjection,
-    with_determined_signs,
 )
-from skgeom.utils._docs import shares
+from skgeom.utils._docs import substitute_docs
+from skgeom.utils._signs import fix_signs
 
 
-@shares(**PROJECTION_DOCS)
+@substitute_docs(**PROJECTION_DOCS)
 class LocalFisherDiscriminantAnalysis(LinearProjection):
     r"""Local Fisher discriminant analysis (LFDA).
 
@@ -145,7 +145,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             vectors = vectors / scale
         if self.embedding == "weighted":
             vectors = vectors * np.sqrt(np.maximum(self.eigenvalues_, 0))
-        self.components_ = with_determined_signs(vectors.T)
+        self.components_ = fix_signs(vectors.T)
         return self
 
     def _scatters(self, X, codes):

@@ -11,15 +11,15 @@ from skgeom.baselines._base import (
     LinearProjection,
     class_sums,
     principal_directions,
-    with_determined_signs,
 )
-from skgeom.utils._docs import shares
+from skgeom.utils._docs import substitute_docs
+from skgeom.utils._signs import fix_signs
 
 # What is left of a direction of unit length, if it depends on others but for rounding.
 _DEPENDENT = 1e-8
 
 
-@shares(**PROJECTION_DOCS)
+@substitute_docs(**PROJECTION_DOCS)
 class SupervisedPCA(LinearProjection):
     r"""Supervised principal component analysis, with the delta kernel of the labels.
 
@@ -115,13 +115,13 @@ class SupervisedPCA(LinearProjection):
                 f"classes differ in {len(axes)} directions only, and there are no "
                 "further components."
             )
-        self.components_ = with_determined_signs(axes[:n_components])
+        self.components_ = fix_signs(axes[:n_components])
         with np.errstate(over="ignore"):
             self.eigenvalues_ = sizes[:n_components] ** 2
         return self
 
 
-@shares(**PROJECTION_DOCS)
+@substitute_docs(**PROJECTION_DOCS)
 class LOL(LinearProjection):
     r"""Linear optimal low-rank projection.
 
@@ -227,7 +227,7 @@ class LOL(LinearProjection):
                 "class means and the variation within the classes span "
                 f"{len(components)} directions only."
             )
-        self.components_ = with_determined_signs(components)
+        self.components_ = fix_signs(components)
         self.n_mean_directions_ = min(len(between), self.n_components)
         return self
 

@@ -9,10 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
-from skgeom.baselines._base import check_stack
 from skgeom.baselines._cluster_classifier import ClusterClassifier
 from skgeom.geometry import logm
-from skgeom.utils._docs import shares
+from skgeom.utils._docs import substitute_docs
+from skgeom.utils._validation import check_stack
 
 _DOCS = {
     "metric": """
@@ -79,7 +79,7 @@ def mdrm(metric="riemann"):
     return make_pipeline(_stack_checker("mdrm"), MDM(metric=metric))
 
 
-@shares(**_DOCS)
+@substitute_docs(**_DOCS)
 def tslda(metric="riemann", shrinkage="auto"):
     """Linear discriminant analysis in the tangent space at the mean.
 
@@ -116,7 +116,7 @@ def tslda(metric="riemann", shrinkage="auto"):
     )
 
 
-@shares(**_DOCS)
+@substitute_docs(**_DOCS)
 def tangent_space_svm(metric="riemann", kernel="linear", C=1.0):
     """Support vector machine in the tangent space at the mean.
 
@@ -157,7 +157,7 @@ def tangent_space_svm(metric="riemann", kernel="linear", C=1.0):
     )
 
 
-@shares(**_DOCS)
+@substitute_docs(**_DOCS)
 def log_euclidean_svm(C=1.0, gamma="scale"):
     r"""Support vector machine with the log-Euclidean Gaussian kernel.
 
@@ -197,7 +197,7 @@ def log_euclidean_svm(C=1.0, gamma="scale"):
     )
 
 
-@shares(**_DOCS)
+@substitute_docs(**_DOCS)
 def tssm_lda(n_components=10, metric="riemann", shrinkage="auto"):
     """Linear discriminant analysis in the tangent space of a sub-manifold.
 
@@ -250,7 +250,7 @@ def tssm_lda(n_components=10, metric="riemann", shrinkage="auto"):
     )
 
 
-@shares(**_DOCS)
+@substitute_docs(**_DOCS)
 def riemannian_kmeans(n_clusters, n_init=10, random_state=None):
     """Classify by k-means clusters of the affine-invariant metric.
 
@@ -284,7 +284,7 @@ def riemannian_kmeans(n_clusters, n_init=10, random_state=None):
     return ClusterClassifier(make_pipeline(_stack_checker("riemannian_kmeans"), kmeans))
 
 
-@shares(**_DOCS)
+@substitute_docs(**_DOCS)
 def log_euclidean_kmeans(n_clusters, n_init=10, random_state=None):
     """Classify by k-means clusters of the log-Euclidean metric.
 
@@ -317,7 +317,7 @@ def log_euclidean_kmeans(n_clusters, n_init=10, random_state=None):
     )
 
 
-@shares(**_DOCS)
+@substitute_docs(**_DOCS)
 def kernel_kmeans(n_clusters, gamma=None, n_init=10, random_state=None):
     r"""Classify by kernel k-means clusters, with the log-Euclidean Gaussian kernel.
 

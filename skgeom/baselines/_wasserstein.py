@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_array
 from skgeom.baselines._base import (
     PROJECTION_DOCS,
     LinearProjection,
-    with_determined_signs,
 )
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, StartError, minimize
-from skgeom.utils._docs import shares
+from skgeom.utils._docs import substitute_docs
+from skgeom.utils._signs import fix_signs
 from skgeom.utils._warnings import warn_user
 
 
-@shares(**PROJECTION_DOCS)
+@substitute_docs(**PROJECTION_DOCS)
 class WassersteinDiscriminantAnalysis(LinearProjection):
     r"""Wasserstein discriminant analysis (WDA).
 
@@ -206,7 +206,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
                 normalize=self.normalize,
             )
         result = search.result
-        self.components_ = with_determined_signs(result.point.T)
+        self.components_ = fix_signs(result.point.T)
         self.objective_ = result.cost
         self.n_iter_ = result.n_iter
         if not result.converged:

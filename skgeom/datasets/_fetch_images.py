@@ -18,7 +18,7 @@ from skgeom.datasets._files import (
     write_npz,
 )
 from skgeom.datasets._openml import changed, fetch_openml_arrays
-from skgeom.utils._docs import shares
+from skgeom.utils._docs import substitute_docs
 
 FETCH_DOCS = {
     "data_home": """
@@ -61,7 +61,7 @@ _SVHN = {
 }
 
 
-@shares(**FETCH_DOCS)
+@substitute_docs(**FETCH_DOCS)
 @validate_params(
     {**FETCH_CONSTRAINTS, "subset": [StrOptions({"all", "train", "test"})]},
     prefer_skip_nested_validation=True,
@@ -139,7 +139,7 @@ def _mnist_arrays(X, y):
     return X.reshape(len(X), -1).astype(np.uint8), y.astype(np.uint8)
 
 
-@shares(**FETCH_DOCS)
+@substitute_docs(**FETCH_DOCS)
 @validate_params(
     {
         **FETCH_CONSTRAINTS,

@@ -15,7 +15,7 @@ from skgeom.datasets._files import (
     read_npz,
     remedy,
 )
-from skgeom.utils._docs import shares
+from skgeom.utils._docs import substitute_docs
 
 _ETH80_SHA256 = "272ffda0fa92b0ce971e561e0d90fb28662dac18bdfd479215ea693a49087924"
 _ETH80_NAMES = ["apple", "car", "cow", "cup", "dog", "horse", "pear", "tomato"]
@@ -31,7 +31,7 @@ _BCI_SHA256 = {
 _BCI_NAMES = ["left_hand", "right_hand", "feet", "tongue"]
 
 
-@shares(**FETCH_DOCS)
+@substitute_docs(**FETCH_DOCS)
 @validate_params(
     {
         "features": [StrOptions({"intensity", "color"})],
@@ -126,7 +126,7 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     )
 
 
-@shares(**FETCH_DOCS)
+@substitute_docs(**FETCH_DOCS)
 @validate_params(
     {
         "subject": [Interval(Integral, 1, 9, closed="both")],

@@ -20,7 +20,7 @@ from skgeom.datasets._files import (
     write_npz,
 )
 from skgeom.datasets._openml import changed, fetch_openml_arrays
-from skgeom.utils._docs import shares
+from skgeom.utils._docs import substitute_docs
 
 _DOCS = {
     **FETCH_DOCS,
@@ -61,7 +61,7 @@ _PIMA_FEATURES = (
 ).split()
 
 
-@shares(**_DOCS)
+@substitute_docs(**_DOCS)
 @validate_params(
     {"return_X_y": ["boolean"], "as_frame": ["boolean"]},
     prefer_skip_nested_validation=True,
@@ -102,7 +102,7 @@ def fetch_wbcd(*, return_X_y=False, as_frame=False):
     )
 
 
-@shares(**_DOCS)
+@substitute_docs(**_DOCS)
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def fetch_heart(
     *, data_home=None, download_if_missing=True, return_X_y=False, as_frame=False
@@ -165,7 +165,7 @@ def fetch_heart(
     )
 
 
-@shares(**_DOCS)
+@substitute_docs(**_DOCS)
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def fetch_pima(
     *, data_home=None, download_if_missing=True, return_X_y=False, as_frame=False

@@ -4,7 +4,7 @@ import inspect
 import re
 
 
-def shares(**paragraphs):
+def substitute_docs(**paragraphs):
     """Replace lines ``{name}`` in the docstring of a class or function by paragraphs.
 
     A paragraph takes the indentation of the line that it replaces.

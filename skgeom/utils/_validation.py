@@ -1,10 +1,11 @@
-"""Validation of stacks of symmetric positive definite (SPD) matrices."""
+"""Validation of symmetric positive definite (SPD) matrices, classes and priors."""
 
 import functools
 import inspect
 from collections.abc import Mapping
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
 # What to do about matrices that are not positive definite.
 _SHRINK = (
@@ -155,6 +156,120 @@ def cholesky(matrices, name):
             f"{name}{_where(worst)} is not positive definite to working precision: its "
             f"eigenvalues span a ratio of {ratio.min():.3g}. {_SHRINK}"
         ) from None
+
+
+def check_two_classes(classes, name):
+    """Raise ValueError if ``name``, an estimator, is given one class only."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"{name} needs samples of at least 2 classes, but there is one class only: "
+            f"{classes[0]}."
+        )
+
+
+def check_priors(priors, weights):
+    """Class probabilities by the parameter ``priors``, as scikit-learn means it.
+
+    Parameters
+    ----------
+    priors : None, "empirical", "uniform" or array-like of shape (n_classes,)
+        None and ``"empirical"`` are the proportions of the classes in training.
+    weights : ndarray of shape (n_classes,)
+        Number of training samples of each class, or the sum of their weights.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        Positive numbers of sum one, in the order of ``classes_``.
+
+    Raises
+    ------
+    ValueError
+        If an array has a wrong shape, a number that is not positive, or a sum that
+        differs from one by more than 1e-6.
+    """
+    n_classes = len(weights)
+    if priors is None or isinstance(priors, str):
+        if priors == "uniform":
+            return np.full(n_classes, 1 / n_classes)
+        return weights / weights.sum()
+    refuse_dict(priors, "priors")
+    given = np.asarray(priors, dtype=np.float64)
+    fits = given.shape == (n_classes,) and (given > 0).all()
+    if not fits or abs(given.sum() - 1) > 1e-6:
+        raise ValueError(
+            f"priors must hold {n_classes} positive probabilities that sum to 1, one "
+            f"for each class in the order of classes_, got {priors!r}."
+        )
+    return given / given.sum()
+
+
+def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1):
+    """X as SPD matrices, made exactly symmetric; sets or compares ``n_features_in_``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The one that X was given to; messages have its name.
+    X : array-like of shape (n_samples, n, n)
+        The samples, of any kind.
+    reset : bool
+        Whether this is ``fit``, which learns the size of the matrices.
+    ensure_min_samples : int, default=1
+        How many samples there must be.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n, n)
+        float64 or float32, as X.
+
+    Raises
+    ------
+    ValueError
+        If X has another shape, or if a matrix is not finite, not symmetric or not
+        positive definite; the message names the matrix and its smallest eigenvalue.
+    """
+    name = type(estimator).__name__
+    check_stack(X, name)
+    X = validate_data(
+        estimator,
+        X,
+        dtype=[np.float64, np.float32],
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_all_finite=False,  # check_symmetric names the matrix
+        ensure_min_samples=ensure_min_samples,
+        reset=reset,
+    )
+    check_symmetric(X, "X")
+    X = (X + X.mT) / 2
+    cholesky(X.astype(np.float64, copy=False), "X")
+    # scikit-learn counts the features of two-dimensional arrays only.
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+    elif X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {name} is expecting "
+            f"{estimator.n_features_in_} features as input: matrices of that size."
+        )
+    return X
+
+
+def check_stack(X, name):
+    """Raise unless X, of any kind, is a stack of square matrices; ``name`` takes it."""
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    if len(shape) != 3:
+        raise ValueError(
+            f"{name} takes SPD matrices, X of shape (n_samples, n, n), but got an "
+            f"array of {len(shape)} dimensions. Reshape your data, for one matrix to "
+            "X[None], or make covariance matrices of it first."
+        )
+    if shape[1] != shape[2]:
+        raise ValueError(
+            f"{name} takes square matrices, X of shape (n_samples, n, n), but X has "
+            f"shape {shape}. If these are signals, put "
+            'pyriemann.estimation.Covariances("oas") in front.'
+        )
 
 
 def refuse_dict(values, name):

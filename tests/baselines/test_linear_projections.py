@@ -133,7 +133,7 @@ def test_single_precision(estimator, iris):
 
 @every_estimator
 def test_one_class_is_named(estimator, iris):
-    with pytest.raises(ValueError, match="one class only, 'lonely'"):
+    with pytest.raises(ValueError, match="one class only: lonely"):
         clone(estimator).fit(iris[0], ["lonely"] * 150)
 
 
