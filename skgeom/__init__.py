@@ -8,8 +8,10 @@ from skgeom._hessian.input_hessians import input_hessian
 from skgeom._hessian.projection import CovarianceHessianProjection
 from skgeom._kernel.discriminant import KernelDiscriminantAnalysis
 from skgeom._kernel.discriminant_cv import KernelDiscriminantAnalysisCV
-from skgeom._lvq.generalized import GLRSQ, GMLVQ
-from skgeom._lvq.probabilistic import PLRSQ, RSLVQ
+from skgeom._lvq.glrsq import GLRSQ
+from skgeom._lvq.gmlvq import GMLVQ
+from skgeom._lvq.plrsq import PLRSQ
+from skgeom._lvq.rslvq import RSLVQ
 from skgeom._region_covariance import RegionCovariance
 from skgeom._rejection.classifier import RejectionClassifier
 from skgeom._rejection.curve import accuracy_rejection_curve

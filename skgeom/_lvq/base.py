@@ -1,6 +1,5 @@
 """What the estimators of learning vector quantisation have in common."""
 
-from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -10,29 +9,22 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     assert_all_finite,
     check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
-from skgeom._lvq.starts import (
-    check_counts,
-    given_prototypes,
-    prototype_counts,
-    start_prototypes,
-)
-from skgeom.objectives import PrototypeCost
-from skgeom.optim import minimize, prototype_manifold
+from skgeom._lvq.problem import Problem, Progress, find_spread
+from skgeom._lvq.spaces import SPD_SPACES, FlatSpace
+from skgeom._lvq.starts import find_start, prototype_counts
+from skgeom.utils._sklearn import check_sample_weight
 from skgeom.utils._threads import map_threads
-from skgeom.utils._validation import check_symmetric, cholesky
-from skgeom.utils._warnings import warn_user
+from skgeom.utils._validation import check_spd_samples, check_two_classes
 
 # Numbers of a block of whitened matrices, at prediction: 16 MB.
 _BLOCK = 2_000_000
@@ -41,28 +33,19 @@ _BLOCK = 2_000_000
 _LARGEST = 1e75
 
 
-@dataclass
-class Training:
-    """Samples, encoded by the space of the prototypes, and what belongs to them."""
-
-    space: object
-    Z: np.ndarray
-    y: np.ndarray
-    weights: np.ndarray
-    X: np.ndarray
-
-
-class BaseLVQ(
+class PrototypeClassifier(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
 ):
     """Classifies by distances from labelled prototypes.
 
-    A subclass says where prototypes live (``_find_space``), what is minimised
-    (``_make_loss``), with which scale, and how the learning rate begins.
+    ``fit`` of a subclass makes a problem of its samples, hands it with a loss to a
+    solver, and stores the prototypes. A subclass has ``_class_scores``, which makes
+    scores of the classes from the squared distances of samples from the prototypes.
     """
 
+    metric = "euclid"  # of SPD matrices; a parameter of those that have several
     _accepts_vectors = False
-    _cure = ""  # what else may help a search that does not end
+    _remedy = ""  # what else may help a search that does not end
 
     _parameter_constraints = {
         "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],
@@ -73,245 +56,6 @@ class BaseLVQ(
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-
-    def _check_X(self, X, reset):
-        """X as an array; matrices are checked to be SPD, and made symmetric."""
-        name = type(self).__name__
-        ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
-        options = {"dtype": [np.float64, np.float32], "reset": reset}
-        if ndim == 3:
-            options |= {"ensure_2d": False, "allow_nd": True}
-            options["ensure_all_finite"] = False  # check_symmetric names the matrix
-        elif not self._accepts_vectors:
-            raise ValueError(
-                f"{name} takes SPD matrices, X of shape (n_samples, n, n), but got an "
-                f"array of {ndim} dimensions. Reshape your data, for one matrix to "
-                "X[None], or make covariance matrices of it first."
-            )
-        X = validate_data(self, X, **options)
-        if not reset and X.ndim != self.prototypes_.ndim:
-            raise ValueError(
-                f"{name} was fitted on samples of {self.prototypes_.ndim - 1} "
-                f"dimensions, but X has shape {X.shape}. One sample is X[None]."
-            )
-        if X.ndim == 3:
-            if X.shape[1] != X.shape[2]:
-                raise ValueError(
-                    f"{name} takes square matrices, X of shape (n_samples, n, n), but "
-                    f"X has shape {X.shape}. If these are signals, put "
-                    'pyriemann.estimation.Covariances("oas") in front.'
-                )
-            check_symmetric(X, "X")
-            X = (X + X.mT) / 2
-            cholesky(X.astype(np.float64, copy=False), "X")
-            self._check_size(X, reset)
-        return X
-
-    def _check_size(self, X, reset):
-        """Set or compare the number of features, which scikit-learn does in 2D only."""
-        if reset:
-            self.n_features_in_ = X.shape[1]
-        elif X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input: matrices of that size."
-            )
-
-    def _check_y(self, y, n_samples):
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        if len(y) != n_samples:
-            raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
-        check_classification_targets(y)
-        return y
-
-    def _check_weights(self, sample_weight, X, y, all_classes):
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        if not weights.any():  # which only newer versions of scikit-learn refuse
-            raise ValueError("sample_weight must be positive for some sample.")
-        present = np.bincount(y, weights > 0, minlength=len(self.classes_))
-        if all_classes and (present == 0).any():
-            missing = self.classes_[present == 0][0]
-            raise ValueError(
-                f"The class {missing} has no sample, or none of positive weight. "
-                "Remove it; for partial_fit, give the first call some samples of each "
-                "class, or init."
-            )
-        return weights
-
-    def _counts(self):
-        """Number of prototypes of each class."""
-        return prototype_counts(self.n_prototypes, self.classes_)
-
-    def _begin(self, X, y, sample_weight, classes=None):
-        """Validate the first data; set classes_, and return what training needs."""
-        again = self._goes_on()
-        X = self._check_X(X, reset=not again)
-        y = self._check_y(y, len(X))
-        classes = np.unique(y if classes is None else classes)
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes, but there "
-                f"is one class only: {classes[0]}."
-            )
-        if again:
-            self._check_same(classes)
-        self.classes_ = classes
-        return self._encode(X, y, sample_weight, first=True)
-
-    def _goes_on(self):
-        """Whether this fit is a warm start."""
-        return self.warm_start and hasattr(self, "prototypes_")
-
-    def _check_same(self, classes):
-        """Raise, before anything is set, if a warm start is not possible."""
-        if not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                "warm_start=True needs the same classes as before: "
-                f"{self.classes_.tolist()}, but y has {classes.tolist()}."
-            )
-        if not np.array_equal(self._counts(), np.bincount(self._prototype_indices())):
-            raise ValueError(
-                "warm_start=True needs the same number of prototypes as before, but "
-                f"n_prototypes={self.n_prototypes!r}."
-            )
-
-    def _encode(self, X, y, sample_weight, first=False):
-        unknown = np.setdiff1d(y, self.classes_)
-        if unknown.size:
-            raise ValueError(
-                f"y has the label {unknown.tolist()[0]!r}, which is not among the "
-                f"classes {self.classes_.tolist()}."
-            )
-        indices = np.searchsorted(self.classes_, y)
-        needs_all = first and isinstance(self.init, str)
-        weights = self._check_weights(sample_weight, X, indices, needs_all)
-        X = X.astype(np.float64, copy=False)
-        if (weights == 0).any():  # samples of weight zero are not there
-            X, indices, weights = (part[weights > 0] for part in (X, indices, weights))
-        if first:
-            self._find_components(X, indices, weights)
-        space = self._find_space(X.ndim)
-        space.heed(X)
-        return Training(space, self._encoded(space, X), indices, weights, X)
-
-    def _encoded(self, space, X):
-        Z = space.encode(self._reduced(X))
-        if Z.ndim == 2 and np.abs(Z).max() > _LARGEST:
-            raise ValueError(
-                f"X has values up to {np.abs(Z).max():.3g}, too large for squared "
-                "distances. Divide X by a number, or scale its features."
-            )
-        return Z
-
-    def _find_components(self, X, y, weights):
-        """Find what ``_reduced`` does to new samples, if anything."""
-
-    def _prototype_indices(self):
-        """Index of the class of each prototype."""
-        return np.searchsorted(self.classes_, self.prototype_labels_)
-
-    def _start(self, training, random_state):
-        """Where the prototypes start, encoded; sets prototype_labels_."""
-        if self._goes_on():
-            return training.space.encode(self.prototypes_)
-        counts = self._counts()
-        self.prototype_labels_ = np.repeat(self.classes_, counts)
-        if not isinstance(self.init, str):
-            shape = training.space.decode(training.Z[:1]).shape[1:]
-            init = given_prototypes(self.init, (int(counts.sum()), *shape))
-            return training.space.encode(init)
-        check_counts(counts, training.y, self.classes_)
-        init = self.init
-        if init == "auto":
-            init = "kmeans" if counts.max() > 1 else "mean"
-        return start_prototypes(
-            training.space,
-            training.Z,
-            training.y,
-            training.weights,
-            counts,
-            init,
-            random_state,
-        )
-
-    def _keep(self, training, prototypes):
-        """Set prototypes_, unless they have left what numbers can hold."""
-        decoded = training.space.decode(prototypes)
-        if decoded.ndim == 3:
-            lowest = np.linalg.eigvalsh(decoded)
-            if not (lowest[:, 0] > 0).all():
-                raise ValueError(
-                    "The prototypes have become so far from the samples that rounding "
-                    "makes them singular. The classes can be separated: stop earlier, "
-                    f"by a lower max_iter or a higher tol{self._cure}."
-                )
-        self.prototypes_ = decoded
-
-    def _run_lbfgs(self, training, loss, point, scale, reduction=None, **manifold):
-        """Minimise the cost of all samples together."""
-        cost = PrototypeCost(
-            training.space,
-            training.Z,
-            training.y,
-            training.weights,
-            loss,
-            scale,
-            reduction,
-        )
-        enough = self.tol * training.weights.sum()
-        losses = [cost(point)[0]]
-
-        def note(point, value):
-            losses.append(value)
-            if self.verbose:
-                name, number = type(self).__name__, len(losses) - 1
-                print(f"[{name}] iteration {number}: loss {value:.6g}")
-            return value <= enough  # the classes are separated; go no farther
-
-        result = minimize(
-            cost,
-            prototype_manifold(point[0].shape, flat=point[0].ndim == 2, **manifold),
-            point,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            callback=note,
-            preconditioner=cost.solve if cost.has_curvature(point[0]) else None,
-        )
-        self.loss_curve_ = np.array(losses)
-        self.n_iter_ = max(result.n_iter, 1)  # even if the start is the end
-        if not result.converged and result.n_iter:
-            more = "max_iter or tol" if result.n_iter >= self.max_iter else "tol"
-            warn_user(
-                f"{type(self).__name__} did not converge: {result.reason} The "
-                f"prototypes found so far can be used. Increase {more}{self._cure}.",
-                ConvergenceWarning,
-            )
-        return result.point
-
-    def _squared_distances(self, X):
-        """Squared distances from the prototypes, and the dtype of X."""
-        check_is_fitted(self)
-        X = self._check_X(X, reset=False)
-        space = self._find_space(X.ndim)
-        Z = self._encoded(space, X.astype(np.float64, copy=False))
-        Z, prototypes = self._mapped(Z), self._mapped(space.encode(self.prototypes_))
-        rows = max(_BLOCK // prototypes.size, 1)
-        parts = map_threads(
-            lambda block: space.squared_distances(Z[block], prototypes),
-            list(gen_batches(len(Z), rows)),
-        )
-        return np.concatenate(parts), X.dtype
-
-    def _reduced(self, X):
-        """The matrices that the prototypes are compared with."""
-        return X
-
-    def _mapped(self, Z):
-        """The vectors between which distances are Euclidean."""
-        return Z
 
     def transform(self, X):
         """Distances from the prototypes.
@@ -343,13 +87,8 @@ class BaseLVQ(
             One column a class, the largest of which decides; with two classes, the
             difference of the second and the first, whose sign decides.
         """
-        scores = self._class_scores(X)
+        scores = self._class_scores(self._squared_distances(X)[0])
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def _class_scores(self, X):
-        squared, _ = self._squared_distances(X)
-        scale = getattr(self, "sigma2_", None)
-        return self._make_loss().class_scores(squared, scale, len(self.classes_))
 
     def predict(self, X):
         """Predict the classes of samples.
@@ -364,7 +103,7 @@ class BaseLVQ(
         y : ndarray of shape (n_samples,)
             The classes of the largest score.
         """
-        scores = self._class_scores(X)
+        scores = self._class_scores(self._squared_distances(X)[0])
         return self.classes_[scores.argmax(axis=1)]
 
     def score(self, X, y, sample_weight=None):
@@ -385,6 +124,232 @@ class BaseLVQ(
             The weighted share of samples whose class is predicted.
         """
         return super().score(X, y, sample_weight)
+
+    def _squared_distances(self, X):
+        """Squared distances from the prototypes, and the dtype of X."""
+        check_is_fitted(self)
+        X = self._check_X(X, reset=False)
+        space = self._space(X.ndim)
+        Z = self._encode(space, X.astype(np.float64, copy=False))
+        prototypes = space.encode(self.prototypes_)
+        rows = max(_BLOCK // prototypes.size, 1)
+        parts = map_threads(
+            lambda block: self._compare(space, Z[block], prototypes),
+            list(gen_batches(len(Z), rows)),
+        )
+        return np.concatenate(parts), X.dtype
+
+    def _compare(self, space, Z, prototypes):
+        """Squared distances of encoded samples and prototypes."""
+        return space.squared_distances(Z, prototypes)
+
+    def _space(self, ndim):
+        """Where samples of ``ndim - 1`` dimensions, and their prototypes, live."""
+        return FlatSpace() if ndim == 2 else SPD_SPACES[self.metric]()
+
+    def _encode(self, space, X):
+        Z = space.encode(X)
+        if Z.ndim == 2 and np.abs(Z).max() > _LARGEST:
+            raise ValueError(
+                f"X has values up to {np.abs(Z).max():.3g}, too large for squared "
+                "distances. Divide X by a number, or scale its features."
+            )
+        return Z
+
+    def _goes_on(self):
+        """Whether ``fit`` is a warm start."""
+        return self.warm_start and hasattr(self, "prototypes_")
+
+    def _problem(self, X, y, sample_weight, rng, classes=None):
+        """The problem of ``fit``, or of the first call of ``partial_fit``.
+
+        Sets ``classes_`` and ``prototype_labels_``.
+        """
+        goes_on = self._goes_on()
+        X = self._check_X(X, reset=not goes_on)
+        y = self._check_y(y, len(X))
+        classes = np.unique(y if classes is None else classes)
+        check_two_classes(classes, type(self).__name__)
+        counts = prototype_counts(self.n_prototypes, classes)
+        if goes_on:
+            self._check_same(classes, counts)
+        self.classes_ = classes
+        X, y, weights, class_weights = self._weighted(X, y, sample_weight)
+        if isinstance(self.init, str) and not class_weights.all():
+            raise ValueError(
+                f"The class {classes[class_weights.argmin()]} has no sample, or none "
+                "of positive weight. Remove it; for partial_fit, give the first call "
+                "some samples of each class, or init."
+            )
+        if not goes_on:
+            self._find_components(X, y, weights)
+        space = self._space(X.ndim)
+        space.observe(X)
+        Z = self._encode(space, X)
+        if goes_on:
+            prototypes, spread = space.encode(self.prototypes_), self._progress.spread
+        else:
+            self.prototype_labels_ = np.repeat(classes, counts)
+            prototypes = find_start(
+                space, Z, y, weights, counts, self.init, rng, classes
+            )
+        labels = self._prototype_indices
+        if not goes_on:
+            spread = find_spread(space, Z, prototypes, y, labels, weights)
+        return Problem(
+            space, X, Z, prototypes, y, labels, weights, class_weights, spread
+        )
+
+    def _partial_problem(self, X, y, sample_weight, rng, classes):
+        """The problem of a call of ``partial_fit``, which goes on if it can."""
+        if not hasattr(self, "prototypes_"):
+            return self._problem(X, y, sample_weight, rng, classes)
+        if classes is not None and not np.array_equal(
+            np.unique(classes), self.classes_
+        ):
+            raise ValueError(
+                f"classes={np.asarray(classes).tolist()} differs from those of the "
+                f"first call: {self.classes_.tolist()}."
+            )
+        self._check_metric()
+        X = self._check_X(X, reset=False)
+        y = self._check_y(y, len(X))
+        X, y, weights, class_weights = self._weighted(X, y, sample_weight)
+        space, before = self._space(X.ndim), self._progress
+        space.observe(X)
+        return Problem(
+            space,
+            X,
+            self._encode(space, X),
+            space.encode(self.prototypes_),
+            y,
+            self._prototype_indices,
+            weights,
+            before.class_weights + class_weights,
+            before.spread,
+        )
+
+    def _check_X(self, X, reset):
+        """X as an array; matrices are checked to be SPD, and made symmetric."""
+        ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+        if not reset and {ndim, self.prototypes_.ndim} == {2, 3}:
+            raise ValueError(
+                f"{type(self).__name__} was fitted on samples of "
+                f"{self.prototypes_.ndim - 1} dimensions, but X has shape "
+                f"{np.shape(X)}. One sample is X[None]."
+            )
+        if self._accepts_vectors and ndim != 3:
+            dtypes = [np.float64, np.float32]
+            return validate_data(self, X, dtype=dtypes, reset=reset)
+        return check_spd_samples(self, X, reset=reset)
+
+    def _check_y(self, y, n_samples):
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        if len(y) != n_samples:
+            raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
+        check_classification_targets(y)
+        return y
+
+    def _weighted(self, X, y, sample_weight):
+        """X in float64, class indices, weights, and those of the classes.
+
+        Samples of weight zero are left out.
+        """
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
+            raise ValueError(
+                f"y has the label {unknown.tolist()[0]!r}, which is not among the "
+                f"classes {self.classes_.tolist()}."
+            )
+        y = np.searchsorted(self.classes_, y)
+        weights = check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        if not weights.any():  # which only newer versions of scikit-learn refuse
+            raise ValueError("sample_weight must be positive for some sample.")
+        X = X.astype(np.float64, copy=False)
+        if (weights == 0).any():
+            X, y, weights = (part[weights > 0] for part in (X, y, weights))
+        return X, y, weights, np.bincount(y, weights, minlength=len(self.classes_))
+
+    def _find_components(self, X, y, weights):
+        """Find what samples are reduced to, if anything, before they are encoded."""
+
+    def _check_same(self, classes, counts):
+        """Raise, before anything is set, if a warm start is not possible."""
+        if not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                "warm_start=True needs the same classes as before: "
+                f"{self.classes_.tolist()}, but y has {classes.tolist()}."
+            )
+        if not np.array_equal(counts, np.bincount(self._prototype_indices)):
+            raise ValueError(
+                "warm_start=True needs the same number of prototypes as before, but "
+                f"n_prototypes={self.n_prototypes!r}."
+            )
+        self._check_metric()
+
+    def _check_metric(self):
+        """Raise if prototypes that were learnt would go on with another metric."""
+        if self._progress.metric != self.metric:
+            raise ValueError(
+                f"{type(self).__name__} goes on learning with the same metric as "
+                f"before, {self._progress.metric!r}, but got metric={self.metric!r}. "
+                "Fit a new one."
+            )
+
+    def _choose_solver(self, space):
+        """The solver, by the parameter of that name."""
+        if self.solver == "lbfgs" and not space.keeps_definite:
+            raise ValueError(
+                "solver='lbfgs' does not keep prototypes positive definite with the "
+                f"{space.name} metric; use solver='sgd'."
+            )
+        if self.solver != "auto":
+            return self.solver
+        return "lbfgs" if space.keeps_definite else "sgd"
+
+    def _store(self, problem, outcome, n_calls=None, slope=None):
+        """Set what all fits set; ``n_calls`` counts calls of ``partial_fit``."""
+        prototypes = problem.space.decode(outcome.prototypes)
+        self._check_definite(prototypes)
+        self.prototypes_ = prototypes
+        if n_calls is None or n_calls == 1:
+            self.loss_curve_, self.n_iter_ = outcome.losses, outcome.n_iter
+        else:
+            self.loss_curve_ = np.append(self.loss_curve_, outcome.losses)
+            self.n_iter_ += outcome.n_iter
+        # After fit, the schedule has come to its end, however many calls there are.
+        calls = np.inf if n_calls is None else n_calls
+        self._progress = Progress(
+            self.metric, problem.spread, problem.class_weights, calls, slope
+        )
+
+    def _check_definite(self, prototypes):
+        """Raise if prototypes are singular by now."""
+        if prototypes.ndim == 3 and not (np.linalg.eigvalsh(prototypes) > 0).all():
+            raise ValueError(
+                "The prototypes have become so far from the samples that rounding "
+                "makes them singular. The classes can be separated: stop earlier, by a "
+                f"lower max_iter or a higher tol{self._remedy}."
+            )
+
+    @property
+    def _reporting(self):
+        """Who prints the losses, if at all."""
+        return {"name": type(self).__name__, "verbose": self.verbose}
+
+    @property
+    def _search_options(self):
+        """Options of ``fit_lbfgs`` that are parameters."""
+        limits = {"max_iter": self.max_iter, "tol": self.tol}
+        return {**limits, "remedy": self._remedy, **self._reporting}
+
+    @property
+    def _prototype_indices(self):
+        """Index of the class of each prototype."""
+        return np.searchsorted(self.classes_, self.prototype_labels_)
 
     @property
     def _n_features_out(self):

@@ -24,10 +24,11 @@ LVQ_DOCS = {
         0.03 for ``"lbfgs"``, which goes on to the minimum.
     """,
     "priors": r"""
-    priors : None, str or array-like of shape (n_classes,), default=None
-        Prior weights of the classes, in the order of ``classes_``, shared equally by
-        their prototypes. ``"empirical"`` is the weight of the samples. None and
-        ``"uniform"`` give all prototypes the same weight.
+    priors : None, "empirical", "uniform" or array-like, default=None
+        Class probabilities, which the prototypes of a class share equally: None and
+        ``"empirical"`` are the proportions of the classes in the training samples,
+        ``"uniform"`` is the same for all classes; or an array of shape (n_classes,) of
+        sum one, in the order of ``classes_``.
     """,
     "init": r"""
     init : str or array-like, default="auto"
@@ -87,6 +88,36 @@ LVQ_DOCS = {
     "verbose": r"""
     verbose : int, default=0
         Whether to print the loss of each epoch or iteration.
+    """,
+    "X_to_fit": """
+    X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
+        SPD matrices, or the vectors of estimators that take them; not modified.
+    """,
+    "sample_weight": """
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples, not negative; a sample of weight 2 counts as two.
+    """,
+    "classes_of_calls": """
+    classes : array-like of shape (n_classes,), default=None
+        All classes that will ever occur; needed at the first call if its samples do not
+        have them all.
+    """,
+    "raised_by_fit": """
+    ValueError
+        If a matrix is not symmetric to 1e-6 of its largest entry, or not positive
+        definite (the message names it and its smallest eigenvalue), if an array is
+        malformed or not finite, if there is one class only, if a class has fewer
+        samples than prototypes, or if parameters do not fit together.
+    """,
+    "warned_by_fit": """
+    ConvergenceWarning
+        If ``solver="lbfgs"`` does not converge within ``max_iter`` iterations.
+    UserWarning
+        If the prototypes of all classes start at the same point.
+    """,
+    "priors_": r"""
+    priors_ : ndarray of shape (n_classes,)
+        The class probabilities that were used.
     """,
     "prototypes_": r"""
     prototypes_ : ndarray of shape (n_prototypes_in_all, n, n) or (..., n_features)

@@ -3,12 +3,18 @@
 from numbers import Real
 
 import numpy as np
+from scipy.special import log_softmax
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array
 
-from skgeom._lvq.stochastic import StochasticLVQ
-from skgeom.objectives import EuclideanSPDSpace, LikelihoodLoss
-from skgeom.utils._validation import refuse_dict
+from skgeom._lvq.base import PrototypeClassifier
+from skgeom._lvq.docs import LVQ_DOCS
+from skgeom._lvq.losses import LikelihoodLoss, class_log_densities
+from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, fit_sgd
+from skgeom._lvq.undo import all_or_nothing
+from skgeom.utils._docs import substitute_docs
+from skgeom.utils._validation import check_priors
 
 # Weight of the term that draws prototypes to samples, by solver.
 _REPRESENTABILITY = {"sgd": 0.0, "lbfgs": 0.03}
@@ -17,11 +23,13 @@ _REPRESENTABILITY = {"sgd": 0.0, "lbfgs": 0.03}
 _FIRST_FACTOR, _EXPONENT, _DEPTH, _FLOOR = 0.99, 1.1, 0.4, 0.01
 
 
-class LikelihoodLVQ(StochasticLVQ):
+class LikelihoodClassifier(PrototypeClassifier):
     """Prototypes that maximise the likelihood of the classes, equation 18."""
 
+    _remedy = ", or increase representability"
     _parameter_constraints = {
-        **StochasticLVQ._parameter_constraints,
+        **PrototypeClassifier._parameter_constraints,
+        **STOCHASTIC_CONSTRAINTS,
         "sigma2": [
             StrOptions({"auto", "learn"}),
             Interval(Real, 0, None, closed="neither"),
@@ -62,81 +70,116 @@ class LikelihoodLVQ(StochasticLVQ):
         log_probabilities : ndarray of shape (n_samples, n_classes)
             The logarithms of :meth:`predict_proba`.
         """
-        scores = self._class_scores(X)
-        return scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
+        scores = self._class_scores(self._squared_distances(X)[0])
+        return log_softmax(scores, axis=1)
 
-    _cure = ", or increase representability"
+    def _class_scores(self, squared_distances):
+        labels = self._prototype_indices
+        log_priors = prototype_log_priors(self.priors_, labels)
+        return class_log_densities(squared_distances, labels, log_priors, self.sigma2_)
 
-    def _make_loss(self, training=None, solver="sgd", start=None):
-        """The loss; with training data, its priors are found first."""
-        if training is not None:
-            self.priors_ = self._find_priors(training)
-        reference = None if start is None else self._reference(training, start)
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    @substitute_docs(**LVQ_DOCS)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Take one epoch of stochastic steps over some samples, in a shuffled order.
+
+        The first call, on an object that is not fitted, finds the start and the
+        variance from its samples; these must then contain each class, unless ``init``
+        is given. With the number of calls, the learning rate falls, to a hundredth at
+        the call number ``max_iter``; from there on it stays, as the variance does from
+        the beginning. After ``fit``, the rate has come to its end already. The priors
+        of ``priors=None`` count the samples of all calls, and are equal as long as a
+        class has none. Each call adds one to ``n_iter_``, and the sum of the losses of
+        its samples to the end of ``loss_curve_``.
+
+        Parameters
+        ----------
+        {X_to_fit}
+        y : array-like of shape (n_samples,)
+            Their classes.
+        {classes_of_calls}
+        {sample_weight}
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            If y holds a class that is not in ``classes_``, and as ``fit`` does.
+        """
+        rng = check_random_state(self.random_state)
+        first = not hasattr(self, "prototypes_")
+        if first and self.sigma2 == "learn":
+            raise ValueError(
+                "partial_fit does not learn sigma2, whatever the solver. Give a number "
+                "or 'auto'; sigma2='learn' is for fit."
+            )
+        problem = self._partial_problem(X, y, sample_weight, rng, classes)
+        loss = self._loss(problem, "sgd")
+        sigma2 = self._first_sigma2(problem) if first else self.sigma2_
+        n_calls = 1 if first else self._progress.n_calls + 1
+        epoch = min(n_calls, self.max_iter)
+        rate = decay(epoch, self.max_iter) * self._first_rate(problem, sigma2)
+        shuffle = rng if self.shuffle else None
+        schedule = Schedule([rate], [sigma2], self.batch_size, shuffle)
+        outcome = fit_sgd(problem, loss, schedule)
+        self._store(problem, outcome, n_calls=n_calls)
+        self.sigma2_ = sigma2
+        return self
+
+    def _loss(self, problem, solver):
+        """The loss of a problem; sets ``priors_``."""
+        weights = problem.class_weights
+        if not weights.all():  # in partial_fit, of classes that have yet to come
+            weights = np.ones_like(weights)
+        self.priors_ = check_priors(self.priors, weights)
         weight = self.representability
         if weight == "auto":
             weight = _REPRESENTABILITY[solver]
-        labels = self._prototype_indices()
-        return LikelihoodLoss(labels, np.log(self.priors_), weight, reference)
+        return LikelihoodLoss(
+            problem.labels,
+            prototype_log_priors(self.priors_, problem.labels),
+            weight,
+            # A variance that anneals is its own reference.
+            reference=None if solver == "sgd" else problem.spread,
+        )
 
-    def _find_priors(self, training):
-        """Prior of each prototype, P(l)."""
-        labels = self._prototype_indices()
-        n_classes = len(self.classes_)
-        refuse_dict(self.priors, "priors")
-        if self.priors is None or _is(self.priors, "uniform"):
-            return np.full(len(labels), 1 / len(labels))
-        if _is(self.priors, "empirical"):
-            priors = np.bincount(training.y, training.weights, n_classes)
-        else:
-            priors = check_array(
-                self.priors, ensure_2d=False, dtype=np.float64, input_name="priors"
-            )
-            if priors.shape != (n_classes,) or not (priors > 0).all():
-                raise ValueError(
-                    f"priors must be {n_classes} positive numbers, one for each class "
-                    f"in the order of classes_, got {self.priors!r}."
-                )
-        return (priors / priors.sum() / np.bincount(labels))[labels]
-
-    def _first_scale(self, training, prototypes, solver):
+    def _first_sigma2(self, problem):
         if not isinstance(self.sigma2, str):
             return float(self.sigma2)
         if self.sigma2 == "learn" and self._goes_on():
             return self.sigma2_
-        return self._reference(training, prototypes)
+        return float(problem.spread)
 
-    def _scales(self, sigma2):
-        """The values of sigma2, epoch by epoch."""
-        scales, factor = [sigma2], _FIRST_FACTOR
-        last = max(sigma2 - _DEPTH, _FLOOR)
-        while len(scales) < self.max_iter:
-            factor **= _EXPONENT
-            falls = self.annealing and scales[-1] >= last
-            scales.append(max(scales[-1] * factor, _FLOOR) if falls else scales[-1])
-        return scales
+    def _first_rate(self, problem, sigma2):
+        if self.learning_rate != "auto":
+            return self.learning_rate
+        per_class = len(problem.labels) / len(self.classes_)
+        return problem.space.first_rate(problem.size * per_class, sigma2)
 
-    def _partial_scale(self, epoch):
-        return self.sigma2_
+    def _schedule(self, problem, sigma2, rng):
+        """Annealed variances and learning rates of ``solver="sgd"``."""
+        scales = [sigma2] * self.max_iter
+        if self.annealing:
+            scales = annealed(sigma2, self.max_iter)
+        # A common factor of the weights changes nothing.
+        mean_weight = problem.weights.mean()
+        rates = [
+            self._first_rate(problem, scale)
+            * (decay(epoch, self.max_iter) / mean_weight)
+            for epoch, scale in enumerate(scales, start=1)
+        ]
+        return Schedule(rates, scales, self.batch_size, rng if self.shuffle else None)
 
-    def _store_scale(self, scale):
-        self.sigma2_ = float(scale)
-
-    def _fit_together(self, training, prototypes, scale):
-        if self.sigma2 != "learn":
-            return super()._fit_together(training, prototypes, scale)
-        loss = self._make_loss(training, "lbfgs", prototypes)
-        point = [prototypes, np.log([scale])]
-        prototypes, log_scale = self._run_lbfgs(
-            training, loss, point, None, with_scale=True
-        )
-        self._store_scale(np.exp(log_scale[0]))
-        return prototypes
-
-    def _find_solver(self, space):
-        if self.sigma2 == "learn" and isinstance(space, EuclideanSPDSpace):
+    def _choose_solver(self, space):
+        if self.sigma2 == "learn" and not space.keeps_definite:
             raise ValueError(
-                "sigma2='learn' is not possible for SPD matrices with the Euclidean "
-                "metric: it needs solver='lbfgs', which does not keep prototypes "
+                f"sigma2='learn' is not possible for SPD matrices with the {space.name}"
+                " metric: it needs solver='lbfgs', which does not keep prototypes "
                 "positive definite there. Give a number or 'auto', or take PLRSQ with "
                 "another metric."
             )
@@ -145,21 +188,20 @@ class LikelihoodLVQ(StochasticLVQ):
                 "sigma2='learn' needs solver='lbfgs' or 'auto', but solver='sgd'. For "
                 "stochastic steps, give a number or 'auto' as sigma2."
             )
-        return super()._find_solver(space)
-
-    def _check_partial(self, first):
-        if first and self.sigma2 == "learn":
-            raise ValueError(
-                "partial_fit does not learn sigma2, whatever the solver. Give a number "
-                "or 'auto'; sigma2='learn' is for fit."
-            )
-        if _is(self.priors, "empirical"):
-            raise ValueError(
-                "priors='empirical' needs all samples; give the priors themselves to "
-                "use partial_fit."
-            )
+        return super()._choose_solver(space)
 
 
-def _is(parameter, name):
-    """Whether a parameter, which may be an array, is a string."""
-    return isinstance(parameter, str) and parameter == name
+def annealed(sigma2, n_epochs):
+    """Variances that fall from epoch to epoch, faster and faster, down to a floor."""
+    scales, factor = [sigma2], _FIRST_FACTOR
+    last = max(sigma2 - _DEPTH, _FLOOR)
+    while len(scales) < n_epochs:
+        factor **= _EXPONENT
+        falls = scales[-1] >= last
+        scales.append(max(scales[-1] * factor, _FLOOR) if falls else scales[-1])
+    return scales
+
+
+def prototype_log_priors(priors, labels):
+    """Logarithms of P(l): the prior of a class, shared equally by its prototypes."""
+    return np.log((priors / np.bincount(labels))[labels])

@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
-from skgeom.objectives import AffineInvariantSpace
+from skgeom.geometry._means import affine_invariant_mean
 from skgeom.utils._validation import check_symmetric, cholesky, refuse_dict
 from skgeom.utils._warnings import warn_user
 
@@ -36,6 +36,38 @@ def prototype_counts(n_prototypes, classes):
             "each class needs at least 1."
         )
     return counts
+
+
+def find_start(space, Z, y, weights, counts, init, random_state, classes):
+    """Where prototypes start, by the parameter ``init``, as the space encodes them.
+
+    Parameters
+    ----------
+    space : Space
+        Where they live.
+    Z, y, weights : ndarray
+        Encoded samples, the indices of their classes, and their weights.
+    counts : ndarray of shape (n_classes,)
+        Number of prototypes of each class.
+    init : {"auto", "mean", "kmeans"} or array-like
+        The parameter.
+    random_state : RandomState
+        For starts with several prototypes.
+    classes : ndarray of shape (n_classes,)
+        Class labels, for messages.
+
+    Returns
+    -------
+    ndarray of shape (n_prototypes_in_all, ...)
+        The prototypes, class by class.
+    """
+    if not isinstance(init, str):
+        shape = space.decode(Z[:1]).shape[1:]
+        return space.encode(given_prototypes(init, (int(counts.sum()), *shape)))
+    check_counts(counts, y, classes)
+    if init == "auto":
+        init = "kmeans" if counts.max() > 1 else "mean"
+    return start_prototypes(space, Z, y, weights, counts, init, random_state)
 
 
 def given_prototypes(init, shape):
@@ -97,7 +129,7 @@ def _around_mean(space, Z, weights, count, random_state):
     if count == 1:
         return [mean]
     chosen = random_state.choice(len(Z), count, replace=False)
-    return [space.toward(mean, Z[i], _PERTURBATION) for i in chosen]
+    return [space.geodesic(mean, Z[i], _PERTURBATION) for i in chosen]
 
 
 def _clusters(space, Z, weights, count, random_state):
@@ -124,9 +156,10 @@ def start_subspace(X, y, weights, n_components):
     The directions are those in which the logarithms of the class means, at their common
     mean, are largest. The subspace follows the matrices through an affine map.
     """
-    mean = AffineInvariantSpace().mean
-    means = np.stack([mean(X[y == c], weights[y == c]) for c in np.unique(y)])
-    factor = np.linalg.cholesky(mean(means, None))
+    means = np.stack(
+        [affine_invariant_mean(X[y == c], weights[y == c]) for c in np.unique(y)]
+    )
+    factor = np.linalg.cholesky(affine_invariant_mean(means, None))
     inverse = np.linalg.inv(factor)
     eigenvalues, vectors = np.linalg.eigh(inverse @ means @ inverse.T)
     squared_logs = (vectors * np.log(eigenvalues)[:, None] ** 2) @ vectors.mT

@@ -10,7 +10,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom.geometry import logm, sqrtm
-from skgeom.objectives import AffineInvariantSpace, ProjectedDispersion
+from skgeom.geometry._means import affine_invariant_mean
+from skgeom.objectives import ProjectedDispersion
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, minimize
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._validation import check_spd_samples
@@ -158,7 +159,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
                 f"n_components={self.n_components} must not exceed the size of the "
                 f"matrices: n_features={X.shape[1]}."
             )
-        self.mean_ = AffineInvariantSpace().mean(X, None)
+        self.mean_ = affine_invariant_mean(X, None)
         inverse_root = np.linalg.inv(sqrtm(self.mean_))
         whitened = inverse_root @ X @ inverse_root
         whitened = (whitened + whitened.mT) / 2

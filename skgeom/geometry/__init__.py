@@ -13,6 +13,7 @@ from skgeom.geometry._fisher_rao import (
     distance_fisher_rao_diagonal,
     distance_fisher_rao_equal_covariance,
 )
+from skgeom.geometry._means import mean_affine_invariant
 from skgeom.geometry._spd import (
     expm,
     generalized_eigenvalues,
@@ -33,6 +34,7 @@ __all__ = [
     "generalized_eigenvalues",
     "invsqrtm",
     "logm",
+    "mean_affine_invariant",
     "sqrtm",
     "whiten",
 ]

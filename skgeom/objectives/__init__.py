@@ -10,18 +10,6 @@ from skgeom.objectives._pairwise import MeanPairwiseDistance as MeanPairwiseDist
 from skgeom.objectives._pairwise import WithFixedFilters as WithFixedFilters
 from skgeom.objectives._posterior import MeanInformation as MeanInformation
 from skgeom.objectives._projection import ProjectedClasses as ProjectedClasses
-from skgeom.objectives._prototype_cost import Congruence as Congruence
-from skgeom.objectives._prototype_cost import PrototypeCost as PrototypeCost
-from skgeom.objectives._prototype_cost import Relevance as Relevance
-from skgeom.objectives._prototype_losses import LikelihoodLoss as LikelihoodLoss
-from skgeom.objectives._prototype_losses import MarginLoss as MarginLoss
-from skgeom.objectives._prototype_spaces import SPD_SPACES as SPD_SPACES
-from skgeom.objectives._prototype_spaces import (
-    AffineInvariantSpace as AffineInvariantSpace,
-)
-from skgeom.objectives._prototype_spaces import EuclideanSPDSpace as EuclideanSPDSpace
-from skgeom.objectives._prototype_spaces import FlatSpace as FlatSpace
-from skgeom.objectives._prototype_spaces import LogEuclideanSpace as LogEuclideanSpace
 from skgeom.objectives._registry import DISTANCES as DISTANCES
 from skgeom.objectives._registry import (
     SECOND_MOMENT_DISTANCES as SECOND_MOMENT_DISTANCES,

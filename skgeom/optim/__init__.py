@@ -5,7 +5,8 @@ from skgeom.optim._coarse_to_fine import (
 )
 from skgeom.optim._lbfgs import RiemannianLBFGS
 from skgeom.optim._manifolds import CONSTRAINTS as CONSTRAINTS
-from skgeom.optim._manifolds import prototype_manifold as prototype_manifold
+from skgeom.optim._manifolds import MANIFOLDS as MANIFOLDS
+from skgeom.optim._manifolds import product_manifold as product_manifold
 from skgeom.optim._minimize import OPTIMIZERS as OPTIMIZERS
 from skgeom.optim._minimize import MinimizeResult, minimize
 from skgeom.optim._minimize import StartError as StartError

@@ -1,4 +1,4 @@
-"""The constraints on filters, as manifolds of matrices whose columns are filters."""
+"""Manifolds: of filters, the columns of a matrix, and of prototypes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,14 +67,15 @@ CONSTRAINTS = {
 _LARGEST = 100.0
 
 
-class _Prototypes(SymmetricPositiveDefinite):
+class _AffineInvariant(SymmetricPositiveDefinite):
     """SPD matrices, (k, n, n), with steps and parallel transport along geodesics.
 
     pymanopt's transport leaves the vectors as they are, and so changes their length.
     Its retraction goes much less far than the geodesic, and cannot come near zero.
     """
 
-    def __init__(self, n, k):
+    def __init__(self, shape):
+        k, n, _ = shape
         super().__init__(n, k=k)
 
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
@@ -104,30 +105,15 @@ class _Prototypes(SymmetricPositiveDefinite):
         return isometry @ tangent_vector_a @ isometry.mT
 
 
-def prototype_manifold(shape, *, flat, with_scale=False, subspace=None, unit=None):
-    """Where the variables of learning vector quantisation live.
+# The manifolds of the variables of learning vector quantisation, made for a shape.
+MANIFOLDS = {
+    "affine-invariant": _AffineInvariant,
+    "euclidean": lambda shape: Euclidean(*shape),
+    "orthonormal": lambda shape: Stiefel(*shape),
+    "unit-sphere": lambda shape: Sphere(*shape),
+}
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the prototypes: (k, n, n) for SPD matrices, (k, p) if they are flat.
-    flat : bool
-        Whether the prototypes are vectors.
-    with_scale : bool
-        Whether the logarithm of a scale is a variable.
-    subspace : (n, m) or None
-        Shape of a matrix with orthonormal columns.
-    unit : (m, n) or None
-        Shape of a matrix of unit Frobenius norm.
-    """
-    if flat:
-        parts = [Euclidean(*shape)]
-    else:
-        parts = [_Prototypes(shape[-1], shape[0])]
-    if with_scale:
-        parts.append(Euclidean(1))
-    if subspace is not None:
-        parts.append(Stiefel(*subspace))
-    if unit is not None:
-        parts.append(Sphere(*unit))
-    return Product(parts)
+
+def product_manifold(manifolds):
+    """The manifold of points that are lists, one part for each of the manifolds."""
+    return Product(manifolds)

@@ -218,7 +218,7 @@ def test_refused_fit_leaves_the_model_as_it_was(spd, estimator, case):
 
 def test_refused_partial_fit_leaves_the_model_as_it_was(spd):
     X, y = spd
-    model = PLRSQ(priors=[1, 1, 1])
+    model = PLRSQ(priors="uniform")
     with pytest.raises(ValueError, match="class 2 has no sample"):
         model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
     assert not hasattr(model, "classes_")
@@ -227,7 +227,7 @@ def test_refused_partial_fit_leaves_the_model_as_it_was(spd):
     with pytest.raises(ValueError, match="weight"):
         model.partial_fit(X, y, sample_weight=np.zeros(len(y)))
     model.set_params(priors=[1, 2])
-    with pytest.raises(ValueError, match="priors must be"):
+    with pytest.raises(ValueError, match="priors must hold 3 positive"):
         model.partial_fit(X, y)
     del before["priors"]
     assert all(vars(model)[name] is value for name, value in before.items())

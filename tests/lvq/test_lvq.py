@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
-from skgeom._lvq.stochastic import _bounded
+from skgeom._lvq.sgd import bounded
 
 METRICS = ["riemann", "logeuclid", "euclid"]
 
@@ -155,10 +155,10 @@ def test_generalised_sgd_is_the_authors_rule(spd):
     assert_allclose(model.prototypes_, expected, rtol=1e-7)
 
 
-def test_steps_are_bounded():
+def test_steps_arebounded():
     coefficients = np.array([[3.0, -2.0, 0.1], [1.0, 0.2, -0.1]])
     expected = np.array([[0.75, -0.25, 0.1], [0.25, 0.2, -0.1]])
-    assert_allclose(_bounded(coefficients), expected)
+    assert_allclose(bounded(coefficients), expected)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -293,7 +293,7 @@ def test_priors_weight_the_classes(spd):
     init = np.stack([X[y == label].mean(axis=0) for label in range(3)])
     start = {"init": init, "solver": "sgd", "learning_rate": 1e-300, "max_iter": 1}
     even = PLRSQ(sigma2=1.0, **start).fit(X, y)
-    weighted = PLRSQ(sigma2=1.0, priors=[1, 1, 2], **start).fit(X, y)
+    weighted = PLRSQ(sigma2=1.0, priors=[0.25, 0.25, 0.5], **start).fit(X, y)
     expected = even.predict_proba(X) * [1, 1, 2]
     expected /= expected.sum(axis=1, keepdims=True)
     assert_allclose(weighted.predict_proba(X), expected)
@@ -326,7 +326,7 @@ def test_order_of_samples_does_not_matter_to_lbfgs(spd):
     assert_allclose(permuted.prototypes_, plain.prototypes_, rtol=1e-4)
 
 
-def test_small_steps_that_would_diverge_are_bounded(make_signals):
+def test_small_steps_that_would_diverge_arebounded(make_signals):
     X, y = make_signals(3, per_class=30)
     model = PLRSQ(
         10, sigma2=0.02, annealing=False, solver="sgd", max_iter=20, random_state=0
@@ -560,9 +560,31 @@ def test_priors_by_name(spd):
         .priors_
         for priors in (None, "uniform", "empirical")
     )
-    assert_allclose(plain, np.full(4, 1 / 4))
-    assert_array_equal(uniform, plain)
-    assert_allclose(empirical, [0.2, 0.2, 0.2, 0.4])
+    assert_allclose(plain, [0.2, 0.4, 0.4])
+    assert_array_equal(empirical, plain)
+    assert_allclose(uniform, np.full(3, 1 / 3))
+
+
+def test_prototypes_share_the_prior_of_their_class(spd):
+    """With the same prototype twice, or once, the probabilities are the same."""
+    X, y = spd
+    one = np.stack([X[y == label].mean(axis=0) for label in range(3)])
+    fixed = {"sigma2": 1.0, "solver": "sgd", "learning_rate": 1e-300, "max_iter": 1}
+    single = PLRSQ(init=one, **fixed).fit(X, y)
+    double = PLRSQ([1, 2, 1], init=one[[0, 1, 1, 2]], **fixed).fit(X, y)
+    assert_allclose(double.predict_proba(X), single.predict_proba(X))
+
+
+def test_priors_of_partial_fit_count_the_samples_of_all_calls(spd):
+    X, y = spd
+    init = np.stack([X[y == label][0] for label in range(3)])
+    model = PLRSQ(init=init, sigma2=1.0)
+    model.partial_fit(X[:30], y[:30], classes=[0, 1, 2])
+    assert_allclose(model.priors_, np.full(3, 1 / 3))  # class 2 has yet to come
+    model.partial_fit(X[30:50], y[30:50])
+    assert_allclose(model.priors_, [0.4, 0.4, 0.2])
+    given = PLRSQ(priors=[0.2, 0.3, 0.5]).fit(X, y).partial_fit(X[:30], y[:30])
+    assert_allclose(given.priors_, [0.2, 0.3, 0.5])
 
 
 def test_weights_of_zero_take_samples_away(spd):

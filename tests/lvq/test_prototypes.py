@@ -9,18 +9,15 @@ from pyriemann.geometry.distance import distance_riemann
 from pyriemann.geometry.mean import mean_riemann
 from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 
-from skgeom.geometry import expm, logm
-from skgeom.objectives import (
+from skgeom._lvq.cost import Congruence, PrototypeCost, Relevance
+from skgeom._lvq.losses import LikelihoodLoss, MarginLoss
+from skgeom._lvq.spaces import (
     AffineInvariantSpace,
-    Congruence,
     EuclideanSPDSpace,
     FlatSpace,
-    LikelihoodLoss,
     LogEuclideanSpace,
-    MarginLoss,
-    PrototypeCost,
-    Relevance,
 )
+from skgeom.geometry import expm, logm
 
 LABELS = np.array([0, 0, 1, 2, 2])
 
@@ -107,15 +104,15 @@ def test_affine_invariant_distances_are_those_of_pyriemann(rng):
     space = AffineInvariantSpace()
     assert_allclose(space.squared_distances(X, W), expected)
     assert_allclose(space.pairs(X, W).squared_distances, expected)
-    assert_allclose(space.moving(W).look(X), expected)
+    assert_allclose(space.stochastic(W).evaluate(X), expected)
 
 
 def test_step_is_the_exponential_map_of_a_sum_of_logarithms(rng):
     X, W = random_spd(rng, 4), random_spd(rng, 2)
     coefficients = rng.normal(size=(4, 2)) / 4
     for rows in (slice(0, 1), slice(0, 4)):
-        state = AffineInvariantSpace().moving(W)
-        state.look(X[rows])
+        state = AffineInvariantSpace().stochastic(W)
+        state.evaluate(X[rows])
         state.move(coefficients[rows])
         for j, prototype in enumerate(state.prototypes):
             tangent = np.einsum(
@@ -123,20 +120,23 @@ def test_step_is_the_exponential_map_of_a_sum_of_logarithms(rng):
             )
             expected = exp_map_riemann(tangent[None], W[j])[0]
             assert_allclose(prototype, expected, rtol=1e-10)
-        # The next look is at the moved prototypes.
+        # What is evaluated next are the moved prototypes.
         moved = AffineInvariantSpace().squared_distances(X, state.prototypes)
-        assert_allclose(state.look(X), moved, rtol=1e-10)
+        assert_allclose(state.evaluate(X), moved, rtol=1e-10)
 
 
 def test_rounding_does_not_add_up_over_many_steps(rng):
-    X, state = random_spd(rng, 50), AffineInvariantSpace().moving(random_spd(rng, 2))
+    X, state = (
+        random_spd(rng, 50),
+        AffineInvariantSpace().stochastic(random_spd(rng, 2)),
+    )
     for x in np.tile(X, (20, 1, 1)):
-        state.look(x[None])
+        state.evaluate(x[None])
         state.move(np.full((1, 2), 0.3))
     expected = AffineInvariantSpace().squared_distances(X, state.prototypes)
-    assert_allclose(state.look(X), expected, rtol=1e-9)
+    assert_allclose(state.evaluate(X), expected, rtol=1e-9)
     state.refresh()
-    assert_allclose(state.look(X), expected, rtol=1e-12)
+    assert_allclose(state.evaluate(X), expected, rtol=1e-12)
 
 
 def test_mean_is_that_of_pyriemann(rng):
@@ -145,10 +145,10 @@ def test_mean_is_that_of_pyriemann(rng):
     assert_allclose(mean, mean_riemann(X, sample_weight=weights, tol=1e-12), rtol=1e-8)
 
 
-def test_toward_is_on_the_geodesic(rng):
+def test_geodesic_is_on_the_geodesic(rng):
     base, sample = random_spd(rng, 2)
     space = AffineInvariantSpace()
-    point = space.toward(base, sample, 0.25)
+    point = space.geodesic(base, sample, 0.25)
     whole = distance_riemann(base, sample)
     assert_allclose(distance_riemann(base, point), 0.25 * whole)
     assert_allclose(distance_riemann(point, sample), 0.75 * whole)
@@ -234,7 +234,7 @@ def test_gradient_of_the_cost(rng, kind):
 def test_cost_does_not_depend_on_blocks(rng, monkeypatch):
     cost, point = cost_of(rng, "congruence")
     value, gradients = cost(point)
-    monkeypatch.setattr("skgeom.objectives._prototype_cost._BLOCK", 1)
+    monkeypatch.setattr("skgeom._lvq.cost._BLOCK", 1)
     value_of_ones, gradients_of_ones = cost(point)
     assert_allclose(value_of_ones, value)
     for one, all_ in zip(gradients_of_ones, gradients, strict=True):

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils import gen_batches
 
+from skgeom.optim import MANIFOLDS, product_manifold
 from skgeom.utils._threads import map_threads
 
 # Numbers in the eigenvectors of a block of pairs: 32 MB, a few times over.
@@ -12,7 +13,8 @@ _BLOCK = 4_000_000
 # The most numbers, in the eigenvectors of all pairs, that are kept for the curvature.
 _KEPT = 2**25
 
-# How much of the curvature that has no sign is added to the Gauss-Newton matrix.
+# How much of the curvature that has no sign is added to the Gauss-Newton matrix: enough
+# to make it definite, little enough that whole steps are still nearly those of Newton.
 _DAMPING = 0.02
 
 
@@ -21,7 +23,7 @@ class PrototypeCost:
 
     Parameters
     ----------
-    space : AffineInvariantSpace or FlatSpace
+    space : Space
         Where the prototypes live.
     Z : ndarray
         The samples, encoded by the space.
@@ -50,7 +52,7 @@ class PrototypeCost:
         """Cost, and gradients for each part of the point."""
         prototypes, *others = point
         scale = self._scale if self._scale is not None else np.exp(others[0][0])
-        self._space.hold(prototypes)
+        self._space.check_representable(prototypes)
 
         def evaluate(block):
             return self._evaluate(block, prototypes, scale, others)
@@ -63,6 +65,15 @@ class PrototypeCost:
         wanted = [True, self._scale is None, self._reduction is not None]
         return value, [g for g, want in zip(gradients, wanted, strict=True) if want]
 
+    def manifold(self, point):
+        """Where such points live."""
+        manifolds = [self._space.manifold(point[0].shape)]
+        if self._scale is None:
+            manifolds.append(MANIFOLDS["euclidean"]((1,)))
+        if self._reduction is not None:
+            manifolds.append(MANIFOLDS[self._reduction.manifold](point[-1].shape))
+        return product_manifold(manifolds)
+
     def _blocks(self, prototypes):
         rows = max(min(_BLOCK // prototypes.size, -(-len(self._Z) // 2)), 1)
         return list(gen_batches(len(self._Z), rows))
@@ -70,7 +81,8 @@ class PrototypeCost:
     def has_curvature(self, prototypes):
         """Whether there is a model of the curvature that fits into memory."""
         return (
-            hasattr(self._loss, "curvature")
+            self._space.has_slopes
+            and hasattr(self._loss, "curvature")
             and self._scale is not None
             and self._reduction is None
             and len(self._Z) * prototypes.size <= _KEPT
@@ -93,6 +105,7 @@ class PrototypeCost:
         eigendecomposition.
         """
         (prototypes,), (tangent,) = point, vector
+        # The search has just evaluated the cost here: its eigenvectors serve again.
         if self._latest is None or self._latest[0] is not prototypes:
             self(point)
         pairs, blocks = self._latest[1], self._blocks(prototypes)
@@ -103,14 +116,19 @@ class PrototypeCost:
                 part.squared_distances, self._y[block], self._scale
             )
             probabilities.append(p)
+            # A prototype that no sample feels must not make the matrix singular.
             size = np.maximum(size, 1e-9 / self._scale)
             diagonal = diagonal + (2 * weights * (_DAMPING * size + pull)).sum(axis=0)
         tangent = pairs[0].coordinates(tangent)
         diagonal = np.repeat(diagonal, tangent.shape[1])
 
+        # In orthonormal coordinates the matrix is one of moderate condition, and the
+        # system need not be solved exactly to give a good direction. It is never
+        # formed: each product with it takes two passes over the rows of J.
         def product(flat):
             direction, total = flat.reshape(tangent.shape), 0.0
             for part, block, p in zip(pairs, blocks, probabilities, strict=True):
+                # J = -slopes / 2 sigma^2, so that both together have 4 sigma^4.
                 slopes = p * part.slopes(direction)
                 slopes -= p * slopes.sum(axis=1, keepdims=True)
                 slopes *= self._weights[block, None] / (4 * self._scale**2)
@@ -157,6 +175,8 @@ class PrototypeCost:
 class Congruence:
     """SPD samples become ``F.T @ X @ F``; the prototypes have that size."""
 
+    manifold = "orthonormal"
+
     @staticmethod
     def apply(Z, prototypes, matrix):
         return matrix.T @ Z @ matrix, prototypes
@@ -169,6 +189,8 @@ class Congruence:
 
 class Relevance:
     """Vectors, samples and prototypes alike, are multiplied by a matrix."""
+
+    manifold = "unit-sphere"
 
     @staticmethod
     def apply(Z, prototypes, matrix):

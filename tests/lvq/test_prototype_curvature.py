@@ -6,15 +6,10 @@ import pytest
 from autograd import hessian, jacobian
 from numpy.testing import assert_allclose
 
+from skgeom._lvq.cost import PrototypeCost
+from skgeom._lvq.losses import LikelihoodLoss, MarginLoss
+from skgeom._lvq.spaces import AffineInvariantSpace, FlatSpace
 from skgeom.geometry import expm
-from skgeom.objectives import (
-    AffineInvariantSpace,
-    FlatSpace,
-    LikelihoodLoss,
-    MarginLoss,
-    PrototypeCost,
-)
-from skgeom.optim import prototype_manifold
 
 LABELS = np.array([0, 0, 1, 2])
 SCALE, REFERENCE, GAMMA = 1.2, 1.5, 0.1
@@ -49,11 +44,11 @@ def test_slopes_are_derivatives_along_geodesics(rng, kind):
     coordinates = rng.normal(size=(4, size))
     tangents = pairs.tangents(coordinates)
     assert_allclose(pairs.coordinates(tangents), coordinates, atol=1e-12)
-    manifold = prototype_manifold(W.shape, flat=kind == "flat")
-    assert_allclose(manifold.norm([W], [tangents]), np.linalg.norm(coordinates))
+    manifold = space.manifold(W.shape)
+    assert_allclose(manifold.norm(W, tangents), np.linalg.norm(coordinates))
 
     def squared(t):
-        (moved,) = manifold.retraction([W], [t * tangents])
+        moved = manifold.retraction(W, t * tangents)
         return space.squared_distances(Z, moved)
 
     numerical = (squared(1e-5) - squared(-1e-5)) / 2e-5
@@ -67,7 +62,7 @@ def test_slopes_are_derivatives_along_geodesics(rng, kind):
 
 def test_steps_on_spd_matrices_are_geodesics(rng):
     W, tangent = random_spd(rng, 2), random_spd(rng, 2) - 2 * np.eye(3)
-    (moved,) = prototype_manifold(W.shape, flat=False).retraction([W], [tangent])
+    moved = AffineInvariantSpace().manifold(W.shape).retraction(W, tangent)
     for w, u, after in zip(W, tangent, moved, strict=True):
         factor = np.linalg.cholesky(w)
         inverse = np.linalg.inv(factor)
@@ -154,5 +149,5 @@ def test_where_there_is_no_model(rng, monkeypatch):
     assert not PrototypeCost(space, Z, y, weights, loss).has_curvature(W)
     margin = MarginLoss(LABELS)
     assert not PrototypeCost(space, Z, y, weights, margin, 1.0).has_curvature(W)
-    monkeypatch.setattr("skgeom.objectives._prototype_cost._KEPT", 12 * W.size - 1)
+    monkeypatch.setattr("skgeom._lvq.cost._KEPT", 12 * W.size - 1)
     assert not cost.has_curvature(W)

@@ -52,9 +52,9 @@ class LikelihoodLoss:
         # A common term changes nothing here, and keeps a small scale from overflow.
         nearest = squared_distances.min(axis=1, keepdims=True)
         scores = self.log_priors - (squared_distances - nearest) / (2 * scale)
+        # Softmaxes of the scores: P(l | X), and P(l | X, y) on the prototypes of y.
         log_all, of_all = _log_sum(scores)
         log_own, of_own = _log_sum(np.where(correct, scores, -np.inf))
-        # P(l | X, y) - P(l | X), the first being zero for the other classes.
         derivatives = (of_own - of_all) / (2 * scale)
         of_log_scale = -(derivatives * squared_distances).sum(axis=1)
         losses = log_all - log_own
@@ -70,7 +70,7 @@ class LikelihoodLoss:
         r"""What of the second derivatives makes a convex model of the loss.
 
         In the scores :math:`z_l = -\delta_l^2 / 2 \sigma^2`, the first term of the loss
-        has the Hessian :math:`\operatorname{diag} p - p p^\top`, but for a negative
+        has the Hessian :math:`\operatorname{diag} p - p p^\top`, except for a negative
         part, with the probabilities p of the prototypes given the sample. The second
         derivatives of the squared distances count with the derivatives of the loss.
 
@@ -94,17 +94,6 @@ class LikelihoodLoss:
         scores = self.log_priors - squared_distances / (2 * reference)
         _, of_own = _log_sum(np.where(correct, scores, -np.inf))
         return of_all, size, self.representability * of_own / (2 * reference)
-
-    def class_scores(self, squared_distances, scale, n_classes):
-        """Log of prior times density of each class, but for a common term."""
-        scores = self.log_priors - squared_distances / (2 * scale)
-        return np.stack(
-            [
-                logsumexp(scores[:, self.labels == label], axis=1)
-                for label in range(n_classes)
-            ],
-            axis=1,
-        )
 
 
 class MarginLoss:
@@ -147,15 +136,22 @@ class MarginLoss:
         derivatives[rows, rival] = -slope * (own / total)
         return losses, derivatives, None
 
-    def class_scores(self, squared_distances, scale, n_classes):
-        """Minus the squared distance from the nearest prototype of each class."""
-        return -np.stack(
-            [
-                squared_distances[:, self.labels == label].min(axis=1)
-                for label in range(n_classes)
-            ],
-            axis=1,
-        )
+
+def class_log_densities(squared_distances, labels, log_priors, scale):
+    """Log of prior times density of each class, up to a common term, (n, c)."""
+    scores = log_priors - squared_distances / (2 * scale)
+    by_class = [
+        logsumexp(scores[:, labels == label], axis=1) for label in np.unique(labels)
+    ]
+    return np.stack(by_class, axis=1)
+
+
+def nearest_scores(squared_distances, labels):
+    """Minus the squared distance from the nearest prototype of each class, (n, c)."""
+    by_class = [
+        squared_distances[:, labels == label].min(axis=1) for label in np.unique(labels)
+    ]
+    return -np.stack(by_class, axis=1)
 
 
 def _log_sum(scores):

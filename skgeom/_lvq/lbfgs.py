@@ -1,0 +1,128 @@
+"""Prototypes learnt from all samples together, by Riemannian L-BFGS."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from skgeom._lvq.cost import PrototypeCost
+from skgeom.optim import minimize
+from skgeom.utils._warnings import warn_user
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a solver found: the variables, and the loss on the way.
+
+    Attributes
+    ----------
+    prototypes : ndarray
+        The prototypes, encoded.
+    scale : float
+        The scale of the loss, as it was learnt or used last.
+    losses : ndarray
+        The loss, iteration by iteration.
+    n_iter : int
+        Number of iterations.
+    matrix : ndarray or None
+        The matrix of the reduction, if one was learnt.
+    """
+
+    prototypes: np.ndarray
+    scale: float
+    losses: np.ndarray
+    n_iter: int
+    matrix: np.ndarray | None = None
+
+
+def fit_lbfgs(
+    problem,
+    loss,
+    scale,
+    *,
+    learn_scale=False,
+    reduction=None,
+    matrix=None,
+    max_iter,
+    tol,
+    name,
+    verbose=0,
+    remedy="",
+):
+    """Minimise the loss of all samples of a problem together.
+
+    Parameters
+    ----------
+    problem : Problem
+        Samples, and prototypes to start from.
+    loss : LikelihoodLoss or MarginLoss
+        What is minimised.
+    scale : float
+        The scale of the loss; where to start, if ``learn_scale``.
+    reduction : Congruence, Relevance or None
+        What is done to the samples, by a matrix that is learnt as well.
+    matrix : ndarray or None
+        Where that matrix starts.
+    max_iter, tol, verbose
+        As the parameters of the estimators.
+    name : str
+        The estimator, for messages.
+    remedy : str, default=""
+        What else may help a search that does not end.
+
+    Returns
+    -------
+    Outcome
+        With the loss at the start and after each iteration.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the search does not end within ``max_iter`` iterations, or where numbers end.
+    """
+    cost = PrototypeCost(
+        problem.space,
+        problem.Z,
+        problem.y,
+        problem.weights,
+        loss,
+        None if learn_scale else scale,
+        reduction,
+    )
+    point = [problem.prototypes]
+    if learn_scale:
+        point.append(np.log([scale]))  # so that it stays positive
+    if reduction is not None:
+        point.append(matrix)
+    enough = tol * problem.weights.sum()
+    losses = [cost(point)[0]]
+
+    def note(point, value):
+        losses.append(value)
+        if verbose:
+            print(f"[{name}] iteration {len(losses) - 1}: loss {value:.6g}")
+        return value <= enough  # the classes are separated; go no farther
+
+    result = minimize(
+        cost,
+        cost.manifold(point),
+        point,
+        max_iter=max_iter,
+        tol=tol,
+        callback=note,
+        preconditioner=cost.solve if cost.has_curvature(point[0]) else None,
+    )
+    if not result.converged and result.n_iter:
+        more = "max_iter or tol" if result.n_iter >= max_iter else "tol"
+        warn_user(
+            f"{name} did not converge: {result.reason} The prototypes found so far can "
+            f"be used. Increase {more}{remedy}.",
+            ConvergenceWarning,
+        )
+    # A search may end at its start; scikit-learn wants one iteration even then.
+    n_iter = max(result.n_iter, 1)
+    prototypes, *others = result.point
+    if learn_scale:
+        scale = np.exp(others[0][0])
+    matrix = None if reduction is None else others[-1]
+    return Outcome(prototypes, float(scale), np.array(losses), n_iter, matrix)

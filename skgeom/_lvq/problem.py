@@ -1,0 +1,83 @@
+"""What prototypes are learnt from, and what a fit leaves to the next one."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from skgeom._lvq.spaces import Space
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Samples as a space encodes them, and prototypes to start from.
+
+    Attributes
+    ----------
+    space : Space
+        Where samples and prototypes live.
+    X : ndarray
+        The samples as they were given, before any reduction.
+    Z, prototypes : ndarray
+        Encoded samples, and encoded prototypes, class by class.
+    y, labels : ndarray of int
+        Class index of each sample, and of each prototype.
+    weights : ndarray
+        Weights of the samples, positive.
+    class_weights : ndarray of shape (n_classes,)
+        Sums of the weights of each class, over all calls of ``partial_fit`` so far.
+    spread : float
+        Half of the mean squared distance of the samples from the nearest prototype of
+        their class, at the first start: a variance, the unit of scales and rates.
+    """
+
+    space: Space
+    X: np.ndarray
+    Z: np.ndarray
+    prototypes: np.ndarray
+    y: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    class_weights: np.ndarray
+    spread: float
+
+    @cached_property
+    def size(self):
+        """Number of rows of the matrices that are compared, or of features."""
+        return self.space.decode(self.prototypes[:1]).shape[-1]
+
+
+def find_spread(space, Z, prototypes, y, labels, weights):
+    """The ``spread`` of a :class:`Problem`."""
+    squared = space.squared_distances(Z, prototypes)
+    own = labels == y[:, None]
+    nearest = np.where(own, squared, np.inf).min(axis=1)
+    spread = np.average(nearest, weights=weights) / 2
+    if spread > 1e-10 * squared.mean():
+        return spread
+    # Samples that all lie on prototypes: what is left is the distance of those.
+    return squared.mean() / 2 or 1.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What training leaves behind, besides the fitted attributes, to go on from.
+
+    Attributes
+    ----------
+    metric : str
+        The metric of the prototypes.
+    spread, class_weights
+        Those of the problem.
+    n_calls : float
+        Calls of ``partial_fit`` since the start; infinite after ``fit``, which leaves
+        the learning rate at its end.
+    slope : float or None
+        The slope of the sigmoid that was used last, if there is one.
+    """
+
+    metric: str
+    spread: float
+    class_weights: np.ndarray
+    n_calls: float
+    slope: float | None

@@ -1,0 +1,104 @@
+"""Prototypes learnt by stochastic steps: algorithm 1 of Tang et al. (2021)."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skgeom._lvq.lbfgs import Outcome
+
+# Of the estimators that have this solver.
+STOCHASTIC_CONSTRAINTS = {
+    "solver": [StrOptions({"auto", "lbfgs", "sgd"})],
+    "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "shuffle": ["boolean"],
+}
+
+# The largest step away from a sample, as a fraction of the distance.
+_REPULSION = 0.25
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What changes with the epochs: a learning rate and a scale of the loss for each.
+
+    ``batch_size`` samples make a step; ``shuffle``, a RandomState or None, orders them.
+    """
+
+    rates: list
+    scales: list
+    batch_size: int = 1
+    shuffle: object = None
+
+
+def decay(epoch, n_epochs):
+    """Factor of the learning rate, a hundredth in the last epoch."""
+    return 0.01 ** (epoch / n_epochs)
+
+
+def fit_sgd(problem, loss, schedule, *, name="", verbose=0):
+    """Take the epochs of a schedule from the start of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        Samples, and prototypes to start from.
+    loss : LikelihoodLoss or MarginLoss
+        What is minimised.
+    schedule : Schedule
+        Learning rates, scales of the loss, batches.
+    name : str
+        The estimator, for what is printed if ``verbose``.
+
+    Returns
+    -------
+    Outcome
+        With the sum of the losses met during each epoch.
+    """
+    steps = problem.space.stochastic(problem.prototypes)
+    losses = []
+    for rate, scale in zip(schedule.rates, schedule.scales, strict=True):
+        order = np.arange(len(problem.Z))
+        if schedule.shuffle is not None:
+            order = schedule.shuffle.permutation(order)
+        losses.append(
+            _epoch(steps, problem, loss, scale, rate, order, schedule.batch_size)
+        )
+        if verbose:
+            print(f"[{name}] epoch {len(losses)}: loss {losses[-1]:.6g}")
+    return Outcome(steps.prototypes, float(scale), np.array(losses), len(losses))
+
+
+def _epoch(steps, problem, loss, scale, rate, order, batch_size):
+    """One pass of stochastic steps; returns the sum of the losses met on the way."""
+    total = 0.0
+    for batch in gen_batches(len(order), batch_size):
+        rows = order[batch]
+        weights = problem.weights[rows]
+        squared = steps.evaluate(problem.Z[rows])
+        losses, derivatives, _ = loss(squared, problem.y[rows], scale)
+        total += weights @ losses
+        # The gradient of a squared distance is -2 times the logarithm.
+        coefficients = (2 * rate) * weights[:, None] * derivatives
+        steps.move(bounded(coefficients))
+    steps.refresh()
+    return total
+
+
+def bounded(coefficients):
+    """Coefficients (n, M) whose sums over the samples are in bounds.
+
+    A prototype moves by the sum over the batch of its coefficients times the logarithms
+    of the samples. Positive coefficients, which attract, are made to sum to at most
+    one, so that they do not lead farther than the farthest of their samples; negative
+    ones, which repel, to at most a quarter, so that they lead at most a quarter as far
+    as the farthest of theirs. The paper has no such bounds; without them, a small
+    sigma^2 sends prototypes away for good.
+    """
+    attract = np.maximum(coefficients, 0)
+    repel = np.minimum(coefficients, 0)
+    attract = attract / np.maximum(attract.sum(axis=0), 1)
+    return attract + repel / np.maximum(-repel.sum(axis=0) / _REPULSION, 1)

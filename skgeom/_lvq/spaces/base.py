@@ -1,0 +1,225 @@
+"""What a metric of prototypes has to say, and how a metric is added.
+
+A metric is a subclass of :class:`Space`, or of one of the two halves that most metrics
+belong to:
+
+- :class:`~skgeom._lvq.spaces.flat.FlatSpace`, where samples and prototypes become
+  vectors with Euclidean distances: give ``encode`` and ``decode``;
+- :class:`CurvedSpace`, for any other distance of SPD matrices: give ``pairs``.
+
+With its name in ``SPD_SPACES``, in ``__init__.py``, it is a value of the parameter
+``metric`` of the estimators, and the tests of the registry find it.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from skgeom.geometry._log_spectra import from_spectrum, inverse_factors, log_spectra
+from skgeom.geometry._spd import from_upper_triangles, upper_triangles
+from skgeom.optim import MANIFOLDS, minimize
+
+# Prototypes whose eigenvalues spread wider are singular but for rounding: log(1e15).
+WIDEST_LOG_RATIO = 34.5
+
+# The search for a mean ends when ten steps lower the sum of squares by less than this.
+_MEAN_TOL = 1e-14
+
+
+class Space(ABC):
+    """Where prototypes live: distances from samples, their gradients, and steps.
+
+    Everything but ``encode`` and ``observe`` works with encoded samples Z and encoded
+    prototypes, whatever encoding the space chooses.
+    """
+
+    name = "given"  # what messages call the metric
+    # Whether every point that a search can reach is an SPD matrix. Where it is not,
+    # "lbfgs" is refused, and stochastic steps project onto the allowed ones.
+    keeps_definite = True
+    # Whether pairs have ``sample_gradient``, and samples are matrices, so that a
+    # subspace can be learnt together with the prototypes.
+    learns_subspace = False
+    # Whether pairs have ``coordinates``, ``tangents``, ``slopes`` and ``pull_back``,
+    # from which "lbfgs" builds a model of the curvature.
+    has_slopes = False
+
+    def encode(self, X):
+        """Samples, or prototypes, in the form in which they are compared."""
+        return X
+
+    def decode(self, Z):
+        """Inverse of :meth:`encode`."""
+        return Z
+
+    def observe(self, X):  # noqa: B027 - most spaces need not
+        """Take note of samples before they are encoded."""
+
+    @abstractmethod
+    def manifold(self, shape):
+        """The manifold, of pymanopt, of encoded prototypes of a shape."""
+
+    @abstractmethod
+    def pairs(self, Z, prototypes):
+        """Compare n samples with M prototypes.
+
+        Returns
+        -------
+        Pairs
+            Squared distances, and their gradients on demand.
+        """
+
+    def squared_distances(self, Z, prototypes):
+        """Squared distances alone, (n, M); to be overridden if that is cheaper."""
+        return self.pairs(Z, prototypes).squared_distances
+
+    @abstractmethod
+    def mean(self, Z, weights):
+        """The point of the least weighted sum of squared distances from samples."""
+
+    @abstractmethod
+    def tangent_vectors(self, Z, base):
+        """Samples as vectors, (n, p), seen from a base point: for k-means."""
+
+    @abstractmethod
+    def geodesic(self, base, sample, fraction):
+        """The point at a fraction of the way from ``base`` to ``sample``."""
+
+    def stochastic(self, prototypes):
+        """Prototypes that take stochastic steps, an object like :class:`Steps`."""
+        return Steps(self, prototypes)
+
+    def first_rate(self, size, squared_distance):
+        """Learning rate of ``"sgd"`` at the beginning.
+
+        ``size`` is the number of rows of the matrices (times prototypes a class), of
+        which section 6 of Tang et al. (2021) takes a hundredth. That is right where
+        distances have no unit. Where they have, the rate must follow a typical
+        ``squared_distance``, lest steps depend on the unit of the samples.
+        """
+        return size / 100
+
+    def check_representable(self, prototypes):  # noqa: B027 - vectors always are
+        """Raise LinAlgError if floating-point numbers cannot hold the prototypes."""
+
+
+class Pairs(ABC):
+    """Squared distances of n samples from M prototypes, with gradients.
+
+    Attributes
+    ----------
+    squared_distances : ndarray of shape (n, M)
+    """
+
+    @abstractmethod
+    def gradient(self, weights):
+        """Euclidean gradient for the prototypes of the sum weighted by (n, M)."""
+
+    def sample_gradient(self, weights):
+        """Euclidean gradient for the samples; where the space learns subspaces."""
+        raise TypeError(f"{type(self).__name__} has no gradient for the samples.")
+
+
+class WhitenedPairs(Pairs):
+    """Pairs of SPD matrices in the coordinates in which a prototype is the identity.
+
+    A subclass sets ``_inverse``, the inverse Cholesky factors of the prototypes, and
+    has ``_rows``: for each prototype and sample the gradient of the squared distance
+    there, as a vector, (M, n, p).
+    """
+
+    def coordinates(self, tangents):
+        """Tangent vectors at the prototypes in an orthonormal basis, (M, p)."""
+        return upper_triangles(self._inverse @ tangents @ self._inverse.mT)
+
+    def tangents(self, coordinates):
+        """Inverse of :meth:`coordinates`."""
+        factors = np.linalg.inv(self._inverse)
+        return factors @ from_upper_triangles(coordinates) @ factors.mT
+
+    def slopes(self, coordinates):
+        """Derivatives of the squared distances along tangent vectors, (n, M)."""
+        return (self._rows @ coordinates[:, :, None])[:, :, 0].T
+
+    def pull_back(self, weights):
+        """Coordinates of the gradient of the weighted sum, the adjoint of slopes."""
+        return (weights.T[:, None] @ self._rows)[:, 0]
+
+
+class CurvedSpace(Space):
+    """SPD matrices with a distance of their own; a subclass gives ``pairs``.
+
+    Unless a subclass knows better, prototypes move on the manifold of SPD matrices with
+    the affine-invariant metric, on which no step leaves the SPD matrices, whatever the
+    distance is. Starts use that metric as well.
+    """
+
+    def manifold(self, shape):
+        return MANIFOLDS["affine-invariant"](shape)
+
+    def mean(self, Z, weights):
+        """Minimise the weighted sum of squared distances from the arithmetic mean."""
+        weights = np.ones(len(Z)) if weights is None else weights
+        weights = (weights / weights.sum())[:, None]
+        start = (weights[..., None] * Z).sum(axis=0)[None]
+
+        def cost(point):
+            pairs = self.pairs(Z, point)
+            return (weights * pairs.squared_distances).sum(), pairs.gradient(weights)
+
+        return minimize(cost, self.manifold(start.shape), start, tol=_MEAN_TOL).point[0]
+
+    def tangent_vectors(self, Z, base):
+        logarithms, vectors = log_spectra(Z, inverse_factors(base))
+        return upper_triangles(from_spectrum(vectors, logarithms))
+
+    def geodesic(self, base, sample, fraction):
+        factor = np.linalg.cholesky(base)
+        logarithms, vectors = log_spectra(sample, np.linalg.inv(factor))
+        half = (factor @ vectors) * np.exp(fraction * logarithms / 2)
+        return half @ half.T
+
+    def check_representable(self, prototypes):
+        eigenvalues = np.linalg.eigvalsh(prototypes)
+        check_spread(eigenvalues[:, 0] * np.exp(WIDEST_LOG_RATIO), eigenvalues[:, -1])
+
+
+class Steps:
+    """Prototypes that take stochastic steps along the gradients of squared distances.
+
+    A sample attracts a prototype along minus half of that gradient, which is the
+    logarithm of the sample where the distance is that of the manifold.
+
+    Parameters
+    ----------
+    space : Space
+        Where the prototypes live.
+    prototypes : ndarray
+        Where they are; not modified.
+    """
+
+    def __init__(self, space, prototypes):
+        self.prototypes = prototypes
+        self._space = space
+        self._manifold = space.manifold(prototypes.shape)
+
+    def evaluate(self, Z):
+        """Squared distances (n, M) of samples, remembered for the next step."""
+        self._pairs = self._space.pairs(Z, self.prototypes)
+        return self._pairs.squared_distances
+
+    def move(self, coefficients):
+        """Step along the sum over samples of ``coefficients``, (n, M), times pulls."""
+        gradient = self._manifold.euclidean_to_riemannian_gradient(
+            self.prototypes, self._pairs.gradient(coefficients)
+        )
+        self.prototypes = self._manifold.retraction(self.prototypes, -gradient / 2)
+
+    def refresh(self):
+        """Undo what rounding has added up; here nothing does."""
+
+
+def check_spread(lowest, highest):
+    """Raise LinAlgError unless the smallest eigenvalues reach up to the largest."""
+    if (lowest < highest).any():
+        raise np.linalg.LinAlgError("a prototype is singular but for rounding")
