@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from skgeom._lvq.problem import Problem, Progress, find_spread
-from skgeom._lvq.spaces import SPD_SPACES, FlatSpace
+from skgeom._lvq.spaces import FlatSpace, find_space
 from skgeom._lvq.starts import find_start, prototype_counts
 from skgeom.utils._sklearn import check_sample_weight
 from skgeom.utils._threads import map_threads
@@ -145,7 +145,7 @@ class PrototypeClassifier(
 
     def _space(self, ndim):
         """Where samples of ``ndim - 1`` dimensions, and their prototypes, live."""
-        return FlatSpace() if ndim == 2 else SPD_SPACES[self.metric]()
+        return FlatSpace() if ndim == 2 else find_space(self.metric)
 
     def _encode(self, space, X):
         Z = space.encode(X)

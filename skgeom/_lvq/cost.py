@@ -99,8 +99,9 @@ class PrototypeCost:
         curvature of the loss. In its place, twice the absolute derivatives count by
         0.02 in the diagonal, which makes the model positive definite; they measure what
         is left out, but do not bound it. The derivatives of the representability, which
-        are positive, count in full, with twice the identity for the second derivatives
-        of the squared distances: exact in flat spaces, a lower bound in the others.
+        are positive, count in full, with a multiple of the identity for the second
+        derivatives of the squared distances, twice where these are those of the
+        manifold: exact in flat spaces, a lower bound for the affine-invariant metric.
         Equations are solved by conjugate gradients, none of which needs an
         eigendecomposition.
         """
@@ -118,7 +119,8 @@ class PrototypeCost:
             probabilities.append(p)
             # A prototype that no sample feels must not make the matrix singular.
             size = np.maximum(size, 1e-9 / self._scale)
-            diagonal = diagonal + (2 * weights * (_DAMPING * size + pull)).sum(axis=0)
+            bend = part.curvature * weights * (_DAMPING * size + pull)
+            diagonal = diagonal + bend.sum(axis=0)
         tangent = pairs[0].coordinates(tangent)
         diagonal = np.repeat(diagonal, tangent.shape[1])
 

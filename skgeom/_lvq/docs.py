@@ -6,12 +6,17 @@ LVQ_DOCS = {
         Number of prototypes of each class, in the order of ``classes_``.
     """,
     "metric": r"""
-    metric : {"riemann", "logeuclid", "euclid"}, default="riemann"
-        The geometry of SPD matrices: affine-invariant; log-Euclidean, in which the
-        logarithms of the matrices are vectors, so that it is much faster; or
-        Euclidean, with prototypes that are kept positive definite by raising
-        eigenvalues below 1e-4 to that value, or to the smallest one of the samples and
-        of the prototypes before the steps if that is lower.
+    metric : str, default="riemann"
+        The geometry of SPD matrices, see the user guide:
+
+        - ``"riemann"``, affine-invariant;
+        - ``"logdet"``, Stein's divergence: affine-invariant as well, close to the
+          former at moderate distances, and several times faster;
+        - ``"logeuclid"``, in which the logarithms of the matrices are vectors: as fast;
+        - ``"wasserstein"``, the Bures-Wasserstein metric, that of optimal transport;
+        - ``"euclid"``, with prototypes that are kept positive definite by raising
+          eigenvalues below 1e-4 to that value, or to the smallest one of the samples
+          and of the prototypes before the steps if that is lower.
     """,
     "representability": r"""
     representability : "auto" or float, default="auto"
@@ -48,8 +53,8 @@ LVQ_DOCS = {
         ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; with
         ``batch_size=1``, no step takes a prototype past a sample that attracts it, nor
         makes the distance from one that repels it longer by more than a quarter.
-        ``"auto"`` is ``"lbfgs"``, but
-        ``"sgd"`` for SPD matrices with the Euclidean metric.
+        ``"auto"`` is ``"lbfgs"``, or ``"sgd"`` for SPD matrices with the Euclidean or
+        the Wasserstein metric, which ``"lbfgs"`` would not keep positive definite.
     """,
     "max_iter": r"""
     max_iter : int, default=100
@@ -65,7 +70,8 @@ LVQ_DOCS = {
         :math:`\alpha` of ``"sgd"`` before the first epoch; it falls to a hundredth
         during ``max_iter`` epochs. ``"auto"`` is, for matrices of size n and
         :math:`\xi` prototypes a class on average, :math:`n \xi / 100`; with the
-        Euclidean metric it is :math:`\sigma^2 / 10`.
+        Euclidean and the Wasserstein metric, whose distances have a unit, it is
+        :math:`\sigma^2 / 10`.
     """,
     "batch_size": r"""
     batch_size : int, default=1

@@ -12,7 +12,6 @@ from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss, nearest_scores
 from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, fit_sgd
-from skgeom._lvq.spaces import SPD_SPACES
 from skgeom._lvq.undo import all_or_nothing
 from skgeom.utils._docs import substitute_docs
 
@@ -46,8 +45,9 @@ class GLRSQ(PrototypeClassifier):
     learning_rate : "auto" or float, default="auto"
         :math:`\alpha` of ``"sgd"`` before the first epoch, for the slope 1; it falls to
         a hundredth during ``max_iter`` epochs. ``"auto"`` is n / 100 for SPD matrices
-        of size n; with the Euclidean metric it is a tenth of the mean squared distance
-        of the samples from the nearest prototype of their class at the start.
+        of size n; with the Euclidean and the Wasserstein metric it is a tenth of the
+        mean squared distance of the samples from the nearest prototype of their class
+        at the start.
     {batch_size}
     {shuffle}
     {warm_start}
@@ -89,7 +89,7 @@ class GLRSQ(PrototypeClassifier):
     _parameter_constraints = {
         **PrototypeClassifier._parameter_constraints,
         **STOCHASTIC_CONSTRAINTS,
-        "metric": [StrOptions(set(SPD_SPACES))],
+        "metric": [str],
         "slope": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     }
 

@@ -6,14 +6,13 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from skgeom._lvq.cost import Congruence
 from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.likelihood import LikelihoodClassifier
 from skgeom._lvq.sgd import fit_sgd
-from skgeom._lvq.spaces import SPD_SPACES
 from skgeom._lvq.starts import start_subspace
 from skgeom._lvq.undo import all_or_nothing
 from skgeom.utils._docs import substitute_docs
@@ -52,9 +51,9 @@ class PLRSQ(LikelihoodClassifier):
     {representability}
     n_components : int or None, default=None
         If given, samples become :math:`F^\top X F` of this size, with orthonormal
-        columns F. They begin as the subspace in which the class means differ most;
-        ``"lbfgs"`` with the metric ``"riemann"`` learns them together with the
-        prototypes, and otherwise they stay.
+        columns F. They begin as the subspace in which the class means differ most.
+        ``"lbfgs"`` with the metric ``"riemann"`` or ``"logdet"`` learns them together
+        with the prototypes; otherwise they stay.
     {priors}
     {init}
     {solver}
@@ -113,7 +112,7 @@ class PLRSQ(LikelihoodClassifier):
 
     _parameter_constraints = {
         **LikelihoodClassifier._parameter_constraints,
-        "metric": [StrOptions(set(SPD_SPACES))],
+        "metric": [str],
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
     }
 

@@ -101,7 +101,8 @@ def with_smallest_eigenvalue(value):
 
 
 def test_every_public_function_is_tested():
-    assert sorted(ARGUMENTS) == sorted(geometry.__all__)
+    of_stacks = {"mean_affine_invariant"}  # reduces a stack, and has tests of its own
+    assert {*ARGUMENTS, *of_stacks} == set(geometry.__all__)
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)

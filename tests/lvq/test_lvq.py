@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
 from skgeom._lvq.sgd import bounded
 
-METRICS = ["riemann", "logeuclid", "euclid"]
+METRICS = ["riemann", "logeuclid", "euclid", "wasserstein"]
 
 
 class FromVectors:
@@ -57,6 +57,8 @@ ESTIMATORS = [
     VectorPLRSQ(max_iter=40),
     VectorPLRSQ(metric="logeuclid", max_iter=40),
     VectorPLRSQ(metric="euclid", max_iter=5),
+    VectorPLRSQ(metric="logdet", max_iter=40),
+    VectorPLRSQ(metric="wasserstein", max_iter=5),
     VectorPLRSQ(solver="sgd", max_iter=5),
     VectorGLRSQ(max_iter=40),
     VectorGLRSQ(solver="sgd", max_iter=5),
@@ -68,11 +70,12 @@ ESTIMATORS = [
 
 def checks():
     for estimator in ESTIMATORS:
-        stochastic = "sgd" in repr(estimator) or "euclid'" in repr(estimator)
+        kinds = ("sgd", "='euclid'", "wasserstein")
+        stochastic = any(kind in repr(estimator) for kind in kinds)
         for one, check in estimator_checks_generator(estimator):
             # One step of double length is not two steps, at different times.
             weights = check.func.__name__.startswith("check_sample_weight_equivalence")
-            if not (stochastic and weights and "logeuclid" not in repr(estimator)):
+            if not (stochastic and weights):
                 yield one, check
 
 
@@ -220,7 +223,7 @@ def test_affine_maps_change_no_prediction(spd, estimator, solver, n_prototypes):
     )
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", [*METRICS, "logdet"])
 @pytest.mark.parametrize("n_prototypes", [1, 2, [1, 3, 2]])
 def test_separates_what_can_be_separated(spd, metric, n_prototypes):
     model = PLRSQ(n_prototypes, metric=metric, random_state=0).fit(*spd)
@@ -449,7 +452,7 @@ def test_float32_is_kept(spd):
 
 
 @pytest.mark.parametrize("n_components", [None, 2])
-@pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
+@pytest.mark.parametrize("metric", ["riemann", "logeuclid", "logdet"])
 def test_a_weight_of_two_is_two_samples(spd, n_components, metric):
     X, y = spd
     weights = 1 + np.arange(len(y)) % 3

@@ -3,12 +3,24 @@
 from skgeom._lvq.spaces.affine_invariant import AffineInvariantSpace
 from skgeom._lvq.spaces.base import CurvedSpace, Pairs, Space
 from skgeom._lvq.spaces.flat import EuclideanSPDSpace, FlatSpace, LogEuclideanSpace
+from skgeom._lvq.spaces.logdet import LogDetSpace
+from skgeom._lvq.spaces.wasserstein import WassersteinSpace
 
 SPD_SPACES = {
     "riemann": AffineInvariantSpace,
     "logeuclid": LogEuclideanSpace,
     "euclid": EuclideanSPDSpace,
+    "logdet": LogDetSpace,
+    "wasserstein": WassersteinSpace,
 }
+
+
+def find_space(metric):
+    """A new space of the metric of a name."""
+    if metric not in SPD_SPACES:
+        raise ValueError(f"metric must be one of {sorted(SPD_SPACES)}, got {metric!r}.")
+    return SPD_SPACES[metric]()
+
 
 __all__ = [
     "SPD_SPACES",
@@ -16,7 +28,10 @@ __all__ = [
     "CurvedSpace",
     "EuclideanSPDSpace",
     "FlatSpace",
+    "LogDetSpace",
     "LogEuclideanSpace",
     "Pairs",
     "Space",
+    "WassersteinSpace",
+    "find_space",
 ]

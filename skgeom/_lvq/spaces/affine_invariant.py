@@ -54,11 +54,6 @@ class AffineInvariantPairs(WhitenedPairs):
         self._logarithms, self._vectors = log_spectra(Z, self._inverse[:, None])
         self.squared_distances = (self._logarithms**2).sum(axis=-1).T
 
-    @cached_property
-    def _rows(self):
-        # The gradient is -2 log, in whitened coordinates.
-        return -2 * upper_triangles(from_spectrum(self._vectors, self._logarithms))
-
     def gradient(self, weights):
         diagonals = -2 * weights.T[..., None] * self._logarithms
         whitened = from_spectrum(self._vectors, diagonals).sum(axis=1)
@@ -69,6 +64,11 @@ class AffineInvariantPairs(WhitenedPairs):
         whitened = from_spectrum(self._vectors, diagonals * np.exp(-self._logarithms))
         inverse = self._inverse[:, None]
         return (inverse.mT @ whitened @ inverse).sum(axis=0)
+
+    @cached_property
+    def _rows(self):
+        """Gradients in whitened coordinates, -2 log, as vectors (M, n, p)."""
+        return -2 * upper_triangles(from_spectrum(self._vectors, self._logarithms))
 
 
 class FactorSteps:

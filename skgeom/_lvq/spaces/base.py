@@ -22,9 +22,6 @@ from skgeom.optim import MANIFOLDS, minimize
 # Prototypes whose eigenvalues spread wider are singular but for rounding: log(1e15).
 WIDEST_LOG_RATIO = 34.5
 
-# The search for a mean ends when ten steps lower the sum of squares by less than this.
-_MEAN_TOL = 1e-14
-
 
 class Space(ABC):
     """Where prototypes live: distances from samples, their gradients, and steps.
@@ -40,8 +37,8 @@ class Space(ABC):
     # Whether pairs have ``sample_gradient``, and samples are matrices, so that a
     # subspace can be learnt together with the prototypes.
     learns_subspace = False
-    # Whether pairs have ``coordinates``, ``tangents``, ``slopes`` and ``pull_back``,
-    # from which "lbfgs" builds a model of the curvature.
+    # Whether pairs have ``coordinates``, ``tangents``, ``slopes``, ``pull_back`` and
+    # ``curvature``, from which "lbfgs" builds a model of the curvature.
     has_slopes = False
 
     def encode(self, X):
@@ -124,9 +121,16 @@ class WhitenedPairs(Pairs):
     """Pairs of SPD matrices in the coordinates in which a prototype is the identity.
 
     A subclass sets ``_inverse``, the inverse Cholesky factors of the prototypes, and
-    has ``_rows``: for each prototype and sample the gradient of the squared distance
-    there, as a vector, (M, n, p).
+    has ``_rows``: the gradient of each squared distance there, as a vector, (M, n, p).
+
+    Attributes
+    ----------
+    curvature : float
+        Second derivative of the squared distance along a unit tangent vector, near the
+        sample: 2 where the distance is that of the manifold.
     """
+
+    curvature = 2.0
 
     def coordinates(self, tangents):
         """Tangent vectors at the prototypes in an orthonormal basis, (M, p)."""
@@ -167,7 +171,8 @@ class CurvedSpace(Space):
             pairs = self.pairs(Z, point)
             return (weights * pairs.squared_distances).sum(), pairs.gradient(weights)
 
-        return minimize(cost, self.manifold(start.shape), start, tol=_MEAN_TOL).point[0]
+        # To the floor of rounding: a start must not depend on where a search gave up.
+        return minimize(cost, self.manifold(start.shape), start, tol=0).point[0]
 
     def tangent_vectors(self, Z, base):
         logarithms, vectors = log_spectra(Z, inverse_factors(base))
@@ -217,6 +222,17 @@ class Steps:
 
     def refresh(self):
         """Undo what rounding has added up; here nothing does."""
+
+
+def raise_eigenvalues(matrices, floor):
+    """Matrices (M, k, k) with eigenvalues below the floor raised to it, if any are."""
+    eigenvalues, vectors = np.linalg.eigh(matrices)
+    low = eigenvalues[:, 0] < floor
+    if low.any():
+        matrices = matrices.copy()
+        raised = np.maximum(eigenvalues[low], floor)
+        matrices[low] = from_spectrum(vectors[low], raised)
+    return matrices
 
 
 def check_spread(lowest, highest):

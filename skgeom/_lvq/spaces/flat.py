@@ -3,9 +3,14 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from skgeom._lvq.spaces.base import WIDEST_LOG_RATIO, Pairs, Space, check_spread
+from skgeom._lvq.spaces.base import (
+    WIDEST_LOG_RATIO,
+    Pairs,
+    Space,
+    check_spread,
+    raise_eigenvalues,
+)
 from skgeom.geometry import expm, logm
-from skgeom.geometry._log_spectra import from_spectrum
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.optim import MANIFOLDS
 
@@ -83,17 +88,14 @@ class EuclideanSPDSpace(FlatSpace):
 
     def project(self, prototypes):
         matrices = self.decode(prototypes)
-        eigenvalues, vectors = np.linalg.eigh(matrices)
-        low = eigenvalues[:, 0] < self.floor
-        if not low.any():
-            return prototypes
-        clipped = np.maximum(eigenvalues[low], self.floor)
-        matrices[low] = from_spectrum(vectors[low], clipped)
-        return self.encode(matrices)
+        raised = raise_eigenvalues(matrices, self.floor)
+        return prototypes if raised is matrices else self.encode(raised)
 
 
 class FlatPairs(Pairs):
     """Squared Euclidean distances, with gradients."""
+
+    curvature = 2.0
 
     def __init__(self, Z, prototypes):
         self._Z, self._prototypes = Z, prototypes

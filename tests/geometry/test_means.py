@@ -1,0 +1,56 @@
+"""Means of SPD matrices."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from pyriemann.geometry.mean import mean_riemann
+
+from skgeom.geometry import mean_affine_invariant
+
+
+@pytest.fixture
+def matrices():
+    roots = np.random.default_rng(0).normal(size=(12, 4, 8))
+    return roots @ roots.mT / 4
+
+
+def test_mean_is_that_of_pyriemann(matrices):
+    weights = np.arange(1.0, 13)
+    expected = mean_riemann(matrices, tol=1e-12, sample_weight=weights)
+    assert_allclose(mean_affine_invariant(matrices, weights), expected, rtol=1e-8)
+    assert_allclose(
+        mean_affine_invariant(matrices), mean_riemann(matrices, tol=1e-12), rtol=1e-8
+    )
+
+
+def test_mean_follows_affine_maps_and_inversion(matrices):
+    A = np.random.default_rng(1).normal(size=(4, 4))
+    mean = mean_affine_invariant(matrices)
+    moved = mean_affine_invariant(A @ matrices @ A.T)
+    assert_allclose(moved, A @ mean @ A.T, rtol=1e-7)
+    of_inverses = mean_affine_invariant(np.linalg.inv(matrices))
+    assert_allclose(of_inverses, np.linalg.inv(mean), rtol=1e-7)
+
+
+def test_mean_of_commuting_matrices_is_geometric():
+    eigenvalues = np.random.default_rng(0).uniform(0.1, 10, size=(5, 3))
+    mean = mean_affine_invariant(eigenvalues[:, None] * np.eye(3))
+    assert_allclose(mean, np.diag(np.exp(np.log(eigenvalues).mean(axis=0))))
+
+
+def test_float32_is_kept(matrices):
+    assert mean_affine_invariant(matrices.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda X: -X, r"matrices\[0\] is not positive definite"),
+        (lambda X: X * np.nan, "NaN"),
+        (lambda X: X[:, :3], "square"),
+        (lambda X: X + np.tri(4, k=-1), "not symmetric"),
+    ],
+)
+def test_bad_matrices(matrices, spoil, message):
+    with pytest.raises(ValueError, match=message):
+        mean_affine_invariant(spoil(matrices))

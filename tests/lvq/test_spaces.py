@@ -1,0 +1,304 @@
+"""The metrics of prototypes: those of the registry, and new ones."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from pyriemann.geometry import distance, mean
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from skgeom import GLRSQ, PLRSQ
+from skgeom._lvq.spaces import SPD_SPACES, CurvedSpace, FlatSpace, Pairs
+from skgeom._lvq.spaces.base import Steps
+from skgeom.geometry._spd import from_upper_triangles, upper_triangles
+
+WITH_GEODESICS = sorted(set(SPD_SPACES) - {"logdet"})
+
+
+def random_spd(rng, count, size=4):
+    roots = rng.normal(size=(count, size, 2 * size))
+    return roots @ roots.mT / size
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(params=sorted(SPD_SPACES))
+def encoded(request, rng):
+    """A space, twelve encoded samples and two prototypes, and all as matrices."""
+    space, X, W = SPD_SPACES[request.param](), random_spd(rng, 12), random_spd(rng, 2)
+    space.observe(X)
+    return request.param, space, space.encode(X), space.encode(W), X, W
+
+
+def random_tangents(rng, prototypes):
+    tangents = rng.normal(size=prototypes.shape)
+    return tangents + tangents.mT if tangents.ndim == 3 else tangents
+
+
+def test_distances_are_those_of_pyriemann(encoded):
+    name, space, Z, prototypes, X, W = encoded
+    function = getattr(distance, f"distance_{name}")
+    expected = np.array([[function(x, w) ** 2 for w in W] for x in X])
+    assert_allclose(space.pairs(Z, prototypes).squared_distances, expected, rtol=1e-9)
+    assert_allclose(space.squared_distances(Z, prototypes), expected, rtol=1e-9)
+    steps = space.stochastic(prototypes)
+    assert_allclose(steps.evaluate(Z), expected, rtol=1e-9)
+    assert_allclose(space.decode(steps.prototypes), W)
+
+
+def test_distance_of_a_matrix_from_itself_is_zero(encoded):
+    _, space, Z, *_ = encoded
+    own = np.diagonal(space.squared_distances(Z, Z))
+    assert (own >= 0).all()
+    assert_allclose(own, 0, atol=1e-13)
+
+
+def test_gradient_is_that_of_the_squared_distances(encoded, rng):
+    _, space, Z, prototypes, *_ = encoded
+    weights, tangents = rng.normal(size=(12, 2)), random_tangents(rng, prototypes)
+
+    def value(t):
+        return (weights * space.squared_distances(Z, prototypes + t * tangents)).sum()
+
+    gradient = space.pairs(Z, prototypes).gradient(weights)
+    numerical = (value(1e-5) - value(-1e-5)) / 2e-5
+    assert_allclose((gradient * tangents).sum(), numerical, rtol=1e-7)
+
+
+def test_gradient_for_the_samples(encoded, rng):
+    _, space, Z, prototypes, *_ = encoded
+    if not space.learns_subspace:
+        pytest.skip("the space learns no subspace, for which alone this gradient is")
+    weights, tangents = rng.normal(size=(12, 2)), random_tangents(rng, Z)
+
+    def value(t):
+        return (weights * space.squared_distances(Z + t * tangents, prototypes)).sum()
+
+    gradient = space.pairs(Z, prototypes).sample_gradient(weights)
+    numerical = (value(1e-5) - value(-1e-5)) / 2e-5
+    assert_allclose((gradient * tangents).sum(), numerical, rtol=1e-6)
+
+
+def test_slopes_are_derivatives_along_the_manifold(encoded, rng):
+    _, space, Z, prototypes, *_ = encoded
+    if not space.has_slopes:
+        pytest.skip("the space has no slopes: lbfgs goes without a preconditioner")
+    pairs, manifold = space.pairs(Z, prototypes), space.manifold(prototypes.shape)
+    coordinates = rng.normal(size=(2, 10))
+    tangents = pairs.tangents(coordinates)
+    assert_allclose(pairs.coordinates(tangents), coordinates, atol=1e-12)
+    assert_allclose(manifold.norm(prototypes, tangents), np.linalg.norm(coordinates))
+
+    def squared(t):
+        return space.squared_distances(Z, manifold.retraction(prototypes, t * tangents))
+
+    numerical = (squared(1e-5) - squared(-1e-5)) / 2e-5
+    slopes = pairs.slopes(coordinates)
+    assert_allclose(slopes, numerical, rtol=1e-6, atol=1e-7)
+    weights = rng.normal(size=(12, 2))
+    assert_allclose(
+        (weights * slopes).sum(),
+        (pairs.pull_back(weights) * coordinates).sum(),
+    )
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_mean_is_that_of_pyriemann(encoded, rng, weighted):
+    name, space, Z, _, X, _ = encoded
+    weights = rng.uniform(1, 2, 12) if weighted else None
+    options = {} if name in ("euclid", "logeuclid") else {"tol": 1e-12, "maxiter": 500}
+    expected = getattr(mean, f"mean_{name}")(X, sample_weight=weights, **options)
+    found = space.decode(space.mean(Z, weights)[None])[0]
+    assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", WITH_GEODESICS)
+def test_geodesics_and_tangent_vectors_measure_the_distance(rng, name):
+    space = SPD_SPACES[name]()
+    base, sample = space.encode(random_spd(rng, 2))
+    whole = np.sqrt(space.squared_distances(sample[None], base[None]))[0, 0]
+    point = space.geodesic(base, sample, 0.25)
+    parts = space.squared_distances(np.stack([base, sample]), point[None])[:, 0]
+    assert_allclose(np.sqrt(parts), [0.25 * whole, 0.75 * whole])
+    vectors = space.tangent_vectors(np.stack([sample, point]), base)
+    assert_allclose(np.linalg.norm(vectors, axis=1), [whole, 0.25 * whole])
+    assert_allclose(vectors[1], 0.25 * vectors[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", WITH_GEODESICS)
+def test_a_step_of_one_leads_to_the_sample(rng, name):
+    space = SPD_SPACES[name]()
+    sample, *prototypes = space.encode(random_spd(rng, 3))
+    steps = space.stochastic(np.stack(prototypes))
+    whole = steps.evaluate(sample[None])
+    steps.move(np.array([[1.0, -0.2]]))
+    left = steps.evaluate(sample[None])
+    assert_allclose(left[0, 0], 0, atol=1e-20 + 1e-12 * whole[0, 0])
+    assert_allclose(left[0, 1], 1.2**2 * whole[0, 1])
+
+
+def test_generic_steps_are_those_of_the_affine_invariant_space(rng):
+    X, W = random_spd(rng, 6), random_spd(rng, 2)
+    space = SPD_SPACES["riemann"]()
+    own, generic = space.stochastic(W), Steps(space, W)
+    for batch in (X[:1], X[1:]):
+        assert_allclose(own.evaluate(batch), generic.evaluate(batch))
+        coefficients = rng.normal(size=(len(batch), 2)) / 8
+        own.move(coefficients)
+        generic.move(coefficients)
+        assert_allclose(own.prototypes, generic.prototypes)
+
+
+@pytest.mark.parametrize("name", ["riemann", "logdet"])
+def test_affine_invariance(rng, name):
+    space, X, A = SPD_SPACES[name](), random_spd(rng, 6), rng.normal(size=(4, 4))
+    moved = A @ X @ A.T
+    assert_allclose(
+        space.squared_distances(moved, moved[:2]),
+        space.squared_distances(X, X[:2]),
+        atol=1e-10,
+    )
+    assert_allclose(
+        space.mean(moved, None), A @ space.mean(X, None) @ A.T, rtol=1e-5, atol=1e-6
+    )
+
+
+def test_logdet_is_an_eighth_of_the_affine_invariant_metric_nearby(rng):
+    X = random_spd(rng, 3)
+    near = X + 1e-3 * random_spd(rng, 3)
+    divergences = np.diagonal(SPD_SPACES["logdet"]().squared_distances(near, X))
+    squared = np.diagonal(SPD_SPACES["riemann"]().squared_distances(near, X))
+    assert_allclose(8 * divergences, squared, rtol=1e-4)
+
+
+def test_wasserstein_prototypes_stay_definite_under_repulsion(rng):
+    """Singular matrices are at a finite distance, which steps must not cross."""
+    X = random_spd(rng, 20)
+    space = SPD_SPACES["wasserstein"]()
+    space.observe(X)
+    steps = space.stochastic(random_spd(rng, 2))
+    for x in X:
+        steps.evaluate(x[None])
+        steps.move(np.full((1, 2), -0.25))  # the most that sgd allows
+    lowest = np.linalg.eigvalsh(steps.prototypes)[:, 0]
+    assert (lowest >= 0.99e-3 * np.linalg.eigvalsh(X)[:, 0].min()).all()
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e6])
+@pytest.mark.parametrize("estimator", [PLRSQ(annealing=False), GLRSQ()], ids=repr)
+def test_wasserstein_does_not_depend_on_the_unit(spd, estimator, unit):
+    X, y = spd
+    options = {"metric": "wasserstein", "max_iter": 5, "random_state": 0}
+    model = clone(estimator).set_params(**options)
+    expected = model.fit(X, y).loss_curve_
+    assert expected[-1] < 0.95 * expected[0]
+    assert_allclose(model.fit(unit * X, y).loss_curve_, expected, rtol=1e-5)
+
+
+class LogCholeskySpace(FlatSpace):
+    """The log-Cholesky metric: a flat space is what it makes of matrices."""
+
+    def encode(self, X):
+        factors = np.linalg.cholesky(X)
+        diagonals = np.log(np.diagonal(factors, axis1=1, axis2=2))
+        rows, columns = np.tril_indices(X.shape[1], -1)
+        return np.hstack([diagonals, factors[:, rows, columns]])
+
+    def decode(self, Z):
+        size = int(np.sqrt(2 * Z.shape[1]))
+        factors = np.exp(Z[:, :size, None]) * np.eye(size)
+        factors[:, *np.tril_indices(size, -1)] = Z[:, size:]
+        return factors @ factors.mT
+
+
+class JeffreysSpace(CurvedSpace):
+    """The symmetric Kullback-Leibler divergence: a curved space is its pairs."""
+
+    def pairs(self, Z, prototypes):
+        return JeffreysPairs(Z, prototypes)
+
+
+class JeffreysPairs(Pairs):
+    def __init__(self, Z, prototypes):
+        self._Z, self._of_samples = Z, np.linalg.inv(Z)
+        self._of_prototypes = np.linalg.inv(prototypes)
+        there = np.einsum("mij,nij->nm", self._of_prototypes, Z)
+        back = np.einsum("mij,nij->nm", prototypes, self._of_samples)
+        self.squared_distances = (there + back) / 2 - Z.shape[-1]
+
+    def gradient(self, weights):
+        inverses = self._of_prototypes
+        back = np.einsum("nm,nij->mij", weights, self._of_samples)
+        there = np.einsum("nm,nij->mij", weights, self._Z)
+        return (back - inverses @ there @ inverses) / 2
+
+
+class IndefiniteSpace(LogCholeskySpace):
+    """Stands for a metric that does not keep prototypes definite by itself."""
+
+    name = "indefinite"
+    keeps_definite = False
+
+    def encode(self, X):
+        return upper_triangles(X)
+
+    def decode(self, Z):
+        return from_upper_triangles(Z)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "sgd"])
+@pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
+@pytest.mark.parametrize("space", [LogCholeskySpace, JeffreysSpace])
+def test_a_new_metric(spd, monkeypatch, space, estimator, solver):
+    monkeypatch.setitem(SPD_SPACES, "new", space)
+    X, y = spd
+    for n_prototypes in (1, 2):
+        model = estimator(
+            n_prototypes, metric="new", solver=solver, max_iter=20, random_state=0
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+        assert model.loss_curve_[-1] < 0.9 * model.loss_curve_[0]
+        assert model.score(X, y) > 0.9
+        assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
+    squared = model.transform(X) ** 2
+    expected = space().squared_distances(
+        *(space().encode(part) for part in (X, model.prototypes_))
+    )
+    assert_allclose(squared, expected)
+
+
+def test_the_new_metrics_are_what_they_say(rng):
+    X = random_spd(rng, 5)
+    space = LogCholeskySpace()
+    Z = space.encode(X)
+    assert_allclose(space.decode(Z), X)
+    for name, found in (
+        ("logchol", np.sqrt(space.squared_distances(Z, Z[:2]))),
+        ("kullback_sym", JeffreysSpace().squared_distances(X, X[:2])),
+    ):
+        function = getattr(distance, f"distance_{name}")
+        expected = np.array([[function(a, b) for b in X[:2]] for a in X])
+        assert_allclose(found, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
+def test_a_metric_without_lbfgs(spd, monkeypatch, estimator):
+    monkeypatch.setitem(SPD_SPACES, "new", IndefiniteSpace)
+    with pytest.raises(
+        ValueError, match="definite with the indefinite metric; use sol"
+    ):
+        estimator(metric="new", solver="lbfgs").fit(*spd)
+    model = estimator(metric="new", max_iter=3, random_state=0).fit(*spd)
+    assert len(model.loss_curve_) == 3  # that is, sgd
+
+
+def test_unknown_metric(spd):
+    with pytest.raises(ValueError, match=r"metric must be one of \['euclid', 'logdet'"):
+        PLRSQ(metric="riemannian").fit(*spd)
