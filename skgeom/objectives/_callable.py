@@ -4,10 +4,10 @@ import inspect
 
 import numpy as np
 
-from skgeom.objectives._distances import Distance, StackedGradient
+from skgeom.objectives._base_distance import Distance, GaussianDistance
 
-# What rounding does to a number that is zero, beside the other values or numbers of
-# order 1 that are added to it.
+# What rounding makes of a zero: relative to the other values, and after numbers of
+# order 1 were added and subtracted.
 _RELATIVE, _ABSOLUTE = 1e-12, 100 * np.finfo(float).eps
 
 
@@ -39,7 +39,7 @@ class CallableDistance(Distance):
         return _CalledDistance(means, covariances, self)
 
 
-class _CalledDistance(StackedGradient):
+class _CalledDistance(GaussianDistance):
     def __init__(self, means, covariances, parent):
         super().__init__(means, covariances)
         self._parent = parent

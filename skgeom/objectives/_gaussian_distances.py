@@ -1,14 +1,11 @@
-"""Distances and divergences between Gaussians, by formulas of their moments.
-
-See ``_distances.py`` for what a distance has to offer.
-"""
+"""Distances and divergences between Gaussians, by formulas of their moments."""
 
 import numpy as np
 
-from skgeom.objectives._distances import StackedGradient, inverse_factors_of
+from skgeom.objectives._base_distance import GaussianDistance
 
 
-class WassersteinDistance(StackedGradient):
+class WassersteinDistance(GaussianDistance):
     r"""2-Wasserstein distance of Gaussians; of centred ones, the Bures distance.
 
     .. math::
@@ -23,6 +20,7 @@ class WassersteinDistance(StackedGradient):
     :math:`L^{-\top} U S U^\top L^{-1}`, and :math:`T_{ji}` its inverse.
     """
 
+    label = "Wasserstein"
     returns_square = True
     affine_invariant = False
     decomposes_pairs = True
@@ -61,7 +59,7 @@ class WassersteinDistance(StackedGradient):
         return squared, gradient
 
 
-class MahalanobisDistance(StackedGradient):
+class MahalanobisDistance(GaussianDistance):
     r"""Mahalanobis distance of the means, by the average of the two covariances.
 
     With :math:`\delta = \mu_i - \mu_j`, :math:`\bar\Sigma = (\Sigma_i + \Sigma_j) / 2`
@@ -69,12 +67,13 @@ class MahalanobisDistance(StackedGradient):
     derivatives are :math:`2 u` and :math:`-u u^\top`.
     """
 
+    label = "Mahalanobis"
     returns_square = True
 
     def pairs(self, i, j):
         offsets = self.means[i] - self.means[j]
         average = (self.covariances[i] + self.covariances[j]) / 2
-        inverse_factors = inverse_factors_of(average)
+        inverse_factors = _inverse_factors(average)
         inverses = inverse_factors.mT @ inverse_factors
         u = (inverses @ offsets[:, :, None])[:, :, 0]
 
@@ -86,7 +85,7 @@ class MahalanobisDistance(StackedGradient):
         return (offsets * u).sum(axis=1), gradient
 
 
-class BhattacharyyaDistance(StackedGradient):
+class BhattacharyyaDistance(GaussianDistance):
     r"""Bhattacharyya distance of Gaussians, equation 6 of the paper.
 
     With the notation of :class:`MahalanobisDistance`,
@@ -97,16 +96,18 @@ class BhattacharyyaDistance(StackedGradient):
        - \tfrac14 \log\det \Sigma_i - \tfrac14 \log\det \Sigma_j
     """
 
+    label = "Bhattacharyya"
+
     def __init__(self, means, covariances):
         super().__init__(means, covariances)
-        inverse_factors = inverse_factors_of(covariances)
+        inverse_factors = _inverse_factors(covariances)
         self._inverses = inverse_factors.mT @ inverse_factors
         self._log_dets = _log_dets(inverse_factors)
 
     def pairs(self, i, j):
         offsets = self.means[i] - self.means[j]
         average = (self.covariances[i] + self.covariances[j]) / 2
-        inverse_factors = inverse_factors_of(average)
+        inverse_factors = _inverse_factors(average)
         inverses = inverse_factors.mT @ inverse_factors
         u = (inverses @ offsets[:, :, None])[:, :, 0]
         ends = (self._log_dets[i] + self._log_dets[j]) / 2
@@ -127,15 +128,10 @@ class BhattacharyyaDistance(StackedGradient):
         return np.maximum(values, 0), gradient
 
 
-def _log_dets(inverse_factors):
-    """Logarithms of the determinants, given the inverses of the Cholesky factors."""
-    diagonals = np.diagonal(inverse_factors, axis1=-2, axis2=-1)
-    return -2 * np.log(diagonals).sum(axis=-1)
-
-
 class HellingerDistance(BhattacharyyaDistance):
     r"""Hellinger distance of Gaussians: :math:`d^2 = 1 - e^{-d_B}`, at most 1."""
 
+    label = "Hellinger"
     returns_square = True
 
     def pairs(self, i, j):
@@ -144,7 +140,7 @@ class HellingerDistance(BhattacharyyaDistance):
         return -np.expm1(-values), lambda weights: gradient(weights * overlap)
 
 
-class JeffreysDistance(StackedGradient):
+class JeffreysDistance(GaussianDistance):
     r"""Jeffreys divergence of Gaussians: the sum of both Kullback-Leibler divergences.
 
     .. math::
@@ -153,9 +149,11 @@ class JeffreysDistance(StackedGradient):
        - m + \tfrac12 \delta^\top (\Sigma_i^{-1} + \Sigma_j^{-1}) \delta
     """
 
+    label = "Jeffreys"
+
     def __init__(self, means, covariances):
         super().__init__(means, covariances)
-        inverse_factors = inverse_factors_of(covariances)
+        inverse_factors = _inverse_factors(covariances)
         self._inverses = inverse_factors.mT @ inverse_factors
 
     def pairs(self, i, j):
@@ -177,3 +175,14 @@ class JeffreysDistance(StackedGradient):
             )
 
         return np.maximum(values, 0), gradient
+
+
+def _inverse_factors(matrices):
+    """Inverses of the lower Cholesky factors."""
+    return np.linalg.inv(np.linalg.cholesky(matrices))
+
+
+def _log_dets(inverse_factors):
+    """Logarithms of the determinants, given the inverses of the Cholesky factors."""
+    diagonals = np.diagonal(inverse_factors, axis1=-2, axis2=-1)
+    return -2 * np.log(diagonals).sum(axis=-1)
