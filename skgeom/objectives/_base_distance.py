@@ -1,8 +1,8 @@
 """What a distance between projected classes is, and what most distances share.
 
 A distance of the package is a class in one of the files next to this one. It inherits
-from :class:`GaussianDistance` if it uses means and covariances, or from
-:class:`MatrixDistance` if it uses the covariances alone, and has what follows.
+from :class:`Distance`, or from :class:`MatrixDistance` if it does not use the means. It
+has what follows.
 
 ``Distance(means, covariances)``
     takes the projected statistics of all classes, (c, m) and (c, m, m), and does once
@@ -11,7 +11,7 @@ from :class:`GaussianDistance` if it uses means and covariances, or from
 ``distance.pairs(i, j)``
     takes two integer arrays of p class indices and returns p values and a function
     that maps p weights to the gradient of the weighted sum of the values, an array
-    whose first axis is the class: what ``by_class`` returns;
+    whose first axis is the class, as ``by_class`` returns it;
 ``distance.pull_back(gradient)``
     turns such an array into the gradients with respect to means and covariances,
     (c, m) and (c, m, m), the latter symmetric;
@@ -34,7 +34,7 @@ With its name in ``DISTANCES`` or ``SECOND_MOMENT_DISTANCES``, in ``_registry.py
 estimators and the displays know it, and the tests of the registries check it.
 
 A distance with parameters, such as :class:`StudentT`, is an object that is called in
-the place of the class. It inherits from :class:`Distance` and needs no name.
+the place of the class. It inherits from :class:`Distance` as well, and needs no name.
 """
 
 import numpy as np
@@ -42,7 +42,11 @@ from scipy.sparse import csc_array
 
 
 class Distance:
-    """What is true of most distances."""
+    """What most distances of means and covariances have in common.
+
+    The gradients of a pair, or of a class, are kept as one array, (m, m + 1): that of
+    the covariance, and that of the mean as a last column.
+    """
 
     returns_square = False
     affine_invariant = True
@@ -54,46 +58,27 @@ class Distance:
         self.means = means
         self.covariances = covariances
 
-
-class GaussianDistance(Distance):
-    """For distances of means and covariances.
-
-    The gradient of a class is kept as one array, (m, m + 1): that of the covariance,
-    and that of the mean as a last column.
-    """
-
     def by_class(self, i, j, of_i, of_j):
-        """Sum over the pairs of each class; ``of_i`` is (of_covariance, of_mean)."""
-        return sum_by_class(i, j, _stacked(*of_i), _stacked(*of_j), len(self.means))
+        """Sum arrays of pairs, (p, ...), over those of each class, to (c, ...)."""
+        arrays = np.concatenate([of_i, of_j])
+        labels = np.concatenate([i, j])
+        n_arrays, n_classes = len(arrays), len(self.means)
+        one_a_column = np.ones(n_arrays), labels, np.arange(n_arrays + 1)
+        indicator = csc_array(one_a_column, shape=(n_classes, n_arrays))
+        sums = indicator @ arrays.reshape(n_arrays, -1)
+        return sums.reshape(n_classes, *arrays.shape[1:])
 
-    @staticmethod
-    def pull_back(gradient):
-        """Split the arrays."""
+    def pull_back(self, gradient):
         return gradient[..., -1], gradient[..., :-1]
 
 
 class MatrixDistance(Distance):
-    """For distances of covariances, or second moments, alone: means are not used."""
-
-    def by_class(self, i, j, of_i, of_j):
-        """Sum over the pairs of each class; ``of_i`` has shape (p, m, m)."""
-        return sum_by_class(i, j, of_i, of_j, len(self.means))
+    """A distance of the covariances alone; the gradient of one is an array (m, m)."""
 
     def pull_back(self, gradient):
-        """The gradient with respect to the means is zero."""
         return np.zeros_like(self.means), gradient
 
 
-def sum_by_class(i, j, of_i, of_j, n_classes):
-    """Sum of arrays of pairs, (p, ...), that belong to each class: (n_classes, ...)."""
-    arrays = np.concatenate([of_i, of_j])
-    labels = np.concatenate([i, j])
-    n_arrays = len(arrays)
-    one_a_column = np.ones(n_arrays), labels, np.arange(n_arrays + 1)
-    indicator = csc_array(one_a_column, shape=(n_classes, n_arrays))
-    sums = indicator @ arrays.reshape(n_arrays, -1)
-    return sums.reshape(n_classes, *arrays.shape[1:])
-
-
-def _stacked(of_covariance, of_mean):
+def stacked(of_covariance, of_mean):
+    """The gradients of covariances, (p, m, m), and means, (p, m), as one array."""
     return np.concatenate([of_covariance, of_mean[..., None]], axis=-1)

@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 
-from skgeom.objectives._base_distance import Distance, GaussianDistance
+from skgeom.objectives._base_distance import Distance, stacked
 
 # What rounding makes of a zero: relative to the other values, and after numbers of
 # order 1 were added and subtracted.
@@ -39,7 +39,7 @@ class CallableDistance(Distance):
         return _CalledDistance(means, covariances, self)
 
 
-class _CalledDistance(GaussianDistance):
+class _CalledDistance(Distance):
     def __init__(self, means, covariances, parent):
         super().__init__(means, covariances)
         self._parent = parent
@@ -60,8 +60,10 @@ class _CalledDistance(GaussianDistance):
                 raise ValueError(self._not_differentiable(error)) from error
             parts = (covariance_i, mean_i), (covariance_j, mean_j)
             self._check_gradients(parts, i, j)
+            # autograd knows nothing of the symmetry of covariances.
             of_i, of_j = (
-                ((covariance + covariance.mT) / 2, mean) for covariance, mean in parts
+                stacked((covariance + covariance.mT) / 2, mean)
+                for covariance, mean in parts
             )
             return self.by_class(i, j, of_i, of_j)
 

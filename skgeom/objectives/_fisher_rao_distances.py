@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skgeom.objectives._base_distance import GaussianDistance, MatrixDistance
+from skgeom.objectives._base_distance import Distance, MatrixDistance, stacked
 
 
 class AffineInvariantDistance(MatrixDistance):
@@ -44,7 +44,7 @@ class AffineInvariantDistance(MatrixDistance):
         return (logs**2).sum(axis=1), gradient
 
 
-class CalvoOllerDistance(GaussianDistance):
+class CalvoOllerDistance(Distance):
     r"""Calvo-Oller bound of the Fisher-Rao distance.
 
     :math:`d^2 = \tfrac12 d_{AI}^2(\Omega_i, \Omega_j)` with the embedding
@@ -89,7 +89,8 @@ class CalvoOllerDistance(GaussianDistance):
             # The means enter by their difference; the mean of class i is at the origin,
             # where its derivative is twice the last column of that of the embedding.
             of_mean = -2 * (v @ (scaled * vectors[:, -1])[:, :, None])[:, :, 0]
-            return self.by_class(i, j, (of_i, of_mean), (of_j, -of_mean))
+            of_i, of_j = stacked(of_i, of_mean), stacked(of_j, -of_mean)
+            return self.by_class(i, j, of_i, of_j)
 
         squares = self.spread * (logs**2).sum(axis=1) - self.dilation * sums**2
         return squares, gradient

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from skgeom.objectives._base_distance import GaussianDistance
+from skgeom.objectives._base_distance import Distance, stacked
 
 
-class WassersteinDistance(GaussianDistance):
+class WassersteinDistance(Distance):
     r"""2-Wasserstein distance of Gaussians; of centred ones, the Bures distance.
 
     .. math::
@@ -49,17 +49,14 @@ class WassersteinDistance(GaussianDistance):
             map_ji = (right / roots[:, None]) @ right.mT
             identity, w = np.eye(len(factors[0])), weights[:, None, None]
             of_mean = 2 * weights[:, None] * offsets
-            return self.by_class(
-                i,
-                j,
-                (w * (identity - map_ij), of_mean),
-                (w * (identity - map_ji), -of_mean),
-            )
+            of_i = stacked(w * (identity - map_ij), of_mean)
+            of_j = stacked(w * (identity - map_ji), -of_mean)
+            return self.by_class(i, j, of_i, of_j)
 
         return squared, gradient
 
 
-class MahalanobisDistance(GaussianDistance):
+class MahalanobisDistance(Distance):
     r"""Mahalanobis distance of the means, by the average of the two covariances.
 
     With :math:`\delta = \mu_i - \mu_j`, :math:`\bar\Sigma = (\Sigma_i + \Sigma_j) / 2`
@@ -80,12 +77,13 @@ class MahalanobisDistance(GaussianDistance):
         def gradient(weights):
             of_mean = 2 * weights[:, None] * u
             of_each = -weights[:, None, None] * u[:, :, None] * u[:, None] / 2
-            return self.by_class(i, j, (of_each, of_mean), (of_each, -of_mean))
+            of_i, of_j = stacked(of_each, of_mean), stacked(of_each, -of_mean)
+            return self.by_class(i, j, of_i, of_j)
 
         return (offsets * u).sum(axis=1), gradient
 
 
-class BhattacharyyaDistance(GaussianDistance):
+class BhattacharyyaDistance(Distance):
     r"""Bhattacharyya distance of Gaussians, equation 6 of the paper.
 
     With the notation of :class:`MahalanobisDistance`,
@@ -117,14 +115,11 @@ class BhattacharyyaDistance(GaussianDistance):
             w = weights[:, None, None]
             middle = inverses / 4 - u[:, :, None] * u[:, None] / 16
             of_mean = weights[:, None] * u / 4
-            return self.by_class(
-                i,
-                j,
-                (w * (middle - self._inverses[i] / 4), of_mean),
-                (w * (middle - self._inverses[j] / 4), -of_mean),
-            )
+            of_i = stacked(w * (middle - self._inverses[i] / 4), of_mean)
+            of_j = stacked(w * (middle - self._inverses[j] / 4), -of_mean)
+            return self.by_class(i, j, of_i, of_j)
 
-        # The value of two equal classes is zero but for rounding.
+        # Rounding may make the value of two equal classes negative.
         return np.maximum(values, 0), gradient
 
 
@@ -140,7 +135,7 @@ class HellingerDistance(BhattacharyyaDistance):
         return -np.expm1(-values), lambda weights: gradient(weights * overlap)
 
 
-class JeffreysDistance(GaussianDistance):
+class JeffreysDistance(Distance):
     r"""Jeffreys divergence of Gaussians: the sum of both Kullback-Leibler divergences.
 
     .. math::
@@ -158,21 +153,21 @@ class JeffreysDistance(GaussianDistance):
 
     def pairs(self, i, j):
         offsets = self.means[i] - self.means[j]
-        of_i, of_j = self._inverses[i], self._inverses[j]
+        inverse_i, inverse_j = self._inverses[i], self._inverses[j]
         spread = offsets[:, :, None] * offsets[:, None]
-        u = ((of_i + of_j) @ offsets[:, :, None])[:, :, 0]
-        traces = (of_i * self.covariances[j]).sum(axis=(1, 2))
-        traces += (of_j * self.covariances[i]).sum(axis=(1, 2))
+        u = ((inverse_i + inverse_j) @ offsets[:, :, None])[:, :, 0]
+        traces = (inverse_i * self.covariances[j]).sum(axis=(1, 2))
+        traces += (inverse_j * self.covariances[i]).sum(axis=(1, 2))
         values = traces / 2 - offsets.shape[1] + (offsets * u).sum(axis=1) / 2
 
         def gradient(weights):
             w = weights[:, None, None] / 2
             of_mean = weights[:, None] * u
-            gradient_i = of_j - of_i @ (self.covariances[j] + spread) @ of_i
-            gradient_j = of_i - of_j @ (self.covariances[i] + spread) @ of_j
-            return self.by_class(
-                i, j, (w * gradient_i, of_mean), (w * gradient_j, -of_mean)
-            )
+            slope_i = inverse_j - inverse_i @ (self.covariances[j] + spread) @ inverse_i
+            slope_j = inverse_i - inverse_j @ (self.covariances[i] + spread) @ inverse_j
+            of_i = stacked(w * slope_i, of_mean)
+            of_j = stacked(w * slope_j, -of_mean)
+            return self.by_class(i, j, of_i, of_j)
 
         return np.maximum(values, 0), gradient
 
