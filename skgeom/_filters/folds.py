@@ -5,8 +5,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import clone
 
-from skgeom._grid_scores import check_score, find_splits
 from skgeom._statistics import ClassStatistics
+from skgeom.utils._grid_scores import check_score, find_splits
 from skgeom.utils._threads import map_threads, one_blas_thread
 
 # Samples that are projected at a time, so that their copies in float64 are small.

@@ -18,9 +18,9 @@ from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import FEW_FEATURES, n_named_starts
 from skgeom._filters.folds import FoldStatistics, checked_splits, fit_and_score, project
 from skgeom._filters.sqfa import SQFA
-from skgeom._grid_scores import best_values, score_table
 from skgeom.objectives import DISTANCES, find_distance
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._grid_scores import best_values, score_table
 from skgeom.utils._sklearn import with_callbacks
 from skgeom.utils._threads import map_threads, one_blas_thread
 from skgeom.utils._warnings import warn_user
@@ -239,9 +239,8 @@ class SQFACV(BaseFilters):
     def _sqfa(self, **parameters):
         """SQFA with the parameters of this object, and others, as fitted as it is."""
         own = self.get_params(deep=False)
-        for name in ("regularizations", "cv", "classifier", "scoring"):
-            del own[name]
-        sqfa = SQFA(**own | parameters)
+        common = {name: own[name] for name in SQFA().get_params() if name in own}
+        sqfa = SQFA(**common | parameters)
         fitted = {k: v for k, v in vars(self).items() if k[0] != "_" and k[-1] == "_"}
         vars(sqfa).update(fitted)
         return sqfa
