@@ -223,60 +223,6 @@ class SQFA(BaseFilters):
         self._check_sizes(statistics.classes)
         return self._fit(statistics)
 
-    def _fit(self, statistics, X=None, y=None, *, owner=None):
-        """Learn the filters, and set the attributes of their owner, by default self.
-
-        Messages and callbacks are about the owner as well: an ``SQFACV``, which leaves
-        its last fit to an SQFA.
-        """
-        owner = self if owner is None else owner
-        moments = self._moments(statistics)
-        regularization = self._regularization_of(moments.pooled)
-        objective, search = self._problem(statistics, moments, regularization)
-        coincide = _coincide(moments)
-        if coincide:
-            warn_user(
-                "The classes do not differ in what is compared: their distances are "
-                "zero, and the filters mean nothing.",
-                UserWarning,
-            )
-        else:
-            _warn_of_lone_samples(statistics, moments)
-        owner.classes_ = statistics.classes
-        filters = owner._maximize(
-            objective, search, moments.pooled, X, y, quiet=coincide
-        )
-        owner.statistics_ = statistics.project(filters.T)
-        return owner
-
-    def _moments(self, statistics):
-        """What is compared of the classes."""
-        if statistics.means is None:
-            raise ValueError(
-                "SQFA compares means and covariances, but these statistics have second "
-                "moments only: use SecondMomentSQFA, or make the statistics with "
-                "ClassStatistics(classes, counts, means, covariances)."
-            )
-        means = statistics.means
-        if find_distance(self.distance, self._distances).translation_invariant:
-            # An offset that all classes share would cost digits.
-            means = means - means.mean(axis=0)
-        pooled = PooledCovariances(*statistics.pooled_covariances())
-        return ClassMoments(means, statistics.covariances, pooled)
-
-    def _objective(self, moments, regularization):
-        distance = find_distance(self.distance, self._distances)
-        return MeanPairwiseDistance(
-            moments.means, moments.covariances, regularization, distance, self.squared
-        )
-
-    def _problem(self, statistics, moments, regularization):
-        """The objective, and the search for its maximum."""
-        objective = self._objective(moments, regularization)
-        negligible = self._is_negligible(regularization, statistics, moments)
-        span_only = negligible and objective.distance.affine_invariant
-        return objective, self._search(regularization, span_only)
-
     def class_distances(self, *, regularized=True):
         """Distances between the classes in the space of the features.
 
@@ -339,6 +285,60 @@ class SQFA(BaseFilters):
         objective = self._objective(moments, self.regularization_)
         self.objective_ = objective(np.eye(len(filters)))[0]
         return self
+
+    def _fit(self, statistics, X=None, y=None, *, owner=None):
+        """Learn the filters from statistics, and set the attributes of ``owner``.
+
+        That is this object, unless an ``SQFACV`` leaves its last fit to it. Messages
+        and callbacks are about the owner as well.
+        """
+        owner = self if owner is None else owner
+        moments = self._moments(statistics)
+        regularization = self._regularization_of(moments.pooled)
+        objective, search = self._problem(statistics, moments, regularization)
+        coincide = _coincide(moments)
+        if coincide:
+            warn_user(
+                "The classes do not differ in what is compared: their distances are "
+                "zero, and the filters mean nothing.",
+                UserWarning,
+            )
+        else:
+            _warn_of_lone_samples(statistics, moments)
+        owner.classes_ = statistics.classes
+        filters = owner._maximize(
+            objective, search, moments.pooled, X, y, quiet=coincide
+        )
+        owner.statistics_ = statistics.project(filters.T)
+        return owner
+
+    def _moments(self, statistics):
+        """What is compared of the classes."""
+        if statistics.means is None:
+            raise ValueError(
+                "SQFA compares means and covariances, but these statistics have second "
+                "moments only: use SecondMomentSQFA, or make the statistics with "
+                "ClassStatistics(classes, counts, means, covariances)."
+            )
+        means = statistics.means
+        if find_distance(self.distance, self._distances).translation_invariant:
+            # An offset that all classes share would cost digits.
+            means = means - means.mean(axis=0)
+        pooled = PooledCovariances(*statistics.pooled_covariances())
+        return ClassMoments(means, statistics.covariances, pooled)
+
+    def _objective(self, moments, regularization):
+        distance = find_distance(self.distance, self._distances)
+        return MeanPairwiseDistance(
+            moments.means, moments.covariances, regularization, distance, self.squared
+        )
+
+    def _problem(self, statistics, moments, regularization):
+        """The objective, and the search for its maximum."""
+        objective = self._objective(moments, regularization)
+        negligible = self._is_negligible(regularization, statistics, moments)
+        span_only = negligible and objective.distance.affine_invariant
+        return objective, self._search(regularization, span_only)
 
 
 @substitute_docs(**FILTER_DOCS)

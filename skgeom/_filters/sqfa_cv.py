@@ -188,7 +188,7 @@ class SQFACV(BaseFilters):
         Raises
         ------
         ValueError
-            As :meth:`SQFA.fit`; or if ``regularizations`` holds anything but
+            As :meth:`SQFA.fit`; or if ``regularizations`` has anything but
             non-negative numbers, if a split of ``cv`` is not usable, if a class has
             fewer samples than there are folds and than three, if ``classifier`` is
             none, if ``scoring`` returns no number, or if no value has a score.

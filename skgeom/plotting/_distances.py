@@ -35,7 +35,7 @@ class DistanceMatrixDisplay:
     classes : array-like of shape (n_classes,), default=None
         The labels, in the order of the rows; None for numbers from 0.
     label : str, default="distance"
-        What the distances are, written beside the colour bar.
+        What the distances are, written next to the colour bar.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class DistanceMatrixDisplay:
         classes : array-like of shape (n_classes,), default=None
             The labels, in the order of the rows; None for numbers from 0.
         label : str, default="distance"
-            What the distances are, written beside the colour bar.
+            What the distances are, written next to the colour bar.
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
         **kwargs : dict
