@@ -302,16 +302,12 @@ class SQFACV(BaseFilters):
         parallel = known and not callable(self.scoring)
         with one_blas_thread(parallel):
             results = map_threads(score, range(len(splits)), parallel)
-        # From folds to values, in the order in which failures are reported.
-        results = list(zip(*results, strict=True))
-        failures = [r for row in results for r in row if isinstance(r, Exception)]
-        self._warn_of(failures, np.sum(np.logical_not(converged)), np.size(converged))
-        return np.array(
-            [
-                [np.nan if isinstance(r, Exception) else r for r in row]
-                for row in results
-            ]
-        )
+        # From rows of folds to rows of values.
+        results = [result for value in zip(*results, strict=True) for result in value]
+        failures = [result for result in results if isinstance(result, Exception)]
+        scores = [np.nan if isinstance(r, Exception) else r for r in results]
+        self._warn_of(failures, len(results) - np.sum(converged), len(results))
+        return np.reshape(scores, (-1, len(splits)))
 
     def _checked_classifier(self):
         if self.classifier is None:

@@ -34,25 +34,29 @@ With its name in ``DISTANCES`` or ``SECOND_MOMENT_DISTANCES``, in ``_registry.py
 estimators and the displays know it, and the tests of the registries check it.
 
 A distance with parameters, such as :class:`StudentT`, is an object that is called in
-the place of the class. It inherits from :class:`Distance` as well, and needs no name.
+the place of the class. It inherits from :class:`DistanceTraits`, and needs no name.
 """
 
 import numpy as np
 from scipy.sparse import csc_array
 
 
-class Distance:
-    """What most distances of means and covariances have in common.
-
-    The gradients of a pair, or of a class, are kept as one array, (m, m + 1): that of
-    the covariance, and that of the mean as a last column.
-    """
+class DistanceTraits:
+    """What is asked of a distance before it is computed; this is true of most."""
 
     returns_square = False
     affine_invariant = True
     translation_invariant = True
     parallel = True
     decomposes_pairs = False
+
+
+class Distance(DistanceTraits):
+    """What most distances of means and covariances have in common.
+
+    The gradients of a pair, or of a class, are kept as one array, (m, m + 1): that of
+    the covariance, and that of the mean as a last column.
+    """
 
     def __init__(self, means, covariances):
         self.means = means

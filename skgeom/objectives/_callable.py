@@ -4,14 +4,14 @@ import inspect
 
 import numpy as np
 
-from skgeom.objectives._base_distance import Distance, stacked
+from skgeom.objectives._base_distance import Distance, DistanceTraits, stacked
 
 # What rounding makes of a zero: relative to the other values, and after numbers of
 # order 1 were added and subtracted.
 _RELATIVE, _ABSOLUTE = 1e-12, 100 * np.finfo(float).eps
 
 
-class CallableDistance(Distance):
+class CallableDistance(DistanceTraits):
     """A function of the moments of pairs of classes as a distance.
 
     Parameters

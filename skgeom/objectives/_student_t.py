@@ -5,12 +5,12 @@ from numbers import Real
 
 import numpy as np
 
-from skgeom.objectives._base_distance import Distance
+from skgeom.objectives._base_distance import DistanceTraits
 from skgeom.objectives._fisher_rao_distances import CalvoOllerDistance
 
 
 @dataclass(frozen=True)
-class StudentT(Distance):
+class StudentT(DistanceTraits):
     r"""Lower bound of the Fisher-Rao distance between Student t distributions.
 
     A value for the parameter ``distance`` of :class:`skgeom.SQFA` where classes have

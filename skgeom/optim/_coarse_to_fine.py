@@ -95,10 +95,9 @@ def maximize_coarse_to_fine(
             return callback(stage, filters_of(point), -cost)
 
         manifold = constraint.manifold(*start.shape)
-        limits = {
-            "max_iter": max_iter,
-            "callback": None if callback is None else report,
-        }
+        limits = {"max_iter": max_iter}
+        if callback is not None:
+            limits["callback"] = report
         if batches is not None:
             return maximize_in_batches(objective, manifold, start, *batches, **limits)
         return minimize(cost, manifold, start, optimizer=optimizer, tol=tol, **limits)
