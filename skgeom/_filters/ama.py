@@ -1,17 +1,19 @@
 """Accuracy maximisation analysis with Gaussian responses, AMA-Gauss."""
 
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 
 import numpy as np
 from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from skgeom._filters.base import BaseFilters, independent_directions
+from skgeom._filters.base import BaseFilters, ClassMoments, independent_directions
 from skgeom._filters.docs import FILTER_DOCS
-from skgeom._filters.learning import PooledCovariances
+from skgeom._filters.filter_search import PooledCovariances
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
 from skgeom.utils._docs import substitute_docs
@@ -37,8 +39,8 @@ class AMAGauss(BaseFilters):
        \mathcal{N}(z; F^\top \gamma_i, F^\top \Phi_i F + \sigma^2 I)
 
     with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (appendix E.2
-    of [1]_, after [2]_). Unlike that of :class:`SQFA`, this objective looks at all
-    classes together, and at every sample each time it is evaluated, so that it is a
+    of [1]_, after [2]_). Unlike that of :class:`SQFA`, this objective uses all
+    classes together, and every sample each time it is evaluated, so that it is a
     slower method with a more accurate result.
 
     Parameters
@@ -66,8 +68,8 @@ class AMAGauss(BaseFilters):
         None, the proportions of the classes in y; or an array of shape (n_classes,) of
         sum one, in the order of ``classes_``.
     batch_size : int or None, default=None
-        If given, this many samples are taken at a time, by stochastic gradient steps
-        that shorten when an epoch no longer raises the objective; ``optimizer`` and
+        If given, the size of the batches of samples for stochastic gradient steps,
+        which shorten when an epoch no longer raises the objective; ``optimizer`` and
         ``tol`` are then not used, and ``max_iter`` and ``n_iter_`` count epochs. It is
         worthwhile beyond about 100,000 samples; the result is a little less exact.
     {random_state}
@@ -77,7 +79,7 @@ class AMAGauss(BaseFilters):
     ----------
     {components_}
     objective_ : float
-        The mean log posterior, in nats, that they reach. The search looks at the
+        The mean log posterior, in nats, that they reach. The search maximises the
         information gained, which is this minus the mean log prior; ``tol`` is relative
         to it, and ``verbose`` prints it.
     priors_ : ndarray of shape (n_classes,)
@@ -201,34 +203,45 @@ class AMAGauss(BaseFilters):
         statistics = ClassStatistics._from_valid_data(X, y, self.covariance_estimator)
         self.priors_ = check_priors(self.priors, statistics.counts)
         pooled = PooledCovariances(*statistics.pooled_covariances())
-        regularization = self._noise(pooled)
-        span_only = self._check_noise(
-            regularization, statistics, statistics.covariances, pooled
-        )
-        moments = statistics.means, statistics.covariances, regularization
-        search = self._search(regularization, span_only, batch_size=self.batch_size)
+        moments = ClassMoments(statistics.means, statistics.covariances, pooled)
+        regularization = self._regularization_of(pooled)
+        span_only = self._is_negligible(regularization, statistics, moments)
+        search = self._search(regularization, span_only)
         if isinstance(self.init, str) and self.init == "auto":
             search = replace(
                 search,
                 init="random",
                 n_init=search.n_init - 1,
-                warm_start=self._close_filters(search, moments, pooled),
+                warm_start=self._filters_of_sqfa(search, moments),
             )
+        if self.batch_size is not None:
+            # Batches and random starts have one source of random numbers.
+            rng = check_random_state(self.random_state)
+            maximize = partial(search.maximize, batches=(self.batch_size, rng))
+            search = replace(search, random_state=rng, maximize=maximize)
         log_priors = np.log(self.priors_)
-        objective = MeanInformation(X, labels, *moments, log_priors)
-        self._learn(search, objective, pooled, X, y)
+        objective = MeanInformation(
+            X, labels, moments.means, moments.covariances, regularization, log_priors
+        )
+        self._maximize(objective, search, pooled, X, y)
+        # From the information to the log posterior.
         self.objective_ += log_priors[labels].mean()
         return self
 
-    def _close_filters(self, search, moments, pooled):
+    def _filters_of_sqfa(self, search, moments):
         """Filters of SQFA with the Hellinger distance."""
-        search = replace(search, n_init=_N_INIT_OF_SQFA, batch_size=None)
-        objective = MeanPairwiseDistance(*moments, DISTANCES["hellinger"])
-        filters, _ = search.run(objective, pooled)
+        search = replace(search, n_init=_N_INIT_OF_SQFA)
+        objective = MeanPairwiseDistance(
+            moments.means,
+            moments.covariances,
+            search.regularization,
+            DISTANCES["hellinger"],
+        )
+        filters, _ = search.run(objective, moments.pooled)
         if independent_directions(filters) < self.n_components:
             # Filters that are equal have equal gradients, and would remain so.
             search = replace(search, constraint="orthonormal")
-            filters, _ = search.run(objective, pooled)
+            filters, _ = search.run(objective, moments.pooled)
         return filters
 
     def _n_starts(self):

@@ -1,5 +1,7 @@
 """What all estimators that learn filters from labelled data have in common."""
 
+from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,14 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from skgeom._filters.learning import (
+from skgeom._filters.filter_search import (
     FEW_FEATURES,
     INITS,
     FilterSearch,
-    automatic_regularization,
-    check_regular,
+    PooledCovariances,
+    whitening_coordinates,
 )
-from skgeom.optim import CONSTRAINTS, OPTIMIZERS
+from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_coarse_to_fine
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._sklearn import CallbackSupportMixin, FitCallbacks
 from skgeom.utils._validation import check_two_classes
@@ -29,9 +31,22 @@ from skgeom.utils._warnings import warn_user
 DEPENDENT = 1e-3
 
 
-def independent_directions(filters):
-    """Number of directions that filters of unit norm, in columns, span."""
-    return np.linalg.matrix_rank(filters, tol=DEPENDENT)
+@dataclass(frozen=True)
+class ClassMoments:
+    """What an objective is made of.
+
+    Attributes
+    ----------
+    means : ndarray of shape (c, n)
+    covariances : ndarray of shape (c, n, n)
+        Those of the classes; or zeros, and second moments.
+    pooled : PooledCovariances
+        Those of all classes together.
+    """
+
+    means: np.ndarray
+    covariances: np.ndarray
+    pooled: PooledCovariances
 
 
 class BaseFilters(
@@ -110,40 +125,43 @@ class BaseFilters(
         few = 8 if self.n_features_in_ <= FEW_FEATURES else 4
         return {"auto": few, "random": 10}.get(self.init, 1)
 
-    def _noise(self, pooled):
+    def _regularization_of(self, pooled):
         """The value of the regularisation."""
         if self.regularization == "auto":
             return automatic_regularization(pooled, self.n_components)
         return float(self.regularization)
 
-    def _check_noise(self, regularization, statistics, covariances, pooled):
+    def _is_negligible(self, regularization, statistics, moments):
         """Whether the noise is below rounding; the classes must then be regular."""
-        rounding = len(pooled.within) * np.finfo(float).eps * np.trace(pooled.within)
+        within = moments.pooled.within
+        rounding = len(within) * np.finfo(float).eps * np.trace(within)
         negligible = regularization <= rounding
         if negligible:
-            check_regular(statistics, covariances, pooled.total, self.n_components)
+            check_regular(statistics, moments, self.n_components)
         return negligible
 
-    def _search(self, regularization, span_only, **changes):
+    def _search(self, regularization, span_only):
         """The search that the parameters ask for."""
-        parameters = {
-            "n_components": self.n_components,
-            "regularization": regularization,
-            "span_only": span_only,
-            "constraint": self.constraint,
-            "init": self._checked_init(),
-            "n_init": self._n_starts(),
-            "group_size": self.group_size,
-            "optimizer": self.optimizer,
-            "max_iter": self.max_iter,
-            "tol": self.tol,
-            "random_state": self.random_state,
-        }
-        return FilterSearch(**{**parameters, **changes})
+        return FilterSearch(
+            n_components=self.n_components,
+            regularization=regularization,
+            span_only=span_only,
+            constraint=self.constraint,
+            init=self._checked_init(),
+            n_init=self._n_starts(),
+            group_size=self.group_size,
+            random_state=self.random_state,
+            maximize=partial(
+                maximize_coarse_to_fine,
+                optimizer=self.optimizer,
+                max_iter=self.max_iter,
+                tol=self.tol,
+            ),
+        )
 
-    def _learn(self, search, objective, pooled, X=None, y=None, *, quiet=False):
+    def _maximize(self, objective, search, pooled, X=None, y=None, *, quiet=False):
         """Run the search, set the attributes of its result, and return the filters."""
-        callbacks = FitCallbacks(self, search.n_stages(), self.max_iter, X, y)
+        callbacks = FitCallbacks(self, search.n_stages, self.max_iter, X, y)
         dtype = np.float64 if X is None else X.dtype
 
         def report(stage, filters, value):
@@ -155,9 +173,10 @@ class BaseFilters(
         )
         self._print(groups)
         filters = fix_signs(filters.T).T
+        last, _ = groups[-1]
         self.regularization_ = search.regularization
         self.components_ = np.ascontiguousarray(filters.T, dtype=dtype)
-        self.objective_ = -groups[-1][0].cost
+        self.objective_ = -last.cost
         self.n_iter_ = sum(result.n_iter for result, _ in groups)
         callbacks.end()
         if not quiet:
@@ -180,10 +199,10 @@ class BaseFilters(
         """Warn if a search did not end, or if filters repeat each other."""
         for result, _ in groups:
             if not result.converged:
-                cure = "max_iter or tol" if "max_iter" in result.reason else "tol"
+                remedy = "max_iter or tol" if "max_iter" in result.reason else "tol"
                 warn_user(
                     f"{type(self).__name__} did not converge: {result.reason} The "
-                    f"filters found so far can be used. Increase {cure}, or "
+                    f"filters found so far can be used. Increase {remedy}, or "
                     f"{self._more_noise}.",
                     ConvergenceWarning,
                 )
@@ -207,3 +226,58 @@ class BaseFilters(
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def independent_directions(filters):
+    """Number of directions that filters of unit norm, in columns, span."""
+    return np.linalg.matrix_rank(filters, tol=DEPENDENT)
+
+
+def automatic_regularization(pooled, n_components):
+    """Noise variance from the scale of the data.
+
+    A quarter of the variance within the classes along the principal axis of rank
+    ``n_components``, so that there is room above the noise for all filters. If the data
+    vary in fewer directions, along the last of these; if they do not vary within the
+    classes, the total covariance takes its place; without any variance, 1.
+    """
+    for covariance in (pooled.within, pooled.total):
+        trace = np.trace(covariance)
+        if trace > 0:
+            # Divided first, so that very small or large numbers stay in range.
+            variances = np.linalg.eigvalsh(covariance / trace)[::-1]
+            precision = len(covariance) * np.finfo(float).eps * variances[0]
+            rank = np.count_nonzero(variances > precision)
+            return float(0.25 * trace * variances[min(n_components, rank) - 1])
+    return 1.0
+
+
+def check_regular(statistics, moments, n_components):
+    """Raise unless all class covariances are regular on the span of the data.
+
+    Otherwise filters exist for which a distance is infinite, and the objective has no
+    maximum. The ranks do not depend on the units of the features.
+    """
+    total = moments.pooled.total
+    basis = whitening_coordinates(total).basis
+    rank = basis.shape[1]
+    if n_components > rank:
+        raise ValueError(
+            f"The data vary in {rank} directions only, so n_components={n_components} "
+            "filters need regularization > 0."
+        )
+    for label, count, covariance in zip(
+        statistics.classes, statistics.counts, moments.covariances, strict=True
+    ):
+        variances = np.linalg.eigvalsh(basis.T @ covariance @ basis)
+        precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
+        class_rank = np.count_nonzero(variances > precision)
+        if class_rank < rank:
+            raise ValueError(
+                f"The covariance of class {label}, which has {count} samples, "
+                f"is singular: its rank is {class_rank}, but the data vary in {rank} "
+                "directions. Without regularization its distance to other classes has "
+                "no bound: set regularization to 'auto' or to a positive number, or "
+                "reduce the features by PCA first, or shrink the covariances (in fit, "
+                "by covariance_estimator='oas')."
+            )

@@ -16,7 +16,7 @@ FILTER_DOCS = {
     """,
     "constraint": r"""
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
-        What holds for the filters.
+        What the filters must satisfy.
     """,
     "covariance_estimator": r"""
     covariance_estimator : None, str or object, default=None

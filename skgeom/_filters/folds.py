@@ -1,13 +1,12 @@
 """Folds of a cross-validation: their checks, their statistics, and their scores."""
 
-from contextlib import suppress
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 
 from skgeom._statistics import ClassStatistics
+from skgeom.utils._grid_scores import check_score, find_splits
 from skgeom.utils._threads import map_threads, one_blas_thread
 
 # Samples that are projected at a time, so that their copies in float64 are small.
@@ -18,23 +17,19 @@ def checked_splits(cv, X, y, groups=None):
     """Training and test parts, arrays of indices, by ``cv`` as in scikit-learn."""
     if cv is None or isinstance(cv, Integral):
         _check_counts(5 if cv is None else cv, y)
-    splits = list(check_cv(cv, y, classifier=True).split(X, y, groups))
+    splits = find_splits(cv, X, y, groups)
     if not splits:
         raise ValueError("cv holds no split.")
-    checked = []
-    for number, split in enumerate(splits):
-        name = f"split {number} of cv"
-        train, test = (
-            _checked_part(part, f"The {kind} part of {name}", len(y))
-            for part, kind in zip(split, ("training", "test"), strict=True)
-        )
+    for number, (train, test) in enumerate(splits):
+        for kind, part in (("training", train), ("test", test)):
+            if not len(part):
+                raise ValueError(f"The {kind} part of split {number} of cv is empty.")
         if (y[train] == y[train[0]]).all():
             raise ValueError(
-                f"The training part of {name} has one class only: {y[train[0]]}. Use "
-                "stratified folds, or fewer."
+                f"The training part of split {number} of cv has one class only: "
+                f"{y[train[0]]}. Use stratified folds, or fewer."
             )
-        checked.append((train, test))
-    return checked
+    return splits
 
 
 def _check_counts(n_folds, y):
@@ -52,26 +47,12 @@ def _check_counts(n_folds, y):
         )
 
 
-def _checked_part(part, name, n_samples):
-    part = np.asarray(part)
-    if part.dtype == bool and part.shape == (n_samples,):
-        part = np.flatnonzero(part)
-    if part.size == 0:
-        raise ValueError(f"{name} is empty.")
-    whole = part.ndim == 1 and part.dtype.kind in "iu"
-    if not (whole and part.min() >= 0 and part.max() < n_samples):
-        raise ValueError(
-            f"{name} must be a list of indices from 0 to {n_samples - 1}, got {part}."
-        )
-    return part
-
-
 class FoldStatistics:
     """Statistics of the classes in the training parts of some splits.
 
     Where the test parts are a partition of the samples, their statistics are computed
     once, and those of a training part are the sum of the others: a difference of the
-    whole and a part would lose digits if that part holds far outliers.
+    whole and a part would lose digits if that part has far outliers.
     """
 
     def __init__(self, X, y, splits, covariance_estimator=None):
@@ -139,12 +120,5 @@ def fit_and_score(classifier, scorer, Z, y, split):
         score = scorer(fitted, Z_test, y_test)
     except Exception as error:  # as in scikit-learn's grid search
         return error
-    if hasattr(score, "item"):
-        with suppress(ValueError):
-            score = score.item()
-    if not isinstance(score, Real):
-        raise ValueError(
-            f"scoring must return a number, got {score!r} of type "
-            f"{type(score).__name__}."
-        )
+    score = check_score(score)
     return score if np.isfinite(score) else ValueError(f"The score is {score}.")

@@ -1,17 +1,28 @@
 """Supervised quadratic feature analysis (SQFA), of Gaussians and of second moments."""
 
 import numpy as np
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skgeom._filters.base_sqfa import BaseSQFA, FitsStatistics
+from skgeom._filters.base import DEPENDENT, BaseFilters, ClassMoments
 from skgeom._filters.docs import FILTER_DOCS
-from skgeom._filters.learning import PooledCovariances
-from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES
+from skgeom._filters.filter_search import PooledCovariances
+from skgeom._statistics import ClassStatistics
+from skgeom.objectives import (
+    DISTANCES,
+    SECOND_MOMENT_DISTANCES,
+    MeanPairwiseDistance,
+    find_distance,
+)
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._warnings import warn_user
 
 
 @substitute_docs(**FILTER_DOCS)
-class SQFA(FitsStatistics, BaseSQFA):
+class SQFA(BaseFilters):
     r"""Supervised quadratic feature analysis.
 
     Learns linear filters for which the classes, taken as Gaussians, are far from each
@@ -82,7 +93,7 @@ class SQFA(FitsStatistics, BaseSQFA):
 
     Examples
     --------
-    Two classes that differ in the direction of their spread only, beside a feature of
+    Two classes that differ in the direction of their spread only, next to a feature of
     larger variance that is no use:
 
     >>> import numpy as np
@@ -99,14 +110,239 @@ class SQFA(FitsStatistics, BaseSQFA):
     """
 
     _parameter_constraints = {
-        **BaseSQFA._parameter_constraints,
+        **BaseFilters._parameter_constraints,
         "distance": [StrOptions(set(DISTANCES)), callable],
+        "squared": ["boolean"],
     }
     _distances = DISTANCES
 
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        distance="fisher-rao",
+        squared=False,
+        regularization="auto",
+        constraint="unit-norm",
+        covariance_estimator=None,
+        init="auto",
+        n_init="auto",
+        group_size=None,
+        optimizer="lbfgs",
+        max_iter=500,
+        tol=1e-6,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.distance = distance
+        self.squared = squared
+        self.regularization = regularization
+        self.constraint = constraint
+        self.covariance_estimator = covariance_estimator
+        self.init = init
+        self.n_init = n_init
+        self.group_size = group_size
+        self.optimizer = optimizer
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Learn the filters from samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples; not modified.
+        y : array-like of shape (n_samples,)
+            Their class labels, of at least two classes.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            If X or y is malformed, if there is one class only, if ``n_components``
+            exceeds the number of features, if ``init`` has a wrong shape, if, without
+            regularisation, a class covariance is singular, or if the objective is not
+            finite at any start.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a search does not end within ``max_iter`` iterations.
+        UserWarning
+            If the filters found are linearly dependent, or if the classes do not
+            differ.
+        """
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self._check_sizes(np.unique(y))
+        statistics = ClassStatistics._from_valid_data(X, y, self.covariance_estimator)
+        return self._fit(statistics, X, y)
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_statistics(self, statistics):
+        """Learn the filters from the statistics of the classes.
+
+        Parameters
+        ----------
+        statistics : ClassStatistics
+            Counts, means and covariances of at least two classes.
+            ``covariance_estimator`` is not used.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        TypeError
+            If ``statistics`` is no :class:`ClassStatistics`.
+        ValueError
+            As :meth:`fit`.
+        """
+        if not isinstance(statistics, ClassStatistics):
+            raise TypeError(
+                "statistics must be a ClassStatistics, made for example by "
+                "ClassStatistics.from_data(X, y), got "
+                f"{type(statistics).__name__}."
+            )
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.n_features_in_ = statistics.n_features
+        self._check_sizes(statistics.classes)
+        return self._fit(statistics)
+
+    def class_distances(self, *, regularized=True):
+        """Distances between the classes in the space of the features.
+
+        Parameters
+        ----------
+        regularized : bool, default=True
+            Whether the features have the noise of variance ``regularization_``, as in
+            the objective.
+
+        Returns
+        -------
+        ndarray of shape (n_classes, n_classes)
+            Distances, not squared, in the order of ``classes_``; symmetric, with a
+            zero diagonal.
+
+        Raises
+        ------
+        ValueError
+            If a class covariance of the features is singular, without regularisation.
+        """
+        check_is_fitted(self)
+        noise = self.regularization_ if regularized else 0.0
+        try:
+            return self._objective(self._moments(self.statistics_), noise).matrix()
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "The covariance of the features of a class is singular, so that its "
+                "distance to others is infinite; use regularized=True."
+            ) from None
+
+    def orthonormalize(self):
+        """Replace the filters by an orthonormal basis of their span, in place.
+
+        Of all such bases it is the one nearest to the filters. The features then are
+        an invertible linear map of those before, which leaves the decisions of a
+        quadratic or linear discriminant analysis as they are, if that is fitted again.
+        ``objective_`` and ``statistics_`` follow.
+
+        Returns
+        -------
+        self
+            This object.
+
+        Raises
+        ------
+        ValueError
+            If the filters are linearly dependent.
+        """
+        check_is_fitted(self)
+        filters = self.components_.astype(np.float64)
+        left, sizes, right = np.linalg.svd(filters, full_matrices=False)
+        if sizes[-1] <= DEPENDENT * sizes[0]:
+            raise ValueError(
+                f"The {len(filters)} filters are linearly dependent, so that no "
+                "orthonormal ones have their span. Fit with constraint='orthonormal'."
+            )
+        self.components_ = (left @ right).astype(self.components_.dtype)
+        self.statistics_ = self.statistics_.project((left / sizes) @ left.T)
+        moments = self._moments(self.statistics_)
+        objective = self._objective(moments, self.regularization_)
+        self.objective_ = objective(np.eye(len(filters)))[0]
+        return self
+
+    def _fit(self, statistics, X=None, y=None, *, owner=None):
+        """Learn the filters from statistics, and set the attributes of ``owner``.
+
+        That is this object, unless an ``SQFACV`` leaves its last fit to it. Messages
+        and callbacks are about the owner as well.
+        """
+        owner = self if owner is None else owner
+        moments = self._moments(statistics)
+        regularization = self._regularization_of(moments.pooled)
+        objective, search = self._problem(statistics, moments, regularization)
+        coincide = _coincide(moments)
+        if coincide:
+            warn_user(
+                "The classes do not differ in what is compared: their distances are "
+                "zero, and the filters mean nothing.",
+                UserWarning,
+            )
+        else:
+            _warn_of_lone_samples(statistics, moments)
+        owner.classes_ = statistics.classes
+        filters = owner._maximize(
+            objective, search, moments.pooled, X, y, quiet=coincide
+        )
+        owner.statistics_ = statistics.project(filters.T)
+        return owner
+
+    def _moments(self, statistics):
+        """What is compared of the classes."""
+        if statistics.means is None:
+            raise ValueError(
+                "SQFA compares means and covariances, but these statistics have second "
+                "moments only: use SecondMomentSQFA, or make the statistics with "
+                "ClassStatistics(classes, counts, means, covariances)."
+            )
+        means = statistics.means
+        if find_distance(self.distance, self._distances).translation_invariant:
+            # An offset that all classes share would cost digits.
+            means = means - means.mean(axis=0)
+        pooled = PooledCovariances(*statistics.pooled_covariances())
+        return ClassMoments(means, statistics.covariances, pooled)
+
+    def _objective(self, moments, regularization):
+        distance = find_distance(self.distance, self._distances)
+        return MeanPairwiseDistance(
+            moments.means, moments.covariances, regularization, distance, self.squared
+        )
+
+    def _problem(self, statistics, moments, regularization):
+        """The objective, and the search for its maximum."""
+        objective = self._objective(moments, regularization)
+        negligible = self._is_negligible(regularization, statistics, moments)
+        span_only = negligible and objective.distance.affine_invariant
+        return objective, self._search(regularization, span_only)
+
 
 @substitute_docs(**FILTER_DOCS)
-class SecondMomentSQFA(FitsStatistics, BaseSQFA):
+class SecondMomentSQFA(SQFA):
     r"""Supervised quadratic feature analysis of second moments (smSQFA).
 
     As :class:`SQFA`, but the classes are compared by their second moments
@@ -179,7 +415,7 @@ class SecondMomentSQFA(FitsStatistics, BaseSQFA):
     """
 
     _parameter_constraints = {
-        **BaseSQFA._parameter_constraints,
+        **SQFA._parameter_constraints,
         "distance": [StrOptions(set(SECOND_MOMENT_DISTANCES)), callable],
     }
     _distances = SECOND_MOMENT_DISTANCES
@@ -219,11 +455,40 @@ class SecondMomentSQFA(FitsStatistics, BaseSQFA):
             verbose=verbose,
         )
 
-    @staticmethod
-    def _compared(statistics):
+    def _moments(self, statistics):
         within, _ = statistics.pooled_covariances()
         second_moments = statistics.second_moments
         weights = statistics.counts / statistics.counts.sum()
         total = np.tensordot(weights, second_moments, axes=1)
         means = np.zeros(second_moments.shape[:2])
-        return means, second_moments, PooledCovariances(within, total)
+        return ClassMoments(means, second_moments, PooledCovariances(within, total))
+
+
+def _coincide(moments):
+    """Whether all classes are the same up to rounding, in units of each feature."""
+    deviations = np.sqrt(np.diag(moments.pooled.total))
+    of_means = 1e-8 * deviations
+    of_covariances = 1e-10 * np.outer(deviations, deviations)
+    means, covariances = moments.means, moments.covariances
+    return all(
+        (np.abs(mean - means[0]) <= of_means).all()
+        and (np.abs(covariance - covariances[0]) <= of_covariances).all()
+        for mean, covariance in zip(means, covariances, strict=True)
+    )
+
+
+def _warn_of_lone_samples(statistics, moments):
+    lone = [
+        label
+        for label, count, covariance in zip(
+            statistics.classes, statistics.counts, moments.covariances, strict=True
+        )
+        if count == 1 and not covariance.any()
+    ]
+    if lone:
+        warn_user(
+            f"{len(lone)} of the classes, the first one {lone[0]}, have a single "
+            "sample. Without variance they are far from all others, and draw the "
+            "filters to themselves: leave them out, or give them more samples.",
+            UserWarning,
+        )

@@ -1,5 +1,6 @@
 """SQFA with the regularisation chosen by cross-validation of a classifier."""
 
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
@@ -8,21 +9,18 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from skgeom._filters.base import independent_directions
-from skgeom._filters.base_sqfa import BaseSQFA
+from skgeom._filters.base import BaseFilters, independent_directions
 from skgeom._filters.docs import FILTER_DOCS
+from skgeom._filters.filter_search import FEW_FEATURES, n_named_starts
 from skgeom._filters.folds import FoldStatistics, checked_splits, fit_and_score, project
-from skgeom._filters.learning import (
-    FEW_FEATURES,
-    automatic_regularization,
-    n_named_starts,
-)
+from skgeom._filters.sqfa import SQFA
 from skgeom.objectives import DISTANCES, find_distance
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._grid_scores import best_values, score_table
 from skgeom.utils._sklearn import with_callbacks
 from skgeom.utils._threads import map_threads, one_blas_thread
 from skgeom.utils._warnings import warn_user
@@ -32,7 +30,7 @@ _PATH_TOL = 1e-3
 
 
 @substitute_docs(**FILTER_DOCS)
-class SQFACV(BaseSQFA):
+class SQFACV(BaseFilters):
     r"""SQFA with the regularisation chosen by cross-validation of a classifier.
 
     For each fold, the statistics of its classes are computed once, and the filters of
@@ -50,8 +48,8 @@ class SQFACV(BaseSQFA):
         evenly, on a logarithmic scale, from a hundredth of to ten times the automatic
         value of :class:`SQFA` for all samples.
     cv : int, cross-validation generator or iterable, default=None
-        How folds are made, as in scikit-learn: None for 5 stratified folds. Folds that
-        heed groups get them from :meth:`fit`.
+        How folds are made, as in scikit-learn: None for 5 stratified folds. Folds of
+        groups get these from :meth:`fit`.
     classifier : classifier or None, default=None
         What the features are for; None is a
         :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`.
@@ -95,10 +93,14 @@ class SQFACV(BaseSQFA):
 
     Notes
     -----
-    The filters of the folds are sought with a tolerance of 1e-4, or ``tol`` if that is
+    The filters of the folds are sought with a tolerance of 1e-3, or ``tol`` if that is
     larger, and from fewer starts than those of :class:`SQFA`, so that their scores may
-    differ a little from those of a grid search. The searches of the folds are spread
-    over threads; the classifier is fitted and scored in the thread that calls.
+    differ a little from those of a grid search.
+
+    The folds are spread over threads, except for code of the user: a distance that is a
+    function, a ``covariance_estimator``, a classifier other than
+    :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`, or a scorer
+    that is a function. These run in the thread that calls.
 
     Examples
     --------
@@ -112,8 +114,7 @@ class SQFACV(BaseSQFA):
     """
 
     _parameter_constraints = {
-        **BaseSQFA._parameter_constraints,
-        "distance": [StrOptions(set(DISTANCES)), callable],
+        **SQFA._parameter_constraints,
         "regularizations": [
             Interval(Integral, 2, None, closed="left"),
             "array-like",
@@ -123,7 +124,6 @@ class SQFACV(BaseSQFA):
         "scoring": [None, str, callable],
     }
     _parameter_constraints.pop("regularization")
-    _distances = DISTANCES
     _more_noise, _less_noise = "the regularizations", "smaller regularizations"
 
     def __init__(
@@ -188,7 +188,7 @@ class SQFACV(BaseSQFA):
         Raises
         ------
         ValueError
-            As :meth:`SQFA.fit`; or if ``regularizations`` holds anything but
+            As :meth:`SQFA.fit`; or if ``regularizations`` has anything but
             non-negative numbers, if a split of ``cv`` is not usable, if a class has
             fewer samples than there are folds and than three, if ``classifier`` is
             none, if ``scoring`` returns no number, or if no value has a score.
@@ -211,36 +211,45 @@ class SQFACV(BaseSQFA):
         folds = FoldStatistics(X, y, splits, self.covariance_estimator)
         statistics = folds.all()
         values = self._values(statistics)
-        # One seed for all folds: threads must not share a source of random numbers.
-        seed = self.random_state
-        if not isinstance(seed, Integral):
-            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
-        scores = self._scores(X, y, splits, folds, values, seed)
-        means = scores.mean(axis=1)
-        if np.isnan(means).all():
-            raise ValueError(
-                "No value has a score for each fold, of scores (values, folds):\n"
-                f"{scores}"
-            )
-        best = np.nanargmax(means)
+        scores = self._scores(X, y, splits, *self._paths(folds, values))
+        self.cv_results_ = score_table(values, scores)
+        means = self.cv_results_["mean_test_score"]
         if self.verbose:
             for value, mean in zip(values, means, strict=True):
                 print(f"[SQFACV] regularization {value:.6g}: mean score {mean:.6f}")
-        _warn_of_end(values, means, best)
+        best = best_values(values, scores)[0]
         self.best_score_ = float(means[best])
-        self.cv_results_ = {
-            "regularization": values,
-            "mean_test_score": means,
-            "std_test_score": scores.std(axis=1),
-            **{f"split{k}_test_score": column for k, column in enumerate(scores.T)},
-        }
-        return self._fit(statistics, X, y, regularization=float(values[best]))
+        sqfa = self._sqfa(regularization=float(values[best]))
+        return sqfa._fit(statistics, X, y, owner=self)
+
+    def class_distances(self, *, regularized=True):
+        check_is_fitted(self)
+        return self._sqfa().class_distances(regularized=regularized)
+
+    def orthonormalize(self):
+        check_is_fitted(self)
+        sqfa = self._sqfa().orthonormalize()
+        for name in ("components_", "statistics_", "objective_"):
+            setattr(self, name, getattr(sqfa, name))
+        return self
+
+    class_distances.__doc__ = SQFA.class_distances.__doc__
+    orthonormalize.__doc__ = SQFA.orthonormalize.__doc__
+
+    def _sqfa(self, **parameters):
+        """SQFA with the parameters of this object, and others, as fitted as it is."""
+        own = self.get_params(deep=False)
+        common = {name: own[name] for name in SQFA().get_params() if name in own}
+        sqfa = SQFA(**common | parameters)
+        fitted = {k: v for k, v in vars(self).items() if k[0] != "_" and k[-1] == "_"}
+        vars(sqfa).update(fitted)
+        return sqfa
 
     def _values(self, statistics):
         """The values to try, in the user's order."""
         if isinstance(self.regularizations, Integral):
-            _, _, pooled = self._compared(statistics)
-            automatic = automatic_regularization(pooled, self.n_components)
+            sqfa = self._sqfa(regularization="auto")
+            automatic = sqfa._regularization_of(sqfa._moments(statistics).pooled)
             return automatic * np.logspace(-2, 1, self.regularizations)
         values = check_array(
             self.regularizations,
@@ -255,18 +264,36 @@ class SQFACV(BaseSQFA):
             )
         return values
 
-    def _scores(self, X, y, splits, folds, values, seed):
+    def _paths(self, folds, values):
+        """What ``_path`` returns for each split: filters, and what converged."""
+        # One seed for all folds: threads must not share a source of random numbers.
+        seed = self.random_state
+        if not isinstance(seed, Integral):
+            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
+        sqfa = self._sqfa(random_state=seed, tol=max(self.tol, _PATH_TOL))
+        # autograd and estimators of the user's are not made for threads.
+        distance = find_distance(self.distance, DISTANCES)
+        parallel = distance.parallel and self.covariance_estimator is None
+        # Each core has a fold of its own; threads within products would compete.
+        with one_blas_thread(parallel):
+            paths = map_threads(
+                lambda index: _path(sqfa, folds.training(index), values),
+                range(len(folds)),
+                parallel,
+            )
+        return zip(*paths, strict=True)
+
+    def _scores(self, X, y, splits, paths, converged):
         """Scores of the classifier, (n_values, n_splits); NaN where it fails."""
         classifier = self._checked_classifier()
         scorer = check_scoring(classifier, scoring=self.scoring)
-        paths, converged = zip(*self._paths(folds, values, seed), strict=True)
 
         def score(fold):
             # One pass over X serves all values.
             features = project(X, np.hstack(paths[fold]))
             return [
                 fit_and_score(classifier, scorer, Z, y, splits[fold])
-                for Z in np.split(features, len(values), axis=1)
+                for Z in np.split(features, len(paths[fold]), axis=1)
             ]
 
         # What is the user's may not be made for threads.
@@ -275,11 +302,12 @@ class SQFACV(BaseSQFA):
         parallel = known and not callable(self.scoring)
         with one_blas_thread(parallel):
             results = map_threads(score, range(len(splits)), parallel)
-        results = [result for fold in zip(*results, strict=True) for result in fold]
+        # From rows of folds to rows of values.
+        results = [result for value in zip(*results, strict=True) for result in value]
         failures = [result for result in results if isinstance(result, Exception)]
         scores = [np.nan if isinstance(r, Exception) else r for r in results]
         self._warn_of(failures, len(results) - np.sum(converged), len(results))
-        return np.reshape(scores, (len(values), len(splits)))
+        return np.reshape(scores, (-1, len(splits)))
 
     def _checked_classifier(self):
         if self.classifier is None:
@@ -290,19 +318,6 @@ class SQFACV(BaseSQFA):
                 f"classifier must be a classifier, got {self.classifier!r}."
             )
         return self.classifier
-
-    def _paths(self, folds, values, seed):
-        """What ``_path`` returns for each split, found by threads."""
-        # autograd and estimators of the user's are not made for threads.
-        distance = find_distance(self.distance, self._distances)
-        parallel = distance.parallel and self.covariance_estimator is None
-        # Each core has a fold of its own; threads within products would compete.
-        with one_blas_thread(parallel):
-            return map_threads(
-                lambda index: self._path(folds.training(index), values, seed),
-                range(len(folds)),
-                parallel,
-            )
 
     def _warn_of(self, failures, n_unfinished, n_searches):
         if len(failures) == n_searches:
@@ -324,40 +339,28 @@ class SQFACV(BaseSQFA):
                 ConvergenceWarning,
             )
 
-    def _path(self, statistics, values, seed):
-        """Filters for each value, and whether their searches converged."""
-        compared = self._compared(statistics)
-        filters, path, converged = None, [None] * len(values), [None] * len(values)
-        for k in np.argsort(-values, kind="stable"):
-            changes = {"random_state": seed, "tol": max(self.tol, _PATH_TOL)}
-            if filters is not None:
-                # Filters that repeat each other would do so along the whole path, and
-                # with few features other starts cost little.
-                dependent = independent_directions(filters) < len(filters.T)
-                others = dependent or len(filters) <= FEW_FEATURES
-                n_init = min(self._n_starts(), n_named_starts(self.init) * others)
-                changes |= {"n_init": n_init, "warm_start": filters}
-                if n_init == 0:
-                    changes["init"] = "random"
-            search, objective = self._problem(
-                statistics, compared, float(values[k]), **changes
-            )
-            filters, groups = search.run(objective, compared[-1])
-            path[k] = filters
-            converged[k] = all(result.converged for result, _ in groups)
-        return path, converged
 
+def _path(sqfa, statistics, values):
+    """Filters of an SQFA for each value, and whether their searches converged.
 
-def _warn_of_end(values, means, best):
-    """Warn if the scores still rise where the values end."""
-    others = np.delete(means, best)
-    if len(values) < 3 or values[best] == 0 or np.nanmax(others) == means[best]:
-        return
-    for end, extreme in (("smallest", values.min()), ("largest", values.max())):
-        if values[best] == extreme:
-            warn_user(
-                f"The best regularization, {extreme:.3g}, is the {end} one of those "
-                "that were tried: one beyond it may be better. Give regularizations "
-                "that reach further.",
-                UserWarning,
-            )
+    From the largest value to the smallest: with much noise there are few optima, and
+    those of a value are a good start for the next one.
+    """
+    moments = sqfa._moments(statistics)
+    filters, path, converged = None, [None] * len(values), [None] * len(values)
+    for k in np.argsort(-values, kind="stable"):
+        objective, search = sqfa._problem(statistics, moments, float(values[k]))
+        if filters is not None:
+            # Filters that repeat each other would do so along the whole path, and with
+            # few features other starts cost little.
+            dependent = independent_directions(filters) < len(filters.T)
+            others = dependent or len(filters) <= FEW_FEATURES
+            n_init = min(search.n_init, n_named_starts(search.init) * others)
+            search = replace(search, n_init=n_init, warm_start=filters)
+            if n_init == 0:
+                # Without given filters, the search may be a coarse one first.
+                search = replace(search, init="random")
+        filters, groups = search.run(objective, moments.pooled)
+        path[k] = filters
+        converged[k] = all(result.converged for result, _ in groups)
+    return path, converged

@@ -328,6 +328,13 @@ class BaseKernelDiscriminant(
         if self.penalty == "identity":
             self.lambda_ *= n_samples
 
+    def _with_discriminants(self, discriminants, classes, priors, n_samples):
+        """This object as if fitted to a precomputed kernel, with what was found."""
+        self.classes_, self.priors_ = classes, priors
+        self.n_features_in_, self.X_fit_, self.gamma_ = n_samples, None, None
+        self._store(discriminants, n_samples)
+        return self
+
     @property
     def _n_features_out(self):
         return self.dual_coef_.shape[1]

@@ -1,11 +1,10 @@
 """Kernel discriminant analysis with a cross-validated regularisation."""
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_array
 
@@ -18,6 +17,7 @@ from skgeom._kernel.discriminant import MAX_EXACT, KernelDiscriminantAnalysis
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.problem import MAX_REGULARIZATION, KernelProblem
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._grid_scores import best_values, check_score, find_splits, score_table
 from skgeom.utils._warnings import warn_user
 
 
@@ -49,7 +49,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         Whether to centre the training samples in the feature space.
     cv : int, cross-validation generator, iterable or None, default=None
         The splits, as :func:`sklearn.model_selection.check_cv` takes them; None is
-        five stratified folds. Folds that heed groups get them from :meth:`fit`.
+        five stratified folds. Folds of groups get these from :meth:`fit`.
     scoring : str, callable or None, default=None
         What is best, as in :class:`sklearn.model_selection.GridSearchCV`; a callable is
         called with kernel matrices for X. None is the accuracy.
@@ -205,82 +205,51 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         return values
 
     def _splits(self, X, codes, groups):
-        """Numbers of the samples of the training and test parts."""
-        y, numbers = self.classes_[codes], np.arange(len(codes))
-        splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
+        """Training parts that have all classes, and test parts, as indices."""
+        splits = find_splits(self.cv, X, self.classes_[codes], groups)
         if not splits:
             raise ValueError("cv has no splits; give one at least, or their number.")
-        splits = [(numbers[train], numbers[test]) for train, test in splits]
-        for k, (_, test) in enumerate(splits):
+        for k, (train, test) in enumerate(splits):
             if not len(test):
                 raise ValueError(f"The test part of split {k} of cv has no samples.")
+            missing = np.setdiff1d(codes, codes[train])
+            if len(missing):
+                raise ValueError(
+                    f"The class {self._label(missing[0])} has no sample in a training "
+                    "part; give it more samples, or use fewer or other splits."
+                )
         return splits
 
     def _choose(self, scores):
         """Choose the best value by the scores, (n_values, n_splits)."""
-        values, means = self.regularizations_, scores.mean(axis=1)
-        self.cv_results_ = {
-            "regularization": values,
-            "mean_test_score": means,
-            "std_test_score": scores.std(axis=1),
-            **{f"split{k}_test_score": column for k, column in enumerate(scores.T)},
-        }
+        values = self.regularizations_
+        self.cv_results_ = score_table(values, scores)
+        means = self.cv_results_["mean_test_score"]
+        best = best_values(values, scores, name="value")
         missing = np.isnan(means)
-        if missing.all():
-            raise ValueError(
-                "No value of regularizations has a score that is a number in all "
-                f"splits, of scores (values, splits):\n{scores}\nSee that each test "
-                "part has what scoring needs, such as samples of each class."
-            )
         if missing.any():
             warn_user(
                 f"{missing.sum()} of {len(values)} values of regularizations have a "
                 "score that is NaN, and are not chosen.",
                 UserWarning,
             )
-        self.best_score_ = float(np.nanmax(means))
-        best = np.flatnonzero(means == self.best_score_)
+        self.best_score_ = float(means[best[0]])
         self.regularization_ = values[best].max()
-        # A plateau of equal scores that reaches an end needs no search beyond.
-        valid = values[~missing]
-        for name, end in (("smallest", valid.min()), ("largest", valid.max())):
-            if len(valid) > 2 and (values[best] == end).all():
-                warn_user(
-                    f"The best value, {end:.3g}, is the {name} one of regularizations; "
-                    "there may be better ones beyond.",
-                    UserWarning,
-                )
 
     def _score_path(self, kernel, codes, precision, train, test):
         """Scores of all values on a test part, with one tridiagonal form."""
-        missing = np.setdiff1d(codes, codes[train])
-        if len(missing):
-            raise ValueError(
-                f"The class {self._label(missing[0])} has no sample in a training "
-                "part; give it more samples, or use fewer or other splits."
-            )
-        part = kernel[np.ix_(train, train)]
-        problem = self._problem(part, codes[train], precision)
-        model = KernelDiscriminantAnalysis(
-            self.n_components,
-            kernel="precomputed",
-            penalty=self.penalty,
-            priors=self.priors,
-        )
-        model.classes_, model.priors_ = self.classes_, problem.shares
-        model.n_features_in_, model.X_fit_ = len(train), None
-        scorer = check_scoring(model, scoring=self.scoring)
+        problem = self._problem(kernel[np.ix_(train, train)], codes[train], precision)
         X_test, y_test = kernel[np.ix_(test, train)], self.classes_[codes[test]]
+        scorer = check_scoring(self, scoring=self.scoring)
         scores = []
         for found in problem.solve_path(self.regularizations_, *self._settings):
-            model._store(found, len(train))
-            score = scorer(model, X_test, y_test)
-            if np.ndim(score) or not isinstance(score, Real):
-                raise ValueError(
-                    f"scoring must return a number, got {score!r}; for several scores, "
-                    "use GridSearchCV."
-                )
-            scores.append(float(score))
+            model = KernelDiscriminantAnalysis(
+                self.n_components,
+                kernel="precomputed",
+                penalty=self.penalty,
+                priors=self.priors,
+            )._with_discriminants(found, self.classes_, problem.shares, len(train))
+            scores.append(check_score(scorer(model, X_test, y_test)))
         return scores
 
     def _problem(self, kernel, codes, precision):

@@ -5,9 +5,8 @@ an estimator nor an optimiser. Public are the distances between classes that hav
 parameters of their own; they are values of ``distance`` of :class:`skgeom.SQFA`.
 """
 
-from skgeom.objectives._dispersion import ProjectedDispersion as ProjectedDispersion
+from skgeom.objectives._fixed_filters import WithFixedFilters as WithFixedFilters
 from skgeom.objectives._pairwise import MeanPairwiseDistance as MeanPairwiseDistance
-from skgeom.objectives._pairwise import WithFixedFilters as WithFixedFilters
 from skgeom.objectives._posterior import MeanInformation as MeanInformation
 from skgeom.objectives._projection import ProjectedClasses as ProjectedClasses
 from skgeom.objectives._registry import DISTANCES as DISTANCES

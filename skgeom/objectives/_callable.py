@@ -4,14 +4,14 @@ import inspect
 
 import numpy as np
 
-from skgeom.objectives._distances import Distance, StackedGradient
+from skgeom.objectives._base_distance import Distance, DistanceTraits, stacked
 
-# What rounding does to a number that is zero, beside the other values or numbers of
-# order 1 that are added to it.
+# What rounding makes of a zero: relative to the other values, and after numbers of
+# order 1 were added and subtracted.
 _RELATIVE, _ABSOLUTE = 1e-12, 100 * np.finfo(float).eps
 
 
-class CallableDistance(Distance):
+class CallableDistance(DistanceTraits):
     """A function of the moments of pairs of classes as a distance.
 
     Parameters
@@ -39,7 +39,7 @@ class CallableDistance(Distance):
         return _CalledDistance(means, covariances, self)
 
 
-class _CalledDistance(StackedGradient):
+class _CalledDistance(Distance):
     def __init__(self, means, covariances, parent):
         super().__init__(means, covariances)
         self._parent = parent
@@ -60,8 +60,10 @@ class _CalledDistance(StackedGradient):
                 raise ValueError(self._not_differentiable(error)) from error
             parts = (covariance_i, mean_i), (covariance_j, mean_j)
             self._check_gradients(parts, i, j)
+            # autograd knows nothing of the symmetry of covariances.
             of_i, of_j = (
-                ((covariance + covariance.mT) / 2, mean) for covariance, mean in parts
+                stacked((covariance + covariance.mT) / 2, mean)
+                for covariance, mean in parts
             )
             return self.by_class(i, j, of_i, of_j)
 

@@ -1,14 +1,11 @@
-"""Distances and divergences between Gaussians, by formulas of their moments.
-
-See ``_distances.py`` for what a distance has to offer.
-"""
+"""Distances and divergences between Gaussians, by formulas of their moments."""
 
 import numpy as np
 
-from skgeom.objectives._distances import StackedGradient, inverse_factors_of
+from skgeom.objectives._base_distance import Distance, stacked
 
 
-class WassersteinDistance(StackedGradient):
+class WassersteinDistance(Distance):
     r"""2-Wasserstein distance of Gaussians; of centred ones, the Bures distance.
 
     .. math::
@@ -23,6 +20,7 @@ class WassersteinDistance(StackedGradient):
     :math:`L^{-\top} U S U^\top L^{-1}`, and :math:`T_{ji}` its inverse.
     """
 
+    label = "Wasserstein"
     returns_square = True
     affine_invariant = False
     decomposes_pairs = True
@@ -51,17 +49,14 @@ class WassersteinDistance(StackedGradient):
             map_ji = (right / roots[:, None]) @ right.mT
             identity, w = np.eye(len(factors[0])), weights[:, None, None]
             of_mean = 2 * weights[:, None] * offsets
-            return self.by_class(
-                i,
-                j,
-                (w * (identity - map_ij), of_mean),
-                (w * (identity - map_ji), -of_mean),
-            )
+            of_i = stacked(w * (identity - map_ij), of_mean)
+            of_j = stacked(w * (identity - map_ji), -of_mean)
+            return self.by_class(i, j, of_i, of_j)
 
         return squared, gradient
 
 
-class MahalanobisDistance(StackedGradient):
+class MahalanobisDistance(Distance):
     r"""Mahalanobis distance of the means, by the average of the two covariances.
 
     With :math:`\delta = \mu_i - \mu_j`, :math:`\bar\Sigma = (\Sigma_i + \Sigma_j) / 2`
@@ -69,24 +64,26 @@ class MahalanobisDistance(StackedGradient):
     derivatives are :math:`2 u` and :math:`-u u^\top`.
     """
 
+    label = "Mahalanobis"
     returns_square = True
 
     def pairs(self, i, j):
         offsets = self.means[i] - self.means[j]
         average = (self.covariances[i] + self.covariances[j]) / 2
-        inverse_factors = inverse_factors_of(average)
+        inverse_factors = _inverse_factors(average)
         inverses = inverse_factors.mT @ inverse_factors
         u = (inverses @ offsets[:, :, None])[:, :, 0]
 
         def gradient(weights):
             of_mean = 2 * weights[:, None] * u
             of_each = -weights[:, None, None] * u[:, :, None] * u[:, None] / 2
-            return self.by_class(i, j, (of_each, of_mean), (of_each, -of_mean))
+            of_i, of_j = stacked(of_each, of_mean), stacked(of_each, -of_mean)
+            return self.by_class(i, j, of_i, of_j)
 
         return (offsets * u).sum(axis=1), gradient
 
 
-class BhattacharyyaDistance(StackedGradient):
+class BhattacharyyaDistance(Distance):
     r"""Bhattacharyya distance of Gaussians, equation 6 of the paper.
 
     With the notation of :class:`MahalanobisDistance`,
@@ -97,16 +94,18 @@ class BhattacharyyaDistance(StackedGradient):
        - \tfrac14 \log\det \Sigma_i - \tfrac14 \log\det \Sigma_j
     """
 
+    label = "Bhattacharyya"
+
     def __init__(self, means, covariances):
         super().__init__(means, covariances)
-        inverse_factors = inverse_factors_of(covariances)
+        inverse_factors = _inverse_factors(covariances)
         self._inverses = inverse_factors.mT @ inverse_factors
         self._log_dets = _log_dets(inverse_factors)
 
     def pairs(self, i, j):
         offsets = self.means[i] - self.means[j]
         average = (self.covariances[i] + self.covariances[j]) / 2
-        inverse_factors = inverse_factors_of(average)
+        inverse_factors = _inverse_factors(average)
         inverses = inverse_factors.mT @ inverse_factors
         u = (inverses @ offsets[:, :, None])[:, :, 0]
         ends = (self._log_dets[i] + self._log_dets[j]) / 2
@@ -116,26 +115,18 @@ class BhattacharyyaDistance(StackedGradient):
             w = weights[:, None, None]
             middle = inverses / 4 - u[:, :, None] * u[:, None] / 16
             of_mean = weights[:, None] * u / 4
-            return self.by_class(
-                i,
-                j,
-                (w * (middle - self._inverses[i] / 4), of_mean),
-                (w * (middle - self._inverses[j] / 4), -of_mean),
-            )
+            of_i = stacked(w * (middle - self._inverses[i] / 4), of_mean)
+            of_j = stacked(w * (middle - self._inverses[j] / 4), -of_mean)
+            return self.by_class(i, j, of_i, of_j)
 
-        # The value of two equal classes is zero but for rounding.
+        # Rounding may make the value of two equal classes negative.
         return np.maximum(values, 0), gradient
-
-
-def _log_dets(inverse_factors):
-    """Logarithms of the determinants, given the inverses of the Cholesky factors."""
-    diagonals = np.diagonal(inverse_factors, axis1=-2, axis2=-1)
-    return -2 * np.log(diagonals).sum(axis=-1)
 
 
 class HellingerDistance(BhattacharyyaDistance):
     r"""Hellinger distance of Gaussians: :math:`d^2 = 1 - e^{-d_B}`, at most 1."""
 
+    label = "Hellinger"
     returns_square = True
 
     def pairs(self, i, j):
@@ -144,7 +135,7 @@ class HellingerDistance(BhattacharyyaDistance):
         return -np.expm1(-values), lambda weights: gradient(weights * overlap)
 
 
-class JeffreysDistance(StackedGradient):
+class JeffreysDistance(Distance):
     r"""Jeffreys divergence of Gaussians: the sum of both Kullback-Leibler divergences.
 
     .. math::
@@ -153,27 +144,40 @@ class JeffreysDistance(StackedGradient):
        - m + \tfrac12 \delta^\top (\Sigma_i^{-1} + \Sigma_j^{-1}) \delta
     """
 
+    label = "Jeffreys"
+
     def __init__(self, means, covariances):
         super().__init__(means, covariances)
-        inverse_factors = inverse_factors_of(covariances)
+        inverse_factors = _inverse_factors(covariances)
         self._inverses = inverse_factors.mT @ inverse_factors
 
     def pairs(self, i, j):
         offsets = self.means[i] - self.means[j]
-        of_i, of_j = self._inverses[i], self._inverses[j]
+        inverse_i, inverse_j = self._inverses[i], self._inverses[j]
         spread = offsets[:, :, None] * offsets[:, None]
-        u = ((of_i + of_j) @ offsets[:, :, None])[:, :, 0]
-        traces = (of_i * self.covariances[j]).sum(axis=(1, 2))
-        traces += (of_j * self.covariances[i]).sum(axis=(1, 2))
+        u = ((inverse_i + inverse_j) @ offsets[:, :, None])[:, :, 0]
+        traces = (inverse_i * self.covariances[j]).sum(axis=(1, 2))
+        traces += (inverse_j * self.covariances[i]).sum(axis=(1, 2))
         values = traces / 2 - offsets.shape[1] + (offsets * u).sum(axis=1) / 2
 
         def gradient(weights):
             w = weights[:, None, None] / 2
             of_mean = weights[:, None] * u
-            gradient_i = of_j - of_i @ (self.covariances[j] + spread) @ of_i
-            gradient_j = of_i - of_j @ (self.covariances[i] + spread) @ of_j
-            return self.by_class(
-                i, j, (w * gradient_i, of_mean), (w * gradient_j, -of_mean)
-            )
+            slope_i = inverse_j - inverse_i @ (self.covariances[j] + spread) @ inverse_i
+            slope_j = inverse_i - inverse_j @ (self.covariances[i] + spread) @ inverse_j
+            of_i = stacked(w * slope_i, of_mean)
+            of_j = stacked(w * slope_j, -of_mean)
+            return self.by_class(i, j, of_i, of_j)
 
         return np.maximum(values, 0), gradient
+
+
+def _inverse_factors(matrices):
+    """Inverses of the lower Cholesky factors."""
+    return np.linalg.inv(np.linalg.cholesky(matrices))
+
+
+def _log_dets(inverse_factors):
+    """Logarithms of the determinants, given the inverses of the Cholesky factors."""
+    diagonals = np.diagonal(inverse_factors, axis1=-2, axis2=-1)
+    return -2 * np.log(diagonals).sum(axis=-1)

@@ -10,7 +10,7 @@ from skgeom.utils._threads import map_threads
 # core busy only. The blocks, and so the result, do not depend on the number of threads.
 _PAIRS_PER_BLOCK = 512
 
-# The eigendecomposition of a small matrix takes the time of so many products.
+# An eigendecomposition of a small matrix takes the time of about this many products.
 _PRODUCTS_PER_DECOMPOSITION = 60
 
 
@@ -83,40 +83,39 @@ class MeanPairwiseDistance:
         """
         means, covariances, pull_back = self.classes(filters)
         distance = self.distance(means, covariances)
-        value, gradient = self._average(distance)
-        return value, pull_back(*distance.pull_back(gradient))
+        n_pairs = len(self._pairs[0])
+
+        def evaluate(block):
+            values, gradient = distance.pairs(*block)
+            values, slopes = self._averaged(values)
+            return values.sum() / n_pairs, gradient(slopes / n_pairs)
+
+        blocks = map_threads(evaluate, self._blocks(), self.distance.parallel)
+        values, gradients = zip(*blocks, strict=True)
+        return sum(values), pull_back(*distance.pull_back(sum(gradients)))
 
     def matrix(self):
         """Distances between all pairs, unprojected, as a symmetric (c, c) matrix."""
         means, covariances, _ = self.classes(np.eye(self.n_features))
         distance = self.distance(means, covariances)
-        values = self._map_pairs(distance, lambda values, _: values)
-        values = np.concatenate(values)
+
+        def evaluate(block):
+            values, _ = distance.pairs(*block)
+            return values
+
+        blocks = map_threads(evaluate, self._blocks(), self.distance.parallel)
+        values = np.concatenate(blocks)
         matrix = np.zeros((len(means), len(means)))
         matrix[self._pairs] = np.sqrt(values) if distance.returns_square else values
         return matrix + matrix.T
 
-    def _average(self, distance):
-        n_pairs = len(self._pairs[0])
-
-        def average(values, gradient_of):
-            values, slopes = self._objective_of(values)
-            return values.sum() / n_pairs, gradient_of(slopes / n_pairs)
-
-        values, gradients = zip(*self._map_pairs(distance, average), strict=True)
-        return sum(values), sum(gradients)
-
-    def _map_pairs(self, distance, function):
-        """List of what a function makes of ``distance.pairs``, block by block."""
+    def _blocks(self):
+        """Pairs of classes, (i, j), in parts of about equal size."""
         n_blocks = -(-len(self._pairs[0]) // _PAIRS_PER_BLOCK)
-        blocks = zip(*(np.array_split(k, n_blocks) for k in self._pairs), strict=True)
-        return map_threads(
-            lambda block: function(*distance.pairs(*block)),
-            list(blocks),
-            self.distance.parallel,
-        )
+        parts = (np.array_split(indices, n_blocks) for indices in self._pairs)
+        return list(zip(*parts, strict=True))
 
-    def _objective_of(self, values):
+    def _averaged(self, values):
         """What is averaged, and its derivative, given what ``pairs`` returns."""
         if self.squared == self.distance.returns_square:
             return values, np.ones_like(values)
@@ -128,56 +127,3 @@ class MeanPairwiseDistance:
         slopes = np.zeros_like(roots)
         np.divide(0.5, roots, out=slopes, where=roots > 0)
         return roots, slopes
-
-
-class WithFixedFilters:
-    """An objective of the last filters only, the first ones being fixed.
-
-    Parameters
-    ----------
-    objective : callable
-        An objective of all filters, with a method ``project``.
-    fixed : ndarray of shape (n, p)
-        The fixed filters.
-    n_padding : int, default=0
-        Number of leading rows of the objective's filters that are zero in the last
-        ones. A projection uses them for the coordinates of the fixed filters.
-    """
-
-    def __init__(self, objective, fixed, n_padding=0):
-        self.objective = objective
-        self.fixed = fixed
-        self.n_padding = n_padding
-
-    def project(self, basis):
-        """The same objective for last filters ``basis @ G``, as a function of G."""
-        n_fixed = self.fixed.shape[1]
-        both = self.objective.project(np.hstack([self.fixed, self._pad(basis)]))
-        return WithFixedFilters(both, np.eye(both.n_features, n_fixed), n_fixed)
-
-    @property
-    def n_samples(self):
-        """Number of samples, if the objective is one of samples."""
-        return self.objective.n_samples
-
-    @property
-    def parallel(self):
-        """Whether threads share the work."""
-        return self.objective.parallel
-
-    def projection_dominates(self, n_filters):
-        """Whether an evaluation mostly projects what the objective is made of."""
-        return self.objective.projection_dominates(self.fixed.shape[1] + n_filters)
-
-    def sample(self, rows):
-        """The same objective of some samples only."""
-        objective = self.objective.sample(rows)
-        return WithFixedFilters(objective, self.fixed, self.n_padding)
-
-    def _pad(self, filters):
-        return np.pad(filters, ((self.n_padding, 0), (0, 0)))
-
-    def __call__(self, filters):
-        """Value and gradient at the last filters."""
-        value, gradient = self.objective(np.hstack([self.fixed, self._pad(filters)]))
-        return value, gradient[self.n_padding :, self.fixed.shape[1] :]

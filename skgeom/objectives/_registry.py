@@ -1,11 +1,9 @@
 """The distances by name."""
 
 from skgeom.objectives._callable import CallableDistance
-from skgeom.objectives._distances import (
+from skgeom.objectives._fisher_rao_distances import (
     AffineInvariantDistance,
     CalvoOllerDistance,
-    EuclideanDistance,
-    LogEuclideanDistance,
 )
 from skgeom.objectives._gaussian_distances import (
     BhattacharyyaDistance,
@@ -14,6 +12,7 @@ from skgeom.objectives._gaussian_distances import (
     MahalanobisDistance,
     WassersteinDistance,
 )
+from skgeom.objectives._matrix_distances import EuclideanDistance, LogEuclideanDistance
 
 DISTANCES = {
     "fisher-rao": CalvoOllerDistance,
@@ -37,7 +36,7 @@ SECOND_MOMENT_DISTANCES = {
 
 
 def find_distance(distance, registry):
-    """The distance of a name, or that which a user gives: see ``_distances.py``."""
+    """The distance of a name, or that which a user gives: see ``_base_distance.py``."""
     if isinstance(distance, str):
         if distance not in registry:
             raise ValueError(

@@ -5,11 +5,12 @@ from numbers import Real
 
 import numpy as np
 
-from skgeom.objectives._distances import CalvoOllerDistance, Distance
+from skgeom.objectives._base_distance import DistanceTraits
+from skgeom.objectives._fisher_rao_distances import CalvoOllerDistance
 
 
 @dataclass(frozen=True)
-class StudentT(Distance):
+class StudentT(DistanceTraits):
     r"""Lower bound of the Fisher-Rao distance between Student t distributions.
 
     A value for the parameter ``distance`` of :class:`skgeom.SQFA` where classes have
@@ -85,7 +86,7 @@ class StudentT(Distance):
             )
 
     def __call__(self, means, covariances):
-        """Return the distance of projected classes; see ``_distances.py``."""
+        """Return the distance of projected classes; see ``_base_distance.py``."""
         return _StudentTDistance(means, covariances, self.df)
 
 

@@ -4,12 +4,13 @@ import numpy as np
 
 from skgeom.optim._minimize import MinimizeResult, StartError
 
-# Length of the first steps, beside the typical distance between points, and the memory,
-# in steps, of the size of the gradients.
+# Length of the first steps, as a fraction of the typical distance between points, and
+# the memory, in steps, of the size of the gradients.
 _FIRST_STEP = 0.01
 _SIZE_MEMORY = 100
-# The steps are halved when a round, of an epoch or at least so many steps, is no better
-# than the best one by this fraction. After so many halvings the search ends.
+# A round is an epoch, or at least this many steps. The steps are halved when a round is
+# not better than the best one by this fraction. After that many halvings the search
+# ends.
 _STEPS_PER_ROUND = 20
 _LEAST_RISE = 1e-4
 _MAX_HALVINGS = 8

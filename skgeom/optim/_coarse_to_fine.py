@@ -6,16 +6,18 @@ most iterations are made; a few evaluations in the whole space then finish the w
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from skgeom.optim._batches import maximize_in_batches
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import StartError, minimize
 
-# How closely the starts are optimised before the best one is chosen, and how much more
-# loosely than the whole problem the coarse one is solved.
+# How closely the starts are optimised before the best one is chosen: enough to tell
+# which optimum they go to.
 _SCREENING_TOL = 1e-3
 _SCREENING_ITERATIONS = 100
+# How much more loosely the coarse problem is solved. Its optimum is a start for the
+# whole space only, so its last digits would be wasted.
 _COARSE_FACTOR = 10
 
 
@@ -77,20 +79,39 @@ def maximize_coarse_to_fine(
     ValueError
         If the objective is not finite at any start; other starts are left out.
     """
-    ascent = _Ascent(constraint, optimizer, batches, callback)
+    constraint = CONSTRAINTS[constraint]
 
-    def lift(filters):
-        return CONSTRAINTS[constraint].nearest(basis @ filters)
+    def lift(point):
+        return constraint.nearest(basis @ point)
+
+    def ascend(stage, objective, start, filters_of=lift, *, tol=tol, max_iter=max_iter):
+        """Search from one point; ``filters_of`` maps points to filters."""
+
+        def cost(point):
+            value, gradient = objective(point)
+            return -value, -gradient
+
+        def report(point, cost):
+            return callback(stage, filters_of(point), -cost)
+
+        manifold = constraint.manifold(*start.shape)
+        limits = {"max_iter": max_iter}
+        if callback is not None:
+            limits["callback"] = report
+        if batches is not None:
+            return maximize_in_batches(objective, manifold, start, *batches, **limits)
+        return minimize(cost, manifold, start, optimizer=optimizer, tol=tol, **limits)
 
     coarse = objective.project(basis)
-    refine_tol = tol if complete else _COARSE_FACTOR * tol
-    screen = refine_tol, max_iter
+    coarse_tol = tol if complete else _COARSE_FACTOR * tol
+    limits = {"tol": coarse_tol}
     if len(starts) > 1:
-        screen = max(refine_tol, _SCREENING_TOL), min(max_iter, _SCREENING_ITERATIONS)
+        limits["tol"] = max(coarse_tol, _SCREENING_TOL)
+        limits["max_iter"] = min(max_iter, _SCREENING_ITERATIONS)
     runs = []
     for stage, start in enumerate(starts):
         with suppress(StartError):
-            runs.append(ascent(coarse, start, stage, lift, *screen))
+            runs.append(ascend(stage, coarse, start, **limits))
     if not runs:
         raise ValueError(
             "The objective is not finite at any start: the classes are too close to "
@@ -99,44 +120,14 @@ def maximize_coarse_to_fine(
     result = min(runs, key=lambda run: run.cost)
     stage = len(starts)
     if len(starts) > 1:
-        refined = ascent(coarse, result.point, stage, lift, refine_tol, max_iter)
+        # The best start was followed a little way only.
+        refined = ascend(stage, coarse, result.point, tol=coarse_tol)
         result = _after(result, refined)
     result = replace(result, point=lift(result.point))
     if not complete:
-        fine = ascent(
-            objective, result.point, stage + 1, lambda filters: filters, tol, max_iter
-        )
+        fine = ascend(stage + 1, objective, result.point, lambda filters: filters)
         result = _after(result, fine)
     return result, [-run.cost for run in runs]
-
-
-@dataclass(frozen=True)
-class _Ascent:
-    """One search, with the parameters of :func:`maximize_coarse_to_fine`."""
-
-    constraint: str
-    optimizer: object
-    batches: object
-    callback: object
-
-    def __call__(self, objective, start, stage, lift, tol, max_iter):
-        def cost(filters):
-            value, gradient = objective(filters)
-            return -value, -gradient
-
-        def report(filters, cost):
-            return self.callback(stage, lift(filters), -cost)
-
-        manifold = CONSTRAINTS[self.constraint].manifold(*start.shape)
-        callback = None if self.callback is None else report
-        limits = {"max_iter": max_iter, "callback": callback}
-        if self.batches is not None:
-            return maximize_in_batches(
-                objective, manifold, start, *self.batches, **limits
-            )
-        return minimize(
-            cost, manifold, start, optimizer=self.optimizer, tol=tol, **limits
-        )
 
 
 def _after(first, second):

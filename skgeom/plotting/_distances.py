@@ -18,11 +18,8 @@ from skgeom.utils._validation import real_array
 
 # Numbers are written into the cells of as many classes at most.
 _READABLE = 10
-# Parts of the names of distances that are names of people.
-_PEOPLE = {
-    *("fisher", "rao", "bhattacharyya", "hellinger", "jeffreys", "wasserstein"),
-    *("mahalanobis", "euclidean"),
-}
+# Where a name is in both, the distance is the same.
+_REGISTRY = DISTANCES | SECOND_MOMENT_DISTANCES
 
 
 class DistanceMatrixDisplay:
@@ -38,7 +35,7 @@ class DistanceMatrixDisplay:
     classes : array-like of shape (n_classes,), default=None
         The labels, in the order of the rows; None for numbers from 0.
     label : str, default="distance"
-        What the distances are, written beside the colour bar.
+        What the distances are, written next to the colour bar.
 
     Attributes
     ----------
@@ -175,7 +172,7 @@ class DistanceMatrixDisplay:
         classes : array-like of shape (n_classes,), default=None
             The labels, in the order of the rows; None for numbers from 0.
         label : str, default="distance"
-            What the distances are, written beside the colour bar.
+            What the distances are, written next to the colour bar.
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
         **kwargs : dict
@@ -289,9 +286,7 @@ class DistanceMatrixDisplay:
 
 def _label_of(distance):
     if isinstance(distance, str):
-        parts = distance.split("-")
-        parts = [part.capitalize() if part in _PEOPLE else part for part in parts]
-        return f"{'-'.join(parts)} distance"
+        return f"{find_distance(distance, _REGISTRY).label} distance"
     return f"distance {getattr(distance, '__name__', repr(distance))}"
 
 
@@ -305,7 +300,7 @@ def _distances(statistics, distance, regularization):
         )
     if not (isinstance(regularization, Real) and 0 <= regularization < np.inf):
         raise ValueError(f"regularization must be at least 0, got {regularization!r}.")
-    kind = find_distance(distance, DISTANCES | SECOND_MOMENT_DISTANCES)
+    kind = find_distance(distance, _REGISTRY)
     means, matrices = _compared(statistics, distance)
     if kind.translation_invariant:
         means = means - means.mean(axis=0)

@@ -527,7 +527,9 @@ def test_verbose_prints_a_line_a_start(iris, capsys):
     ]
 
 
-def test_callbacks_hear_of_every_iteration(iris):
+@pytest.mark.parametrize("constraint", ["unit-norm", "orthonormal"])
+@pytest.mark.parametrize("group_size", [None, 1])
+def test_callbacks_hear_of_every_iteration(iris, constraint, group_size):
     pytest.importorskip("sklearn.callback", reason="callbacks need scikit-learn 1.9")
 
     class Recorder:
@@ -550,10 +552,13 @@ def test_callbacks_hear_of_every_iteration(iris):
                 self.objectives.append(fitted_estimator.transform(X).var(axis=0))
 
     recorder = Recorder()
-    sqfa = SQFA(2, init="lda", random_state=0).set_callbacks(recorder).fit(*iris)
+    plain = SQFA(
+        2, init="lda", constraint=constraint, group_size=group_size, random_state=0
+    )
+    sqfa = clone(plain).set_callbacks(recorder).fit(*iris)
     assert recorder.begun == recorder.ended
     assert len(recorder.objectives) == sqfa.n_iter_
-    plain = SQFA(2, init="lda", random_state=0).fit(*iris)
+    plain.fit(*iris)
     np.testing.assert_array_equal(sqfa.components_, plain.components_)
 
 

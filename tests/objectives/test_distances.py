@@ -109,6 +109,11 @@ def test_wasserstein_of_gaussians_adds_the_distance_of_the_means(gaussians):
 
 
 @pytest.mark.parametrize(("name", "distance"), EVERY, ids=IDS)
+def test_label_is_the_name_with_its_capitals(name, distance):
+    assert distance.label.lower() == name
+
+
+@pytest.mark.parametrize(("name", "distance"), EVERY, ids=IDS)
 def test_affine_invariance_is_as_declared(name, distance, gaussians, rng):
     means, covariances = gaussians
     mixing = rng.normal(size=(4, 4)) + 2 * np.eye(4)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from autograd import grad
 
+from skgeom.baselines._geometry_aware_pca import ProjectedDispersion
 from skgeom.geometry import distance_affine_invariant
-from skgeom.objectives import ProjectedDispersion
 
 
 @pytest.fixture

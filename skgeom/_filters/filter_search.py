@@ -1,0 +1,323 @@
+"""The search for filters, in groups, each from several starts.
+
+An estimator brings an objective of filters and two covariances of its data, that
+within the classes and the total one. Filters are columns here, of shape (n, m).
+
+A search goes on in coordinates of its own: filters are ``basis @ g``. The basis is the
+leading principal axes, or whitens the data where only the span of the filters matters.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.utils import check_random_state
+
+from skgeom.objectives import WithFixedFilters
+from skgeom.optim import CONSTRAINTS
+from skgeom.utils._threads import one_blas_thread
+
+# The kinds of start that each value of ``init`` names; others are random.
+_NAMED_STARTS = {
+    "auto": ("lda", "pca"),
+    "pca": ("pca",),
+    "lda": ("lda",),
+    "random": (),
+}
+INITS = tuple(_NAMED_STARTS)
+
+# A subspace of this many principal axes is small; with fewer features there is none.
+FEW_FEATURES = 100
+
+
+def n_named_starts(init):
+    """Number of starts that are not random."""
+    return len(_NAMED_STARTS[init]) if isinstance(init, str) else 1
+
+
+@dataclass(frozen=True)
+class PooledCovariances:
+    """Covariance within the classes and total covariance of some data, (n, n)."""
+
+    within: np.ndarray
+    total: np.ndarray
+
+    @cached_property
+    def principal_axes(self):
+        """Variances, falling, and axes, in columns, of the total covariance."""
+        variances, axes = np.linalg.eigh(self.total)
+        return variances[::-1], axes[:, ::-1]
+
+    def project(self, basis):
+        """The covariances of the data in the coordinates ``basis.T @ x``."""
+        return PooledCovariances(
+            basis.T @ self.within @ basis, basis.T @ self.total @ basis
+        )
+
+
+@dataclass(frozen=True)
+class FilterSearch:
+    """How filters are sought, whatever their objective.
+
+    Attributes
+    ----------
+    n_components, constraint, group_size, random_state
+        The parameters of the estimator.
+    regularization : float
+        The variance that is added to that of each filter's output.
+    span_only : bool
+        Whether the objective depends on the span of the filters only.
+    init : str or ndarray of shape (n_components, n)
+        A key of ``_NAMED_STARTS``, or filters to start from.
+    n_init : int
+        Number of starts by ``init``, completed by random ones.
+    maximize : callable
+        :func:`skgeom.optim.maximize_coarse_to_fine` with the options of the optimiser.
+    warm_start : ndarray of shape (n, n_components) or None
+        Filters to start from as well.
+    """
+
+    n_components: int
+    regularization: float
+    span_only: bool
+    constraint: str
+    init: object
+    n_init: int
+    group_size: object
+    random_state: object
+    maximize: Callable
+    warm_start: object = None
+
+    @property
+    def group_sizes(self):
+        """Number of filters of each group."""
+        size = int(self.group_size or self.n_components)
+        full, rest = divmod(int(self.n_components), size)
+        return [size] * full + ([rest] if rest else [])
+
+    @property
+    def n_stages(self):
+        """Largest number of stages that a callback is told of."""
+        return len(self.group_sizes) * self._stages_per_group
+
+    @property
+    def _stages_per_group(self):
+        # Each start, then the best one in the subspace, and in the whole space.
+        return self.n_init + (self.warm_start is not None) + 2
+
+    def run(self, objective, pooled, callback=None):
+        """Learn all groups of filters, each with the earlier ones fixed.
+
+        Parameters
+        ----------
+        objective : callable
+            Maps filters (n, m) to value and gradient, for any m; has ``project``.
+        pooled : PooledCovariances
+            Those of the data.
+        callback : callable, default=None
+            Called as ``callback(stage, filters, value)`` after each iteration, with all
+            filters so far.
+
+        Returns
+        -------
+        filters : ndarray of shape (n, n_components)
+        groups : list of (MinimizeResult, list of float)
+            For each group how its search ended and what its starts reached.
+        """
+        rng = check_random_state(self.random_state)
+        filters = np.empty((len(pooled.total), 0))
+        groups = []
+        for size in self.group_sizes:
+            group = _Group(self, objective, pooled, filters, size)
+            starts = group.starts(rng)
+            report = None
+            if callback is not None:
+                first_stage = len(groups) * self._stages_per_group
+                report = group.reporter(callback, first_stage)
+            with one_blas_thread(group.objective.parallel):
+                result, values = self.maximize(
+                    group.objective,
+                    starts,
+                    group.coordinates.basis,
+                    complete=group.coordinates.complete,
+                    constraint=self.constraint,
+                    callback=report,
+                )
+            filters = group.append(result.point)
+            groups.append((result, values))
+        return filters, groups
+
+
+class _Group:
+    """Some filters that are sought together, with the earlier ones fixed.
+
+    There are two ways to fix filters. Orthonormal ones must be orthogonal to those
+    before them: the new ones are sought in the orthogonal complement, as if it were the
+    whole space, so that nothing is fixed there. Otherwise they are sought in the whole
+    space; if only the span matters, they may be made orthogonal afterwards.
+
+    Attributes
+    ----------
+    objective : callable
+        That of the new filters.
+    coordinates : Coordinates
+        The subspace in which they are sought.
+    """
+
+    def __init__(self, search, objective, pooled, earlier, size):
+        self.search = search
+        self.size = size
+        self.earlier = earlier
+        self.complement = None
+        self.fixed = earlier  # in the space that is searched
+        if earlier.shape[1] > 0:
+            objective = WithFixedFilters(objective, earlier)
+            if search.constraint == "orthonormal" and not search.span_only:
+                orthogonal, _ = np.linalg.qr(earlier, mode="complete")
+                self.complement = orthogonal[:, earlier.shape[1] :]
+                objective = objective.project(self.complement)
+                pooled = pooled.project(self.complement)
+                self.fixed = np.empty((len(pooled.total), 0))
+        self.objective = objective
+        self.pooled = pooled
+        if search.span_only:
+            self.coordinates = whitening_coordinates(pooled.total)
+        else:
+            self.coordinates = principal_coordinates(
+                pooled,
+                search.regularization,
+                self.fixed.shape[1] + size,
+                # Given filters may lie outside of a coarse subspace.
+                allow_coarse=isinstance(search.init, str)
+                and objective.projection_dominates(size),
+            )
+
+    def append(self, new):
+        """The earlier filters and the new ones, found by the search."""
+        if self.complement is not None:
+            new = self.complement @ new
+        elif self.search.constraint == "orthonormal" and self.earlier.shape[1] > 0:
+            new = new - self.earlier @ (self.earlier.T @ new)
+            new = CONSTRAINTS["orthonormal"].nearest(new)
+        return np.hstack([self.earlier, new])
+
+    def reporter(self, callback, first_stage):
+        """The callback of this group's search, given that of all filters."""
+
+        def report(stage, new, value):
+            return callback(first_stage + stage, self.append(new), value)
+
+        return report
+
+    def starts(self, rng):
+        """Points of the constraint, in the coordinates of the search."""
+        search = self.search
+        if isinstance(search.init, str):
+            makers = {"lda": self._discriminants, "pca": self._principal_axes}
+            kinds = _NAMED_STARTS[search.init][: search.n_init]
+            starts = [makers[kind]() for kind in kinds]
+        else:
+            starts = [self._given(search.init.T)]
+        shape = (self.coordinates.basis.shape[1], self.size)
+        while len(starts) < search.n_init:
+            random = rng.standard_normal(shape)
+            starts.append(CONSTRAINTS[search.constraint].nearest(random))
+        if search.warm_start is not None:
+            starts.append(self._given(search.warm_start))
+        return starts
+
+    def _principal_axes(self):
+        return self._completed(np.empty((self.coordinates.basis.shape[1], 0)))
+
+    def _discriminants(self):
+        """Linear discriminants: largest ratios of the scatters between and within."""
+        basis = self.coordinates.basis
+        order = basis.shape[1]
+        noise = self.search.regularization * np.eye(order)
+        ratios, directions = eigh(
+            basis.T @ (self.pooled.total - self.pooled.within) @ basis,
+            basis.T @ self.pooled.within @ basis + noise,
+            subset_by_index=[max(order - self.size, 0), order - 1],
+        )
+        # There are fewer than there are classes.
+        separates = ratios > 1e-10 * ratios[-1]
+        return self._completed(directions[:, separates][:, ::-1])
+
+    def _completed(self, leading):
+        """Orthonormal columns: some given ones, then principal axes; none is fixed."""
+        fixed = self.coordinates.dual.T @ self.fixed
+        order, n_fixed = fixed.shape
+        n_columns = n_fixed + leading.shape[1] + self.size
+        axes = np.eye(order, min(order, n_columns))
+        orthogonal, _ = np.linalg.qr(np.hstack([fixed, leading, axes]))
+        return orthogonal[:, n_fixed : n_fixed + self.size]
+
+    def _given(self, filters):
+        """Those of given filters that belong to this group, as a start."""
+        first = self.earlier.shape[1]
+        given = filters[:, first : first + self.size]
+        # Their length does not matter, but must not underflow in products.
+        given = given / np.maximum(np.abs(given).max(axis=0), np.finfo(float).tiny)
+        if self.complement is not None:
+            given = self.complement.T @ given
+        start = self.coordinates.dual.T @ given
+        outside = np.linalg.norm(start, axis=0) == 0
+        if outside.any():
+            row = first + np.flatnonzero(outside)[0]
+            raise ValueError(
+                f"Row {row} of init is zero on all directions in which the data vary; "
+                "give another filter."
+            )
+        return CONSTRAINTS[self.search.constraint].nearest(start)
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """A subspace to search in: filters are ``basis @ g``.
+
+    Attributes
+    ----------
+    basis, dual : ndarray of shape (n, k)
+        ``dual.T @ basis`` is the identity, so ``g = dual.T @ filters``.
+    complete : bool
+        Whether the data do not vary outside the subspace.
+    """
+
+    basis: np.ndarray
+    dual: np.ndarray
+    complete: bool
+
+
+def principal_coordinates(pooled, regularization, n_components, allow_coarse=True):
+    """Leading principal axes: those whose variance is above the regularisation.
+
+    There are at least ``FEW_FEATURES`` of them, or ten for each component. If the
+    remaining ones are few, or if ``allow_coarse`` is false, all axes along which the
+    data vary at all are taken, which loses nothing.
+    """
+    variances, axes = pooled.principal_axes
+    precision = len(axes) * np.finfo(float).eps * variances[0]
+    rank = max(np.count_nonzero(variances > precision), n_components)
+    size = max(
+        FEW_FEATURES, 10 * n_components, np.count_nonzero(variances > regularization)
+    )
+    complete = not allow_coarse or size > 0.7 * rank
+    basis = np.ascontiguousarray(axes[:, : rank if complete else size])
+    return Coordinates(basis, basis, complete)
+
+
+def whitening_coordinates(total):
+    """Coordinates in which the total covariance is the identity on its range.
+
+    Where filters matter only through their span, these make the problem independent of
+    the units of the features.
+    """
+    deviations = np.sqrt(np.diag(total))
+    deviations[deviations == 0] = 1
+    variances, axes = np.linalg.eigh(total / np.outer(deviations, deviations))
+    varies = variances > len(total) * np.finfo(float).eps * variances[-1]
+    basis = axes[:, varies][:, ::-1] / np.sqrt(variances[varies][::-1])
+    basis /= deviations[:, None]
+    return Coordinates(basis, total @ basis, complete=True)

@@ -1,0 +1,56 @@
+"""An objective of some filters, next to others that are fixed."""
+
+import numpy as np
+
+
+class WithFixedFilters:
+    """An objective of the last filters only, the first ones being fixed.
+
+    Parameters
+    ----------
+    objective : callable
+        An objective of all filters, with a method ``project``.
+    fixed : ndarray of shape (n, p)
+        The fixed filters.
+    n_padding : int, default=0
+        Number of leading rows of the objective's filters that are zero in the last
+        ones. A projection uses them for the coordinates of the fixed filters.
+    """
+
+    def __init__(self, objective, fixed, n_padding=0):
+        self.objective = objective
+        self.fixed = fixed
+        self.n_padding = n_padding
+
+    def project(self, basis):
+        """The same objective for last filters ``basis @ G``, as a function of G."""
+        n_fixed = self.fixed.shape[1]
+        both = self.objective.project(np.hstack([self.fixed, self._pad(basis)]))
+        return WithFixedFilters(both, np.eye(both.n_features, n_fixed), n_fixed)
+
+    @property
+    def n_samples(self):
+        """Number of samples, if the objective is one of samples."""
+        return self.objective.n_samples
+
+    @property
+    def parallel(self):
+        """Whether threads share the work."""
+        return self.objective.parallel
+
+    def projection_dominates(self, n_filters):
+        """Whether an evaluation mostly projects what the objective is made of."""
+        return self.objective.projection_dominates(self.fixed.shape[1] + n_filters)
+
+    def sample(self, rows):
+        """The same objective of some samples only."""
+        objective = self.objective.sample(rows)
+        return WithFixedFilters(objective, self.fixed, self.n_padding)
+
+    def _pad(self, filters):
+        return np.pad(filters, ((self.n_padding, 0), (0, 0)))
+
+    def __call__(self, filters):
+        """Value and gradient at the last filters."""
+        value, gradient = self.objective(np.hstack([self.fixed, self._pad(filters)]))
+        return value, gradient[self.n_padding :, self.fixed.shape[1] :]
