@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 
 from skgeom.baselines._cluster_classifier import ClusterClassifier
 from skgeom.geometry import logm
+from skgeom.geometry._spd import upper_triangles
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._validation import check_stack
 
@@ -387,6 +388,4 @@ def _log_vectorizer(name):
 def _log_vectors(X, name):
     """Vectors whose distances are the log-Euclidean distances of SPD matrices."""
     check_stack(X, name)
-    logarithms = logm(X)
-    rows, columns = np.triu_indices(logarithms.shape[-1])
-    return logarithms[..., rows, columns] * np.where(rows == columns, 1, np.sqrt(2))
+    return upper_triangles(logm(X))

@@ -242,3 +242,51 @@ def check_same_order(a, name_a, b, name_b):
             f"{name_a} and {name_b} must hold matrices of one size, "
             f"got shapes {a.shape} and {b.shape}."
         )
+
+
+def upper_triangles(matrices):
+    """Upper triangles of symmetric matrices as vectors, row by row.
+
+    Entries off the diagonal stand for two entries of the matrix and are multiplied by
+    sqrt(2), so that the vector has the Frobenius norm of its matrix.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (..., n, n)
+        Symmetric matrices. Their lower triangles are not read.
+
+    Returns
+    -------
+    ndarray of shape (..., n (n + 1) / 2)
+        The vectors, in float64.
+    """
+    rows, columns, weights = _weighted_triangle(matrices.shape[-1])
+    return matrices[..., rows, columns] * weights
+
+
+def from_upper_triangles(vectors):
+    """Symmetric matrices of vectors that :func:`upper_triangles` made.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (..., n (n + 1) / 2)
+        Their upper triangles.
+
+    Returns
+    -------
+    ndarray of shape (..., n, n)
+        Exactly symmetric matrices, in float64.
+    """
+    size = int(np.sqrt(2 * vectors.shape[-1]))  # n^2 < n (n + 1) < (n + 1)^2
+    rows, columns, weights = _weighted_triangle(size)
+    values = vectors / weights
+    matrices = np.empty((*vectors.shape[:-1], size, size))
+    matrices[..., rows, columns] = values
+    matrices[..., columns, rows] = values
+    return matrices
+
+
+def _weighted_triangle(size):
+    """Rows, columns and weights of the entries of an upper triangle."""
+    rows, columns = np.triu_indices(size)
+    return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from numpy.testing import assert_allclose
+from pyriemann.geometry.tangentspace import unupper, upper
 
 from skgeom.geometry import (
     expm,
@@ -13,6 +14,7 @@ from skgeom.geometry import (
     sqrtm,
     whiten,
 )
+from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 
 EPS = np.finfo(float).eps
 
@@ -151,3 +153,30 @@ def test_pairs_broadcast(function, make_spd):
     for i in range(4):
         for j in range(2):
             assert_allclose(table[i, j], function(a[i], b[j]), rtol=1e-13)
+
+
+@pytest.mark.parametrize("lead", [(), (4,), (2, 3)])
+@pytest.mark.parametrize("n", [1, 2, 5, 22])
+def test_upper_triangles(n, lead, make_symmetric):
+    matrices = make_symmetric(lead, n)
+    vectors = upper_triangles(matrices)
+    assert vectors.shape == (*lead, n * (n + 1) // 2)
+    assert_allclose(vectors, upper(matrices), rtol=1e-15)
+    norms = np.linalg.norm(matrices, axis=(-2, -1))
+    assert_allclose(np.linalg.norm(vectors, axis=-1), norms, rtol=1e-14)
+    again = from_upper_triangles(vectors)
+    assert_allclose(again, matrices, rtol=1e-15)
+    assert_allclose(again, unupper(vectors), rtol=1e-15)
+    assert np.array_equal(again, again.mT)
+
+
+def test_upper_triangles_go_row_by_row():
+    vector = upper_triangles(np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 5.0], [3, 5, 6]]))
+    root = np.sqrt(2)
+    assert_allclose(vector, [1, 2 * root, 3 * root, 4, 5 * root, 6], rtol=1e-15)
+
+
+def test_inner_products_of_upper_triangles_are_those_of_matrices(make_symmetric):
+    a, b = make_symmetric((7,), 4), make_symmetric((7,), 4)
+    products = (upper_triangles(a) * upper_triangles(b)).sum(axis=-1)
+    assert_allclose(products, np.trace(a @ b, axis1=1, axis2=2), rtol=1e-12)
