@@ -211,7 +211,10 @@ def _download(remote, path):
         retry_if_failed=_N_RETRIES,
     )
     connection = pooch.HTTPDownloader(
-        timeout=_TIMEOUT, chunk_size=_CHUNK, headers={"User-Agent": "skgeom"}
+        timeout=_TIMEOUT,
+        chunk_size=_CHUNK,
+        headers={"User-Agent": "skgeom"},
+        stream=False,  # pooch does not close the streams of downloads that fail
     )
     try:
         files.fetch(remote.name, downloader=connection)
