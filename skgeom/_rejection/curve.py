@@ -103,24 +103,7 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
 def _outcomes(y_true, y_score, labels):
     """Whether each prediction is correct, and its confidence."""
     y_true = column_or_1d(y_true)
-    y_score = np.asarray(y_score)
-    if y_score.dtype.kind not in "fiub" or y_score.ndim not in (1, 2):
-        raise ValueError(
-            "y_score must hold numbers, of shape (n_samples, n_classes) or "
-            f"(n_samples,); it has the shape {y_score.shape} and dtype {y_score.dtype}."
-        )
-    check_consistent_length(y_true, y_score)
-    if not np.isfinite(y_score).all():
-        bad = np.flatnonzero(~np.isfinite(y_score).reshape(len(y_score), -1).all(1))
-        raise ValueError(f"y_score of sample {bad[0]} is NaN or infinite.")
-    if y_score.ndim == 1:
-        if y_score.min() < 0 or y_score.max() > 1:
-            raise ValueError(
-                "y_score with one number a sample must hold probabilities, but there "
-                f"are numbers from {y_score.min()} to {y_score.max()}. Give one column "
-                "a class."
-            )
-        y_score = np.stack([1 - y_score, y_score], axis=1)
+    y_score = _checked_scores(y_true, y_score)
     found, codes = np.unique(y_true, return_inverse=True)
     labels = found if labels is None else column_or_1d(labels)
     if len(labels) != y_score.shape[1] or len(np.unique(labels)) < len(labels):
@@ -137,6 +120,28 @@ def _outcomes(y_true, y_score, labels):
         )
     predicted = y_score.argmax(axis=1)
     return same.argmax(axis=1)[codes] == predicted, y_score.max(axis=1)
+
+
+def _checked_scores(y_true, y_score):
+    """Scores with one column per class."""
+    y_score = np.asarray(y_score)
+    if y_score.dtype.kind not in "fiub" or y_score.ndim not in (1, 2):
+        raise ValueError(
+            "y_score must hold numbers, of shape (n_samples, n_classes) or "
+            f"(n_samples,); it has the shape {y_score.shape} and dtype {y_score.dtype}."
+        )
+    check_consistent_length(y_true, y_score)
+    if not np.isfinite(y_score).all():
+        bad = np.flatnonzero(~np.isfinite(y_score).reshape(len(y_score), -1).all(1))
+        raise ValueError(f"y_score of sample {bad[0]} is NaN or infinite.")
+    if y_score.ndim == 2:
+        return y_score
+    if y_score.min() < 0 or y_score.max() > 1:
+        raise ValueError(
+            "y_score with one number a sample must hold probabilities, but there are "
+            f"numbers from {y_score.min()} to {y_score.max()}. Give one column a class."
+        )
+    return np.stack([1 - y_score, y_score], axis=1)
 
 
 def threshold_of_rate(confidences, weights, rate, guess):

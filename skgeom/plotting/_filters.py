@@ -161,28 +161,18 @@ class FilterDisplay:
         """
         check_matplotlib_support(f"{type(self).__name__}.plot")
         filters = _checked_filters(self.filters)
-        count = len(filters)
-        titles = [None] * count if self.titles is None else list(self.titles)
-        if len(titles) != count:
-            raise ValueError(
-                f"titles must have one entry for each of the {count} filters, got "
-                f"{len(titles)}."
-            )
+        titles = _checked_titles(self.titles, len(filters))
         if "ax" in kwargs:
             raise TypeError("FilterDisplay takes axes=, one for each filter, not ax=.")
         bounds = _bounds(filters, limits)
         if axes is None:
-            n_columns = columns_of_grid(count) if n_columns is None else n_columns
-            if not (isinstance(n_columns, Integral) and n_columns >= 1):
-                raise ValueError(
-                    f"n_columns must be a whole number from 1 up, got {n_columns!r}."
-                )
+            n_columns = _checked_columns(n_columns, len(filters))
             width, height = _panel(filters[0], titles)
             width += 0.2 * (ylabel is not None) + 0.6 * (colorbar and limits == "each")
-            axes = new_grid(count, n_columns, width, height)
+            axes = new_grid(len(filters), n_columns, width, height)
         else:
             n_columns = 1
-            axes = several_axes(axes, count, "filters")
+            axes = several_axes(axes, len(filters), "filters")
         kwargs = {"aspect": "equal" if extent is None else "auto"} | kwargs
         self.axes_, self.figure_, self.images_ = axes, axes[0].figure, []
         for k, (ax, image, bound) in enumerate(zip(axes, filters, bounds, strict=True)):
@@ -265,6 +255,26 @@ def _checked_filters(filters):
     if not finite.all():
         raise ValueError(f"filters[{finite.argmin()}] contains NaN or infinity.")
     return filters
+
+
+def _checked_titles(titles, count):
+    titles = [None] * count if titles is None else list(titles)
+    if len(titles) != count:
+        raise ValueError(
+            f"titles must have one entry for each of the {count} filters, got "
+            f"{len(titles)}."
+        )
+    return titles
+
+
+def _checked_columns(n_columns, count):
+    if n_columns is None:
+        return columns_of_grid(count)
+    if not (isinstance(n_columns, Integral) and n_columns >= 1):
+        raise ValueError(
+            f"n_columns must be a whole number from 1 up, got {n_columns!r}."
+        )
+    return n_columns
 
 
 def _bounds(filters, limits):
