@@ -3,8 +3,8 @@ Nine features of handwritten digits
 ===================================
 
 Three methods learn nine linear features of the 8 x 8 digits of scikit-learn, and a
-quadratic discriminant classifies the digits by them. The principal axes (PCA) do not use
-the labels. Linear discriminant analysis (LDA) uses the differences between the mean
+quadratic discriminant classifies the digits by them. The principal axes (PCA) do not
+use the labels. Linear discriminant analysis (LDA) uses the differences between the mean
 images. Supervised quadratic feature analysis (SQFA) also uses how the images of a digit
 vary, and it is not limited to ``n_classes - 1`` features.
 """

@@ -49,9 +49,9 @@ plt.show()
 # One class has the identity as its covariance, the other
 # :math:`\operatorname{diag}(\sigma_1^2, \sigma_2^2)`. The level sets of the Fisher-Rao
 # distance are circles in the logarithms, and those of the other two are nearly so: for
-# all three, a variance and its inverse are equally far from 1. This is not quite true for
-# the accuracy: it is higher for two variances that both grow than for one that grows and
-# one that shrinks.
+# all three, a variance and its inverse are equally far from 1. This is not quite true
+# for the accuracy: it is higher for two variances that both grow than for one that
+# grows and one that shrinks.
 
 log_variances = np.linspace(-1.5, 1.5, 41)
 first, second = np.meshgrid(log_variances, log_variances)

@@ -2,9 +2,9 @@
 Looking at filters
 ==================
 
-A filter that a linear method has learned from images is an image itself. This page draws
-filters of digits and of moving patterns, the classes in the space of the filters, and
-the distances between the classes, by the displays of :mod:`skgeom.plotting`.
+A filter that a linear method has learned from images is an image itself. This page
+draws filters of digits and of moving patterns, the classes in the space of the filters,
+and the distances between the classes, by the displays of :mod:`skgeom.plotting`.
 """
 
 import matplotlib.pyplot as plt
@@ -73,8 +73,9 @@ X = (X + 0.1 * rng.standard_normal(X.shape)).reshape(len(y), -1)
 # Four filters, learned two at a time. Time runs downwards, so a stripe from the upper
 # right to the lower left is a bar that moves to the left. The filters are tuned to
 # directions of motion: the first and the last one to the left, the others to the right.
-# For each direction there is an odd and an even filter. The sum of their squares measures
-# the energy of the motion in this direction, whatever the phase of the texture.
+# For each direction there is an odd and an even filter. The sum of their squares
+# measures the energy of the motion in this direction, whatever the phase of the
+# texture.
 
 sqfa = SQFA(4, group_size=2, random_state=0).fit(X, y)
 FilterDisplay.from_estimator(

@@ -3,9 +3,9 @@ How tight the Calvo-Oller bound is
 ==================================
 
 SQFA maximises a lower bound of the Fisher-Rao distance, because the distance itself has
-no closed form. This page shows how far the bound is below the distance: for Gaussians of
-equal covariance, as in figure 9 of Herrera-Esposito and Burge (2025), and for pairs of
-random Gaussians, whose distances are computed numerically.
+no closed form. This page shows how far the bound is below the distance: for Gaussians
+of equal covariance, as in figure 9 of Herrera-Esposito and Burge (2025), and for pairs
+of random Gaussians, whose distances are computed numerically.
 """
 
 import matplotlib.pyplot as plt

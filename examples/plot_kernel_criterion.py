@@ -5,9 +5,9 @@ Total or between: what the penalty does to the two criteria
 The ratio of kernel discriminant analysis can have the total or the between-class
 variance in its numerator. Without regularisation they are equivalent: one ratio is the
 other plus one. With regularisation, the total variance favours directions in which the
-data vary much, whether or not the classes differ. With a heavy penalty the discriminants
-are close to kernel principal components. With the between-class criterion they are close
-to the differences of the class means instead.
+data vary much, whether or not the classes differ. With a heavy penalty the
+discriminants are close to kernel principal components. With the between-class criterion
+they are close to the differences of the class means instead.
 """
 
 import matplotlib.pyplot as plt
@@ -44,9 +44,9 @@ for row, criterion in zip(axes, ["total", "between"], strict=True):
 figure.savefig("kernel_criterion.png", dpi=150)
 
 # %%
-# The fraction of the variance of the first discriminant that is within the classes, over
-# the regularisation. If it is near one, the discriminant does not separate the classes:
-# it is then the function along the bands, and not the one across them.
+# The fraction of the variance of the first discriminant that is within the classes,
+# over the regularisation. If it is near one, the discriminant does not separate the
+# classes: it is then the function along the bands, and not the one across them.
 
 values = np.logspace(-6, 2, 25)
 K = rbf_kernel(X, gamma=0.1)

@@ -53,7 +53,8 @@ figure.savefig("kernel_discriminant_rings.png", dpi=150)
 # A Swiss roll
 # ------------
 # Four classes along a rolled-up band, seen from the side. There are at most three
-# discriminants, one less than classes. They are uncorrelated, and ordered by their ratio.
+# discriminants, one less than classes. They are uncorrelated, and ordered by their
+# ratio.
 
 X, position = make_swiss_roll(800, noise=0.3, random_state=0)
 X = StandardScaler().fit_transform(X[:, [0, 2]])
@@ -70,9 +71,9 @@ figure.savefig("kernel_discriminant_roll.png", dpi=150)
 # Benign or malignant
 # -------------------
 # Thirty features of cell nuclei from the breast cancer data of Wisconsin, and the
-# accuracy of each method in cross-validation. An inner cross-validation chooses the width
-# of each kernel, and the number of principal components, the constant C of the support
-# vector machine, or the regularisation of the kernel discriminants.
+# accuracy of each method in cross-validation. An inner cross-validation chooses the
+# width of each kernel, and the number of principal components, the constant C of the
+# support vector machine, or the regularisation of the kernel discriminants.
 
 X, y = load_breast_cancer(return_X_y=True)
 gammas = [0.003, 0.01, 0.03]

@@ -6,8 +6,8 @@ In a brain-computer interface, a person imagines moving the left or the right ha
 feet, or the tongue. Above the corresponding part of the brain, the rhythm of the
 electroencephalogram gets weaker. This changes the covariance matrix of the channels in
 the trial, which is symmetric positive definite (SPD). Here such trials are simulated as
-mixtures of sources by a rotation. In each class, one of four sources is damped. The other
-eight sources vary much more, from trial to trial, and do not depend on the class.
+mixtures of sources by a rotation. In each class, one of four sources is damped. The
+other eight sources vary much more, from trial to trial, and do not depend on the class.
 
 :class:`~skgeom.PLRSQ` learns a prototype, an SPD matrix, for each class, such that the
 distances from the prototypes give the probabilities of the classes. It is compared with
@@ -85,8 +85,8 @@ plt.show()
 # The learning curves
 # -------------------
 #
-# The cost during the fit: for the stochastic solver, that of each sample before its step;
-# for the other solver, it includes the term that keeps prototypes near samples.
+# The cost during the fit: for the stochastic solver, that of each sample before its
+# step; for the other solver, it includes the term that keeps prototypes near samples.
 
 stochastic = PLRSQ(solver="sgd", max_iter=50, random_state=0).fit(X, y)
 display = LossCurveDisplay.from_estimator(model, name='"lbfgs"')

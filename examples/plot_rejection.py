@@ -2,8 +2,9 @@
 Digits that are better left to a person
 =======================================
 
-These classifiers may reject samples in which they have little confidence. The curves show
-how many of the handwritten digits must be rejected for a given accuracy on the others.
+These classifiers may reject samples in which they have little confidence. The curves
+show how many of the handwritten digits must be rejected for a given accuracy on the
+others.
 """
 
 import matplotlib.pyplot as plt

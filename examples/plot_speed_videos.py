@@ -4,9 +4,9 @@ Filters for the speed of natural images
 
 How fast does a patch of the world move? The classes are speeds. The data are videos of
 natural textures, of 250 ms and one degree of the visual field, filtered as in the eye.
-All class means are nearly zero: only the class covariances differ. The filters that SQFA
-learns look like the receptive fields of neurons that respond to motion (Herrera-Esposito
-and Burge, 2025).
+All class means are nearly zero: only the class covariances differ. The filters that
+SQFA learns look like the receptive fields of neurons that respond to motion
+(Herrera-Esposito and Burge, 2025).
 """
 
 import matplotlib.pyplot as plt
@@ -40,10 +40,10 @@ figure.suptitle("Two videos for each of seven speeds")
 plt.show()
 
 # %%
-# Eight filters, in pairs that are learned one after the other: each pair is the best one
-# together with those before it. Responses of neurons are noisy. The variance of this
-# noise is the regularisation of SQFA, and is added to the covariances of the responses in
-# the quadratic classifier.
+# Eight filters, in pairs that are learned one after the other: each pair is the best
+# one together with those before it. Responses of neurons are noisy. The variance of
+# this noise is the regularisation of SQFA, and is added to the covariances of the
+# responses in the quadratic classifier.
 
 noise = 0.001
 

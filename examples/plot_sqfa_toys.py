@@ -93,7 +93,8 @@ plt.show()
 # Three centred classes whose orientations differ more in axes 1 and 2, where the
 # variance is small, than in 3 and 4, where it is large. Distances that do not change
 # with the scale of an axis choose the former, and Wasserstein and Euclidean distances
-# the latter. (With the Euclidean distance, two filters of unit norm would become equal.)
+# the latter. (With the Euclidean distance, two filters of unit norm would become
+# equal.)
 
 statistics = sqfa_toy_statistics("distances")
 distances = [

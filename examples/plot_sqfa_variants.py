@@ -54,9 +54,9 @@ plt.show()
 #
 # It is a function of the means and covariances of pairs of classes, written with
 # ``autograd.numpy`` so that it can be differentiated. This one is one minus a power of
-# the Bhattacharyya coefficient, a measure of the overlap of two classes that is 1 if they
-# coincide. With a larger power, less is gained by separating classes further that hardly
-# overlap.
+# the Bhattacharyya coefficient, a measure of the overlap of two classes that is 1 if
+# they coincide. With a larger power, less is gained by separating classes further that
+# hardly overlap.
 
 
 def overlap(means_a, covariances_a, means_b, covariances_b, power=2):
@@ -100,8 +100,8 @@ plt.show()
 
 # %%
 # The Fisher-Rao distances between the digits of the test images. The filters that
-# maximise their mean have the largest mean. But a classifier confuses the closest pairs,
-# and our own distance brings these further apart.
+# maximise their mean have the largest mean. But a classifier confuses the closest
+# pairs, and our own distance brings these further apart.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for ax, name in zip(axes, ["SQFA", "SQFA, overlap"], strict=True):
