@@ -81,8 +81,8 @@ def _holds(dtype, classes):
     """Whether no class changes when cast to a dtype.
 
     numpy's common dtype of int64 and float64, and of int64 and uint64, is float64,
-    which represents integers exactly only up to 2^53. Integers beyond 64 bits, too
-    large a label, give the dtype object.
+    which represents integers exactly only up to 2^53. A label beyond 64 bits gives the
+    dtype object.
     """
     if dtype == classes.dtype or classes.dtype.kind not in "iu":
         return True
