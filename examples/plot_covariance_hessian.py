@@ -2,11 +2,11 @@
 A diagnosis in the plane of a covariance and a Hessian
 ======================================================
 
-A network tells benign from malignant samples of cells by thirty features.
+A network classifies samples of cells as benign or malignant by thirty features.
 :class:`~skgeom.CovarianceHessianProjection` shows its decision in a plane: along the
-first axis the data vary most, along the second the loss of the network bends most.
-Then come the diagnostics: what other eigenvectors contribute to the separation of the
-classes, the spectra, and what the features contribute.
+first axis the data vary most, along the second the loss of the network has the largest
+curvature. The diagnostics show what other eigenvectors contribute to the separation of
+the classes, the spectra, and the contributions of the features.
 """
 
 import autograd.numpy as anp
@@ -38,8 +38,8 @@ projection = CovarianceHessianProjection(random_state=0).fit(X_train, y_train)
 # The plane
 # ---------
 # A linear support vector machine on two components, with its boundary, on samples that
-# it was not trained with. The Hessian alone does about as well as the plane; PCA does
-# not know the classes.
+# it was not trained with. The Hessian alone is about as good as the plane. PCA does not
+# use the labels.
 
 methods = {
     "PCA": PCA(2).fit(X_train),
@@ -59,11 +59,11 @@ for axis, (name, method) in zip(axes, methods.items(), strict=True):
 figure.savefig("covariance_hessian_planes.png", dpi=150)
 
 # %%
-# Whether it should work
-# ----------------------
-# The conditions under which theory promises something: isotropic classes, and first
-# eigenvalues that dominate. These classes are far from isotropic, and still the first
-# covariance eigenvector is near the difference of the class means.
+# The conditions of the theory
+# ----------------------------
+# The theory assumes isotropic classes, and first eigenvalues that dominate. These
+# classes are far from isotropic. Still, the first covariance eigenvector is near the
+# difference of the class means.
 
 print(projection.conditions_)
 
@@ -72,8 +72,8 @@ print(projection.conditions_)
 # ------------------
 # The distance of the classes along covariance eigenvectors, their variance along
 # Hessian eigenvectors, and the ratio of these, as in figure 1 of the paper. The first
-# covariance eigenvector has by far the largest distance. The first Hessian one does not
-# have the least variance, as theorem 2 of the paper would have it, so that the best
+# covariance eigenvector has by far the largest distance. Unlike in theorem 2 of the
+# paper, the first Hessian eigenvector does not have the smallest variance, so the best
 # ratio is in a later row.
 
 display = SeparationDisplay.from_estimator(projection)
@@ -82,8 +82,9 @@ display.figure_.savefig("covariance_hessian_separation.png", dpi=150)
 # %%
 # Spectra and contributions
 # -------------------------
-# Both spectra fall over several orders of magnitude. The features that contribute most
-# to the first eigenvectors tell what varies, and what the network looks at.
+# Both spectra decrease over several orders of magnitude. The features that contribute
+# most to the first eigenvectors are those that vary most, and those that matter most to
+# the network.
 
 display = EigenspectrumDisplay.from_estimator(projection)
 display.figure_.savefig("covariance_hessian_spectra.png", dpi=150)
@@ -97,9 +98,9 @@ display.figure_.savefig("covariance_hessian_contributions.png", dpi=150)
 # %%
 # A network of another package
 # ----------------------------
-# The classifier may have been trained elsewhere. All that is needed are its weights, as
-# arrays, and its logits as a function that is written with ``autograd.numpy``. Those of
-# the network above stand for them here; the components are the same.
+# The classifier may have been trained by another package. Its logits must be given as a
+# function that is written with ``autograd.numpy``. Here they are those of the network
+# above, computed from its weights, and the components are the same.
 
 network_scaler, network = projection.estimator_
 layers = list(zip(network.coefs_, network.intercepts_, strict=True))

@@ -2,11 +2,11 @@
 Nine features of handwritten digits
 ===================================
 
-Nine linear features of the 8 x 8 digits of scikit-learn, learned in three ways, and how
-well a quadratic discriminant tells the digits apart by them. The principal axes (PCA)
-do not know the labels. Linear discriminant analysis (LDA) uses the differences between
-the mean images. Supervised quadratic feature analysis (SQFA) also uses how the images
-of a digit vary, and it is not limited to ``n_classes - 1`` features.
+Three methods learn nine linear features of the 8 x 8 digits of scikit-learn, and a
+quadratic discriminant classifies the digits by them. The principal axes (PCA) do not
+use the labels. Linear discriminant analysis (LDA) uses the differences between the mean
+images. Supervised quadratic feature analysis (SQFA) also uses how the images of a digit
+vary, and it is not limited to ``n_classes - 1`` features.
 """
 
 import matplotlib.pyplot as plt
@@ -33,9 +33,9 @@ X_train, X_test, y_train, y_test = train_test_split(
 X_train, X_test = X_train / X_train.std(), X_test / X_train.std()
 
 # %%
-# All three are transformers, and go into a pipeline with the classifier. Its tolerance
-# is set to zero because scikit-learn compares it with the spread of the features in
-# absolute terms, and would refuse features of small numbers.
+# All three are transformers, used in a pipeline with the classifier. Its tolerance is
+# set to zero because scikit-learn compares it with the absolute spread of the features,
+# and would raise an error for features of small numbers.
 
 transformers = {
     "PCA": PCA(n_components=9),
@@ -49,8 +49,9 @@ for name, transformer in transformers.items():
     print(f"{name:>4}: quadratic discriminant accuracy {accuracy[name]:.3f}")
 
 # %%
-# The filters. What SQFA learns is the space that they span: another basis of it serves
-# a quadratic discriminant as well, so a single filter should not be read too closely.
+# The filters. SQFA learns the space that they span. A quadratic discriminant gives the
+# same result for any basis of this space, so single filters should not be interpreted
+# too closely.
 
 figure, axes = plt.subplots(3, 9, figsize=(9, 3.6), layout="constrained")
 for row, (name, transformer) in zip(axes, transformers.items(), strict=True):

@@ -2,7 +2,7 @@
 Distances and the Bayes error
 =============================
 
-How well do distances between two Gaussians say how easily they are told apart? The
+How well do distances between two Gaussians predict the accuracy of a classifier? The
 accuracy of the best possible classifier is computed here by numerical integration, and
 compared with the Fisher-Rao, Hellinger and Bhattacharyya distances, as in appendices A
 and C of Herrera-Esposito and Burge (2025).
@@ -18,7 +18,7 @@ from skgeom.geometry import distance_calvo_oller
 # Centred Gaussians on the line
 # -----------------------------
 #
-# One class has variance 1 and the other :math:`\sigma^2`. Where the means agree, the
+# One class has variance 1 and the other :math:`\sigma^2`. For equal means, the
 # Calvo-Oller distance is the Fisher-Rao distance, here
 # :math:`|\log \sigma^2| / \sqrt 2`. The log odds of a correct answer,
 # log(accuracy / error), are close to a straight line as well.
@@ -48,9 +48,9 @@ plt.show()
 #
 # One class has the identity as its covariance, the other
 # :math:`\operatorname{diag}(\sigma_1^2, \sigma_2^2)`. The level sets of the Fisher-Rao
-# distance are circles in the logarithms, and those of the other two are nearly so: all
-# three take a variance and its inverse for equally far from 1. The accuracy does not
-# quite: two variances that both grow are easier to tell from the identity than one that
+# distance are circles in the logarithms, and those of the other two are nearly so: for
+# all three, a variance and its inverse are equally far from 1. This is not quite true
+# for the accuracy: it is higher for two variances that both grow than for one that
 # grows and one that shrinks.
 
 log_variances = np.linspace(-1.5, 1.5, 41)
@@ -87,9 +87,9 @@ plt.show()
 # With a common covariance, all distances are functions of the Mahalanobis distance M of
 # the means: :math:`\sqrt 2 \operatorname{arccosh}(1 + M^2 / 4)` for Fisher-Rao,
 # :math:`M^2 / 8` for Bhattacharyya and :math:`\sqrt{1 - e^{-M^2 / 8}}` for Hellinger.
-# The Bhattacharyya distance grows fastest for classes that are far apart already, and
-# the Hellinger distance is no longer interested in them: averaged over many pairs, the
-# first pulls the farthest classes further apart, and the second the closest ones.
+# For classes that are far apart already, the Bhattacharyya distance grows fastest, and
+# the Hellinger distance hardly grows. So maximising the mean over many pairs pulls the
+# farthest classes further apart with the former, and the closest ones with the latter.
 
 mahalanobis = np.linspace(0, 10, 201)
 curves = {

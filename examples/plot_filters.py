@@ -2,10 +2,9 @@
 Looking at filters
 ==================
 
-What a linear method has learned from images can be seen: each filter is an image
-itself. This page draws filters of digits and of moving patterns, the classes as the
-filters see them, and the distances between the classes, by the displays of
-:mod:`skgeom.plotting`.
+A filter that a linear method has learned from images is an image itself. This page
+draws filters of digits and of moving patterns, the classes in the space of the filters,
+and the distances between the classes, by the displays of :mod:`skgeom.plotting`.
 """
 
 import matplotlib.pyplot as plt
@@ -36,15 +35,13 @@ FilterDisplay.from_estimator(model, shape=(8, 8), n_columns=6)
 plt.show()
 
 # %%
-# The digits as two of the filters see them: means, and ellipses of one standard
-# deviation.
+# The digits in the plane of two filters: means, and ellipses of one standard deviation.
 
 ClassEllipsesDisplay.from_estimator(model, X, y, label="digit")
 plt.show()
 
 # %%
-# Six filters together separate all pairs. The closest ones are those that a classifier
-# will confuse.
+# Six filters together separate all pairs. A classifier will confuse the closest ones.
 
 display = DistanceMatrixDisplay.from_estimator(model, values_format=".1f")
 display.ax_.set(xlabel="digit", ylabel="digit")
@@ -56,7 +53,7 @@ plt.show()
 #
 # A random texture, seen through a slit of 2 degrees, drifts with one of 17 speeds. A
 # sample is a picture of space and time, 15 frames of 20 pixels. All classes have zero
-# mean, so that only their covariances tell the speeds apart.
+# mean: only their covariances differ.
 
 rng = np.random.default_rng(0)
 position = np.linspace(-1, 1, 20)  # degrees
@@ -76,8 +73,8 @@ X = (X + 0.1 * rng.standard_normal(X.shape)).reshape(len(y), -1)
 # Four filters, learned two at a time. Time runs downwards, so a stripe from the upper
 # right to the lower left is a bar that moves to the left. The filters are tuned to
 # directions of motion: the first and the last one to the left, the others to the right.
-# Those of one direction are an odd and an even one, and the sum of their squares is a
-# measure of the energy of the motion in this direction, whatever the phase of the
+# For each direction there is an odd and an even filter. The sum of their squares
+# measures the energy of the motion in this direction, whatever the phase of the
 # texture.
 
 sqfa = SQFA(4, group_size=2, random_state=0).fit(X, y)
@@ -94,9 +91,9 @@ FilterDisplay.from_estimator(
 plt.show()
 
 # %%
-# Classes that are ordered have colours in their order. In the plane of two filters of
-# opposite directions, the speed turns a narrow ellipse; in that of the odd and the even
-# filter of one direction, it changes the size.
+# Ordered classes are coloured in their order. In the plane of two filters of opposite
+# directions, the speed rotates a narrow ellipse. In the plane of the odd and the even
+# filter of one direction, it changes the size of the ellipse.
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 for ax, dims in zip(panels, [(0, 1), (0, 3)], strict=True):
@@ -111,8 +108,8 @@ for ax, dims in zip(panels, [(0, 1), (0, 3)], strict=True):
 plt.show()
 
 # %%
-# Neighbouring speeds are close to each other, and fast ones closer than slow ones: as
-# with Weber's law, a difference counts for less where the speed is high.
+# Neighbouring speeds are close to each other, fast ones closer than slow ones. As in
+# Weber's law, the same difference matters less at high speeds.
 
 display = DistanceMatrixDisplay.from_estimator(sqfa)
 display.ax_.set(xlabel="speed (deg/s)", ylabel="speed (deg/s)")

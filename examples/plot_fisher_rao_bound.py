@@ -3,9 +3,9 @@ How tight the Calvo-Oller bound is
 ==================================
 
 SQFA maximises a lower bound of the Fisher-Rao distance, because the distance itself has
-no closed form. Here is how much the bound loses: where two Gaussians have one
-covariance, as in figure 9 of Herrera-Esposito and Burge (2025), and for pairs of random
-Gaussians, whose distances are found numerically.
+no closed form. This page shows how far the bound is below the distance: for Gaussians
+of equal covariance, as in figure 9 of Herrera-Esposito and Burge (2025), and for pairs
+of random Gaussians, whose distances are computed numerically.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ from skgeom.geometry import (
 # -----------------
 #
 # Both distances depend only on the Mahalanobis distance of the means, up to 20 here,
-# where the Gaussians overlap in less than one part in :math:`10^{20}`. A distance of
-# 20 already is far more than any classifier needs.
+# where the Gaussians overlap in less than one part in :math:`10^{20}`. No classifier
+# needs a distance of 20.
 
 mahalanobis = np.linspace(0, 20, 101)
 means = mahalanobis[:, None] * [1.0, 0.0]
@@ -34,8 +34,8 @@ exact = distance_fisher_rao_equal_covariance(np.zeros(2), means, np.eye(2))
 # Random Gaussians
 # ----------------
 #
-# Three groups of pairs, whose means spread more and more. The bound is exact where the
-# means agree, and the less they count beside the covariances, the closer it is.
+# Three groups of pairs, whose means spread more and more. The bound is exact for equal
+# means, and closer the less the means differ compared with the covariances.
 
 rng = np.random.default_rng(0)
 samples = {}
@@ -60,7 +60,7 @@ for axis in panels:
 plt.show()
 
 # %%
-# At the end of the curve on the left the bound still is most of the distance:
+# At the end of the curve on the left, the bound is still most of the distance:
 
 print(f"M = 5:  {bound[25]:.3f} of {exact[25]:.3f}")
 print(f"M = 20: {bound[-1]:.3f} of {exact[-1]:.3f}")

@@ -3,11 +3,11 @@ Total or between: what the penalty does to the two criteria
 ===========================================================
 
 The ratio of kernel discriminant analysis can have the total or the between-class
-variance in its numerator. Without regularisation they are the same, as one is the other
-plus one. With it, the total variance pays for directions in which the data vary much,
-whether or not the classes differ: the heavier the penalty, the nearer are the
-discriminants to kernel principal components. The between-class criterion tends to the
-differences of the class means instead.
+variance in its numerator. Without regularisation they are equivalent: one ratio is the
+other plus one. With regularisation, the total variance favours directions in which the
+data vary much, whether or not the classes differ. With a heavy penalty the
+discriminants are close to kernel principal components. With the between-class criterion
+they are close to the differences of the class means instead.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +17,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from skgeom import KernelDiscriminantAnalysis
 
 # %%
-# Two long, parallel bands. The classes differ across them, most of the variance is
-# along them.
+# Two long, parallel bands, one per class. The classes differ across the bands, and most
+# of the variance is along them.
 
 rng = np.random.default_rng(0)
 y = np.repeat([0, 1], 150)
@@ -44,9 +44,9 @@ for row, criterion in zip(axes, ["total", "between"], strict=True):
 figure.savefig("kernel_criterion.png", dpi=150)
 
 # %%
-# The share of the variance of the first discriminant that is within the classes, over
-# the regularisation. Where it is near one, the discriminant tells nothing about the
-# classes: the function along the bands has overtaken the one across them.
+# The fraction of the variance of the first discriminant that is within the classes,
+# over the regularisation. If it is near one, the discriminant does not separate the
+# classes: it is then the function along the bands, and not the one across them.
 
 values = np.logspace(-6, 2, 25)
 K = rbf_kernel(X, gamma=0.1)

@@ -2,7 +2,7 @@
 Kernel discriminants of rings, of a roll and of a diagnosis
 ===========================================================
 
-Where no line separates the classes, linear discriminant analysis (LDA) finds nothing.
+If no line separates the classes, linear discriminant analysis (LDA) fails.
 Kernel discriminant analysis does the same in the feature space of a kernel, so its
 discriminants are curved functions of the data. Here they are drawn as filled contours,
 and compared with LDA, with kernel principal components followed by LDA, and with a
@@ -52,9 +52,9 @@ figure.savefig("kernel_discriminant_rings.png", dpi=150)
 # %%
 # A Swiss roll
 # ------------
-# Four classes along a rolled-up band, seen from the side. There are three discriminants
-# at most, one less than classes. They are uncorrelated, and ordered by the ratio that
-# they reach.
+# Four classes along a rolled-up band, seen from the side. There are at most three
+# discriminants, one less than classes. They are uncorrelated, and ordered by their
+# ratio.
 
 X, position = make_swiss_roll(800, noise=0.3, random_state=0)
 X = StandardScaler().fit_transform(X[:, [0, 2]])
@@ -70,10 +70,10 @@ figure.savefig("kernel_discriminant_roll.png", dpi=150)
 # %%
 # Benign or malignant
 # -------------------
-# Thirty features of cell nuclei from the breast cancer data of Wisconsin, and how often
-# each method is right in cross-validation. An inner cross-validation chooses the width
-# of each kernel, and the number of principal components, the constant C of the support
-# vector machine, or the regularisation of the kernel discriminants.
+# Thirty features of cell nuclei from the breast cancer data of Wisconsin, and the
+# accuracy of each method in cross-validation. An inner cross-validation chooses the
+# width of each kernel, and the number of principal components, the constant C of the
+# support vector machine, or the regularisation of the kernel discriminants.
 
 X, y = load_breast_cancer(return_X_y=True)
 gammas = [0.003, 0.01, 0.03]
@@ -94,7 +94,7 @@ for name, model in models.items():
     print(f"{name:>21}: {scores.mean():.3f}")
 
 # %%
-# The single discriminant that two classes have.
+# Two classes have a single discriminant:
 
 Z = StandardScaler().fit_transform(X)
 kda = KernelDiscriminantAnalysisCV(gamma=0.01, penalty="kernel", priors="uniform")

@@ -2,12 +2,12 @@
 Prototypes of covariance matrices, for imagined movements
 =========================================================
 
-In a brain-computer interface, a person imagines to move the left or the right hand, the
-feet, or the tongue. Above the part of the brain that is concerned, the rhythm of the
-electroencephalogram gets weaker. This shows in the covariance matrix of the channels in
-the trial, which is symmetric positive definite (SPD). Here such trials are simulated:
-sources under a rotation. One of four is damped in each class; the other eight vary much
-more, from trial to trial, and tell nothing.
+In a brain-computer interface, a person imagines moving the left or the right hand, the
+feet, or the tongue. Above the corresponding part of the brain, the rhythm of the
+electroencephalogram gets weaker. This changes the covariance matrix of the channels in
+the trial, which is symmetric positive definite (SPD). Here such trials are simulated as
+mixtures of sources by a rotation. In each class, one of four sources is damped. The
+other eight sources vary much more, from trial to trial, and do not depend on the class.
 
 :class:`~skgeom.PLRSQ` learns a prototype, an SPD matrix, for each class, such that the
 distances from the prototypes give the probabilities of the classes. It is compared with
@@ -64,10 +64,10 @@ for name, model in models.items():
 # The prototypes
 # --------------
 #
-# A prototype can be looked at like any sample. The sources are known here, so the
-# prototypes are shown in their coordinates: each has one small variance, that of the
-# source which is damped in its class. They differ more than the class means do, since
-# prototypes move until the borders between the classes are right.
+# A prototype can be displayed like any sample. The sources are known here, so the
+# prototypes are shown in their coordinates. Each has one small variance, that of the
+# source which is damped in its class. They differ more than the class means, because
+# they are trained to put the borders between the classes in the right places.
 
 X = Covariances("oas").transform(signals)
 model = PLRSQ().fit(X, y)
@@ -85,8 +85,8 @@ plt.show()
 # The learning curves
 # -------------------
 #
-# The cost on the way: for the stochastic solver that of the samples as they come,
-# before each step; for the other one with the term that keeps prototypes near samples.
+# The cost during the fit: for the stochastic solver, that of each sample before its
+# step; for the other solver, it includes the term that keeps prototypes near samples.
 
 stochastic = PLRSQ(solver="sgd", max_iter=50, random_state=0).fit(X, y)
 display = LossCurveDisplay.from_estimator(model, name='"lbfgs"')

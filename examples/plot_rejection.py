@@ -2,8 +2,9 @@
 Digits that are better left to a person
 =======================================
 
-Classifiers that may reject the samples they are not sure of. The curves tell how many
-of the handwritten digits must be rejected for a given accuracy on the others.
+These classifiers may reject samples in which they have little confidence. The curves
+show how many of the handwritten digits must be rejected for a given accuracy on the
+others.
 """
 
 import matplotlib.pyplot as plt
@@ -26,9 +27,9 @@ X_train, X_test, y_train, y_test = train_test_split(
 X_train, X_test = X_train / X_train.std(), X_test / X_train.std()
 
 # %%
-# Three classifiers, two of them with features of their own. Their accuracy without
+# Three classifiers, two of them with features that they learn. Their accuracy without
 # rejection is at the left. The curves also compare how well the confidences, which are
-# the largest class probabilities, tell correct answers from wrong ones.
+# the largest class probabilities, separate correct from wrong predictions.
 
 models = {
     "LDA": LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1),
@@ -46,9 +47,8 @@ figure.savefig("rejection_curves.png", dpi=150)
 
 # %%
 # To reject a tenth of the digits, the threshold is found from the confidences of the
-# training digits in cross-validation. The share of the test digits that it rejects
-# scatters about that: other halves of the data give shares that differ by a few
-# hundredths.
+# training digits in cross-validation. The fraction of the test digits that it rejects
+# differs from this by chance: by a few hundredths, for other halves of the data.
 
 rejecting = RejectionClassifier(models["SQFA + QDA"], rejection_rate=0.1)
 predicted = rejecting.fit(X_train, y_train).predict(X_test)
@@ -58,7 +58,7 @@ print(f"rejected below {rejecting.threshold_:.3f}:        {rejected.mean():.3f}"
 print(f"accuracy on the others:      {(predicted == y_test)[~rejected].mean():.3f}")
 
 # %%
-# The digits with the least confidence, and what they are.
+# The digits with the least confidence, and their labels.
 
 confidence = rejecting.predict_proba(X_test).max(axis=1)
 figure, axes = plt.subplots(2, 8, figsize=(8, 2.6), layout="constrained")

@@ -2,11 +2,11 @@
 Filters for the speed of natural images
 =======================================
 
-How fast does a patch of the world move? The classes are speeds, and the data videos of
-natural textures in 250 ms and one degree of the visual field, as the eye sees them. All
-classes have nearly the same mean, zero, so that only their covariances tell them apart.
-The filters that SQFA learns look like the receptive fields of neurons that respond to
-motion (Herrera-Esposito and Burge, 2025).
+How fast does a patch of the world move? The classes are speeds. The data are videos of
+natural textures, of 250 ms and one degree of the visual field, filtered as in the eye.
+All class means are nearly zero: only the class covariances differ. The filters that
+SQFA learns look like the receptive fields of neurons that respond to motion
+(Herrera-Esposito and Burge, 2025).
 """
 
 import matplotlib.pyplot as plt
@@ -19,9 +19,9 @@ from skgeom.datasets import make_speed_videos
 from skgeom.plotting import FilterDisplay
 
 # %%
-# The videos are made of two photographs, of which one is for training. Each is averaged
-# over its height, so that it is an image of space (horizontal) and time (downwards), in
-# which motion is a slant.
+# The videos are made of two photographs, one for training and one for the test. Each
+# video is averaged over its height. So it is an image of space (horizontal) and time
+# (downwards), in which motion is seen as slanted lines.
 
 videos = make_speed_videos(
     speeds=np.linspace(-6, 6, 13), n_per_speed=600, random_state=0
@@ -41,8 +41,9 @@ plt.show()
 
 # %%
 # Eight filters, in pairs that are learned one after the other: each pair is the best
-# one beside those before it. Neurons respond with noise. SQFA is told its variance, and
-# the quadratic classifier adds it to the covariances of the responses, too.
+# one together with those before it. Responses of neurons are noisy. The variance of
+# this noise is the regularisation of SQFA, and is added to the covariances of the
+# responses in the quadratic classifier.
 
 noise = 0.001
 

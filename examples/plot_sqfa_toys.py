@@ -1,12 +1,12 @@
 """
-What SQFA looks for
-===================
+What SQFA finds
+===============
 
 Toy problems with known class statistics, after Herrera-Esposito and Burge (2025). Each
 panel shows two axes of the data, the classes as ellipses of one standard deviation, and
-filters as arrows: those that have no length in a panel live elsewhere. No samples are
-drawn; everything is learned from the statistics, which
-:func:`~skgeom.datasets.sqfa_toy_statistics` gives.
+filters as arrows. A filter without length in a panel is in other axes. No samples are
+drawn: everything is learned from the statistics, which
+:func:`~skgeom.datasets.sqfa_toy_statistics` returns.
 """
 
 import matplotlib.pyplot as plt
@@ -43,9 +43,9 @@ def draw(axis, statistics, methods, dims, label=False):
 # -------------------------------
 #
 # In axes 1 and 2 the classes differ in their covariances, in 3 and 4 a little in their
-# means, and in 5 and 6 the variance is largest. SQFA chooses the axes that tell the
-# classes apart best, linear discriminant analysis those where the means differ, and
-# principal component analysis those with the largest variance.
+# means, and in 5 and 6 the variance is largest. SQFA chooses the axes that separate the
+# classes best, linear discriminant analysis those where the means differ, and principal
+# component analysis those with the largest variance.
 
 statistics = sqfa_toy_statistics("covariances")
 within, total = statistics.pooled_covariances()
@@ -66,10 +66,10 @@ plt.show()
 # Means and second moments
 # ------------------------
 #
-# Here the means differ in axes 1 and 2, and the covariances in 3 and 4, in such a way
-# that the second moments differ more in 3 and 4. SQFA knows that the classes are narrow
-# in axes 1 and 2. SecondMomentSQFA takes the classes for centred ones and goes to axes
-# 3 and 4.
+# Here the means differ in axes 1 and 2, and the covariances in 3 and 4, such that the
+# second moments differ more in 3 and 4. SQFA uses means and covariances, and finds that
+# the classes are narrow in axes 1 and 2. SecondMomentSQFA compares second moments only,
+# and chooses axes 3 and 4.
 
 statistics = sqfa_toy_statistics("means")
 figure, panels = plt.subplots(1, 2, figsize=(7, 3.6), layout="constrained")
@@ -92,8 +92,9 @@ plt.show()
 #
 # Three centred classes whose orientations differ more in axes 1 and 2, where the
 # variance is small, than in 3 and 4, where it is large. Distances that do not change
-# with the scale of an axis go to the former, and Wasserstein and Euclidean ones to the
-# latter. (With the Euclidean distance, two filters of unit norm would become one.)
+# with the scale of an axis choose the former, and Wasserstein and Euclidean distances
+# the latter. (With the Euclidean distance, two filters of unit norm would become
+# equal.)
 
 statistics = sqfa_toy_statistics("distances")
 distances = [

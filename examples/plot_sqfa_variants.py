@@ -4,7 +4,7 @@ Variants of SQFA
 
 Three ways to go beyond the default of :class:`~skgeom.SQFA`, on the digits of
 scikit-learn: :class:`~skgeom.SQFACV` chooses the regularisation by cross-validation,
-:class:`~skgeom.AMAGauss` maximises the posterior of the correct class in the place of
+:class:`~skgeom.AMAGauss` maximises the posterior of the correct class instead of
 distances, and the distance can be a function of your own.
 """
 
@@ -28,9 +28,9 @@ X_train, X_test, y_train, y_test = train_test_split(
 # The regularisation, chosen
 # --------------------------
 #
-# Ten values of the noise variance are tried, by 5 folds. With too little noise, the
-# filters take directions in which some digit hardly varies, and which are of no use for
-# classification; from some value on, there is no great difference.
+# Ten values of the noise variance are tried in 5 folds. With too little noise, the
+# filters are directions in which some digit hardly varies, which are useless for
+# classification. Beyond some value, there is little difference.
 
 n_components = 6
 cv = SQFACV(n_components, random_state=0).fit(X_train, y_train)
@@ -52,11 +52,11 @@ plt.show()
 # A distance of your own
 # ----------------------
 #
-# It is a function of the means and covariances of pairs of classes, in terms of
-# ``autograd.numpy``, which differentiates it. This one is one minus a power of the
-# Bhattacharyya coefficient, a measure of the overlap of two classes that is 1 where
-# they coincide. The larger the power, the less it counts to pull classes further apart
-# that hardly overlap any more.
+# It is a function of the means and covariances of pairs of classes, written with
+# ``autograd.numpy`` so that it can be differentiated. This one is one minus a power of
+# the Bhattacharyya coefficient, a measure of the overlap of two classes that is 1 if
+# they coincide. With a larger power, less is gained by separating classes further that
+# hardly overlap.
 
 
 def overlap(means_a, covariances_a, means_b, covariances_b, power=2):
@@ -73,8 +73,8 @@ def overlap(means_a, covariances_a, means_b, covariances_b, power=2):
 # All of them compared
 # --------------------
 #
-# AMA-Gauss looks at all classes together, and at each sample; it is the slowest of
-# these. Differences of a percent or so are within the noise of 899 test images.
+# AMA-Gauss uses each sample and all classes together, and is the slowest method here.
+# Differences of about a percent are within the noise of 899 test images.
 
 models = {
     "SQFA": SQFA(n_components, random_state=0),
@@ -89,8 +89,8 @@ for name, model in models.items():
     print(f"{name:16s} accuracy {score:.3f}, noise {model.regularization_:.3f}")
 
 # %%
-# The filters. A single one should not be read too closely, as another basis of the same
-# space serves a quadratic discriminant as well.
+# The filters. Single ones should not be interpreted too closely, because a quadratic
+# discriminant gives the same result for any basis of the same space.
 
 figure, axes = plt.subplots(5, n_components, figsize=(7, 6), layout="constrained")
 for row, (name, model) in zip(axes, models.items(), strict=True):
@@ -100,8 +100,8 @@ plt.show()
 
 # %%
 # The Fisher-Rao distances between the digits of the test images. The filters that
-# maximise their mean have the largest one; but it is the closest pairs that a
-# classifier confuses, and the distance of our own brings these further apart.
+# maximise their mean have the largest mean. But a classifier confuses the closest
+# pairs, and our own distance brings these further apart.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for ax, name in zip(axes, ["SQFA", "SQFA, overlap"], strict=True):

@@ -10,7 +10,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skgeom.utils._threads import map_threads
 from skgeom.utils._validation import check_finite
 
-# What the names in ``features`` stand for, besides "R", "G", "B" and "channels".
 _LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
 _COLORS = ("R", "G", "B")
 _SETS = {
@@ -18,11 +17,12 @@ _SETS = {
     "color": ("x", "y", "channels", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|"),
 }
 
-# Features of this many bytes are computed at a time: they should stay in the cache.
+# Size of a block of features that is computed at a time: it should stay in the cache.
 _BLOCK_BYTES = 2**20
-# A feature whose spread is this small a part of its mean is constant, but for rounding.
+# A feature is constant up to rounding if its standard deviation is at most this
+# fraction of its mean, since the mean that is subtracted has a relative error.
 _CONSTANT = 1e-12
-# Features are dependent if their correlations have an eigenvalue below this.
+# Features are linearly dependent if their correlations have an eigenvalue below this.
 _DEPENDENT = 1e-13
 
 
@@ -33,7 +33,8 @@ def _derivative(intensity, axis, order):
     return np.abs(intensity)
 
 
-# Functions of intensities, (..., height, width).
+# Features as functions of intensities, (..., height, width). The others, "R", "G", "B"
+# and "channels", are the channels themselves.
 _FEATURES = {
     "x": lambda intensity: np.arange(intensity.shape[-1]),
     "y": lambda intensity: np.arange(intensity.shape[-2])[:, None],
@@ -49,20 +50,20 @@ _NAMES = (*_FEATURES, *_COLORS, "channels")
 class RegionCovariance(TransformerMixin, BaseEstimator):
     r"""Describe images by the covariance of features of their pixels.
 
-    Each pixel p has a vector :math:`f_p` of d features, such as its place, its
-    intensity, and how fast the intensity changes there. The descriptor of an image is
-    the sample covariance of these vectors [1]_,
+    Each pixel p has a vector :math:`f_p` of d features, such as its position, its
+    intensity and the derivatives of the intensity. The descriptor of an image is the
+    sample covariance of these vectors [1]_,
 
     .. math::
 
        X = \frac{1}{P - 1} \sum_{p=1}^{P} (f_p - \bar f) (f_p - \bar f)^\top ,
 
-    a symmetric positive definite (SPD) matrix whose size does not depend on that of
-    the image. The metric of SPD matrices that is invariant under linear maps does not
-    see the units of the features.
+    a symmetric positive definite (SPD) matrix whose size does not depend on the size of
+    the image. Affine-invariant distances between descriptors do not depend on the units
+    of the features.
 
-    Nothing is learned, so that ``transform`` needs no ``fit``, and later images may
-    have another size.
+    Nothing is learned: ``transform`` needs no ``fit``, and later images may have
+    another size.
 
     Parameters
     ----------
@@ -77,15 +78,15 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
           0.114 B of three channels, or the mean of any other number of channels;
         - ``"R"``, ``"G"`` and ``"B"``, the channels of images that have three;
         - ``"channels"``, all channels, however many;
-        - ``"|I_x|"`` and ``"|I_y|"``, the size of the first derivatives of the
-          intensity: (I[p + 1] - I[p - 1]) / 2, and at the border the difference of
-          the two last pixels;
-        - ``"|I_xx|"`` and ``"|I_yy|"``, that of the second derivatives: the same
-          difference of I_x and I_y, without the bars, once more.
+        - ``"|I_x|"`` and ``"|I_y|"``, the absolute values of the first derivatives of
+          the intensity: (I[p + 1] - I[p - 1]) / 2, and at the border the difference of
+          the last two pixels;
+        - ``"|I_xx|"`` and ``"|I_yy|"``, the absolute values of the second derivatives:
+          the same differences of I_x and I_y, whose sign is kept.
     regularization : float, default=0.0
-        Variance that is added to each feature, that is, to the diagonals of the
-        descriptors, in the squared units of the features (pixels and grey levels). If
-        it is zero, an image with a constant feature is an error.
+        Variance that is added to each feature, that is, to the diagonal of the
+        descriptors, in the squared units of the features (pixels and grey levels). With
+        zero, an image with a constant feature is an error.
 
     See Also
     --------
@@ -143,8 +144,8 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If X does not have 3 or 4 axes, or is not finite, or if its images are too
-            small, or have not the channels, for the features.
+            If X does not have 3 or 4 axes or is not finite, or if its images are too
+            small for the features or do not have their channels.
         """
         self._check(X)
         return self
@@ -157,8 +158,8 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, height, width[, n_channels])
             Images. Integers are not scaled. Not modified.
         mask : array-like of bool of shape ([n_samples,] height, width), default=None
-            The pixels to describe, for each image or for all; None takes all pixels.
-            At the border of the mask, the derivatives look at the pixels outside.
+            The pixels to describe, for each image or for all images; None for all
+            pixels. Derivatives at the border of the mask use the pixels outside.
 
         Returns
         -------
@@ -168,9 +169,9 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            As ``fit``, or if the mask has the wrong shape, values other than 0 and 1,
-            or less than 2 pixels of an image, or if a descriptor would not be positive
-            definite.
+            As in ``fit``, or if the mask has the wrong shape, values other than 0 and
+            1, or less than 2 pixels in an image, or if a descriptor would not be
+            positive definite.
         """
         self._validate_params()
         X, names = self._check(X)
@@ -194,7 +195,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         return descriptors
 
     def _check(self, X):
-        """Images with an axis of channels, and the names of their features."""
+        """Checked images, with an axis of channels, and the names of their features."""
         X = check_array(
             X,
             dtype="numeric",
@@ -224,7 +225,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         return X, names
 
     def _names(self, n_channels):
-        """The features, with "channels" replaced by their names or numbers."""
+        """Names of the features; "channels" is replaced by their names or numbers."""
         channels = _COLORS if n_channels == 3 else tuple(range(n_channels))
         names = []
         for name in _SETS[self.features] if _is_set(self.features) else self.features:
@@ -259,7 +260,11 @@ def _is_set(features):
 
 
 def _check_layout(shape):
-    """Raise ValueError for one colour image, or channels that come first."""
+    """Raise ValueError for a single colour image, or if the channels come first.
+
+    Such arrays could be images that are 3 or 4 pixels wide, or have many channels, but
+    hardly ever are.
+    """
     colors = (3, 4)
     if len(shape) == 3 and shape[2] in colors:
         raise ValueError(
@@ -316,9 +321,12 @@ def _covariances(features, mask):
     """Covariances over the pixels, and which features are constant.
 
     ``features``, of shape (n_samples, d, height, width), is overwritten.
+
+    The features are centred before they are multiplied. Sums of f f' minus products of
+    sums, as by integral images [1], would lose the digits of a small variance.
     """
     features = features.reshape(*features.shape[:2], -1)
-    with np.errstate(over="ignore", invalid="ignore"):  # an error later on
+    with np.errstate(over="ignore", invalid="ignore"):  # _check_finite raises
         if mask is None:
             n_pixels = features.shape[2]
             means = features.mean(axis=2, keepdims=True)
@@ -328,7 +336,7 @@ def _covariances(features, mask):
             n_pixels = mask.sum(axis=2, keepdims=True)
             means = features.mean(axis=2, where=mask, keepdims=True)
             features -= means
-            features *= mask
+            features *= mask  # zero after centring: such pixels add nothing
         covariances = features @ features.mT / (n_pixels - 1)
         variances = np.diagonal(covariances, axis1=1, axis2=2)
         return covariances, variances <= (_CONSTANT * means[..., 0]) ** 2
@@ -344,7 +352,11 @@ def _check_finite(descriptors):
 
 
 def _check_definite(descriptors, constant, names):
-    """Raise unless the features of each image are linearly independent."""
+    """Raise unless the features of each image are linearly independent.
+
+    The eigenvalues are those of the correlations, because the features have different
+    units: the variance of a position and that of a derivative can differ by 1e6.
+    """
     remedy = "Set regularization to a small positive number, or leave features out."
     if constant.any():
         sample, feature = np.argwhere(constant)[0]

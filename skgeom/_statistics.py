@@ -1,30 +1,36 @@
-"""Class-conditional means and covariances, from data, in pieces, merged, projected."""
+"""Class-conditional means and covariances: from data, in pieces, merged, projected."""
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_X_y
+from sklearn.utils.validation import check_array, check_X_y, column_or_1d
 
-from skgeom._class_moments import (
-    checked_labels,
-    checked_matrices,
-    estimated_covariance,
-    sample_moments,
-)
 from skgeom.objectives import ProjectedClasses
+from skgeom.utils._validation import check_semidefinite, check_symmetric
+
+# Rows copied to float64 at a time: large enough for BLAS, small compared with X.
+_ROWS_PER_BLOCK = 2048
+
+# Sums of squares up to this can still be added over classes and pairs.
+_LARGEST = 1e290
+
+# The estimators of pyriemann.geometry.covariance that estimate a covariance.
+# The M-estimators "hub", "stu" and "tyl" are left out: they estimate a covariance up to
+# a factor, and distances between Gaussians compare covariances with mean differences.
+_ESTIMATOR_NAMES = ("cov", "lwf", "mcd", "oas", "sch", "scm")
 
 
 class ClassStatistics:
     r"""Counts, means and covariances of the classes of labelled data.
 
-    Everything that SQFA needs to know of the data. Statistics of pieces of the data
-    add up exactly to those of the whole: ``a + b``, ``sum(pieces)`` and
-    ``a.update(X, y)`` pool the observations, and the order does not matter but for
-    rounding.
+    This is all that SQFA needs to know about the data. The statistics of pieces of the
+    data add up to those of the whole, up to rounding: ``a + b``, ``sum(pieces)`` and
+    ``a.update(X, y)`` pool the observations, in any order.
 
     Parameters
     ----------
     classes : array-like of shape (n_classes,)
-        The distinct labels; they are kept in sorted order.
+        The distinct labels, in any order; they are sorted.
     counts : array-like of shape (n_classes,)
         Number of samples of each class, at least 1.
     means : array-like of shape (n_classes, n_features)
@@ -74,8 +80,8 @@ class ClassStatistics:
 
     def __init__(self, classes, counts, means, covariances):
         means = check_array(means, dtype=np.float64, input_name="means")
-        covariances = checked_matrices(covariances, "covariances", means.shape)
-        classes, counts, order = checked_labels(classes, counts, len(means))
+        covariances = _checked_matrices(covariances, "covariances", means.shape)
+        classes, counts, order = _checked_labels(classes, counts, len(means))
         self._set(classes, counts, means[order], covariances[order])
 
     def _set(self, classes, counts, means, covariances, covariance_estimator=None):
@@ -96,8 +102,9 @@ class ClassStatistics:
     def from_data(cls, X, y, covariance_estimator=None):
         """Compute the statistics of labelled samples.
 
-        The rows of each class are copied and multiplied in blocks, so that the extra
-        memory is one block beside the result. Sums are in float64 whatever X is.
+        The rows of each class are copied and multiplied in blocks, so that one block
+        is all the memory needed besides the result. Sums are in float64 for every
+        dtype of X.
 
         Parameters
         ----------
@@ -135,21 +142,21 @@ class ClassStatistics:
         rows = np.split(np.argsort(encoded, kind="stable"), np.cumsum(counts)[:-1])
         for k, of_class in enumerate(rows):
             if covariance_estimator is None:
-                means[k], covariances[k] = sample_moments(X, of_class, classes[k])
+                means[k], covariances[k] = _sample_moments(X, of_class, classes[k])
             else:
                 samples = X[of_class].astype(np.float64, copy=False)
                 means[k] = samples.mean(axis=0)
-                covariances[k] = estimated_covariance(
+                covariances[k] = _estimated_covariance(
                     covariance_estimator, samples, classes[k]
                 )
         return cls._make(classes, counts, means, covariances, covariance_estimator)
 
     @classmethod
     def from_second_moments(cls, classes, counts, second_moments):
-        r"""Make statistics of second moments about the origin only.
+        r"""Make statistics that hold second moments about the origin only.
 
-        They are enough for :class:`SecondMomentSQFA`. ``means`` and ``covariances`` are
-        None.
+        These are enough for :class:`SecondMomentSQFA`. Their ``means`` and
+        ``covariances`` are None.
 
         Parameters
         ----------
@@ -171,8 +178,8 @@ class ClassStatistics:
             If shapes do not fit, labels repeat, counts are below 1, numbers are not
             finite, or matrices are not symmetric or have negative eigenvalues.
         """
-        second_moments = checked_matrices(second_moments, "second_moments")
-        classes, counts, order = checked_labels(classes, counts, len(second_moments))
+        second_moments = _checked_matrices(second_moments, "second_moments")
+        classes, counts, order = _checked_labels(classes, counts, len(second_moments))
         return _SecondMoments._make(classes, counts, second_moments[order])
 
     @property
@@ -188,16 +195,16 @@ class ClassStatistics:
     def pooled_covariances(self):
         """Within-class and total covariance, with the classes weighted by counts.
 
-        The former is the mean of the class covariances as they are, with weights
-        count / n_samples; the latter is the former plus the covariance of the class
-        means with these weights.
+        Each class has the weight count / n_samples. The within-class covariance is the
+        weighted mean of ``covariances``; the total covariance adds the weighted
+        covariance of the class means.
 
         Returns
         -------
         within : ndarray of shape (n_features, n_features)
-            Mean of the class covariances.
+            Weighted mean of the class covariances.
         total : ndarray of shape (n_features, n_features)
-            The same plus the covariance of the class means.
+            The same plus the weighted covariance of the class means.
         """
         weights = self.counts / self.counts.sum()
         within = np.tensordot(weights, self.covariances, axes=1)
@@ -210,7 +217,7 @@ class ClassStatistics:
         Parameters
         ----------
         components : array-like of shape (n_components, n_features)
-            One filter a row.
+            The filters, one per row.
 
         Returns
         -------
@@ -232,7 +239,7 @@ class ClassStatistics:
         components = check_array(components, dtype=np.float64, input_name="components")
         if components.shape[1] != self.n_features:
             raise ValueError(
-                f"components must have {self.n_features} columns, one a feature, got "
+                f"components must have {self.n_features} columns, one per feature, got "
                 f"shape {components.shape}."
             )
         return components
@@ -243,7 +250,7 @@ class ClassStatistics:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            New samples; classes that were not seen before are added.
+            New samples; they may be of new classes.
         y : array-like of shape (n_samples,)
             Their labels.
 
@@ -276,7 +283,17 @@ class ClassStatistics:
         return self._merged(other)
 
     def _merged(self, *others):
-        """Statistics of the union of several sets of samples, which fit together."""
+        """Statistics of the union of several sets of samples, without checks.
+
+        Sets with n_a and n_b samples of a class have the joint scatter
+
+            S = S_a + S_b + n_a n_b / (n_a + n_b) d d',    d = mean_b - mean_a,
+
+        (Chan, Golub and LeVeque, 1983). Scatters about means are added, and never sums
+        of x x', which lose the digits of a covariance that is small compared with the
+        means. A class that is new starts from n_a = 0, which makes the last term zero
+        and the new mean that of the part.
+        """
         parts = self, *others
         classes = np.unique(np.concatenate([part.classes for part in parts]))
         n_classes, n_features = len(classes), self.n_features
@@ -298,9 +315,9 @@ class ClassStatistics:
     def _check_addition(self, other):
         if (self.means is None) != (other.means is None):
             raise ValueError(
-                "Statistics that hold second moments only can be added to their like "
-                "only: with ClassStatistics.from_second_moments(s.classes, s.counts, "
-                "s.second_moments) other statistics s become so."
+                "Statistics that hold second moments only can be added to others of "
+                "that kind only. ClassStatistics.from_second_moments(s.classes, "
+                "s.counts, s.second_moments) converts other statistics s."
             )
         if other.n_features != self.n_features:
             raise ValueError(
@@ -314,7 +331,7 @@ class ClassStatistics:
             )
 
     def __radd__(self, other):
-        """The statistics themselves where ``other`` is 0, with which ``sum`` begins."""
+        """The statistics themselves if ``other`` is 0, the start value of ``sum``."""
         if not (isinstance(other, int) and other == 0):
             return NotImplemented
         return self._make(
@@ -360,7 +377,7 @@ class _SecondMoments(ClassStatistics):
 
     def update(self, X, y):
         new = ClassStatistics.from_data(X, y)
-        # The mean of x x' is that about the class mean, by count, and the mean's own.
+        # The mean of x x' is the covariance, divided by count, plus mean mean'.
         scatters = (1 - 1 / new.counts)[:, None, None] * new.covariances
         moments = scatters + new.means[:, :, None] * new.means[:, None]
         merged = self + self._make(new.classes, new.counts, moments)
@@ -386,6 +403,120 @@ class _SecondMoments(ClassStatistics):
         return self._make(self.classes, self.counts, self._second_moments)
 
 
+def _sample_moments(X, rows, label):
+    """Mean and unbiased covariance of the rows of X of a class, block by block.
+
+    Each block is centred by its own mean, and its scatter is merged with that of the
+    blocks before it as in :meth:`ClassStatistics._merged`, so a large common offset
+    costs no digits. numpy evaluates ``block.T @ block`` by a symmetric rank-k update.
+    """
+    n_features = X.shape[1]
+    count, mean, scatter = 0, np.zeros(n_features), np.zeros((n_features, n_features))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, len(rows), _ROWS_PER_BLOCK):
+            block = X[rows[start : start + _ROWS_PER_BLOCK]]
+            block = block.astype(np.float64, copy=False)
+            block_mean = block.mean(axis=0)
+            block -= block_mean
+            scatter += block.T @ block
+            offset = block_mean - mean
+            total = count + len(block)
+            scatter += np.outer(offset * (count * len(block) / total), offset)
+            mean += offset * (len(block) / total)
+            count = total
+        # One number bounds all entries: these sums of squares must not overflow, nor
+        # those over classes that are made of them later.
+        trace = np.trace(scatter) + np.square(mean).sum()
+    if not trace < _LARGEST:
+        raise ValueError(
+            f"The squares of the numbers of class {label}, which are up to "
+            f"{np.abs(X[rows]).max():.3g}, are too large for floating-point numbers. "
+            "Divide X by a common factor, or use StandardScaler."
+        )
+    return mean, scatter / max(count - 1, 1)
+
+
+def _estimated_covariance(estimator, samples, label):
+    """Covariance of the samples of one class by a named estimator or an object."""
+    if isinstance(estimator, str) and estimator not in _ESTIMATOR_NAMES:
+        raise ValueError(
+            f"covariance_estimator must be None, one of {_ESTIMATOR_NAMES}, or an "
+            f"object with fit and covariance_, got {estimator!r}."
+        )
+    fit = _fit_by_name if isinstance(estimator, str) else _fit_object
+    failure = (
+        f"covariance_estimator={estimator!r} fails for class {label}, which has "
+        f"{len(samples)} sample{'s' * (len(samples) != 1)}"
+    )
+    try:
+        covariance = check_array(fit(estimator, samples), dtype=np.float64)
+        if covariance.shape != 2 * samples.shape[1:]:
+            raise ValueError(f"the covariance has shape {covariance.shape}.")
+        check_symmetric(covariance, "the covariance")
+        check_semidefinite(covariance[None], "the covariance")
+    except (ValueError, ArithmeticError) as error:
+        raise ValueError(f"{failure}: {error}") from error
+    return (covariance + covariance.T) / 2
+
+
+def _fit_by_name(name, samples):
+    # pyriemann imports matplotlib, which takes as long as all of scikit-learn.
+    from pyriemann.geometry.covariance import covariances
+
+    # Unseeded, "mcd" would draw its starts from the global random state.
+    options = {"random_state": 0} if name == "mcd" else {}
+    return covariances(samples.T, estimator=name, **options)
+
+
+def _fit_object(estimator, samples):
+    fitted = clone(estimator).fit(samples)
+    if not hasattr(fitted, "covariance_"):
+        raise ValueError("it has no attribute covariance_ after fit.")
+    return fitted.covariance_
+
+
+def _checked_matrices(matrices, name, shape_of_means=None):
+    """A float64 copy of semidefinite matrices, exactly symmetric."""
+    matrices = check_array(matrices, dtype=np.float64, allow_nd=True, input_name=name)
+    if shape_of_means is not None:
+        n_classes, n_features = shape_of_means
+        expected = (n_classes, n_features, n_features)
+        if matrices.shape != expected:
+            raise ValueError(
+                f"{name} must have shape {expected} to go with means of shape "
+                f"{shape_of_means}, got {matrices.shape}."
+            )
+    elif matrices.ndim != 3:
+        raise ValueError(
+            f"{name} must have shape (n_classes, n_features, n_features), got "
+            f"{matrices.shape}."
+        )
+    check_symmetric(matrices, name)
+    check_semidefinite(matrices, name)
+    return (matrices + matrices.mT) / 2
+
+
+def _checked_labels(classes, counts, n_classes):
+    """Sorted labels, their counts, and the indices that sort the classes."""
+    classes = column_or_1d(np.asarray(classes))
+    counts = column_or_1d(np.asarray(counts))
+    whole = counts.dtype.kind in "iuf" and np.all(
+        (counts == np.round(counts)) & (counts < 2**53)
+    )
+    if len(counts) != n_classes or not whole or np.any(counts < 1):
+        raise ValueError(
+            f"counts must hold the number of samples, a whole number of at least 1, of "
+            f"each of the {n_classes} classes, got {counts}."
+        )
+    labels, order = np.unique(classes, return_index=True)
+    if len(classes) != n_classes or len(labels) != n_classes:
+        raise ValueError(
+            f"classes must hold {n_classes} distinct labels, one for each of the "
+            f"classes, got {classes}."
+        )
+    return labels, counts[order].astype(np.int64), order
+
+
 def _projected(means, matrices, components):
     """Means and matrices, such as covariances, of ``X @ components.T``."""
     means, matrices, _ = ProjectedClasses(means, matrices, 0.0)(components.T)
@@ -393,7 +524,7 @@ def _projected(means, matrices, components):
 
 
 def _kind_of(labels):
-    """Text, numbers, or the dtype of anything else: what can be sorted together."""
+    """Kind of labels: "text", "numbers" or a dtype. One kind can be sorted together."""
     if all(isinstance(label, str) for label in labels.tolist()):
         return "text"
     return "numbers" if labels.dtype.kind in "biuf" else labels.dtype

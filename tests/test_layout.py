@@ -1,4 +1,9 @@
-"""The package is built in layers, and imports go one way only."""
+"""The package is built in layers, and imports go one way only.
+
+This is a test and not a list of contracts for import-linter, because it also checks
+where a package is imported (inside functions or not) and what is printed, and needs no
+other package.
+"""
 
 import ast
 from pathlib import Path
@@ -9,26 +14,39 @@ import skgeom
 
 ROOT = Path(skgeom.__file__).parent
 
-# A module may import from its own layer and from those with a lower number.
-LAYERS = {
-    "utils": 0,
-    "geometry": 1,
-    "objectives": 2,
-    "optim": 3,
-    "_*": 4,  # statistics and estimators: private modules, and a folder a family
-    "datasets": 5,
-    "baselines": 5,
-    "plotting": 5,
-}
 # Folders of estimators. None imports from another.
 FAMILIES = {"_filters", "_hessian", "_kernel", "_lvq", "_rejection"}
-# Never imported when skgeom is imported. pyriemann brings matplotlib.
-LAZY = {"torch", "jax", "matplotlib", "pyriemann", "ot"}
+# The parts of skgeom, in rows. A module may import from its own part, from its own row
+# (unless that is FAMILIES) and from the rows above.
+LAYERS = [
+    {"utils"},  # validation, and what depends on the version of scikit-learn
+    {"geometry"},  # pure functions on stacks of matrices
+    {"objectives"},  # what filters optimise
+    {"optim"},  # optimisation on manifolds
+    {"_statistics", "_region_covariance"},
+    FAMILIES,  # each with its own spaces, losses and costs
+    {"datasets", "baselines", "plotting"},
+]
+# Who may import some parts or packages; nobody else may.
+ONLY_FOR = {
+    "skgeom.objectives": {
+        "objectives",
+        "_statistics",
+        "_filters",
+        "baselines",
+        "plotting",
+    },
+    "pymanopt": {"optim"},
+}
+# Imported inside functions only, and so not when skgeom is imported: optional packages,
+# and pyriemann, which imports matplotlib.
+LAZY = {"torch", "jax", "matplotlib", "moabb", "ot", "pandas", "pooch", "pyriemann"}
 
 
 def layer(name):
-    """Layer of a part of skgeom, given the part's first name ("geometry", "_lvq")."""
-    return LAYERS.get("_*" if name.startswith("_") else name)
+    """Row of a part of skgeom in LAYERS, None if it is in none."""
+    rows = [row for row, parts in enumerate(LAYERS) if name in parts]
+    return rows[0] if rows else None
 
 
 def imports(tree, package):
@@ -61,33 +79,49 @@ def offences(path, source):
     """
     tree = ast.parse(source)
     *folders, file = path.split("/")
-    first = folders[0] if folders else file.removesuffix(".py")
-    if path != "__init__.py" and layer(first) is None:
-        yield f"{path}: {first} has no layer, add it to LAYERS"
+    part = folders[0] if folders else file.removesuffix(".py")
+    if path != "__init__.py" and layer(part) is None:
+        yield f"{path}: {part} has no layer, add it to LAYERS"
         return
-
-    deferred = inside(tree, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
     for name, node in imports(tree, ".".join(["skgeom", *folders])):
-        top, *rest = name.split(".")
         where = f"{path}:{node.lineno}: imports {name}"
-        if top in LAZY and node not in deferred:
+        if path != "__init__.py":
+            yield from (f"{where}, {why}" for why in forbidden(name, part))
+        if name.split(".")[0] in LAZY and node not in deferred(tree):
             yield f"{where} outside a function"
-        if top == "pymanopt" and first != "optim":
-            yield f"{where}, which is for optim/ alone"
-        if top == "skgeom" and path != "__init__.py":
-            target = layer(rest[0]) if rest else None
-            if target is None:
-                yield f"{where}, not the module that defines it"
-            elif target > layer(first):
-                yield f"{where}, a later layer"
-            elif FAMILIES >= {first, rest[0]} and first != rest[0]:
-                yield f"{where}, of another family"
+    for node in unguarded_prints(tree):
+        yield f"{path}:{node.lineno}: prints without asking for the verbosity"
 
+
+def forbidden(name, part):
+    """Reasons why a part of skgeom may not import a dotted name."""
+    top, *rest = name.split(".")
+    for owned, parts in ONLY_FOR.items():
+        if f"{name}.".startswith(f"{owned}.") and part not in parts:
+            yield f"which is only for {', '.join(sorted(parts))}"
+    if top != "skgeom":
+        return
+    target = layer(rest[0]) if rest else None
+    if target is None:
+        yield "not the module that defines it"
+    elif target > layer(part):
+        yield "a later layer"
+    elif FAMILIES >= {part, rest[0]} and part != rest[0]:
+        yield "of another family"
+
+
+def deferred(tree):
+    """Set of the nodes inside functions."""
+    return inside(tree, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+
+
+def unguarded_prints(tree):
+    """Yield the calls of print that are in no ``if`` that asks for the verbosity."""
     guarded = inside(tree, ast.If, lambda node: "verbos" in ast.unparse(node.test))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
             if node not in guarded:
-                yield f"{path}:{node.lineno}: prints without asking for the verbosity"
+                yield node
 
 
 @pytest.mark.parametrize(
@@ -111,7 +145,12 @@ def test_module_keeps_to_the_layout(path):
         ("_filters/sqfa.py", "from ..plotting import FilterDisplay"),
         ("_filters/sqfa.py", "if True:\n    print(1)"),
         ("plotting/display.py", "import matplotlib.pyplot as plt"),
+        ("datasets/_files.py", "import pooch"),
+        ("_kernel/base.py", "from ..objectives import DISTANCES"),
+        ("_hessian/projection.py", "from skgeom.objectives._pairwise import A"),
+        ("_statistics.py", "from skgeom._filters.sqfa import SQFA"),
         ("unheard_of.py", ""),
+        ("_unheard_of/sqfa.py", ""),
     ],
 )
 def test_offence_is_found(path, source):
@@ -126,6 +165,8 @@ def test_offence_is_found(path, source):
         ("geometry/spd.py", "from ..utils.validation import check_spd"),
         ("optim/lbfgs.py", "from pymanopt.optimizers.optimizer import Optimizer"),
         ("_filters/sqfa.py", "from .._statistics import A\nfrom .. import optim"),
+        ("_filters/sqfa.py", "from ..objectives import DISTANCES"),
+        ("_lvq/cost.py", "from .spaces import FlatSpace\nfrom ..geometry import logm"),
         ("_filters/sqfa.py", "if self.verbose > 1:\n    print(1)"),
         ("plotting/display.py", "def plot():\n    import matplotlib"),
     ],

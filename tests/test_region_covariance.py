@@ -116,10 +116,10 @@ def test_coordinates_have_the_moments_of_a_grid():
 
 def test_symmetries(images):
     descriptors = RegionCovariance().transform(images)
-    turned = RegionCovariance(["y", "x", "I", "|I_y|", "|I_x|"]).transform(
+    swapped = RegionCovariance(["y", "x", "I", "|I_y|", "|I_x|"]).transform(
         images.swapaxes(1, 2)
     )
-    np.testing.assert_allclose(turned, descriptors, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(swapped, descriptors, rtol=1e-12, atol=1e-12)
     brighter = RegionCovariance().transform(3.0 * images + 40)
     scale = np.array([1, 1, 3, 3, 3])
     expected = descriptors * np.outer(scale, scale)
@@ -333,7 +333,7 @@ def test_scikit_learn_checks_are_not_silenced():
     reason="eth80.npz and eth80_covariances.npz are not in SKGEOM_DATA",
 )
 def test_eth80():
-    """Descriptors of images of 64 x 64 beside those of the same at 256 x 256.
+    """Descriptors of images of 64 x 64 compared with those of the same at 256 x 256.
 
     The coordinates agree exactly, times 4, and with them the intensities and colours
     to the size of what averaging 4 x 4 pixels takes away. Derivatives depend on the

@@ -1,4 +1,4 @@
-"""Classification with rejection of the samples that no class is likely enough for."""
+"""Classification with rejection of samples whose best class is too improbable."""
 
 from numbers import Integral, Real
 
@@ -32,16 +32,19 @@ from sklearn.utils.validation import (
 )
 
 from skgeom._rejection.curve import threshold_of_rate
-from skgeom._rejection.folds import fold_confidences
 from skgeom._rejection.label import with_reject_label
-from skgeom.utils._sklearn import check_sample_weight
+from skgeom.utils._sklearn import (
+    check_method_params,
+    check_sample_weight,
+    safe_split,
+)
 
 
 def _has(method):
     """Whether the wrapped classifier has a method, for ``available_if``."""
 
     def check(self):
-        # The error that names the missing method is that of the wrapped classifier.
+        # If the method is missing, this raises the error of the wrapped classifier.
         getattr(getattr(self, "estimator_", self.estimator), method)
         return True
 
@@ -51,33 +54,33 @@ def _has(method):
 class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Classifier that rejects samples for which no class is probable enough.
 
-    A sample is given its most probable class if the probability of that is at least
-    ``threshold_``, and else the label ``reject_label_``. With calibrated probabilities
-    and a threshold t this is the optimal rule of Chow [1]_ if a rejection costs 1 - t
-    times what an error costs.
+    A sample is given its most probable class if the probability of that class is at
+    least ``threshold_``, and otherwise the label ``reject_label_``. With calibrated
+    probabilities and a threshold t, this is the optimal rule of Chow [1]_ for a
+    rejection that costs 1 - t times as much as an error.
 
     Parameters
     ----------
     estimator : classifier
-        The classifier, with ``predict_proba``; one without can be wrapped in a
-        :class:`~sklearn.calibration.CalibratedClassifierCV`. A clone of it is fitted.
-        To keep one that is fitted already, wrap it in a
+        The classifier. It must have ``predict_proba``; wrap it in a
+        :class:`~sklearn.calibration.CalibratedClassifierCV` if it has none. A clone of
+        it is fitted. To use a classifier that is fitted already, wrap it in a
         :class:`~sklearn.frozen.FrozenEstimator`.
     threshold : float or None, default=None
         The smallest probability with which a class is predicted, between 0 and 1. None
-        is 0.5, unless ``rejection_rate`` is given.
+        means 0.5, unless ``rejection_rate`` is given.
     rejection_rate : float or None, default=None
-        Share of the samples to reject, between 0 and 1, from which the threshold is
-        found, see Notes.
+        Fraction of the samples to reject, between 0 and 1. The threshold is found from
+        it, see Notes.
     reject_label : str, number or None, default=None
-        What is predicted for rejected samples; not a class. None is "rejected" where
-        the classes are strings. Where they are numbers it is -1, or one less than the
-        smallest class if that is negative.
+        What is predicted for rejected samples; it must not be a class. None means
+        "rejected" if the classes are strings. If they are numbers, it means -1, or one
+        less than the smallest class if that is negative.
     cv : int, cross-validation generator or iterable, default=None
-        How folds are made for ``rejection_rate``, as in scikit-learn: None for 5
+        How folds are made for ``rejection_rate``, as in scikit-learn. None means 5
         stratified folds.
     n_jobs : int or None, default=None
-        Number of folds that are fitted at the same time, as in scikit-learn.
+        Number of folds that are fitted in parallel, as in scikit-learn.
 
     Attributes
     ----------
@@ -86,13 +89,13 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     threshold_ : float
         The smallest probability with which a class is predicted.
     reject_label_ : str, number or object
-        What :meth:`predict` returns for rejected samples.
+        The label that :meth:`predict` returns for rejected samples.
     classes_ : ndarray of shape (n_classes,)
         The class labels; the reject label is not one of them.
     n_features_in_ : int
-        Number of features seen during fit, if the classifier tells it.
+        Number of features seen during fit, if the classifier has this attribute.
     feature_names_in_ : ndarray of shape (``n_features_in_``,)
-        Names of the features seen during fit, if the classifier tells them.
+        Names of the features seen during fit, if the classifier has this attribute.
 
     See Also
     --------
@@ -103,21 +106,22 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     With ``rejection_rate``, the probabilities of each training sample come from a clone
-    of the classifier that was fitted without its fold, as those of a classifier for its
-    own training samples are too large. The threshold is half-way between the two
-    neighbouring confidences that split off at most the wanted share (of the total
-    weight, if there are sample weights). Equal confidences are not split. If none can
-    be split off, it is half-way between the smallest confidence and that of
-    a guess, ``1 / n_classes``. Then the classifier is fitted to all samples.
+    of the classifier that was fitted without the fold of the sample. Probabilities of
+    samples that a classifier was trained with are too large. The threshold lies
+    half-way between two neighbouring confidences, such that at most the wanted fraction
+    of the samples (of the total weight, if there are sample weights) is below it.
+    Samples of equal confidence are not separated. If no sample can be rejected, the
+    threshold lies half-way between the smallest confidence and ``1 / n_classes``, the
+    confidence of a guess. Finally, the classifier is fitted to all samples.
 
-    For a :class:`~sklearn.frozen.FrozenEstimator` there are no folds: the threshold is
+    For a :class:`~sklearn.frozen.FrozenEstimator` there are no folds. The threshold is
     found from its probabilities of the samples given to :meth:`fit`, which should not
-    be those it was trained with.
+    be the samples that it was trained with.
 
-    Numbers go with numbers as reject labels, and strings with strings. The predictions
-    have a type that holds the classes and the reject label: integers stay integers
-    unless the label is a fraction or NaN, and the classes False and True become 0 and
-    1. Classes of type object go with any label.
+    If the classes are numbers, the reject label must be a number; if they are strings,
+    a string. Classes of type object allow any label. The predictions have a type that
+    holds the classes and the reject label: integers stay integers unless the label is
+    a fraction or NaN, and the classes False and True become 0 and 1.
 
     References
     ----------
@@ -166,19 +170,19 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     # The classifier validates its own parameters.
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None, **fit_params):
-        """Fit the classifier, and find the threshold if a rejection rate is given.
+        """Fit the classifier and, if a rejection rate is given, find the threshold.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
-            The samples, as the classifier takes them.
+            The samples, of any shape that the classifier accepts.
         y : array-like of shape (n_samples,)
             Their class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, for the classifier and for the rejection rate.
         **fit_params : dict
-            Further parameters of the classifier's ``fit``. Those with one entry a
-            sample are split as the samples are.
+            Further parameters of the classifier's ``fit``. Those with one entry per
+            sample are split into folds like the samples.
 
         Returns
         -------
@@ -191,27 +195,12 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If the classifier has no ``predict_proba``, if both ``threshold`` and
             ``rejection_rate`` are given, if the reject label is a class or of another
             kind than the classes, if a sample has no label or several, if there are
-            weights that the classifier does not take, or if it gives NaN as
-            probabilities; and whatever the classifier raises.
+            sample weights that the classifier does not accept, or if its probabilities
+            are NaN; and whatever the classifier raises.
         """
-        if self.threshold is not None and self.rejection_rate is not None:
-            raise ValueError(
-                f"Of threshold={self.threshold} and rejection_rate="
-                f"{self.rejection_rate} only one can be given. Set the other to None."
-            )
-        if not hasattr(self.estimator, "predict_proba"):
-            raise ValueError(
-                f"{type(self.estimator).__name__} has no predict_proba. Wrap it in a "
-                "sklearn.calibration.CalibratedClassifierCV, which makes probabilities "
-                "of its scores."
-            )
+        self._check_parameters()
         X, y = indexable(X, y)
-        assert_all_finite(y, input_name="y")
-        kind = type_of_target(y, input_name="y")
-        if kind not in ("binary", "multiclass"):
-            raise ValueError(
-                f"Unknown label type: {kind}. y must hold one class label a sample."
-            )
+        _check_labels(y)
         weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
         routed = self._route(sample_weight, fit_params)
         self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)
@@ -230,8 +219,21 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         )
         return self
 
+    def _check_parameters(self):
+        if self.threshold is not None and self.rejection_rate is not None:
+            raise ValueError(
+                f"Of threshold={self.threshold} and rejection_rate="
+                f"{self.rejection_rate} only one can be given. Set the other to None."
+            )
+        if not hasattr(self.estimator, "predict_proba"):
+            raise ValueError(
+                f"{type(self.estimator).__name__} has no predict_proba. Wrap it in a "
+                "sklearn.calibration.CalibratedClassifierCV, which makes probabilities "
+                "of its scores."
+            )
+
     def _route(self, sample_weight, fit_params):
-        """What goes to the classifier's fit, and what to the split into folds."""
+        """Parameters for the classifier's fit, and for the split into folds."""
         params = dict(fit_params)
         if sample_weight is not None:
             params["sample_weight"] = sample_weight
@@ -248,14 +250,14 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
 
     def _validated_confidences(self, X, y, weights, routed):
-        """Confidences for samples the classifier has not seen, and their weights."""
+        """Confidences in samples that were not trained with, and their weights."""
         if isinstance(self.estimator, FrozenEstimator):
             confidences = self.estimator_.predict_proba(X).max(axis=1)
         else:
             cv = check_cv(self.cv, y, classifier=True)
             splits = list(cv.split(X, y, **routed.splitter.split))
             folds = Parallel(n_jobs=self.n_jobs)(
-                delayed(fold_confidences)(
+                delayed(_fold_confidences)(
                     clone(self.estimator), X, y, train, test, routed.estimator.fit
                 )
                 for train, test in splits
@@ -273,7 +275,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return confidences, weights
 
     def predict(self, X):
-        """Most probable classes, or the reject label where these are too improbable.
+        """Predict the most probable class, or the reject label if it is too improbable.
 
         Parameters
         ----------
@@ -284,16 +286,16 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_samples,)
             Their class labels, or ``reject_label_`` where the largest probability is
-            below ``threshold_``, or NaN.
+            below ``threshold_`` or NaN.
         """
         probabilities = self.predict_proba(X)
-        # Written such that NaN is rejected.
+        # NaN >= threshold is False, so that NaN is rejected.
         accepted = probabilities.max(axis=1) >= self.threshold_
         return self._labels[np.where(accepted, probabilities.argmax(axis=1), -1)]
 
     @available_if(_has("predict_proba"))
     def predict_proba(self, X):
-        """Probabilities of the classes, those of the classifier.
+        """Return the classifier's probabilities of the classes.
 
         Parameters
         ----------
@@ -303,14 +305,15 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            Their probabilities, in the order of ``classes_``, rejected or not.
+            Probabilities of all samples, also of rejected ones, in the order of
+            ``classes_``.
         """
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
     @available_if(_has("predict_log_proba"))
     def predict_log_proba(self, X):
-        """Logarithms of the probabilities of the classes, those of the classifier.
+        """Return the classifier's log-probabilities of the classes.
 
         Parameters
         ----------
@@ -320,14 +323,15 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         log_probabilities : ndarray of shape (n_samples, n_classes)
-            Their log-probabilities, in the order of ``classes_``, rejected or not.
+            Log-probabilities of all samples, also of rejected ones, in the order of
+            ``classes_``.
         """
         check_is_fitted(self)
         return self.estimator_.predict_log_proba(X)
 
     @available_if(_has("decision_function"))
     def decision_function(self, X):
-        """Decision function of the classifier.
+        """Return the decision function of the classifier.
 
         Parameters
         ----------
@@ -337,17 +341,17 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            What the classifier returns, rejected or not.
+            What the classifier returns for all samples, also for rejected ones.
         """
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
 
     def score(self, X, y, sample_weight=None):
-        """Share of the samples that are predicted correctly, out of all samples.
+        """Return the fraction of all samples that are predicted correctly.
 
         A rejected sample counts as an error, unless its true label is the reject label.
-        So the score falls where more is rejected. The accuracy of the other samples is
-        what :func:`accuracy_rejection_curve` gives.
+        So the score falls as more samples are rejected. For the accuracy of the samples
+        that are kept, see :func:`accuracy_rejection_curve`.
 
         Parameters
         ----------
@@ -361,16 +365,16 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         score : float
-            The share, between 0 and 1.
+            The fraction, between 0 and 1.
         """
         y = column_or_1d(y)
         predicted = self.predict(X)
         check_consistent_length(predicted, y, sample_weight)
-        # Labels such as NaN are none of accuracy_score's.
+        # accuracy_score refuses some reject labels, such as NaN.
         return float(np.average(predicted == y, weights=sample_weight))
 
     def get_metadata_routing(self):
-        """Which metadata go where, for scikit-learn's metadata routing.
+        """Return the routing of metadata to the classifier and the splitter.
 
         Returns
         -------
@@ -394,3 +398,22 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             tags.classifier_tags.multi_class = wrapped.classifier_tags.multi_class
             tags.classifier_tags.poor_score = wrapped.classifier_tags.poor_score
         return tags
+
+
+def _check_labels(y):
+    """Raise ValueError unless y has one class label per sample."""
+    assert_all_finite(y, input_name="y")
+    kind = type_of_target(y, input_name="y")
+    if kind not in ("binary", "multiclass"):
+        raise ValueError(
+            f"Unknown label type: {kind}. y must hold one class label a sample."
+        )
+
+
+def _fold_confidences(classifier, X, y, train, test, fit_params):
+    """Largest probabilities of the test part, after a fit to the training part."""
+    X_train, y_train = safe_split(classifier, X, y, train)
+    X_test, _ = safe_split(classifier, X, y, test, train)
+    params = check_method_params(X, fit_params, indices=train)
+    classifier.fit(X_train, y_train, **params)
+    return classifier.predict_proba(X_test).max(axis=1)

@@ -1,7 +1,7 @@
 """Methods to compare with: linear projections, and classifiers of SPD matrices.
 
 The functions return unfitted estimators for symmetric positive definite (SPD) matrices,
-X of shape (n_samples, n, n), put together from parts of pyriemann and scikit-learn.
+X of shape (n_samples, n, n), built from parts of pyriemann and scikit-learn.
 """
 
 from skgeom.baselines._cluster_classifier import ClusterClassifier

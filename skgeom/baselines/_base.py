@@ -1,4 +1,4 @@
-"""What the linear projections have in common."""
+"""The base class of the linear projections, and their common computations."""
 
 import numpy as np
 from scipy.linalg import eigh
@@ -31,7 +31,7 @@ PROJECTION_DOCS = {
 class LinearProjection(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """Projects samples onto components, which a subclass learns from labelled ones."""
+    """Projection onto components, which a subclass learns from labelled samples."""
 
     def transform(self, X):
         """Project samples onto the components.
@@ -85,18 +85,18 @@ def class_sums(X, codes, n_classes):
 def principal_directions(rows, n_directions, smallest):
     """Leading right singular vectors, in rows, and their singular values.
 
-    Those of singular values that do not exceed ``smallest`` are left out.
+    Singular values up to ``smallest`` are left out.
     """
     n_rows, n_features = rows.shape
-    if n_rows > n_features:  # the scatter matrix is smaller, and leading ones suffice
-        scale = np.abs(rows).max() or 1.0  # so that no square is too large or too small
+    if n_rows > n_features:  # the scatter matrix is smaller than the matrix of rows
+        scale = np.abs(rows).max() or 1.0  # squares could overflow or underflow
         rows = rows / scale
         first = max(n_features - n_directions, 0)
         squares, axes = eigh(
             rows.T @ rows, subset_by_index=[first, n_features - 1], driver="evr"
         )
         sizes, axes = scale * np.sqrt(np.maximum(squares, 0))[::-1], axes.T[::-1]
-        # Squares have half the digits.
+        # The square root of an eigenvalue has half the digits.
         smallest = max(smallest, np.sqrt(n_features * np.finfo(float).eps) * sizes[0])
     else:
         _, sizes, axes = np.linalg.svd(rows, full_matrices=False)

@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 
 class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Classify by clusters, each of which stands for its most frequent class.
+    """Classify by clusters, each of which predicts its most frequent class.
 
     Parameters
     ----------
     clusterer : estimator
-        A clusterer with ``fit`` and ``predict``, for matrices or for vectors. It does
-        not see the labels.
+        A clusterer with ``fit`` and ``predict``, for matrices or for vectors. The
+        labels are not passed to it.
 
     Attributes
     ----------
@@ -30,14 +30,15 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     clusters_ : ndarray of shape (n_clusters,)
         The numbers of the clusters that hold training samples, in ascending order.
     cluster_labels_ : ndarray of shape (n_clusters,)
-        The most frequent class in each; the first one of equals. New samples in any
-        other cluster are given the most frequent class of all.
+        The most frequent class in each cluster, the first one if several are equally
+        frequent. New samples in any other cluster are given the most frequent class of
+        all.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
         Length of the second axis of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if X has such.
+        Names of the features, if X has names.
 
     Examples
     --------
@@ -64,7 +65,7 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
-            Samples, as the clusterer takes them.
+            Samples of any shape that the clusterer accepts.
         y : array-like of shape (n_samples,)
             Their class labels.
 
@@ -76,7 +77,7 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If y is malformed, or if the clusterer raises it about X.
+            If y is malformed, or if the clusterer does not accept X.
         """
         validate_data(self, X, y, skip_check_array=True)
         X, y = check_X_y(X, y, dtype=np.float64, ensure_2d=False, allow_nd=True)
@@ -97,7 +98,7 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
-            Samples, as the clusterer takes them.
+            Samples of any shape that the clusterer accepts.
 
         Returns
         -------
@@ -119,16 +120,16 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
-            Samples, as the clusterer takes them.
+            Samples of any shape that the clusterer accepts.
         y : array-like of shape (n_samples,)
             Their true labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the samples; None is one for each.
+            Weights of the samples; None for equal weights.
 
         Returns
         -------
         accuracy : float
-            The share of the samples whose label is predicted.
+            The fraction of the samples whose label is predicted.
         """
         return super().score(X, y, sample_weight)
 

@@ -22,8 +22,8 @@ from skgeom.utils._threads import map_threads
 class GeneralizedEigenvectors(LinearProjection):
     r"""Generalised eigenvectors of the second moments of pairs of classes (GEM).
 
-    For each ordered pair of classes i and j, the components are the directions along
-    which the mean square of class i is largest beside that of class j,
+    For each ordered pair of classes i and j, the components are the directions in which
+    the mean square of class i is largest relative to that of class j,
 
     .. math::
 
@@ -31,20 +31,19 @@ class GeneralizedEigenvectors(LinearProjection):
        \right) v, \qquad
        \Psi_i = \frac{1}{n_i} \sum_{y_k = i} x_k x_k^\top
 
-    with the leading :math:`\lambda` [1]_. They depend on the origin of the data. Pairs
-    know nothing of each other, so that components of different pairs often repeat each
-    other.
+    with the leading :math:`\lambda` [1]_. They depend on the origin of the data. Each
+    pair is solved separately, so components of different pairs are often similar.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of components: those of the largest :math:`\lambda` among all pairs. None
-        is all of them, ``n_per_pair`` for each of the C (C - 1) pairs.
+        Number of components: those with the largest :math:`\lambda` of all pairs. None
+        for all of them, ``n_per_pair`` for each of the C (C - 1) pairs.
     n_per_pair : int, default=1
         Number of leading eigenvectors of each pair, at most ``n_features``.
     regularization : float, default=0.01
         :math:`\gamma`, the variance that is added to class j, as a fraction of its mean
-        one. With 0, all second moments must be regular.
+        variance. With 0, all second moments must be regular.
 
     Attributes
     ----------
@@ -61,7 +60,7 @@ class GeneralizedEigenvectors(LinearProjection):
 
     See Also
     --------
-    skgeom.SecondMomentSQFA : Few components for all pairs together.
+    skgeom.SecondMomentSQFA : A few components for all pairs together.
 
     Notes
     -----
@@ -120,7 +119,7 @@ class GeneralizedEigenvectors(LinearProjection):
         X, codes = self._validate(X, y)
         pairs = list(permutations(range(len(self.classes_)), 2))
         self._check_sizes(len(pairs))
-        scale = np.abs(X).max() or 1.0  # so that no square is too large or too small
+        scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
         moments = _second_moments(X / scale, codes)
         regular = np.array(
             [self._regularized(moment, k) for k, moment in enumerate(moments)]
@@ -156,11 +155,11 @@ class GeneralizedEigenvectors(LinearProjection):
             )
 
     def _regularized(self, moment, code):
-        """The second moment that is compared with; raises if it is singular."""
+        """The regularised second moment of class j; an error if it is singular."""
         size = len(moment)
         noise = self.regularization * np.trace(moment) / size
         regular = moment + noise * np.eye(size)
-        # The scale of a feature alone does not make a matrix singular.
+        # Judged by correlations, since features may have very different scales.
         deviations = np.sqrt(np.diag(regular))
         definite = deviations.all()
         if definite:
@@ -183,7 +182,7 @@ class GeneralizedEigenvectors(LinearProjection):
 def _second_moments(X, codes):
     """Second moments of the classes about the origin, (n_classes, n, n)."""
     statistics = ClassStatistics._from_valid_data(X, codes)
-    # About the mean, the mean square is by count, and the covariance by count - 1.
+    # Covariances are divided by count - 1, mean squares by count.
     scatters = (1 - 1 / statistics.counts)[:, None, None] * statistics.covariances
     means = statistics.means
     return scatters + means[:, :, None] * means[:, None, :]

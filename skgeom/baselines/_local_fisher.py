@@ -20,10 +20,11 @@ from skgeom.utils._signs import fix_signs
 class LocalFisherDiscriminantAnalysis(LinearProjection):
     r"""Local Fisher discriminant analysis (LFDA).
 
-    Linear discriminant analysis of the samples' neighbourhoods: samples of one class
-    that are far apart need not come together, so that a class may have several
-    clusters, and there may be more than ``n_classes - 1`` components. They maximise in
-    turn :math:`v^\top S_b v / v^\top S_w v` with the matrices
+    This is linear discriminant analysis with weights for pairs of samples. Samples of
+    one class that are far apart have a small weight, and the projection need not bring
+    them together. So a class may have several clusters, and there may be more than
+    ``n_classes - 1`` components. They maximise :math:`v^\top S_b v / v^\top S_w v`, one
+    after the other, with the matrices
 
     .. math::
 
@@ -43,13 +44,13 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     n_components : int, default=2
         Number of components, at most ``n_features``.
     n_neighbors : int or None, default=7
-        The number k. Of a class of fewer samples, the farthest is taken. None sets all
+        The number k. If a class has fewer samples, the farthest is taken. None sets all
         affinities to one, which gives linear discriminant analysis.
     embedding : {"weighted", "orthonormalized", "plain"}, default="weighted"
-        How the components are scaled. ``"plain"`` is such that :math:`V S_w V^\top` is
-        the identity; ``"weighted"`` multiplies each of them by the square root of its
-        ratio, where negative ones count as zero; ``"orthonormalized"`` replaces them by
-        an orthonormal basis of their span, in their order.
+        How the components are scaled. With ``"plain"``, :math:`V S_w V^\top` is the
+        identity. ``"weighted"`` multiplies each component by the square root of its
+        ratio, and by zero if the ratio is negative. ``"orthonormalized"`` replaces them
+        by an orthonormal basis of their span, in their order.
     regularization : float, default=0.0
         Fraction of the mean variance of :math:`S_w` that is added to its diagonal.
 
@@ -71,8 +72,8 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
 
     Notes
     -----
-    The distances within a class are held at once, a matrix of the size of its squared
-    number of samples; pairs of different classes take no more than products with X.
+    All distances within a class are in memory at once, a matrix with one entry for each
+    pair of its samples. Pairs of different classes need only products with X.
     Directions in which no samples differ are left out.
 
     References
@@ -131,12 +132,12 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         ValueError
             If X or y is malformed, if there is one class only, if ``n_components``
             exceeds the number of features, or of directions in which X varies, or if
-            :math:`S_w` is singular, but for rounding, where :math:`S_b` is not.
+            :math:`S_w` is singular up to rounding where :math:`S_b` is not.
         """
         X, codes = self._validate(X, y)
         self._check_n_components()
         X = X - X.mean(axis=0)
-        scale = np.abs(X).max() or 1.0  # so that no square is too large or too small
+        scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
         within, mixture = self._scatters(X / scale, codes)
         vectors, self.eigenvalues_ = self._solve(within, mixture)
         if self.embedding == "orthonormalized":
@@ -154,8 +155,9 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         With the Laplacian :math:`L_c = \operatorname{diag}(A 1) - A` of a class, the
         sum of :math:`A_{ij} (x_i - x_j)(x_i - x_j)^\top / 2` over its pairs is
         :math:`X_c^\top L_c X_c`, about any origin. Pairs of different classes have
-        equal weights, and need the scatter of each class and the class means only. All
-        terms are semidefinite, so that classes far apart do not cancel.
+        equal weights: their sum needs only the scatter of each class and the class
+        means. All terms are semidefinite, so there is no cancellation for classes that
+        are far apart.
         """
         n_samples, n_features = X.shape
         within = np.zeros((n_features, n_features))
@@ -189,14 +191,15 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
                 "X does not vary within the classes: the samples of each are all the "
                 "same."
             )
-        # In these coordinates the mixture is the identity, and S_w its share.
+        # In these coordinates the mixture S_w + S_b is the identity, so the eigenvalues
+        # of S_w are 1 / (1 + ratio).
         ratios, vectors = np.linalg.eigh(basis.T @ within @ basis)
         ratios, vectors = ratios[: self.n_components], vectors[:, : self.n_components]
         if ratios[0] <= 100 * len(within) * np.finfo(float).eps:
             raise ValueError(
                 "The matrix within the classes is singular in directions in which the "
-                "classes differ, as it is with few samples, or vanishes beside their "
-                "differences but for rounding, as with classes a million times as far "
+                "classes differ, as it is with few samples, or as small as rounding "
+                "errors of these differences, as with classes a million times as far "
                 "apart as they are wide: set regularization to a positive number, or "
                 "reduce the features by PCA first."
             )
@@ -211,7 +214,8 @@ def _affinity(X, n_neighbors):
     k = min(n_neighbors, len(X) - 1)  # in position 0 is the sample itself
     scales = np.sqrt(np.partition(squares, k, axis=1)[:, k])
     products = np.outer(scales, scales)
-    # Where a scale is zero only copies of a sample are near, which add nothing.
+    # Where a scale is zero, the nearest samples are copies, at a distance of zero: they
+    # add nothing to the scatter, and other samples are infinitely far.
     np.divide(squares, products, out=squares, where=products > 0)
     squares[products == 0] = np.inf
     return np.exp(-squares)

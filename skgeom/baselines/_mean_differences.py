@@ -1,4 +1,4 @@
-"""Projections that begin with the differences between class means."""
+"""Projections by the differences between class means: supervised PCA and LOL."""
 
 from numbers import Integral
 
@@ -15,7 +15,7 @@ from skgeom.baselines._base import (
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._signs import fix_signs
 
-# What is left of a direction of unit length, if it depends on others but for rounding.
+# A unit vector is linearly dependent if less than this is left by orthogonalisation.
 _DEPENDENT = 1e-8
 
 
@@ -37,15 +37,16 @@ class SupervisedPCA(LinearProjection):
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of components. There are at most ``n_classes - 1``, as the class means
-        are in an affine subspace of that dimension; None is all of them.
+        Number of components. There are at most ``n_classes - 1``, because the class
+        means lie in an affine subspace of that dimension. None for all of them.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The eigenvectors, orthonormal; the largest entry of each is positive.
     eigenvalues_ : ndarray of shape (n_components,)
-        Their eigenvalues, in falling order; infinity beyond floating-point numbers.
+        Their eigenvalues, in falling order; infinity if too large for floating-point
+        numbers.
     {classes_}
     {n_features_in_}
     {feature_names_in_}
@@ -58,7 +59,7 @@ class SupervisedPCA(LinearProjection):
 
     Notes
     -----
-    Any further eigenvector belongs to the eigenvalue zero, and is arbitrary.
+    Any further eigenvector has the eigenvalue zero, and is arbitrary.
 
     References
     ----------
@@ -133,8 +134,7 @@ class LOL(LinearProjection):
        [\delta_1, \dots, \delta_{C-1}, v_1, v_2, \dots], \qquad
        \sum_i (x_i - \bar x_{y_i}) (x_i - \bar x_{y_i})^\top v_k = \lambda_k v_k
 
-    of [1]_, as many as ``n_components``, orthonormalised in that order. Samples may be
-    fewer than features.
+    of [1]_, orthonormalised in that order. There may be fewer samples than features.
 
     Parameters
     ----------
@@ -146,7 +146,8 @@ class LOL(LinearProjection):
     components_ : ndarray of shape (n_components, n_features)
         The components, orthonormal; the largest entry of each is positive.
     n_mean_directions_ : int
-        How many of them, the first ones, span differences between class means.
+        Number of the components, the first ones, that span differences between class
+        means.
     {classes_}
     {n_features_in_}
     {feature_names_in_}
@@ -157,11 +158,10 @@ class LOL(LinearProjection):
 
     Notes
     -----
-    The differences between the means are represented by their principal directions,
-    with the classes weighted by counts. That does not change their span, and tells
-    which are left out if ``n_components`` is less than their number. A principal
-    direction within the classes that depends linearly on the components before it is
-    passed over.
+    The differences between the means are replaced by their principal directions, with
+    the classes weighted by counts. These have the same span, and the last ones are left
+    out if ``n_components`` is less than their number. Principal directions within the
+    classes that depend linearly on the components before them are left out.
 
     References
     ----------
@@ -233,7 +233,7 @@ class LOL(LinearProjection):
 
 
 def _rounding(X, factor):
-    """What sums of ``factor`` numbers like those of X differ by at most, rounded."""
+    """Bound of the rounding error of sums of ``factor`` numbers like those of X."""
     return max(X.shape) * np.finfo(float).eps * factor * np.abs(X).max()
 
 
@@ -241,7 +241,7 @@ def _orthonormalized(directions, n_directions):
     """Orthonormal rows that span the first independent ones of some unit vectors."""
     basis = np.empty((0, len(directions[0]) if len(directions) else 0))
     for direction in directions:
-        for _ in range(2):  # once more, for what rounding left
+        for _ in range(2):  # twice, because the first pass leaves rounding errors
             direction = direction - (basis @ direction) @ basis
         length = np.linalg.norm(direction)
         if length > _DEPENDENT:

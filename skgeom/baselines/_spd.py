@@ -1,4 +1,4 @@
-"""Classifiers of SPD matrices, put together from pyriemann and scikit-learn."""
+"""Classifiers of SPD matrices, built from pyriemann and scikit-learn."""
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -22,30 +22,29 @@ metric : str, default="riemann"
     ``"riemann"`` is the affine-invariant one.""",
     "shrinkage": """
 shrinkage : "auto", float or None, default="auto"
-    Shrinkage of the covariance within the classes: ``"auto"`` by Ledoit and Wolf,
-    or a number from 0 to 1; None for none. The tangent space of n x n matrices has
-    n (n + 1) / 2 dimensions, which are often as many as there are samples: then do
-    not go without.""",
+    Shrinkage of the covariance within the classes: ``"auto"`` for that of Ledoit and
+    Wolf, a number from 0 to 1, or None for no shrinkage. The tangent space of n x n
+    matrices has n (n + 1) / 2 dimensions, often about as many as there are samples.
+    Then shrinkage is necessary.""",
     "C": """
 C : float, default=1.0
-    The less, the more the support vector machine is regularised.""",
+    Inverse strength of the regularisation of the support vector machine.""",
     "n_clusters": """
 n_clusters : int
-    Number of clusters, of all classes together.""",
+    Number of clusters of all samples, of whatever class.""",
     "n_init": """
 n_init : int, default=10
-    Number of random starts, of which the best is taken.""",
+    Number of random starts. The best result is kept.""",
     "random_state": """
 random_state : int, RandomState instance or None, default=None
-    For the starts.""",
+    For the random starts.""",
 }
 
 
 def mdrm(metric="riemann"):
     """Minimum distance to the Riemannian mean of a class.
 
-    Classifies a matrix by the nearest of the means of the classes [1]_: a prototype for
-    each class, which is not trained.
+    Predicts the class whose Riemannian mean is nearest [1]_.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ def tslda(metric="riemann", shrinkage="auto"):
     -------
     sklearn.pipeline.Pipeline
         A check of X, a ``TangentSpace`` of pyriemann and
-        ``LinearDiscriminantAnalysis``: TSLDA of [1]_, which was without shrinkage.
+        ``LinearDiscriminantAnalysis``: TSLDA of [1]_, which has no shrinkage.
 
     References
     ----------
@@ -202,16 +201,15 @@ def log_euclidean_svm(C=1.0, gamma="scale"):
 def tssm_lda(n_components=10, metric="riemann", shrinkage="auto"):
     """Linear discriminant analysis in the tangent space of a sub-manifold.
 
-    For two classes, the filters that diagonalise both Riemannian class means are
-    computed, and those of them whose eigenvalues are the most extreme reduce the
-    matrices to W' X W, of ``n_components`` rows. Then follows :func:`tslda`. This is
-    TSSM+LDA of [1]_. Several classes are told apart by one such classifier for each
-    class against the rest.
+    This is TSSM+LDA of [1]_. For two classes, the filters that diagonalise both
+    Riemannian class means are computed. The ``n_components`` filters with the most
+    extreme eigenvalues reduce the matrices to W' X W, which :func:`tslda` classifies.
+    For several classes, there is one such classifier for each class against the rest.
 
     Parameters
     ----------
     n_components : int, default=10
-        Size of the reduced matrices. If X has no more rows, it is not reduced.
+        Size of the reduced matrices. Matrices of at most this size are not reduced.
     {metric}
     {shrinkage}
 
@@ -323,15 +321,15 @@ def kernel_kmeans(n_clusters, gamma=None, n_init=10, random_state=None):
     r"""Classify by kernel k-means clusters, with the log-Euclidean Gaussian kernel.
 
     The kernel is that of :func:`log_euclidean_svm`. Kernel k-means is k-means in its
-    feature space, and the principal components of the training samples there, all of
-    them, keep their distances. They take the eigenvectors of the kernel matrix, so that
-    a few thousand samples are the limit.
+    feature space. It is computed as k-means of all kernel principal components, which
+    have the same distances between training samples. These need all eigenvectors of
+    the kernel matrix, so the limit is a few thousand samples.
 
     Parameters
     ----------
     {n_clusters}
     gamma : float or None, default=None
-        The :math:`\gamma` of the kernel; None is 2 / (n (n + 1)) for n x n matrices.
+        The :math:`\gamma` of the kernel; None for 2 / (n (n + 1)), with n x n matrices.
     {n_init}
     {random_state}
 
@@ -372,7 +370,7 @@ def _shrunk_lda(shrinkage):
 
 
 def _stack_checker(name):
-    """A step in front of what says nothing clear about data of other shapes."""
+    """A first step that raises a clear error for data of another shape."""
     return FunctionTransformer(_checked_stack, kw_args={"name": name})
 
 

@@ -24,7 +24,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
     r"""Wasserstein discriminant analysis (WDA).
 
     The components, the orthonormal columns of P, minimise the ratio of the regularised
-    Wasserstein distances of the classes from themselves to those between them,
+    Wasserstein distances of the classes to themselves and to each other,
 
     .. math::
 
@@ -33,40 +33,41 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
 
     where :math:`W_\gamma` is the cost of the transport plan with entropic
     regularisation :math:`\gamma` [1]_. It is meant for nearest-neighbour classifiers.
-    The objective is that of ``ot.dr.wda`` of the package POT, which has to be installed
-    (``pip install pot``); the search is by :func:`skgeom.optim.minimize`.
+    The objective is that of ``ot.dr.wda`` of the package POT, which must be installed
+    (``pip install pot``). The search is that of :func:`skgeom.optim.minimize`.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of components, at most ``n_features``.
     regularization : float, default=0.1
-        :math:`\gamma`, the regularisation of the transport plans. The larger, the more
-        is WDA like linear discriminant analysis; the smaller, the more local it is.
+        :math:`\gamma`, the regularisation of the transport plans. For large values WDA
+        is similar to linear discriminant analysis; for small values it is more local.
     normalize : bool, default=True
         Whether ``regularization`` is in units of the mean squared distance between the
         samples of a pair of classes at the start, so that it does not depend on the
-        scale of X. Each class must then have samples that differ. [1]_ and POT do
-        without.
+        scale of X. Each class must then have samples that differ. [1]_ and POT use
+        absolute units.
     n_sinkhorn : int, default=10
-        Number of iterations of Sinkhorn's algorithm, which finds the plans.
+        Number of iterations of Sinkhorn's algorithm, which computes the plans.
     log_domain : bool, default=False
-        Whether Sinkhorn's algorithm works with logarithms, which is slower but can do
-        with any ``regularization``.
+        Whether Sinkhorn's algorithm works with logarithms, which is slower but works
+        for any ``regularization``.
     init : str or array-like of shape (n_components, n_features), default="pca"
-        Where to start: ``"pca"``, the leading principal axes; ``"random"``, random
-        orthonormal components; or the orthonormal ones nearest to given ones.
+        The start: ``"pca"`` for the leading principal axes, ``"random"`` for random
+        orthonormal components, or an array, of which the nearest orthonormal components
+        are taken.
     optimizer : str or pymanopt optimizer, default="lbfgs"
-        What minimises the ratio: ``"lbfgs"``, ``"conjugate-gradient"``,
-        ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
-        optimizer; see :func:`skgeom.optim.minimize`.
+        The optimiser: ``"lbfgs"``, ``"conjugate-gradient"``, ``"trust-regions"``,
+        ``"steepest-descent"``, or an instance of a pymanopt optimizer; see
+        :func:`skgeom.optim.minimize`.
     max_iter : int, default=100
         Largest number of iterations.
     tol : float, default=1e-4
-        The search ends when ten iterations together lower the ratio by no more than
-        this fraction of it.
+        The search ends if ten iterations together decrease the ratio by at most this
+        fraction of it.
     random_state : int, RandomState instance or None, default=None
-        For a random start.
+        For ``init="random"``.
 
     Attributes
     ----------
@@ -87,8 +88,8 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
 
     Notes
     -----
-    Each iteration compares all pairs of samples, so that a few thousand samples and
-    some dozens of features are the limit; take a subset, and PCA first.
+    Each iteration compares all pairs of samples. The limit is a few thousand samples
+    and some dozens of features; otherwise use a subset of the samples and PCA first.
 
     References
     ----------
@@ -166,13 +167,13 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         ValueError
             If X or y is malformed, if there is one class only, if ``n_components``
             exceeds the number of features, if ``init`` has another shape or dependent
-            rows, if a class has one sample, or copies of one, and ``normalize``, or if
-            the objective is not finite at the start.
+            rows, if ``normalize`` and all samples of a class are equal, or if the
+            objective is not finite at the start.
 
         Warns
         -----
         ConvergenceWarning
-            If the search took ``max_iter`` iterations.
+            If the search ends at ``max_iter`` iterations.
         """
         try:
             from ot.dr import wda
@@ -186,12 +187,12 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         self._check_n_components()
         if self.normalize:
             self._check_that_samples_differ(X, codes)
-        X = X - X.mean(axis=0)  # a copy, which wda may change in place
-        scale = np.abs(X).max() or 1.0  # the ratio does not depend on it
+        X = X - X.mean(axis=0)  # a copy, because wda may change it in place
+        scale = np.abs(X).max() or 1.0  # has no effect on the ratio
         X /= scale
         regularization = self.regularization
         search = _Search(self.optimizer, self.max_iter, self.tol)
-        with np.errstate(all="ignore"):  # what is not finite is avoided
+        with np.errstate(all="ignore"):  # the search avoids points that are not finite
             if not self.normalize:
                 regularization = regularization / scale / scale
             wda(
@@ -255,7 +256,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
 
 
 class _Search:
-    """Stands for a pymanopt optimizer, which POT calls, and remembers the result."""
+    """The optimizer that POT calls like one of pymanopt. It keeps the result."""
 
     def __init__(self, optimizer, max_iter, tol):
         self._settings = {"optimizer": optimizer, "max_iter": max_iter, "tol": tol}

@@ -1,7 +1,7 @@
-"""Data sets, in scikit-learn's manner: generators, and fetchers of real data.
+"""Data sets, as in scikit-learn: generators, and fetchers of real data.
 
-Fetchers look into the folder that the environment variable ``SKGEOM_DATA`` names, then
-into scikit-learn's data folder, and download what is in neither.
+Fetchers look in the folder that the environment variable ``SKGEOM_DATA`` names, then
+in scikit-learn's data folder. They download what is in neither.
 """
 
 from skgeom.datasets._fetch_images import fetch_mnist, fetch_svhn

@@ -1,10 +1,10 @@
-"""What the generators share: labels, and the statistics of a population."""
+"""Helpers of the generators: labels, statistics of populations, random bases."""
 
 import numpy as np
 
 from skgeom._statistics import ClassStatistics
 
-# ClassStatistics holds counts. Populations have none; only their ratios have an effect.
+# Count of each class of a population, which has no counts: only their ratios matter.
 _COUNT = 100
 
 
@@ -23,7 +23,7 @@ def balanced_labels(n_classes, n_per_class, shuffle, rng):
 
 
 def random_orthogonal(shape, rng):
-    """Orthonormal rows in random directions, of shape (..., m, n) with m <= n."""
+    """Matrices of some shape (..., m, n), m <= n, with random orthonormal rows."""
     *lead, m, n = shape
     return gram_schmidt(rng.standard_normal((*lead, n, m))).mT
 

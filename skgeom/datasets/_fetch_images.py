@@ -18,33 +18,8 @@ from skgeom.datasets._files import (
     write_npz,
 )
 from skgeom.datasets._openml import changed, fetch_openml_arrays
+from skgeom.datasets._parameters import FETCH_CONSTRAINTS, FETCH_DOCS
 from skgeom.utils._docs import substitute_docs
-
-FETCH_DOCS = {
-    "data_home": """
-data_home : str, path-like or None, default=None
-    Folder where fetched files are kept, in ``skgeom/`` within it; None for
-    :func:`sklearn.datasets.get_data_home`.""",
-    "download_if_missing": """
-download_if_missing : bool, default=True
-    Whether to download what is not on this machine; an error otherwise.""",
-    "return_X_y": """
-return_X_y : bool, default=False
-    Whether to return ``(data, target)`` in place of a Bunch.""",
-    "subset": """
-subset : {"all", "train", "test"}, default="all"
-    Which of the images, in their usual order: training images come first.""",
-    "OSError": """
-OSError
-    If the data are not on this machine and cannot or may not be downloaded, or if a
-    file has another content than it should. The message names the file, its source
-    and what to do.""",
-}
-FETCH_CONSTRAINTS = {
-    "data_home": [str, os.PathLike, None],
-    "download_if_missing": ["boolean"],
-    "return_X_y": ["boolean"],
-}
 
 _MNIST_SHA256 = "14496c267285682a914dff1e35d1758a71f1c8d10bdc17d6b9ce111f32f9365e"
 _SVHN = {
@@ -71,8 +46,9 @@ def fetch_mnist(
 ):
     """Fetch MNIST, 70,000 handwritten digits.
 
-    From a file ``mnist.npz`` in the folder SKGEOM_DATA, with arrays ``X`` of 70000 x 28
-    x 28 bytes and ``y``; or from OpenML, data set 554, once.
+    They are read from a file ``mnist.npz`` in the folder SKGEOM_DATA, with arrays ``X``
+    of 70000 x 28 x 28 bytes and ``y``. Without that file, they are downloaded once from
+    OpenML, data set 554.
 
     Parameters
     ----------
@@ -158,15 +134,16 @@ def fetch_svhn(
 ):
     """Fetch SVHN, 99,289 digits of house numbers in street views.
 
-    The cropped digits of the training set, 73,257 images, and of the test set, 26,032,
-    from files ``train_32x32.mat`` and ``test_32x32.mat`` in the folder SKGEOM_DATA, or
-    from the source, 174 and 61 MiB.
+    These are the cropped digits: a training set of 73,257 images and a test set of
+    26,032. They are read from files ``train_32x32.mat`` and ``test_32x32.mat`` in the
+    folder SKGEOM_DATA. Without these, they are downloaded once from their source, 174
+    and 61 MiB, by the package pooch.
 
     Parameters
     ----------
     {subset}
     color : bool, default=False
-        Whether to return the three colours, or their mean.
+        Whether to return the three colours instead of their mean.
     {data_home}
     {download_if_missing}
     {return_X_y}
@@ -189,6 +166,7 @@ def fetch_svhn(
     Raises
     ------
     {OSError}
+    {ImportError}
 
     References
     ----------
@@ -224,7 +202,7 @@ def _read_svhn(path, color):
 
 
 def _subset(data, target, n_train, subset):
-    """Data and targets of a subset, and how many of them are for training."""
+    """Data and targets of a subset, and its number of training images."""
     if subset == "train":
         return data[:n_train], target[:n_train], n_train
     if subset == "test":

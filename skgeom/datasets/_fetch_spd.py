@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from skgeom.datasets._fetch_images import FETCH_CONSTRAINTS, FETCH_DOCS
 from skgeom.datasets._files import (
     absent,
     check_arrays,
@@ -15,6 +14,7 @@ from skgeom.datasets._files import (
     read_npz,
     remedy,
 )
+from skgeom.datasets._parameters import FETCH_CONSTRAINTS, FETCH_DOCS
 from skgeom.utils._docs import substitute_docs
 
 _ETH80_SHA256 = "272ffda0fa92b0ce971e561e0d90fb28662dac18bdfd479215ea693a49087924"
@@ -46,16 +46,16 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     descriptors are those of :class:`~skgeom.RegionCovariance` for images of 256 x 256
     pixels.
 
-    They come from a file ``eth80_covariances.npz`` in the folder SKGEOM_DATA, with
-    arrays ``cov5`` and ``cov9``, the descriptors of intensity and colour; ``y``, the
-    category; and ``object`` and ``view``. There is no download: the photographs are not
-    published as one file.
+    They are read from a file ``eth80_covariances.npz`` in the folder SKGEOM_DATA, with
+    the arrays ``cov5`` and ``cov9``, the descriptors of intensity and colour; ``y``,
+    the category; ``object`` and ``view``. Nothing is downloaded, because the
+    photographs are not published as one file.
 
     Parameters
     ----------
     features : {"intensity", "color"}, default="intensity"
-        The features of :class:`~skgeom.RegionCovariance`: descriptors of 5 x 5 or of
-        9 x 9.
+        The features of :class:`~skgeom.RegionCovariance`. They give descriptors of size
+        5 x 5 or 9 x 9.
     {return_X_y}
 
     Returns
@@ -68,7 +68,7 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
         - ``target_names``, list of str: their names;
         - ``object``, ndarray of shape (3280,), int: the object within its category, 0
           to 9;
-        - ``group``, the same for all categories together, 0 to 79;
+        - ``group``, the object among all 80 objects, 0 to 79;
         - ``view``, ndarray of str: polar and azimuthal angle of the view;
         - ``DESCR``, a description.
 
@@ -81,8 +81,9 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
 
     Notes
     -----
-    Views of an object are alike. To test on objects that were not seen before, split by
-    ``group``; [2]_ takes 21 views of every object for training, and the rest for test.
+    Views of the same object are similar. To test on objects that were not seen before,
+    split by ``group``. In [2]_, 21 views of every object are for training and the other
+    20 for the test.
 
     References
     ----------
@@ -136,17 +137,18 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     prefer_skip_nested_validation=True,
 )
 def fetch_bci_iv_2a(subject=1, *, download_if_missing=True, return_X_y=False):
-    """Fetch covariances of brain signals of imagined movements, BCI competition IV 2a.
+    """Fetch BCI competition IV 2a: covariances of EEG during imagined movements.
 
-    Each of nine subjects imagined four movements, 288 times on each of two days. A
-    matrix is the covariance of 22 channels from 0.5 to 2.5 s after the cue, filtered to
+    Nine subjects imagined four movements, in 288 trials on each of two days. A matrix
+    is the covariance of 22 channels from 0.5 to 2.5 s after the cue, filtered to
     10-30 Hz.
 
-    Subjects 1 to 4 come from a file ``bci_iv_2a_s1_to_s4.npz`` in the folder
-    SKGEOM_DATA if it is there, with arrays ``cov_1``, ``y_1`` and ``test_1`` for
-    subject 1 and so on: the matrices that the authors of [2]_ publish. Otherwise the
-    signals are read by the package moabb, which has to be installed, and keeps its
-    downloads in its own folder. Its filter is another one, so that the matrices differ.
+    Subjects 1 to 4 are read from a file ``bci_iv_2a_s1_to_s4.npz`` in the folder
+    SKGEOM_DATA, with the arrays ``cov_1``, ``y_1`` and ``test_1`` for subject 1 and so
+    on: the matrices that the authors of [2]_ publish. Other subjects, and all of them
+    without that file, are fetched by the package moabb, which must be installed and
+    keeps its downloads in its own folder. Its band-pass filter is a different one, so
+    the matrices differ.
 
     Parameters
     ----------
@@ -163,8 +165,8 @@ def fetch_bci_iv_2a(subject=1, *, download_if_missing=True, return_X_y=False):
         - ``data``, ndarray of shape (576, 22, 22), float64: a matrix for each trial;
         - ``target``, ndarray of shape (576,), int: the movement, 0 to 3;
         - ``target_names``, list of str: left hand, right hand, feet and tongue;
-        - ``test``, ndarray of shape (576,), bool: whether a trial is of the second day,
-          which is for evaluation;
+        - ``test``, ndarray of shape (576,), bool: True for trials of the second day,
+          which are for evaluation;
         - ``DESCR``, a description.
 
     (data, target) : tuple of ndarray
@@ -240,5 +242,6 @@ def _bci_by_moabb(subject, download_if_missing):
         ) from error
     target = np.array([_BCI_NAMES.index(label) for label in labels])
     test = np.array(["test" in str(session) for session in trials["session"]])
-    signals = np.asarray(signals, dtype=np.float64)  # without a mean, since filtered
+    # The filter has removed the mean.
+    signals = np.asarray(signals, dtype=np.float64)
     return signals @ signals.mT / signals.shape[2], target, test

@@ -8,7 +8,6 @@ from sklearn.utils import Bunch
 from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils._param_validation import validate_params
 
-from skgeom.datasets._fetch_images import FETCH_CONSTRAINTS, FETCH_DOCS
 from skgeom.datasets._files import (
     DAMAGED,
     RemoteFile,
@@ -20,14 +19,11 @@ from skgeom.datasets._files import (
     write_npz,
 )
 from skgeom.datasets._openml import changed, fetch_openml_arrays
+from skgeom.datasets._parameters import FETCH_CONSTRAINTS, FETCH_DOCS
 from skgeom.utils._docs import substitute_docs
 
 _DOCS = {
     **FETCH_DOCS,
-    "as_frame": """
-as_frame : bool, default=False
-    Whether ``data`` and ``target`` are a DataFrame and a Series of pandas, which must
-    be installed.""",
     "bunch": """
 table : Bunch
     With the attributes
@@ -48,7 +44,7 @@ _HEART = RemoteFile(
     "https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/"
     "processed.cleveland.data",
     "a74b7efa387bc9d108d7d0115d831fe9b414b29ae7124f331b622b4efa0427c8",
-    " or a table heart_cleveland.csv, of which the docstring of fetch_heart tells,",
+    " or a table heart_cleveland.csv, as the docstring of fetch_heart describes it,",
 )
 _HEART_SHA256 = "d92c375c6a41cd79e54d8f34597c8c4f8553548e5d396265661ed8a4ef2a6577"
 _HEART_FEATURES = (
@@ -69,9 +65,9 @@ _PIMA_FEATURES = (
 def fetch_wbcd(*, return_X_y=False, as_frame=False):
     """Fetch the Wisconsin breast cancer data (diagnostic), 569 tumours.
 
-    The same as :func:`sklearn.datasets.load_breast_cancer`, which has them without a
-    download: 30 features of cell nuclei, without missing values. The classes are
-    ``"malignant"``, 0, and ``"benign"``, 1.
+    The same as :func:`sklearn.datasets.load_breast_cancer`, without a download: 30
+    features of cell nuclei, without missing values. The classes are ``"malignant"``, 0,
+    and ``"benign"``, 1.
 
     Parameters
     ----------
@@ -109,13 +105,15 @@ def fetch_heart(
 ):
     """Fetch the heart disease data of Cleveland, 303 patients.
 
-    From the UCI machine learning repository, once. Its file, which is called
-    ``processed.cleveland.data``, may be in the folder SKGEOM_DATA as it is, or in its
-    place ``heart_cleveland.csv``, a table with a header and 15 columns: those of
-    ``feature_names``, ``num``, the diagnosis from 0 to 4, and ``target``. There are 13
-    attributes, some of which are codes. Six values are missing, and NaN: four of ``ca``
-    and two of ``thal``. The classes are ``"absent"``, 0, and ``"present"``, 1, a
-    diagnosis from 1 to 4 in the source.
+    There are 13 attributes, some of which are codes. Six values are missing and given
+    as NaN: four of ``ca`` and two of ``thal``. The classes are ``"absent"``, 0, and
+    ``"present"``, 1, which is a diagnosis from 1 to 4 in the source.
+
+    The data are read from one of two files in the folder SKGEOM_DATA:
+    ``heart_cleveland.csv``, a table with a header and 15 columns (``feature_names``,
+    the diagnosis ``num`` from 0 to 4, and ``target``), or
+    ``processed.cleveland.data``, the file of the UCI machine learning repository.
+    Without these, the latter is downloaded once, by the package pooch.
 
     Parameters
     ----------
@@ -132,6 +130,7 @@ def fetch_heart(
     Raises
     ------
     {OSError}
+    {ImportError}
 
     References
     ----------
@@ -152,7 +151,7 @@ def fetch_heart(
     else:
         path = fetch_file(_HEART, data_home, download_if_missing)
         values = _read_csv(path, header=False, n_columns=14)
-    # Not a number has more than one pattern of bits.
+    # NaN has more than one bit pattern, and would make the digest ambiguous.
     check_arrays([np.where(np.isnan(values), -1, values)], _HEART_SHA256, path)
     return _table(
         values[:, :13],
@@ -172,11 +171,13 @@ def fetch_pima(
 ):
     """Fetch the diabetes data of Pima Indians, 768 women.
 
-    From a file ``pima_diabetes.csv`` in the folder SKGEOM_DATA, with a header and the
-    columns of ``feature_names`` and ``target``; or from OpenML, data set 37, once.
     Zeros in ``glucose``, ``blood_pressure``, ``skin_thickness``, ``insulin`` and
     ``bmi`` stand for missing values. The classes are ``"negative"``, 0, and
     ``"positive"``, 1: diabetes within five years.
+
+    The data are read from a file ``pima_diabetes.csv`` in the folder SKGEOM_DATA, a
+    table with a header and the columns ``feature_names`` and ``target``. Without that
+    file, they are downloaded once from OpenML, data set 37.
 
     Parameters
     ----------
@@ -235,7 +236,7 @@ def fetch_pima(
 
 
 def _read_csv(path, *, header, n_columns):
-    """Numbers in a file, NaN where there is none; it must have so many columns."""
+    """Table of ``n_columns`` numbers in a file; what is no number becomes NaN."""
     try:
         with open(path, encoding="utf-8") as file:
             rows = [line.split(",") for line in file if line.strip()][int(header) :]

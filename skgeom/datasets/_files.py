@@ -1,15 +1,10 @@
-"""Files of data sets: where they are looked for, downloads, and their digests."""
+"""Files of data sets: where they are, their downloads and their digests."""
 
 import hashlib
 import os
-import time
 import uuid
-from contextlib import suppress
-from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import numpy as np
 
@@ -18,15 +13,14 @@ from skgeom.utils._warnings import warn_user
 DAMAGED = "the file is damaged or another one. Replace or remove it."
 
 _TIMEOUT = 30  # seconds without an answer
-_N_TRIES = 4
-_DELAY = 1  # seconds between tries
-_CHUNK = 2**20
+_N_RETRIES = 3
+_CHUNK = 2**20  # bytes written at a time
 
 
 class RemoteFile(NamedTuple):
     """A file that can be downloaded, and the SHA-256 digest that it must have.
 
-    ``alternative`` is what else may be put into SKGEOM_DATA, for messages.
+    Messages say that the file can be put into SKGEOM_DATA, or ``alternative``.
     """
 
     name: str
@@ -47,14 +41,14 @@ def local_path(name):
 
 
 def cache_path(name, data_home):
-    """Where a file of this name is kept once it has been fetched; makes no folder."""
-    if data_home is None:  # as sklearn.datasets.get_data_home, which makes the folder
+    """Path of a fetched file of this name. The folder need not exist."""
+    if data_home is None:  # sklearn.datasets.get_data_home would make the folder
         data_home = os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")
     return Path(data_home).expanduser() / "skgeom" / name
 
 
 def make_folder(path, wanted):
-    """Make the folder of a file; ``wanted`` is as for :func:`remedy`."""
+    """Make the folder of a file. The error names ``wanted`` as :func:`remedy` does."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -66,7 +60,7 @@ def make_folder(path, wanted):
 
 
 def local_folder():
-    """What SKGEOM_DATA stands for now, for messages."""
+    """Description of the folder SKGEOM_DATA, for messages."""
     folder = os.environ.get("SKGEOM_DATA")
     state = "not set" if not folder else folder
     if folder and not Path(folder).is_dir():
@@ -75,7 +69,10 @@ def local_folder():
 
 
 def remedy(wanted, download_if_missing=True):
-    """What to do; ``wanted`` says what helps in SKGEOM_DATA, None if nothing does."""
+    """What the user can do, for messages.
+
+    ``wanted`` describes the file to put into SKGEOM_DATA; None if no file would help.
+    """
     ways = [] if wanted is None else [f"put {wanted} into {local_folder()}"]
     ways.append(
         "try again with a connection to the internet"
@@ -87,7 +84,7 @@ def remedy(wanted, download_if_missing=True):
 
 
 def absent(name, source, wanted):
-    """The error for data that are neither at hand nor may be downloaded."""
+    """The error for data that are not on this machine and may not be downloaded."""
     return OSError(
         f"{name} is not on this machine, and download_if_missing is False. Its source "
         f"is {source}. {remedy(wanted, download_if_missing=False)}"
@@ -100,7 +97,10 @@ def file_digest(path):
 
 
 def array_digest(*arrays):
-    """SHA-256 of arrays: of their dtypes, shapes and values, not of a file format."""
+    """SHA-256 of the dtypes, shapes and values of arrays.
+
+    It does not depend on the file format, nor on the byte order or memory layout.
+    """
     digest = hashlib.sha256()
     for array in arrays:
         array = np.ascontiguousarray(array)
@@ -111,9 +111,10 @@ def array_digest(*arrays):
 
 
 def check_arrays(arrays, sha256, origin, reason=DAMAGED):
-    """Raise an error if arrays are not those expected, which says where they are from.
+    """Raise OSError if the digest of arrays is not ``sha256``.
 
-    ``reason`` is why that may be, and what to do.
+    The message says that they come from ``origin``, and gives ``reason``: why they may
+    differ, and what to do.
     """
     found = array_digest(*arrays)
     if found != sha256:
@@ -124,7 +125,7 @@ def check_arrays(arrays, sha256, origin, reason=DAMAGED):
 
 
 def read_npz(path, names):
-    """Arrays of some names in an npz file, with errors that name the file."""
+    """The named arrays of an npz file. Errors name the file."""
     with open(path, "rb") as file:
         try:
             with np.load(file) as data:
@@ -137,13 +138,14 @@ def read_npz(path, names):
 
 
 def write_npz(path, **arrays):
-    """Save arrays so that no other process ever sees a part of the file."""
-    temporary = _temporary(path)
+    """Save arrays in a file that no other process can see unfinished."""
+    # A name of its own: other threads and processes may write the same file.
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
     try:
         with open(temporary, "wb") as file:
             np.savez_compressed(file, **arrays)
         os.replace(temporary, path)
-    except OSError as error:  # the arrays are at hand all the same
+    except OSError as error:  # the caller has the arrays, and can go on
         warn_user(
             f"{path} could not be written ({error}), so that the data will be "
             "downloaded again the next time.",
@@ -153,15 +155,18 @@ def write_npz(path, **arrays):
         temporary.unlink(missing_ok=True)
 
 
-def _temporary(path):
-    """A name beside ``path`` that no other thread or process writes to."""
-    return path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
-
-
 def fetch_file(remote, data_home, download_if_missing):
-    """Path of a file: from SKGEOM_DATA, from earlier, or by a download.
+    """Path of a file: in SKGEOM_DATA, kept from an earlier call, or downloaded.
 
-    Raises an OSError if there is none, or if a file in SKGEOM_DATA has another digest.
+    A file in SKGEOM_DATA belongs to the user: if its digest is wrong, this is an error.
+    Kept files are downloaded again in that case.
+
+    Raises
+    ------
+    OSError
+        If the file is missing, or damaged, and cannot or may not be downloaded.
+    ImportError
+        If it must be downloaded and pooch is not installed.
     """
     path = local_path(remote.name)
     if path is not None:
@@ -184,76 +189,38 @@ def fetch_file(remote, data_home, download_if_missing):
             )
     elif not download_if_missing:
         raise absent(remote.name, remote.url, remote.wanted)
-    make_folder(path, remote.wanted)
-    download(remote, path)
+    _download(remote, path)
     return path
 
 
-def download(remote, path):
-    """Download a file, going on from where an earlier try was interrupted.
-
-    What has arrived is kept beside ``path`` with the suffix ".part", and becomes the
-    file itself when it is complete and has the right digest. During the download it has
-    a name of its own, so that others who fetch the same file do no harm.
-    """
-    kept, part = path.with_name(path.name + ".part"), _temporary(path)
-    with suppress(FileNotFoundError):
-        os.replace(kept, part)
+def _download(remote, path):
+    """Download a file by pooch, which moves it to its place if its digest is right."""
     try:
-        failure = _complete(remote, part)
-        if failure is None:
-            os.replace(part, path)
-            return
-    finally:
-        with suppress(FileNotFoundError):
-            os.replace(part, kept)
-    raise OSError(
-        f"{remote.name} could not be downloaded from {remote.url} to {path.parent}: "
-        f"{failure}. {remedy(remote.wanted)}"
-    ) from (failure if isinstance(failure, Exception) else None)
-
-
-def _complete(remote, part):
-    """Download what is missing of a file; returns None, or why that failed."""
-    failure = None
-    for k in range(_N_TRIES):
-        if k:
-            time.sleep(_DELAY)
-        try:
-            resumed = _append_rest(remote.url, part)
-        except (OSError, HTTPException) as error:  # OSError: URLError and time-outs too
-            failure = error
-            continue
-        found = file_digest(part)
-        if found == remote.sha256:
-            return None
-        part.unlink()
-        failure = f"it has the SHA-256 digest {found}, not {remote.sha256}"
-        if not resumed:
-            break  # the server has another file: the next try would give the same
-    return failure
-
-
-def _append_rest(url, part):
-    """Append what is missing of a file; returns whether it had a beginning already."""
-    size = part.stat().st_size if part.is_file() else 0
-    headers = {"User-Agent": "skgeom"}
-    if size:
-        headers["Range"] = f"bytes={size}-"
+        import pooch
+    except ImportError as error:
+        raise ImportError(
+            f"The download of {remote.name} needs the package pooch: pip install pooch."
+            f" Without it, put {remote.wanted} into {local_folder()}."
+        ) from error
+    make_folder(path, remote.wanted)
+    files = pooch.create(
+        path.parent,
+        base_url="",
+        registry={remote.name: f"sha256:{remote.sha256}"},
+        urls={remote.name: remote.url},
+        retry_if_failed=_N_RETRIES,
+    )
+    connection = pooch.HTTPDownloader(
+        timeout=_TIMEOUT,
+        chunk_size=_CHUNK,
+        headers={"User-Agent": "skgeom"},
+        stream=False,  # pooch does not close the streams of downloads that fail
+    )
     try:
-        response = urlopen(Request(url, headers=headers), timeout=_TIMEOUT)
-    except HTTPError as error:
-        if error.code == 416 and size:
-            return True  # nothing is missing; the digest will tell
-        raise
-    with response:
-        resumed = bool(size) and response.status == 206
-        expected = response.headers.get("Content-Length")
-        received = 0
-        with open(part, "ab" if resumed else "wb") as file:
-            while chunk := response.read(_CHUNK):
-                file.write(chunk)
-                received += len(chunk)
-    if expected is not None and received < int(expected):
-        raise OSError(f"the connection ended after {received} of {expected} bytes")
-    return resumed
+        files.fetch(remote.name, downloader=connection)
+    except (OSError, ValueError) as error:  # ValueError: another digest
+        reason = str(error).rstrip(".")
+        raise OSError(
+            f"{remote.name} could not be downloaded from {remote.url} to {path.parent}:"
+            f" {reason}. {remedy(remote.wanted)}"
+        ) from error

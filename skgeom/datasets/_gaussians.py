@@ -29,8 +29,8 @@ def make_gaussian_classes(
     Parameters
     ----------
     statistics : ClassStatistics
-        Their exact means and covariances, such as those of :func:`sqfa_toy_statistics`.
-        Covariances may be singular.
+        The means and covariances of the classes, such as those of
+        :func:`sqfa_toy_statistics`. Covariances may be singular.
     n_per_class : int, default=100
         Number of samples of each class; the counts in ``statistics`` have no effect.
     shuffle : bool, default=True
@@ -103,7 +103,7 @@ def fisher_rao_line_statistics(
     change="means-and-covariances",
     random_state=None,
 ):
-    r"""Statistics of Gaussian classes with given Fisher-Rao distances.
+    r"""Return statistics of Gaussian classes with given Fisher-Rao distances.
 
     The classes lie along a geodesic of the manifold of Gaussians, so that the
     Fisher-Rao distance of classes i and j is exactly :math:`|t_i - t_j|`, where
@@ -142,23 +142,26 @@ def fisher_rao_line_statistics(
 
     Notes
     -----
-    The variables are independent, and the mean of one at most changes. The squared
-    length of a step is then the sum of
+    The variables are independent, and the mean of at most one of them changes. Then the
+    squared length of a step is the sum over the variables of
 
     .. math:: (d\mu^2 + 2 d\sigma^2) / \sigma^2
 
-    over the variables [1]_. A variable of constant mean moves at unit speed where its
-    log variance changes by :math:`\sqrt 2\, t`, and one with a mean along
+    [1]_. A variable of constant mean moves at unit speed if its log variance changes by
+    :math:`\sqrt 2\, t`, and a variable whose mean changes does so along
 
     .. math::
 
        \mu = \sqrt 2 \tanh (t / \sqrt 2), \qquad \sigma = 1 / \cosh (t / \sqrt 2) .
 
-    The variables share the speed like the entries of a random unit vector. Positions
-    are taken from the middle of their range. No path through other Gaussians is
-    shorter: with :math:`\Sigma = L D L^\top`, L unit triangular and the variable with
-    the mean first, the metric is at least the sum above for the mean of this variable
-    and the variances in the diagonal matrix D. Last, the data are rotated.
+    The speeds of the variables are the entries of a random unit vector, so that the
+    whole moves at unit speed. The position t = 0 of these formulas is the middle of the
+    range of ``positions``. Finally, the data are rotated.
+
+    No path through other Gaussians is shorter. Put the variable with the changing mean
+    first, and write :math:`\Sigma = L D L^\top` with L unit lower triangular. Then the
+    Fisher-Rao metric is at least the sum above for the mean of this variable and the
+    variances in the diagonal matrix D.
 
     References
     ----------

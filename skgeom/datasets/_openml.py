@@ -8,17 +8,18 @@ from skgeom.datasets._files import absent, local_folder, make_folder, remedy
 
 
 def fetch_openml_arrays(name, contents, data_id, path, download_if_missing):
-    """Arrays (X, y) of a data set of OpenML, whose downloads scikit-learn checks.
+    """Arrays (X, y) of a data set of OpenML. scikit-learn checks the download.
 
-    ``name`` is that of a file in SKGEOM_DATA with the same data, and ``contents`` what
-    is in it, for error messages; ``path`` is where the data will be kept.
+    ``path`` is where the data will be kept. For error messages, ``name`` is the name of
+    a file with the same data that can be put into SKGEOM_DATA, and ``contents``
+    describes it.
     """
     source = f"https://www.openml.org/d/{data_id}"
     wanted = f"a file {name}, {contents},"
     if not download_if_missing:
         raise absent(name, source, wanted)
     make_folder(path, wanted)
-    # The quicker parser needs pandas, on which skgeom does not depend.
+    # The faster parser needs pandas, which is not a dependency of skgeom.
     parser = "pandas" if importlib.util.find_spec("pandas") else "liac-arff"
     try:
         return fetch_openml(
@@ -36,7 +37,7 @@ def fetch_openml_arrays(name, contents, data_id, path, download_if_missing):
 
 
 def changed(name):
-    """Why OpenML may have other data than expected, and what to do."""
+    """Reason and remedy for messages that data of OpenML are not those expected."""
     return (
         f"OpenML has changed them. Put a file {name} of the original data into "
         f"{local_folder()}."

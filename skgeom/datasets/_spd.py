@@ -12,12 +12,12 @@ from skgeom.geometry import expm, sqrtm
 _POSITIVE_INT = Interval(Integral, 1, None, closed="left")
 _NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 
-# Which eigenvalues and which eigenvectors make each class.
+# For each class, its set of eigenvalues and its set of eigenvectors.
 _SYN = {
     "SynI": ((0, 0, 1, 1), (0, 1, 0, 1)),
     "SynII": ((0, 1, 2, 3), (0, 0, 0, 0)),
 }
-# With more than these, the condition numbers of some matrices would be too large.
+# Beyond these, the condition numbers of some matrices would be too large.
 _MAX_SEPARATION = 10
 _MAX_DISPERSION = 3
 
@@ -44,28 +44,28 @@ def make_syn_spd(
 ):
     r"""Make SynI or SynII, four classes of 10 x 10 SPD matrices.
 
-    Each matrix is :math:`\sum_j \lambda_j u_j u_j^\top` with noisy eigenvalues and
-    eigenvectors of its class (section 6.1 of [1]_). There are four sets of eigenvalues,
-    for j = 1, ..., 10,
+    Each matrix is :math:`\sum_j \lambda_j u_j u_j^\top` with the eigenvalues and
+    eigenvectors of its class plus noise (section 6.1 of [1]_). There are four sets of
+    eigenvalues, for j = 1, ..., 10,
 
     .. math::
 
        13 - j, \quad 1 + 100 e^{-j/2}, \quad 13 - j/2, \quad 1/j ,
 
     each divided by its mean, and two sets of eigenvectors, random orthonormal bases.
-    The classes of SynI combine the first two sets of eigenvalues with the two bases;
-    those of SynII have a set of eigenvalues each and share the first basis.
+    The classes of SynI combine the first two sets of eigenvalues with the two bases.
+    The classes of SynII have one set of eigenvalues each, and all have the first basis.
 
     Parameters
     ----------
     name : {"SynI", "SynII"}, default="SynI"
-        Which of the two.
+        Which of the two data sets.
     n_per_class : int, default=250
-        Number of matrices of each class. Matrices for training, validation and test
-        must share the bases: make all at once, and split them.
+        Number of matrices of each class. Each call draws new bases, so make the
+        matrices for training, validation and test in one call, and split them.
     eigenvalue_noise : float, default=0.1
-        Uniform noise of at most this size is added to the eigenvalues. At most 0.1, for
-        which the smallest eigenvalue is still positive.
+        Uniform noise of at most this size is added to the eigenvalues. It must be at
+        most 0.1, for which the smallest eigenvalue is still positive.
     eigenvector_noise : float, default=0.3
         Gaussian noise with this standard deviation is added to the entries of the
         eigenvectors, which are then made orthonormal from first to last.
@@ -143,16 +143,16 @@ def make_spd_classes(
     random_state=None,
     return_means=False,
 ):
-    r"""Make classes of SPD matrices that scatter about means in all directions.
+    r"""Make classes of SPD matrices that scatter around their means isotropically.
 
     The mean of each class is :math:`M = \exp(S)` with a random symmetric S of norm
     ``separation``, and its matrices are
 
     .. math:: X = M^{1/2} \exp(V) M^{1/2}
 
-    with a Gaussian symmetric V, the same for all directions. The affine-invariant
-    distance from X to M is the norm of V, and M is the Riemannian mean of the
-    distribution, which is symmetric about it.
+    with a symmetric V whose distribution is Gaussian and isotropic. The
+    affine-invariant distance from X to M is the norm of V. The distribution is
+    symmetric about M, so M is its Riemannian mean.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def make_spd_classes(
     n_per_class : int, default=100
         Number of matrices of each class.
     n_features : int, default=4
-        Number n of rows of a matrix.
+        Size n of the matrices.
     separation : float, default=1.0
         Affine-invariant distance of the mean of each class from the identity, at most
         10.
@@ -171,9 +171,9 @@ def make_spd_classes(
     shuffle : bool, default=True
         Whether the matrices are in random order, or sorted by class.
     random_state : int, RandomState instance or None, default=None
-        For means and matrices.
+        For the means and the matrices.
     return_means : bool, default=False
-        Whether to return the means too.
+        Whether to return the means as well.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def make_spd_classes(
     roots = sqrtm(means)
 
     y = balanced_labels(n_classes, n_per_class, shuffle, rng)
-    # E ||V||^2 is the number of independent entries where each has unit variance.
+    # E ||V||^2 is the number of coordinates if each has unit variance.
     scale = dispersion / np.sqrt(n_features * (n_features + 1) / 2)
     deviations = expm(scale * _gaussian_symmetric((len(y), n_features), rng))
     X = _symmetric(roots[y] @ deviations @ roots[y])

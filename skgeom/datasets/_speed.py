@@ -19,11 +19,11 @@ _N_FRAMES = 15
 _DURATION = 0.25  # seconds
 _SEMISATURATION = 0.045  # c50 squared, of divisive normalisation
 
-# Light spreads in the eye and the cones by this standard deviation in pixels, which are
-# minutes of arc here: enough to interpolate between pixels with, too.
+# Light spreads in the eye and the cones by a Gaussian with this standard deviation in
+# pixels, which are minutes of arc here. It also interpolates between pixels.
 _BLUR = 0.8
-# Photoreceptors integrate light by a gamma function of this order and time constant in
-# seconds, of which the tail beyond so many time constants, 0.2 % of it, is cut off.
+# The response to a flash is a gamma function of this order and time constant (in
+# seconds), cut off after _TAIL time constants, which leaves out 0.2 % of it.
 _ORDER, _TIME_CONSTANT, _TAIL = 4, 0.01, 12
 
 _LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
@@ -35,13 +35,13 @@ def _frame_times():
 
 
 def _reach(speeds):
-    """Pixels that surfaces are needed beyond the aperture, on either side."""
+    """Pixels of a surface that are needed on either side of the aperture."""
     seconds = _frame_times().max() + _TAIL * _TIME_CONSTANT
     return int(np.ceil(np.abs(speeds).max() * _PIXELS_PER_DEGREE * seconds + 5 * _BLUR))
 
 
 def _videos_of_profiles(speed, reach):
-    """Matrix that takes a row of a surface to the video of its motion.
+    """Matrix that maps a row of a surface to the video of its motion.
 
     Its shape is (15 * 30, 60 + 2 * reach), and each of its rows has the sum 1. The
     receptors see pixel j of a surface with velocity v at time t through the kernel
@@ -71,41 +71,19 @@ def _videos_of_profiles(speed, reach):
 def _luminances(images, gamma, border, width):
     """List of luminances, (height, width), of the images without their borders.
 
-    ``width`` is what must be left of theirs.
+    ``width`` is the smallest width that must be left.
     """
     if images is None:
         images = load_sample_images().images
+    least = (_SIZE + 2 * border, width + 2 * border)
     luminances = []
     for k, image in enumerate(images):
-        image = np.asarray(image)
-        if image.ndim < 2 or (image.ndim == 2 and image.shape[1] == 3):
-            raise ValueError(
-                f"images must be a list of images, or an array of them, but images[{k}]"
-                f" has shape {image.shape}: put a single image into a list, [image]."
-            )
-        if image.ndim == 3 and image.shape[-1] == 3:
-            image = image @ _LUMA
-        if image.ndim != 2:
-            raise ValueError(
-                f"images[{k}] must have shape (height, width) or (height, width, 3), "
-                f"got {image.shape}."
-            )
-        least = (_SIZE + 2 * border, width + 2 * border)
-        if image.shape[0] < least[0] or image.shape[1] < least[1]:
-            raise ValueError(
-                f"images[{k}] must be at least {least[0]} pixels high and {least[1]} "
-                f"wide for these speeds, with its borders, got {image.shape[0]} x "
-                f"{image.shape[1]}: take larger images, lower speeds or a narrower "
-                "border."
-            )
-        image = check_array(image, dtype=np.float64, input_name=f"images[{k}]")
-        if image.min() < 0:
-            raise ValueError(
-                f"images[{k}] must have no negative intensity, got {image.min():.4g}."
-            )
-        rows, columns = (slice(border, size - border) for size in image.shape)
-        # Contrast has no unit; powers of numbers up to 1 are finite.
-        luminances.append((image / (image.max() or 1))[rows, columns] ** gamma)
+        intensities = _checked_intensities(image, f"images[{k}]", least)
+        rows, columns = (slice(border, size - border) for size in intensities.shape)
+        # Contrast has no unit, so the scale is free; powers of numbers up to 1 are
+        # finite.
+        scaled = intensities / (intensities.max() or 1)
+        luminances.append(scaled[rows, columns] ** gamma)
     if not luminances:
         raise ValueError("images must hold at least one image, got none.")
     if not any(np.ptp(luminance) for luminance in luminances):
@@ -116,8 +94,37 @@ def _luminances(images, gamma, border, width):
     return luminances
 
 
+def _checked_intensities(image, name, least):
+    """Intensities of one image, (height, width) in float64, at least of some size."""
+    image = np.asarray(image)
+    if image.ndim < 2 or (image.ndim == 2 and image.shape[1] == 3):
+        raise ValueError(
+            f"images must be a list of images, or an array of them, but {name} has "
+            f"shape {image.shape}: put a single image into a list, [image]."
+        )
+    if image.ndim == 3 and image.shape[-1] == 3:
+        image = image @ _LUMA
+    if image.ndim != 2:
+        raise ValueError(
+            f"{name} must have shape (height, width) or (height, width, 3), got "
+            f"{image.shape}."
+        )
+    if image.shape[0] < least[0] or image.shape[1] < least[1]:
+        raise ValueError(
+            f"{name} must be at least {least[0]} pixels high and {least[1]} wide for "
+            f"these speeds, with its borders, got {image.shape[0]} x {image.shape[1]}: "
+            "take larger images, lower speeds or a narrower border."
+        )
+    image = check_array(image, dtype=np.float64, input_name=name)
+    if image.min() < 0:
+        raise ValueError(
+            f"{name} must have no negative intensity, got {image.min():.4g}."
+        )
+    return image
+
+
 def _random_profiles(luminances, image_id, width, rng):
-    """Vertical means over random patches of the size of the aperture, one a row."""
+    """Vertical means of random patches as high as the aperture, one per row."""
     profiles = np.empty((len(image_id), width))
     tops = rng.uniform(size=len(image_id))
     lefts = rng.uniform(size=len(image_id))
@@ -133,7 +140,7 @@ def _random_profiles(luminances, image_id, width, rng):
 
 
 def _normalized_contrast(videos):
-    """Contrast of videos, in place, divided by its norm with a constant added."""
+    """Contrast of videos divided by sqrt(norm^2 + constant), in place."""
     means = videos.mean(axis=1, keepdims=True)
     videos -= means
     np.divide(videos, means, out=videos, where=means > 0)
@@ -170,40 +177,42 @@ def make_speed_videos(
 ):
     r"""Make naturalistic videos of surfaces that move at different speeds.
 
-    Each video is a random patch of a photograph that moves horizontally behind an
-    aperture of 60 x 60 pixels, one degree of the visual field, in 15 frames of 250 ms,
-    as the receptors of an eye see it (appendix E.1 of [1]_, after [2]_). The classes
-    are the speeds; their means are nearly zero, and their covariances differ.
+    Each video shows a random patch of a photograph that moves horizontally behind an
+    aperture of 60 x 60 pixels, one degree of the visual field. It has 15 frames in
+    250 ms and is filtered as by the receptors of an eye (appendix E.1 of [1]_, after
+    [2]_). The classes are the speeds. The class means are nearly zero, and the class
+    covariances differ.
 
     Parameters
     ----------
     images : array-like of shape (n_images, height, width), list or None, default=None
-        Photographs of intensities from 0 up in any unit: an array, or a list of arrays
-        of shape (height, width), or (height, width, 3) for RGB, of which the luma is
-        taken. None for the two of :func:`sklearn.datasets.load_sample_images`, which
-        needs Pillow: enough to try things, but not for much variety.
+        Photographs, as intensities of at least 0 in any unit: an array, or a list of
+        arrays of shape (height, width), or (height, width, 3) for RGB, of which the
+        luma is taken. None for the two photographs of
+        :func:`sklearn.datasets.load_sample_images`, which needs Pillow. These are
+        enough for first trials, but do not have much variety.
     speeds : array-like of shape (n_speeds,) or None, default=None
         Speeds in degrees per second, positive to the right. None for the 41 speeds from
         -6 to 6 in steps of 0.3.
     n_per_speed : int, default=100
-        Number of videos of each speed, each from another patch. The paper has 500 for
+        Number of videos of each speed, each of a random patch. The paper has 500 for
         training and 300 for test.
     noise : float, default=0.0
         Variance of Gaussian noise that is added to each number of the finished videos.
-        Filters of unit norm then have this noise in their responses. The paper has
-        none in the videos, and 0.001 in the responses: see Notes.
+        The responses of filters of unit norm then have noise of this variance. In the
+        paper, the videos have none and the responses 0.001: see Notes.
     gamma : float, default=2.2
-        Intensities to this power are taken as luminances: about 2.2 for photographs in
+        Exponent that turns intensities into luminances: about 2.2 for photographs in
         the usual encoding, 1 for intensities that are proportional to luminance.
     border : int, default=6
-        Pixels that are left out at each side of the photographs, which often have a
+        Number of pixels to remove at each side of the photographs, which often have a
         dark border.
     shuffle : bool, default=True
         Whether the videos are in random order, or sorted by speed.
     random_state : int, RandomState instance or None, default=None
-        For the choice of the patches, and the noise.
+        For the patches, the order and the noise.
     return_X_y : bool, default=False
-        Whether to return ``(data, target)`` in place of a Bunch.
+        Whether to return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
@@ -216,8 +225,8 @@ def make_speed_videos(
         - ``target``, ndarray of int: the class k of each video, whose speed is
           ``speeds[k]``;
         - ``speeds``, ndarray of shape (n_speeds,): the speeds, in degrees per second;
-        - ``image_id``, ndarray of int: the image that each video was made from, as
-          groups for splits;
+        - ``image_id``, ndarray of int: the image that each video was made from, to be
+          used as groups for splits;
         - ``DESCR``, a description.
 
     (data, target) : tuple of ndarray
@@ -228,35 +237,34 @@ def make_speed_videos(
     TypeError
         If ``speeds`` holds no real numbers.
     ValueError
-        If an image is too small for the speeds, which need 60 x 240 pixels beside the
-        borders for 6 degrees per second, or has a negative intensity; if no image has
+        If an image is too small for the speeds (6 degrees per second need 60 x 240
+        pixels without the borders) or has a negative intensity; if no image has
         contrast; or if ``speeds`` is not a finite vector of distinct numbers.
 
     Notes
     -----
-    Patches of one photograph are alike, and can overlap. For a test of generalisation
-    make the videos for training and test from different images, or split them by
+    Patches of one photograph are similar, and can overlap. To test generalisation, make
+    the videos for training and test from different images, or split them by
     ``image_id``.
 
-    With luminance L, light spreads by a Gaussian G with a standard deviation of 0.8
-    minutes of arc and photoreceptors respond to a flash by
-    :math:`h(s) \propto s^3 e^{-s / 10\,\mathrm{ms}}`, so that a surface of velocity v
-    is seen as
+    In the model of the eye, light spreads by a Gaussian G with a standard deviation of
+    0.8 minutes of arc, and photoreceptors respond to a flash by
+    :math:`h(s) \propto s^3 e^{-s / 10\,\mathrm{ms}}`. So a surface with luminance L and
+    velocity v gives the response
 
     .. math::
 
        r(x, t) = \sum_j \bar L(j) \int h(s)\, G(x - j - v (t - s))\, ds ,
 
     where :math:`\bar L` is the mean over the height of the aperture. The surface moves
-    before the video begins, too. The paper names these filters but not their
+    already before the video begins. The paper names these filters but not their
     parameters, which are chosen here. Pairs of pixels are averaged, which leaves 30 x
-    15 numbers, and made to contrasts :math:`c = (r - \bar r) / \bar r`, which are
+    15 numbers. These are converted to contrasts :math:`c = (r - \bar r) / \bar r` and
     divided by :math:`\sqrt{\|c\|^2 + 450 \cdot 0.045}`.
 
     Videos without noise are easy: quadratic discriminant analysis of eight of their
-    principal components is right in 0.99 of the cases. What filters are worth shows
-    with the response noise of variance 0.001, which the authors take as that of
-    neurons.
+    principal components has an accuracy of 0.99. Methods differ with response noise of
+    variance 0.001, which in the paper stands for the noise of neurons.
 
     References
     ----------
@@ -273,7 +281,7 @@ def make_speed_videos(
     >>> videos.videos.shape
     (60, 15, 30)
 
-    Those at rest do not change:
+    Videos of a surface at rest do not change:
 
     >>> still = videos.videos[videos.target == 1]
     >>> bool(np.allclose(still, still[:, :1]))

@@ -1,4 +1,4 @@
-"""The toy problems of SQFA, by their exact statistics."""
+"""The toy problems of SQFA, as exact class statistics."""
 
 from numbers import Integral
 
@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from skgeom.datasets._common import population, random_orthogonal
 
-# Classes of the toy problem of scaling, and the axes that their means spread along.
+# Number of classes of the scaling toy, and of the axes along which their means differ.
 _N_CLASSES = 5
 _N_MEAN_AXES = 4
 
@@ -18,8 +18,8 @@ def _rotation(degrees):
     return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
 
-def _turned(variances, degrees):
-    """Covariance with two variances along axes turned by an angle."""
+def _rotated_covariance(variances, degrees):
+    """Covariance with given variances along two axes that are rotated by an angle."""
     rotation = _rotation(degrees)
     return (rotation * variances) @ rotation.T
 
@@ -29,7 +29,7 @@ def _covariances_toy():
     means[:, 2:4] = [(-0.25, -0.25), (0.25, -0.25), (0, 0.25)]
     covariances = np.zeros((3, 6, 6))
     for k, (angle, variance) in enumerate([(10, 0.9), (45, 1.0), (80, 1.1)]):
-        covariances[k, :2, :2] = _turned([0.9, 0.02], angle)
+        covariances[k, :2, :2] = _rotated_covariance([0.9, 0.02], angle)
         covariances[k, 2:4, 2:4] = 0.6 * np.eye(2)
         covariances[k, 4:, 4:] = variance * np.eye(2)
     return means, covariances
@@ -49,8 +49,8 @@ def _means_toy():
 def _distances_toy():
     covariances = np.zeros((3, 4, 4))
     for k in range(3):
-        covariances[k, :2, :2] = _turned([0.25, 0.01], 40 * k)
-        covariances[k, 2:, 2:] = _turned([1.0, 0.04], 20 * k)
+        covariances[k, :2, :2] = _rotated_covariance([0.25, 0.01], 40 * k)
+        covariances[k, 2:, 2:] = _rotated_covariance([1.0, 0.04], 20 * k)
     return np.zeros((3, 4)), covariances
 
 
@@ -69,10 +69,10 @@ _TOYS = {
 
 @validate_params({"name": [StrOptions(set(_TOYS))]}, prefer_skip_nested_validation=True)
 def sqfa_toy_statistics(name):
-    """Statistics of a toy problem of supervised quadratic feature analysis.
+    """Return the statistics of a toy problem of supervised quadratic feature analysis.
 
-    With two filters, or one for ``"lda"``, each shows what a method looks for. Data are
-    drawn from them by :func:`make_gaussian_classes`.
+    Each problem shows which differences of the classes a method finds, with two filters
+    or, for ``"lda"``, one. :func:`make_gaussian_classes` draws data from them.
 
     Parameters
     ----------
@@ -80,17 +80,17 @@ def sqfa_toy_statistics(name):
         Which problem:
 
         - ``"covariances"``, 3 classes in 6 axes [1]_: the covariances differ much in
-          axes 1-2, which :class:`~skgeom.SQFA` takes, the means differ a little in 3-4,
-          which LDA takes, and axes 5-6 have the largest variance, which PCA takes. The
-          paper has sigma^2 = 0.002.
+          axes 1-2, which :class:`~skgeom.SQFA` finds; the means differ a little in
+          axes 3-4, which LDA finds; and axes 5-6 have the largest variance, which PCA
+          finds. The paper has sigma^2 = 0.002.
         - ``"means"``, 3 classes in 4 axes [1]_: the means differ in axes 1-2, which
-          SQFA takes, and the second moments differ more in 3-4, which
-          :class:`~skgeom.SecondMomentSQFA` takes. sigma^2 = 0.001.
+          SQFA finds, and the second moments differ more in axes 3-4, which
+          :class:`~skgeom.SecondMomentSQFA` finds. sigma^2 = 0.001.
         - ``"distances"``, 3 centred classes in 4 axes [2]_: orientations differ more in
-          axes 1-2, where the variance is small, than in 3-4, where it is large. Which
-          axes are taken depends on the distance. sigma^2 = 0.001.
-        - ``"lda"``, 4 classes of one covariance in the plane: a single filter that
-          separates all pairs is not that of LDA. sigma^2 = 0.001.
+          axes 1-2, where the variance is small, than in axes 3-4, where it is large.
+          Which axes are found depends on the distance. sigma^2 = 0.001.
+        - ``"lda"``, 4 classes with the same covariance in the plane: the one filter
+          that separates all pairs is not the filter of LDA. sigma^2 = 0.001.
 
     Returns
     -------
@@ -136,17 +136,17 @@ def sqfa_scaling_toy(n_informative=10, n_features=500, *, random_state=None):
     The five classes differ in d = ``n_informative`` directions and have unit variance
     in all others. In coordinates of the subspace, coordinate j = 0, ..., 3 of the mean
     of class i = 0, ..., 4 is :math:`(i - 2)(1 - 0.15 j)` and the others are zero. The
-    covariance is made of blocks of two coordinates: block b has variances
-    :math:`1 + 6 / \sqrt d` and 1 along axes turned by :math:`36 i + 11 b` degrees. An
-    odd last coordinate has unit variance.
+    covariance consists of blocks of two coordinates: block b has variances
+    :math:`1 + 6 / \sqrt d` and 1 along axes that are rotated by :math:`36 i + 11 b`
+    degrees. If d is odd, the last coordinate has unit variance.
 
     Parameters
     ----------
     n_informative : int, default=10
         Dimension d of the subspace, at least 4.
     n_features : int, default=500
-        Dimension of the data, at least ``n_informative``. The reference has 5000 with d
-        of 10, 50, 100 and 500; the statistics take 40 n_features^2 bytes, 1 GB for
+        Dimension of the data, at least ``n_informative``. The reference has 5000, with
+        d of 10, 50, 100 and 500. The statistics need 40 n_features^2 bytes: 1 GB for
         5000.
     random_state : int, RandomState instance or None, default=None
         For the orientation of the subspace.
@@ -190,7 +190,9 @@ def sqfa_scaling_toy(n_informative=10, n_features=500, *, random_state=None):
     for k, angle in enumerate(np.linspace(0, 144, _N_CLASSES)):
         for block in range(n_informative // 2):
             axes = slice(2 * block, 2 * block + 2)
-            covariances[k, axes, axes] = _turned(variances, angle + 11 * block)
+            covariances[k, axes, axes] = _rotated_covariance(
+                variances, angle + 11 * block
+            )
 
     components = random_orthogonal((n_informative, n_features), rng)
     ambient = np.empty((_N_CLASSES, n_features, n_features))

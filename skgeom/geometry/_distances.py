@@ -18,8 +18,8 @@ def distance_affine_invariant(a, b, *, squared=False):
     .. math:: d_{AI}(A, B) = \sqrt{\textstyle\sum_k \log^2 \lambda_k(A, B)}
 
     with the generalised eigenvalues :math:`\lambda_k` of the pair: equation 4 of [1]_.
-    It is a distance, and invariant under :math:`A, B \to G A G^\top, G B G^\top` and
-    under the inversion of both matrices. The Fisher-Rao distance between Gaussians of
+    It is a distance, invariant under :math:`A, B \to G A G^\top, G B G^\top` and under
+    the inversion of both matrices. The Fisher-Rao distance between Gaussians of
     equal mean is :math:`d_{AI} / \sqrt 2`.
 
     Parameters
@@ -57,9 +57,8 @@ def distance_affine_invariant(a, b, *, squared=False):
     check_symmetric(a, "a")
     check_symmetric(b, "b")
     check_same_order(a, "a", b, "b")
-    # Both matrices become quotients of their factors: the singular values of
-    # L_b^-1 L_a are the roots of the generalised eigenvalues, and keep twice as many
-    # digits of ill-conditioned matrices.
+    # The singular values of L_b^-1 L_a are the square roots of the generalised
+    # eigenvalues. Without squaring, ill-conditioned matrices keep twice as many digits.
     quotient = np.linalg.solve(cholesky(b, "b"), cholesky(a, "a"))
     distance = 4 * _sum_of_squared_logs(quotient)
     return distance if squared else np.sqrt(distance)
@@ -125,8 +124,8 @@ def distance_calvo_oller(
     .. math:: d(a, b) = d_{AI}(\Omega_a, \Omega_b) / \sqrt 2 \le d_{FR}(a, b)
 
     with the embedding :math:`\Omega` of :func:`calvo_oller_embedding` [1]_. The bound
-    is itself a distance, invariant under affine maps of the variable, and equal to the
-    Fisher-Rao distance where the means agree.
+    is itself a distance. It is invariant under affine maps of the variable, and equal
+    to the Fisher-Rao distance if the means are equal.
 
     Parameters
     ----------
@@ -176,9 +175,9 @@ def distance_calvo_oller(
             "means_a and means_b must have one number of dimensions, "
             f"got shapes {means_a.shape} and {means_b.shape}."
         )
-    # An affine map takes the first Gaussian to the standard one, whose embedding is
-    # the identity: means that are large beside the covariances then cost no digits.
-    # The embedding of the second has the factor [[L_a^-1 L_b, offset], [0, 1]].
+    # An affine map takes the first Gaussian to the standard one, whose embedding is the
+    # identity. So means that are large compared with the standard deviations cost no
+    # digits. The embedding of the second has the factor [[L_a^-1 L_b, offset], [0, 1]].
     factor = cholesky(covariances_a, "covariances_a")
     offset = np.linalg.solve(factor, (means_b - means_a)[..., None])[..., 0]
     quotient = np.linalg.solve(factor, cholesky(covariances_b, "covariances_b"))

@@ -3,10 +3,10 @@ r"""The shortest geodesics between Gaussians, found by a search on fibres.
 The Gaussians of m dimensions are the quotient of a symmetric space, that of the SPD
 matrices G of order 2m + 1 with J G J = G^-1, where J swaps the first m coordinates with
 the last m (Kobayashi 2023). Every Gaussian is a fibre of such matrices, one for each
-antisymmetric matrix of order m, the fibre coordinate. Their projection is a Riemannian
-submersion, and so the distance of two Gaussians is the least distance of their fibres:
-take the first Gaussian to the standard one by an affine map, stay at G = I there, and
-move along the fibre of the second.
+antisymmetric matrix of order m, the fibre coordinate. The projection onto Gaussians is
+a Riemannian submersion (O'Neill 1966), so the distance of two Gaussians is the least
+distance of their fibres. An affine map takes the first Gaussian to the standard one.
+Its fibre is represented by G = I, and the search moves along the fibre of the second.
 
 With the mean d and the covariance diag(q)^2 of the second, the eigenvalues of log G are
 0 and pairs of plus and minus s_k, where sinh(s_k / 2) are the singular values of
@@ -15,9 +15,19 @@ With the mean d and the covariance diag(q)^2 of the second, the eigenvalues of l
     [                    d' / sqrt(2)                     ]    of shape (m + 1, m).
 
 That is the block of a factor F of G = F' F which maps between the eigenspaces of J. The
-squared length is sum(s_k^2) / 2. Its gradient in the fibre coordinate is the block of
-log G that vanishes where the geodesic is horizontal. Newton's method finds its minimum,
-with conjugate gradients in a trust region, for many pairs at once.
+squared length is sum(s_k^2) / 2 = |log G|^2 / 4. Its gradient in the fibre coordinate
+is the vertical part of log G, a block that vanishes where the geodesic is horizontal.
+Newton's method finds the minimum, with conjugate gradients in a trust region, for many
+pairs at once.
+
+Every point of the search gives a bracket of the distance. The geodesic from I to G
+projects onto a path between the Gaussians that is not longer: the upper bound. The
+lower bound, in `_lower_bound`, is below it by a multiple of the norm of the gradient.
+So the bracket closes as the search converges, and its width is the stopping criterion.
+
+S. Kobayashi, "Geodesics of multivariate normal distributions and a Toda lattice type
+Lax pair", Physica Scripta 98(11), 2023. B. O'Neill, "The fundamental equations of a
+submersion", Michigan Mathematical Journal 13, 1966.
 """
 
 from typing import NamedTuple
@@ -25,9 +35,9 @@ from typing import NamedTuple
 import numpy as np
 
 # Up to this length every geodesic is the only shortest one. The manifold is homogeneous
-# and has no closed geodesic, so that its injectivity radius is the distance to the
-# first conjugate point. The sectional curvature, at most 2/7, puts that beyond
-# pi sqrt(7/2) = 5.87; minimised numerically, it is 11.7496 for each m from 2 to 6.
+# and has no closed geodesic, so its injectivity radius is the distance to the first
+# conjugate point. The sectional curvature is at most 2/7, which puts that point beyond
+# pi sqrt(7/2) = 5.87; minimised numerically, it is at 11.7496 for each m from 2 to 6.
 # One dimension is a hyperbolic plane, without conjugate points.
 INJECTIVITY_RADIUS = 11.7
 
@@ -46,22 +56,22 @@ def distances_from_standard(offset, scale, tol):
     scale : ndarray of shape (p, m)
         Their standard deviations; the covariances are diagonal.
     tol : float
-        Error accepted, relative to the distances that exceed 1.
+        Largest error accepted, relative to the distance where that exceeds 1.
 
     Returns
     -------
     ndarray of shape (4, p)
-        The distances, their lower and upper bounds, and estimates of their errors. A
-        lower bound is zero, and an error is the distance, where the shortest geodesic
-        is not known to be unique.
+        The distances, their lower and upper bounds, and estimates of their errors.
+        Where the shortest geodesic is not known to be unique, the lower bound is zero
+        and the error is the distance.
     """
     found = _descend(offset, scale, 0 * _least_trace(offset, scale), tol)
     if scale.shape[1] == 1:
         return found
     far = found[0] > INJECTIVITY_RADIUS
     if far.any():
-        # There can be several geodesics, and any of these searches, from either of the
-        # Gaussians, can find the shortest one.
+        # There can be several geodesics, each a local minimum. Of the two starts at
+        # each of the two Gaussians, any can be the one that finds the shortest.
         ends = (
             (offset[far], scale[far]),
             (-offset[far] / scale[far], 1 / scale[far]),
@@ -77,14 +87,14 @@ def distances_from_standard(offset, scale, tol):
 
 
 def _least_trace(offset, scale):
-    """The fibre coordinates with the least trace of G."""
+    """The fibre coordinates with the least trace of G: a second start."""
     rows, columns = scale[:, :, None] ** 2, scale[:, None, :] ** 2
     outer = offset[:, :, None] * offset[:, None, :] / 2
     return outer * ((rows - columns) / (rows + columns))
 
 
 class _Points(NamedTuple):
-    """Points on the fibres of a stack of pairs, with their distances from I."""
+    """Points on the fibres of a stack of pairs, with their squared distances from I."""
 
     offset: np.ndarray  # (p, m), mean of the second Gaussian
     scale: np.ndarray  # (p, m), its standard deviations
@@ -118,7 +128,8 @@ class _Hessian(NamedTuple):
 
     A step changes the block by ``change``, in the basis of the singular vectors. The
     second derivatives of a function of singular values are divided differences of its
-    slopes; those of the majorant have been subtracted.
+    slopes (Lewis and Sendov, "Twice differentiable spectral functions", SIAM Journal on
+    Matrix Analysis 23, 2001). Those of the majorant have been subtracted.
     """
 
     size: np.ndarray
@@ -158,6 +169,8 @@ class _Model:
 
         rows, columns = sinh[:, :, None], sinh[:, None, :]
         gaps, sums = rows - columns, rows + columns
+        # A divided difference has an error of about EPS / gap, the mean of the second
+        # derivatives, which replaces it, one of about gap^2.
         gaps[np.abs(gaps) < 1e-5 * (1 + sums)] = 0
         mean = (curvature[:, :, None] + curvature[:, None, :]) / 2
         rows, columns = slope[:, :, None], slope[:, None, :]
@@ -183,7 +196,11 @@ class _Model:
 
 
 def _descend(offset, scale, fibre, tol):
-    """Newton's method with a trust region, from given points on the fibres."""
+    """Newton's method with a trust region, from given points on the fibres.
+
+    The result is as for :func:`distances_from_standard`. Each search ends when its
+    bracket is narrow enough, or when rounding hides any further progress.
+    """
     points = _Points.evaluate(offset, scale, fibre)
     result = np.empty((4, len(scale)))
     left = np.arange(len(scale))  # the pairs whose search goes on
@@ -199,7 +216,7 @@ def _descend(offset, scale, fibre, tol):
             break
         step, predicted, on_boundary = _step(model, radius)
         trial = model.moved(step)
-        # Differences that rounding explains count neither for nor against a step.
+        # Differences as small as rounding count neither for nor against a step.
         slack = 2 * distance * rounding + rounding**2
         gained = (points.value - trial.value + slack) / (predicted + slack)
         radius[gained < 0.25] = np.linalg.norm(step, axis=(-2, -1))[gained < 0.25] / 4
@@ -212,15 +229,18 @@ def _descend(offset, scale, fibre, tol):
 
 
 def _step(model, radius):
-    """Conjugate gradients to the minimum of a model, or to the radius (Steihaug).
+    """Conjugate gradients to the minimum of a model, or to the radius.
 
-    Return the steps, by how much they lower the model, and which end at the radius.
+    Returns the steps, by how much they lower the model, and which end at the radius.
+    T. Steihaug, "The conjugate gradient method and trust regions in large scale
+    optimization", SIAM Journal on Numerical Analysis 20, 1983.
     """
     steps = np.zeros_like(model.gradient)
     lowered, on_boundary = np.zeros(len(steps)), np.zeros(len(steps), dtype=bool)
-    at = np.arange(len(steps))  # the pairs that the arrays below are about
+    at = np.arange(len(steps))  # the pairs of the arrays below, which shrink
     hessian, step, residue = model.hessian, steps, -model.gradient
     direction, squared = residue, _dot(residue, residue)
+    # More accurate where the gradient is small, so that the last steps are Newton's.
     goal = np.clip(np.sqrt(squared), 1e-4, 0.1) ** 2 * squared
     for _ in range(MAX_CG_ITERATIONS):
         going = (squared > goal) & ~on_boundary[at]
@@ -256,10 +276,20 @@ def _step(model, radius):
 def _lower_bound(points, residual):
     """Lower bound of distances of at most the injectivity radius, 0 of others.
 
-    Without the block of log G that is not horizontal, whose norm is the residual, log G
-    is the direction of a geodesic. It misses the second Gaussian by at most the norm of
-    the differential of the exponential, sinh(s) / s, times that of the block.
+    Write log G = H + V, where the vertical part V holds the block of norm ``residual``,
+    twice. H is horizontal, so exp(t H) projects onto a geodesic of the length |H| / 2
+    of H. Up to the injectivity radius, this is the distance of its end from the
+    standard Gaussian. The end misses the second Gaussian by at most the distance from
+    exp(H) to exp(H + V), and the triangle inequality gives
+
+        d >= |H| / 2 - sup |dexp| |V| / 2,    |V| / 2 = residual / sqrt(2).
+
+    The differential of the exponential at X scales by sinh(a) / a, where the a are half
+    the differences of the eigenvalues of X (Helgason, "Differential geometry, Lie
+    groups, and symmetric spaces", theorem IV.4.1). On the way from H to H + V they are
+    at most the largest eigenvalue of log G plus ``residual``: the ``spread``.
     """
+    # sinh(700) is still finite.
     spread = np.minimum(2 * np.arcsinh(points.sinh[:, 0]) + residual, 700)
     growth = _quotient(np.sinh(spread), spread, 1.0)
     horizontal = np.sqrt(np.maximum(points.value - residual**2 / 2, 0))
@@ -269,7 +299,7 @@ def _lower_bound(points, residual):
 
 
 def _rounding(points):
-    """Rounding error of distances: it goes with the largest singular value."""
+    """Rounding error of distances, which grows with the largest singular value."""
     return EPS * (points.sinh.shape[1] + 8 * points.sinh[:, 0])
 
 

@@ -10,12 +10,12 @@ from skgeom.geometry._fibres import EPS, INJECTIVITY_RADIUS, distances_from_stan
 from skgeom.utils._validation import check_finite, cholesky, float64_arrays
 from skgeom.utils._warnings import warn_user
 
-# Entries of a stack of matrices, few enough that those in use stay in the cache.
+# Entries of a stack of matrices: few enough that the stacks in use stay in the cache.
 ENTRIES_AT_ONCE = 2**17
 
 
 def _cast_outward(result, arguments):
-    """Distances in float32, or bounds that still hold them."""
+    """Distances in float32, with bounds that are rounded outward."""
     cast = result.astype(np.float32)
     if arguments.get("return_bounds", False):
         _, lower, upper = cast
@@ -42,17 +42,17 @@ def distance_fisher_rao(
 ):
     r"""Fisher-Rao distance between Gaussians.
 
-    The length of the shortest path between two Gaussians among all Gaussians, in the
-    metric of the Fisher information,
+    This is the length of the shortest path from one Gaussian to the other through
+    Gaussians, in the metric of the Fisher information,
 
     .. math::
 
        ds^2 = d\mu^\top \Sigma^{-1} d\mu
        + \tfrac 1 2 \operatorname{tr} \left( (\Sigma^{-1} d\Sigma)^2 \right).
 
-    It is invariant under affine maps of the variable. It has no closed form, and is
-    found numerically: the Gaussians are the quotient of a symmetric space [1]_, the
-    distance is the least one between two fibres, and Newton's method finds it.
+    It is invariant under affine maps of the variable. It has no closed form and is
+    computed numerically. The Gaussians are the quotient of a symmetric space [1]_, and
+    the distance is the least distance between two fibres, which Newton's method finds.
 
     Parameters
     ----------
@@ -65,9 +65,10 @@ def distance_fisher_rao(
     covariances_b : array-like of shape (..., m, m)
         Covariances of the second Gaussians.
     tol : float, default=1e-8
-        Error accepted in each distance, relative to those distances that exceed 1.
+        Largest error accepted in a distance, relative to the distance where that
+        exceeds 1.
     return_bounds : bool, default=False
-        Whether to return bounds of the distances, too.
+        Whether to return bounds of the distances as well.
 
     Returns
     -------
@@ -80,7 +81,7 @@ def distance_fisher_rao(
     ValueError
         If the shapes do not fit, if a covariance is not finite, not symmetric or not
         positive definite, if two Gaussians are too far apart for floating-point
-        numbers, or if ``tol`` is no positive number; the message names the argument.
+        numbers, or if ``tol`` is not a positive number; the message names the argument.
 
     Warns
     -----
@@ -88,13 +89,14 @@ def distance_fisher_rao(
         If a distance may be wrong by more than ``tol``. Rounding alone limits the
         accuracy to about 1e-12 at a distance of 10, 1e-9 at 20 and 1e-6 at 30, and to
         the condition number of the correlations times 1e-15. Beyond 11.7 the result is
-        the length of a path that need not be the shortest one, an upper bound, and the
-        error is taken to be the gap to the lower bound.
+        an upper bound: the length of a path that may not be the shortest one. Its error
+        is then taken to be the gap to the lower bound.
 
     See Also
     --------
-    distance_calvo_oller : A lower bound; the distance where the means are equal.
-    distance_fisher_rao_diagonal : The distance where all variables are independent.
+    distance_calvo_oller : A lower bound, which is the distance for equal means.
+    distance_fisher_rao_diagonal : The distance among Gaussians of independent
+        variables.
     distance_fisher_rao_equal_covariance : The closed form for equal covariances.
 
     Notes
@@ -104,20 +106,20 @@ def distance_fisher_rao(
 
     - the Calvo-Oller distance [2]_;
     - the distance of the marginals along :math:`(\Sigma_a + \Sigma_b)^{-1}
-      (\mu_b - \mu_a)`, which is the better one for means that are far apart;
-    - up to a distance of 11.7, the length of the geodesic that was found, less a bound
+      (\mu_b - \mu_a)`, which is larger than the first for means that are far apart;
+    - up to a distance of 11.7, the length of the geodesic that was found, minus a bound
       of the distance by which it misses the second Gaussian. The bracket then closes,
       to about 1e-7 in most cases and 1e-5 close to 11.7.
 
-    Both have an allowance for rounding. The first two are theorems. The third needs
-    that every geodesic of at most that length is a shortest one, which rests on
-    numerical searches: for the largest sectional curvature, 2/7, which implies it up to
-    a length of 5.87, and for conjugate points, the first of which lie at 11.7496 in two
-    to six dimensions.
+    Both bounds include an allowance for rounding. The first two lower bounds are
+    theorems. The third requires that every geodesic of at most that length is a
+    shortest one. This rests on numerical searches: for the largest sectional curvature,
+    2/7, which implies it up to a length of 5.87, and for conjugate points, the first of
+    which are at 11.7496 in two to six dimensions.
 
     Gaussians that are farther apart can be joined by several geodesics. The distance is
-    the shortest one of those found from two starts at either Gaussian. It may not be
-    the shortest of all, and the bracket stays as wide as the first two bounds leave it.
+    the shortest of those found from two starts at either Gaussian. It may not be the
+    shortest of all, and only the first two lower bounds hold.
 
     References
     ----------
@@ -144,6 +146,7 @@ def distance_fisher_rao(
     # This bound checks the arguments as well.
     bound = distance_calvo_oller(means_a, covariances_a, means_b, covariances_b)
     offsets, scales = _normal_form(means_a, covariances_a, means_b, covariances_b)
+    # The factor allows for the rounding of the formulas of the two bounds.
     bound = np.maximum(bound, _marginal_bound(offsets, scales)) * (1 - 1e-14)
     m = scales.shape[-1]
     offsets, scales = offsets.reshape(-1, m), scales.reshape(-1, m)
@@ -154,9 +157,12 @@ def distance_fisher_rao(
     ]
     results = np.concatenate(results, axis=-1).reshape(4, *bound.shape)
     distances, lower, upper, errors = results
+    # The search brackets the distance of the Gaussians in normal form. Those given may
+    # be other ones, by the rounding of the Cholesky factors: it widens both sides.
     rounding = _rounding_of_factors(covariances_a) + _rounding_of_factors(covariances_b)
     lower = np.clip(np.maximum(lower, bound) - rounding, 0, distances)
     upper, errors = upper + rounding, errors + rounding
+    # Beyond the injectivity radius only the two bounds limit the error.
     errors = np.minimum(errors, distances - lower + rounding)
     unproven = (distances > INJECTIVITY_RADIUS) & (m > 1)
     _warn_of_errors(distances, errors, unproven, tol)
@@ -167,7 +173,7 @@ def distance_fisher_rao(
 def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
     r"""Fisher-Rao distance among Gaussians of independent variables.
 
-    The length of the shortest path through Gaussians with diagonal covariances,
+    This is the length of the shortest path through Gaussians with diagonal covariances,
 
     .. math::
 
@@ -175,10 +181,11 @@ def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
        \frac{(\mu_{ak} - \mu_{bk})^2 / 2 + (\sigma_{ak} - \sigma_{bk})^2}
        {4 \sigma_{ak} \sigma_{bk}}},
 
-    since the variables span hyperbolic planes, and their squared distances add up: see
-    [1]_. In one dimension it is the Fisher-Rao distance. In more, paths through other
-    Gaussians can be shorter, and it is an upper bound of :func:`distance_fisher_rao`,
-    which is reached where the means differ in at most one variable.
+    because each variable spans a hyperbolic plane, and squared distances in these add
+    up [1]_. In one dimension this is the Fisher-Rao distance. In more, paths through
+    other Gaussians can be shorter. It is then an upper bound of
+    :func:`distance_fisher_rao`, and equal to it if the means differ in at most one
+    variable.
 
     Parameters
     ----------
@@ -228,7 +235,7 @@ def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
 
     .. math:: d = \sqrt 2 \operatorname{arcosh} (1 + M^2 / 4)
 
-    with the Mahalanobis distance M of the means. The shortest path leads through other
+    with the Mahalanobis distance M of the means. The shortest path goes through other
     covariances.
 
     Parameters
@@ -238,7 +245,7 @@ def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
     means_b : array-like of shape (..., m)
         Means of the second Gaussians, broadcast against the first.
     covariances : array-like of shape (..., m, m)
-        The covariance of each pair, or one of all.
+        The covariance of each pair, or a single one for all.
 
     Returns
     -------
@@ -268,17 +275,17 @@ def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
 
 
 def _normal_form(means_a, covariances_a, means_b, covariances_b):
-    """Mean and standard deviations of the second Gaussian where the first is standard.
+    """Mean and standard deviations of the second Gaussian after an affine map.
 
-    An affine map takes the first Gaussian to the standard one, and a rotation makes
-    the covariance of the second diagonal.
+    The map takes the first Gaussian to the standard one, and makes the covariance of
+    the second diagonal.
     """
     factor = cholesky(covariances_a, "covariances_a")
     quotient = np.linalg.solve(factor, cholesky(covariances_b, "covariances_b"))
     offsets = np.linalg.solve(factor, (means_b - means_a)[..., None])
     rotations, scales, _ = np.linalg.svd(quotient)
     offsets, scales = np.broadcast_arrays((rotations.mT @ offsets)[..., 0], scales)
-    # The entries of the matrices to come are of this size; their squares must not
+    # The entries of the matrices to come have this size. Their squares must not
     # overflow.
     extent = np.abs(offsets) * np.maximum(1, 1 / scales)
     extent = (1 + extent) ** 2 * np.maximum(scales, 1 / scales)
@@ -297,11 +304,12 @@ def _rounding_of_factors(covariances):
     """Rounding error of distances that is due to the factors of covariances.
 
     A Cholesky factor is exact for a matrix that differs from the given one by rounding,
-    relative to the standard deviations. In units of the Gaussian itself, this is larger
-    by the condition number of the correlations.
+    relative to the standard deviations. In the metric at the Gaussian itself, this
+    difference is larger by the condition number of the correlations (J. Demmel, "On
+    floating point errors in Cholesky", LAPACK working note 14, 1989).
     """
     deviations = np.sqrt(np.diagonal(covariances, axis1=-2, axis2=-1))
-    # Each quotient by itself: a product of standard deviations could overflow.
+    # One division after the other: a product of standard deviations could overflow.
     correlations = covariances / deviations[..., None, :] / deviations[..., :, None]
     eigenvalues = np.linalg.eigvalsh(correlations)
     smallest = np.maximum(eigenvalues[..., 0], EPS)
@@ -310,7 +318,7 @@ def _rounding_of_factors(covariances):
 
 def _distance_in_planes(offsets, sigmas_a, sigmas_b):
     """Distances of univariate Gaussians: those in hyperbolic planes, times sqrt(2)."""
-    # Each quotient by itself: a product of standard deviations could overflow.
+    # One division after the other: a product of standard deviations could overflow.
     offsets = offsets / np.sqrt(sigmas_a) / np.sqrt(sigmas_b)
     ratios = np.sqrt(sigmas_b / sigmas_a)
     sinh = np.hypot(offsets / np.sqrt(8), (ratios - 1 / ratios) / 2)
@@ -320,8 +328,9 @@ def _distance_in_planes(offsets, sigmas_a, sigmas_b):
 def _marginal_bound(offsets, scales):
     """Distance of the marginals along the discriminant, a lower bound.
 
-    No image of two distributions is farther apart than they are. This bound is tight
-    for means that are far apart, where the Calvo-Oller distance is not.
+    No statistic of the variable, such as this projection, increases the Fisher-Rao
+    distance (Chentsov 1972). This bound is tight for means that are far apart, where
+    the Calvo-Oller distance is not.
     """
     directions = offsets / (1 + scales**2)
     sigmas_a = np.linalg.norm(directions, axis=-1)

@@ -1,10 +1,10 @@
-"""Where displays are drawn, how far axes reach, and how they name classes."""
+"""Axes of displays: their making, their limits, and class labels as text."""
 
 import numpy as np
 
-# Of more classes than this, not all labels are written beside an axis.
+# If there are more classes than this, some labels are left out along an axis.
 _MOST_LABELS = 11
-# What is drawn in a plane has at least this part of its length as its width.
+# Smallest ratio of width to length of what is shown in a plane.
 _LEAST_WIDTH = 0.1
 
 
@@ -29,7 +29,7 @@ def one_axes(ax):
 
 
 def several_axes(axes, count, parts):
-    """Given axes as a flat array; ``parts`` are what they are drawn for, as text."""
+    """Given axes as a flat array; ``parts`` names in text what each of them shows."""
     axes = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
     if len(axes) != count:
         raise ValueError(
@@ -53,7 +53,7 @@ def _checked_axes(ax, name):
 
 
 def new_grid(count, n_columns, width, height):
-    """A flat array of ``count`` axes in a new figure, in rows of panels of a size."""
+    """A flat array of ``count`` axes in a new figure: a grid of panels of one size."""
     import matplotlib.pyplot as plt
 
     n_rows = -(-count // n_columns)
@@ -71,30 +71,33 @@ def new_grid(count, n_columns, width, height):
 
 
 def keep_width(ax):
-    """Let axes of equal aspect that show a line along one of them have a width."""
+    """Widen the limits of axes of equal aspect that show a line along one of them."""
     low, high = ax.dataLim.min, ax.dataLim.max
     half = _LEAST_WIDTH / 2 * (high - low).max()
     ax.update_datalim([(low + high) / 2 - half, (low + high) / 2 + half])
 
 
 def columns_of_grid(count):
-    """Number of columns of a grid, not narrow, that leaves the fewest places empty."""
+    """Number of columns that leaves the fewest places of a grid empty.
+
+    It is from sqrt(count), as for a square grid, to twice that number.
+    """
     smallest = int(np.ceil(np.sqrt(count)))
     return min(range(smallest, 2 * smallest + 1), key=lambda n: (-count % n, n))
 
 
 def label_text(label):
-    """A class label as text; numbers without the digits that are rounding."""
+    """A class label as text; floats with six digits, as 0.1 + 0.2 has rounding."""
     return f"{label:g}" if isinstance(label, (float, np.floating)) else str(label)
 
 
 def legend_text(label):
-    """The same for a legend, which leaves out what begins with an underscore."""
+    """A class label as text for a legend, which ignores names that begin with "_"."""
     text = label_text(label)
     return f" {text}" if text.startswith("_") else text
 
 
 def sparse_labels(labels):
-    """Positions and texts of as many class labels as are readable beside an axis."""
+    """Positions and texts of as many class labels as are readable along an axis."""
     positions = range(0, len(labels), -(-len(labels) // _MOST_LABELS))
     return list(positions), [label_text(labels[k]) for k in positions]

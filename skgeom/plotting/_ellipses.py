@@ -8,20 +8,14 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from skgeom._statistics import ClassStatistics
 from skgeom.plotting._axes import keep_width, legend_text, one_axes, sparse_labels
 from skgeom.plotting._inputs import check_positive, check_statistics, fitted_step
-from skgeom.plotting._plane import (
-    axes_of_ellipses,
-    checked_dims,
-    moments_in_plane,
-    scale_of_arrows,
-)
 from skgeom.utils._validation import check_finite
 
-# As many classes have colours of the default cycle; more are coloured in their order.
+# Up to this many classes take colours of matplotlib's cycle; more take a colour map.
 _CYCLE = 10
 
 
 class ClassEllipsesDisplay:
-    """Classes in a plane, each by its mean and an ellipse of its covariance.
+    """Display of classes in a plane, each as its mean and an ellipse of its covariance.
 
     Make it with :meth:`from_statistics` or :meth:`from_estimator`, which also draw it.
 
@@ -39,7 +33,7 @@ class ClassEllipsesDisplay:
     Attributes
     ----------
     ellipses_ : list of matplotlib Ellipse
-        The ellipses, one a class.
+        The ellipses, one per class.
     means_ : matplotlib PathCollection
         The markers of the means.
     arrows_ : list of matplotlib Quiver
@@ -100,10 +94,10 @@ class ClassEllipsesDisplay:
         Parameters
         ----------
         statistics : ClassStatistics
-            The statistics. Those that hold second moments only are drawn as if the
-            means were zero.
+            The statistics. If they hold second moments only, the means are drawn as
+            zero.
         components : array-like of shape (n_filters, n_features), default=None
-            Filters, which are drawn as arrows, by :meth:`plot_filters`.
+            Filters to draw as arrows, by :meth:`plot_filters`.
         dims : tuple of two ints, default=(0, 1)
             The two features.
         feature_names : array-like of str of shape (n_features,), default=None
@@ -124,12 +118,12 @@ class ClassEllipsesDisplay:
             If ``statistics`` is no :class:`~skgeom.ClassStatistics`.
         ValueError
             If ``dims`` are not two features, or if ``components`` or ``feature_names``
-            are not of ``n_features``.
+            have another number of features.
         """
         check_matplotlib_support(f"{cls.__name__}.from_statistics")
         check_statistics(statistics)
         n_features = statistics.n_features
-        dims = checked_dims(dims, n_features)
+        dims = _checked_dims(dims, n_features)
         if components is not None:
             components = check_array(components, input_name="components")
             if components.shape[1] != n_features:
@@ -137,7 +131,7 @@ class ClassEllipsesDisplay:
                     f"components must have {n_features} columns, one a feature, got "
                     f"shape {components.shape}."
                 )
-            scale = scale_of_arrows(statistics, dims, components)
+            scale = _scale_of_arrows(statistics, dims, components)
         if feature_names is None:
             feature_names = [f"feature {k}" for k in range(n_features)]
         if len(feature_names) != n_features:
@@ -146,7 +140,7 @@ class ClassEllipsesDisplay:
             )
         display = cls(
             statistics.classes,
-            *moments_in_plane(statistics, dims),
+            *_moments_in_plane(statistics, dims),
             tuple(str(feature_names[k]) for k in dims),
         ).plot(ax=ax, **kwargs)
         if components is not None:
@@ -165,8 +159,8 @@ class ClassEllipsesDisplay:
             A fitted transformer, or a fitted pipeline, the last step of which may be a
             classifier.
         X : array-like of shape (n_samples, n_features), default=None
-            The samples; None for the statistics that the estimator has kept of those
-            that it was fitted to, as :class:`~skgeom.SQFA` does.
+            The samples. None to draw the class statistics that were computed in fit and
+            kept in ``statistics_``, as :class:`~skgeom.SQFA` does.
         y : array-like of shape (n_samples,), default=None
             Their class labels.
         dims : tuple of two ints, default=(0, 1)
@@ -184,8 +178,8 @@ class ClassEllipsesDisplay:
         Raises
         ------
         TypeError
-            If the estimator transforms nothing; or if there are no samples, and it has
-            kept no statistics.
+            If the estimator has no ``transform``; or if no samples are given and it has
+            no ``statistics_``.
         ValueError
             If ``dims`` are not two components, or if one of ``X`` and ``y`` is given.
         """
@@ -235,14 +229,14 @@ class ClassEllipsesDisplay:
         n_std : float, default=1.0
             The half axes of the ellipses, in standard deviations.
         cmap : str or matplotlib Colormap, default=None
-            Colours for classes that are ordered, such as speeds: by the labels, if they
-            are numbers, or by their order. None for the colours of matplotlib's cycle
-            for up to ten classes, and "viridis" for more.
+            Colour map for classes that are ordered, such as speeds. The colours follow
+            the labels if these are numbers, and otherwise their order. None for the
+            colours of matplotlib's cycle, or "viridis" for more than ten classes.
         legend : bool, default=True
             Whether to draw a legend, or a colour bar with a colour map.
         label : str, default="class"
-            What the labels are, such as "speed (deg/s)"; title of the legend or label
-            of the colour bar.
+            Title of the legend, or label of the colour bar: what the class labels are,
+            such as "speed (deg/s)".
         ellipse_kw : dict, default=None
             Other properties of the ellipses, such as ``{"linewidth": 0.5}``.
 
@@ -265,11 +259,11 @@ class ClassEllipsesDisplay:
         means, covariances = self._checked_moments()
         colours, mappable = self._colours(cmap)
         self._legend_kw = {}
-        if ax is None and mappable is None:  # there is room beside the axes
+        if ax is None and mappable is None:  # a new figure has room next to the axes
             self._legend_kw = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
         self.ax_ = ax = one_axes(ax)
         self.figure_, self.arrows_, self.ellipses_ = ax.figure, [], []
-        half_axes, angles = axes_of_ellipses(covariances)
+        half_axes, angles = _axes_of_ellipses(covariances)
         for mean, (large, small), angle, colour in zip(
             means, n_std * half_axes, angles, colours, strict=True
         ):
@@ -293,12 +287,12 @@ class ClassEllipsesDisplay:
     def plot_filters(
         self, filters, *, color="black", label=None, scale=1.0, start=None
     ):
-        """Draw filters as arrows, beside the classes and what is drawn already.
+        """Add filters to the display, as arrows.
 
         Parameters
         ----------
         filters : array-like of shape (n_filters, 2)
-            The entries of the filters for the two axes.
+            The two entries of each filter for the axes of the plane.
         color : color, default="black"
             Colour of the arrows.
         label : str, default=None
@@ -364,7 +358,7 @@ class ClassEllipsesDisplay:
         return means, covariances
 
     def _colours(self, cmap):
-        """Colours of the classes, and what a colour bar needs, or None."""
+        """Colours of the classes, and the ScalarMappable for a colour bar or None."""
         from matplotlib import colormaps
         from matplotlib.cm import ScalarMappable
 
@@ -384,3 +378,43 @@ class ClassEllipsesDisplay:
         if np.asarray(self.classes).dtype.kind not in "iuf":
             positions, texts = sparse_labels(self.classes)
             bar.set_ticks(positions, labels=texts)
+
+
+def _checked_dims(dims, n_features):
+    if n_features == 1:
+        raise ValueError("A plane needs two features, but there is one only.")
+    indices = np.asarray(dims)
+    if indices.shape == (2,) and indices.dtype.kind in "iu":
+        inside = (-n_features <= indices) & (indices < n_features)
+        first, second = (indices % n_features).tolist()
+        if inside.all() and first != second:
+            return [first, second]
+    raise ValueError(
+        f"dims must be two different indices of the {n_features} features, got "
+        f"{dims!r}."
+    )
+
+
+def _moments_in_plane(statistics, dims):
+    """Means and covariances of two features; second moments as centred classes."""
+    block = np.ix_(range(len(statistics.classes)), dims, dims)
+    if statistics.means is None:
+        moments = statistics.second_moments[block]
+        return np.zeros(moments.shape[:2]), moments
+    return statistics.means[:, dims], statistics.covariances[block]
+
+
+def _axes_of_ellipses(covariances):
+    """Half axes, the larger one first, and the angles of these, in degrees."""
+    eigenvalues, vectors = np.linalg.eigh(covariances)
+    # Covariances of rank 1 may have eigenvalues of -1e-17.
+    half_axes = np.sqrt(np.maximum(eigenvalues[:, ::-1], 0))
+    return half_axes, np.degrees(np.arctan2(vectors[:, 1, 1], vectors[:, 0, 1]))
+
+
+def _scale_of_arrows(statistics, dims, components):
+    """Factor by which the longest filter gets the length of the largest half axis."""
+    _, covariances = _moments_in_plane(statistics, dims)
+    half_axis = _axes_of_ellipses(covariances)[0].max()
+    longest = np.linalg.norm(components, axis=1).max()
+    return half_axis / longest if half_axis > 0 and longest > 0 else 1.0

@@ -10,13 +10,13 @@ from skgeom.plotting._axes import columns_of_grid, new_grid, several_axes
 from skgeom.plotting._inputs import check_positive, fitted_step
 from skgeom.utils._validation import real_array
 
-_LONGEST_NAME = 15  # of an output that is the title of an image
+_LONGEST_NAME = 15  # longer names of outputs do not fit above an image
 
 
 class FilterDisplay:
-    """Linear filters as images, or as plots of space against time.
+    """Display of linear filters as images, such as plots of space against time.
 
-    Make it with :meth:`from_estimator`, which also draws it, or of any filters, and
+    Make it with :meth:`from_estimator`, which also draws it, or from any filters, and
     call :meth:`plot`.
 
     Parameters
@@ -29,11 +29,11 @@ class FilterDisplay:
     Attributes
     ----------
     images_ : list of matplotlib AxesImage
-        The images, one a filter.
+        The images, one per filter.
     axes_ : ndarray of shape (n_filters,)
-        The matplotlib Axes that were drawn on.
+        The axes it is drawn in.
     figure_ : matplotlib Figure
-        The figure of them.
+        The figure with the axes.
 
     See Also
     --------
@@ -63,20 +63,20 @@ class FilterDisplay:
         Parameters
         ----------
         estimator : estimator
-            A fitted transformer with ``components_``, one filter a row, such as
+            A fitted transformer with ``components_``, one filter per row, such as
             :class:`~skgeom.SQFA` or :class:`~sklearn.decomposition.PCA`, or with
             ``scalings_``, such as
             :class:`~sklearn.discriminant_analysis.LinearDiscriminantAnalysis`; or a
-            fitted pipeline, whose last such step is drawn, as a function of what the
-            step is given.
+            fitted pipeline. Of a pipeline, the filters of the last such step are drawn,
+            in the features that this step receives.
         shape : tuple of two ints, default=None
-            Rows and columns of the images, such as ``(28, 28)``; their product is the
-            number of features. None for square images.
+            Rows and columns of the images, such as ``(28, 28)``. Their product must be
+            the number of features. None for square images.
         titles : "auto", None or array-like of str, default="auto"
-            Titles of the filters; ``"auto"`` for the names of the transformer's
-            outputs, or "filter 0" and so on where these are long; None for no titles.
+            Titles of the filters. ``"auto"`` takes the names of the transformer's
+            outputs, or "filter 0" and so on if these are long. None for no titles.
         axes : array-like of matplotlib Axes, default=None
-            What to draw on, one a filter; None for a new figure.
+            Axes to draw in, one per filter; None for a new figure.
         **kwargs : dict
             Other parameters of :meth:`plot`.
 
@@ -119,27 +119,29 @@ class FilterDisplay:
         extent=None,
         **kwargs,
     ):
-        """Draw the filters, with white, or the middle of the colour map, for zero.
+        """Draw the filters. Zero is the middle of the colour map: white by default.
 
         Parameters
         ----------
         axes : array-like of matplotlib Axes, default=None
-            What to draw on, one a filter; None for a grid in a new figure.
+            Axes to draw in, one per filter; None for a grid in a new figure.
         n_columns : int, default=None
-            Number of columns of the grid; None for one that leaves few places empty.
+            Number of columns of the grid; None for a number that leaves few places
+            empty.
         limits : {"each", "shared"} or float, default="each"
-            The magnitude at the ends of the colour map: the largest one of each filter,
-            the largest one of all filters, or a number.
+            The magnitude at the ends of the colour map: ``"each"`` for the largest one
+            of each filter, ``"shared"`` for the largest one of all filters, or a
+            number.
         cmap : str or matplotlib Colormap, default="RdBu_r"
             The colour map.
         colorbar : bool, default=False
-            Whether to draw a colour bar, for each filter or, where they have common
-            limits, for all.
+            Whether to draw colour bars: one per filter, or a single one if all filters
+            have the same limits.
         xlabel, ylabel : str, default=None
-            What the columns and the rows are, such as "position (deg)" and "time (ms)".
+            Names of the columns and the rows, such as "position (deg)" and "time (ms)".
         extent : tuple of four floats, default=None
             The coordinates (left, right, bottom, top) of the edges of the images, where
-            bottom is below the last row. None for pixels, without ticks.
+            bottom is below the last row. None for pixel numbers, without ticks.
         **kwargs : dict
             Other parameters of matplotlib's ``imshow``.
 
@@ -151,36 +153,26 @@ class FilterDisplay:
         Raises
         ------
         TypeError
-            If the filters are no real numbers, or ``axes`` no matplotlib Axes.
+            If the filters are not real numbers, or ``axes`` are not matplotlib Axes.
         ValueError
             If the filters are not a stack of images of finite numbers, if the number of
             axes or of titles differs from that of the filters, or if ``limits`` or
-            ``n_columns`` is not as above.
+            ``n_columns`` is invalid.
         """
         check_matplotlib_support(f"{type(self).__name__}.plot")
         filters = _checked_filters(self.filters)
-        count = len(filters)
-        titles = [None] * count if self.titles is None else list(self.titles)
-        if len(titles) != count:
-            raise ValueError(
-                f"titles must have one entry for each of the {count} filters, got "
-                f"{len(titles)}."
-            )
+        titles = _checked_titles(self.titles, len(filters))
         if "ax" in kwargs:
             raise TypeError("FilterDisplay takes axes=, one for each filter, not ax=.")
         bounds = _bounds(filters, limits)
         if axes is None:
-            n_columns = columns_of_grid(count) if n_columns is None else n_columns
-            if not (isinstance(n_columns, Integral) and n_columns >= 1):
-                raise ValueError(
-                    f"n_columns must be a whole number from 1 up, got {n_columns!r}."
-                )
+            n_columns = _checked_columns(n_columns, len(filters))
             width, height = _panel(filters[0], titles)
             width += 0.2 * (ylabel is not None) + 0.6 * (colorbar and limits == "each")
-            axes = new_grid(count, n_columns, width, height)
+            axes = new_grid(len(filters), n_columns, width, height)
         else:
             n_columns = 1
-            axes = several_axes(axes, count, "filters")
+            axes = several_axes(axes, len(filters), "filters")
         kwargs = {"aspect": "equal" if extent is None else "auto"} | kwargs
         self.axes_, self.figure_, self.images_ = axes, axes[0].figure, []
         for k, (ax, image, bound) in enumerate(zip(axes, filters, bounds, strict=True)):
@@ -201,7 +193,7 @@ class FilterDisplay:
                 ax.set_ylabel(ylabel or "")
             else:
                 ax.tick_params(labelleft=False)
-            # The axes that a caller gives are one column, each with its own labels.
+            # Axes given by the caller count as one column: each has its own labels.
             if n_columns == 1 or k + n_columns >= len(self.axes_):
                 ax.set_xlabel(xlabel or "")
             else:
@@ -216,7 +208,7 @@ class FilterDisplay:
 
 
 def _filters_of(estimator):
-    """The filters of a fitted transformer, one a row."""
+    """The filters of a fitted transformer, one per row."""
     if hasattr(estimator, "components_"):
         return np.atleast_2d(estimator.components_)
     # Linear discriminant analysis keeps more scalings than it uses.
@@ -225,7 +217,7 @@ def _filters_of(estimator):
 
 
 def _names_of(estimator, count):
-    """Names of the outputs, where there are any that fit above an image."""
+    """Names of the outputs if they fit above an image, or else numbers."""
     if hasattr(estimator, "get_feature_names_out"):
         names = list(estimator.get_feature_names_out())
         if max(map(len, names)) <= _LONGEST_NAME:
@@ -265,6 +257,26 @@ def _checked_filters(filters):
     return filters
 
 
+def _checked_titles(titles, count):
+    titles = [None] * count if titles is None else list(titles)
+    if len(titles) != count:
+        raise ValueError(
+            f"titles must have one entry for each of the {count} filters, got "
+            f"{len(titles)}."
+        )
+    return titles
+
+
+def _checked_columns(n_columns, count):
+    if n_columns is None:
+        return columns_of_grid(count)
+    if not (isinstance(n_columns, Integral) and n_columns >= 1):
+        raise ValueError(
+            f"n_columns must be a whole number from 1 up, got {n_columns!r}."
+        )
+    return n_columns
+
+
 def _bounds(filters, limits):
     """The magnitude at the end of the colour map, for each filter."""
     largest = np.abs(filters).max(axis=(1, 2))
@@ -275,7 +287,7 @@ def _bounds(filters, limits):
             )
         if limits == "shared":
             largest[:] = largest.max()
-        return np.where(largest > 0, largest, 1)  # a filter of zeros is drawn white
+        return np.where(largest > 0, largest, 1)  # an image of zeros has no range
     check_positive(limits, "limits")
     return np.full(len(filters), limits)
 

@@ -1,4 +1,4 @@
-"""What displays are made of: a part of a fitted model, or class statistics."""
+"""Inputs of displays: a step of a fitted model, class statistics, numbers."""
 
 from numbers import Real
 
@@ -12,7 +12,7 @@ from skgeom._statistics import ClassStatistics
 def fitted_step(estimator, attributes, remedy, *, transformer=False):
     """The estimator, or the last step of a pipeline, that has one of the attributes.
 
-    ``transformer`` says that it must have ``transform`` as well.
+    With ``transformer``, it must have ``transform`` as well.
     """
     check_is_fitted(estimator)
     steps = [estimator]

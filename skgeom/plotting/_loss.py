@@ -1,4 +1,4 @@
-"""Display of the loss on the way of an optimisation."""
+"""Display of the loss during an optimisation."""
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
@@ -8,7 +8,7 @@ from skgeom.plotting._inputs import fitted_step
 
 
 class LossCurveDisplay:
-    """The loss of an estimator against the iterations, or epochs, of its fit.
+    """Display of the loss of an estimator against the iterations or epochs of its fit.
 
     Make it with :meth:`from_estimator`, which also draws it.
 
@@ -17,7 +17,8 @@ class LossCurveDisplay:
     losses : array-like of shape (n_losses,)
         The losses.
     first : int, default=1
-        Number of the iteration after which the first of them holds; 0 for the start.
+        Number of iterations before the first of the losses; 0 if it is the loss of the
+        start.
     name : str, default=None
         Name of the curve in the legend; None for no legend.
 
@@ -83,11 +84,11 @@ class LossCurveDisplay:
         estimator = fitted_step(
             estimator,
             ("loss_curve_",),
-            "Those that learn prototypes keep one; other estimators of skgeom report "
-            "their objective to the callbacks of scikit-learn.",
+            "Estimators that learn prototypes keep one; other estimators of skgeom "
+            "report their objective to the callbacks of scikit-learn.",
         )
         losses = np.asarray(estimator.loss_curve_)
-        # Solvers that see all samples at once know the loss of the start as well.
+        # Solvers that use all samples in each step record the loss of the start, too.
         n_iter = getattr(estimator, "n_iter_", len(losses))
         first = 0 if len(losses) == n_iter + 1 else 1
         name = type(estimator).__name__ if name is None else name

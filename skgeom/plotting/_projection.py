@@ -1,4 +1,4 @@
-"""Displays of covariance and Hessian projections, and of what they separate."""
+"""Displays of covariance and Hessian projections, and of their class separation."""
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -11,7 +11,7 @@ from skgeom.utils._frames import named_like_fit
 
 
 class ProjectionDisplay:
-    """Samples in a plane, with the boundaries of a classifier.
+    """Display of samples in a plane, with the decision boundaries of a classifier.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ class ProjectionDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What was drawn on.
+        The axes it is drawn in.
     figure_ : matplotlib Figure
-        The figure of it.
+        The figure with the axes.
 
     Examples
     --------
@@ -54,18 +54,18 @@ class ProjectionDisplay:
         Parameters
         ----------
         estimator : estimator
-            A fitted transformer with two components, or a fitted pipeline of such and
-            a classifier.
+            A fitted transformer with two components, or a fitted pipeline of such a
+            transformer and a classifier.
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
             Their class labels.
         classifier : estimator or None, default=None
-            A classifier that is fitted on transformed samples, such as those of
-            training. None is that of the pipeline, or a
-            :class:`~sklearn.svm.LinearSVC` that is fitted on the samples given here.
+            A classifier that was fitted on transformed samples. None for the classifier
+            of the pipeline, or without one for a :class:`~sklearn.svm.LinearSVC` that
+            is fitted on the samples given here.
         ax : matplotlib Axes or None, default=None
-            What to draw on; None is a new figure.
+            Axes to draw in; None for a new figure.
 
         Returns
         -------
@@ -99,7 +99,7 @@ class ProjectionDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            What to draw on; None is a new figure.
+            Axes to draw in; None for a new figure.
 
         Returns
         -------
@@ -126,11 +126,11 @@ class ProjectionDisplay:
 
 
 class SeparationDisplay:
-    """Heat maps of the separation along pairs of eigenvectors.
+    """Display of the class separation along pairs of eigenvectors, as heat maps.
 
-    The distances are those along the covariance eigenvector, the variances those along
-    the Hessian eigenvector, as :class:`~skgeom.CovarianceHessianProjection` has them in
-    ``separation_``.
+    Distances between classes are along the covariance eigenvector, variances within
+    classes along the Hessian eigenvector: the attribute ``separation_`` of
+    :class:`~skgeom.CovarianceHessianProjection`.
 
     Parameters
     ----------
@@ -140,9 +140,9 @@ class SeparationDisplay:
     Attributes
     ----------
     axes_ : ndarray of shape (3,)
-        The matplotlib Axes that were drawn on.
+        The axes it is drawn in.
     figure_ : matplotlib Figure
-        The figure of them.
+        The figure with the axes.
 
     Examples
     --------
@@ -161,18 +161,18 @@ class SeparationDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X=None, y=None, *, axes=None):
-        """Draw what a fitted projection separates.
+        """Draw the class separation of a fitted projection.
 
         Parameters
         ----------
         estimator : CovarianceHessianProjection
             The fitted projection.
         X : array-like of shape (n_samples, n_features) or None, default=None
-            The samples; None stands for those of training.
+            The samples; None for the training samples.
         y : array-like of shape (n_samples,) or None, default=None
             Their class labels.
         axes : array-like of three matplotlib Axes or None, default=None
-            What to draw on; None is a new figure.
+            Axes to draw in; None for a new figure.
 
         Returns
         -------
@@ -196,7 +196,7 @@ class SeparationDisplay:
         Parameters
         ----------
         axes : array-like of three matplotlib Axes or None, default=None
-            What to draw on; None is a new figure.
+            Axes to draw in; None for a new figure.
 
         Returns
         -------

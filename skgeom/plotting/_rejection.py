@@ -5,7 +5,7 @@ from skgeom.plotting._axes import one_axes
 
 
 class AccuracyRejectionDisplay:
-    """Plot of the accuracy of the samples that are kept against the share rejected.
+    """Display of the accuracy of the kept samples against the rejection rate.
 
     Make it with :meth:`from_estimator` or :meth:`from_predictions`, which also draw it.
 
@@ -14,7 +14,7 @@ class AccuracyRejectionDisplay:
     accuracies : ndarray of shape (n_thresholds,)
         Accuracy of the samples that are not rejected.
     rejection_rates : ndarray of shape (n_thresholds,)
-        Share of the samples that are rejected, increasing.
+        Fraction of the samples that are rejected, increasing.
     thresholds : ndarray of shape (n_thresholds,), default=None
         The confidences below which samples are rejected; not drawn.
     name : str, default=None
@@ -53,7 +53,7 @@ class AccuracyRejectionDisplay:
         self.name = name
 
     def plot(self, ax=None, *, name=None, **kwargs):
-        """Draw the curve as steps: between two points the accuracy is that of the left.
+        """Draw the curve as steps; each holds the accuracy of the point on its left.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class AccuracyRejectionDisplay:
         estimator : classifier
             A fitted classifier with ``predict_proba``.
         X : array-like of shape (n_samples, ...)
-            The samples, other ones than those it was fitted to.
+            The samples. They should not be those that it was fitted to.
         y : array-like of shape (n_samples,)
             Their true labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -161,7 +161,7 @@ class AccuracyRejectionDisplay:
         ax=None,
         **kwargs,
     ):
-        """Draw the curve of probabilities, or of other scores of the classes.
+        """Draw the curve from probabilities, or from other scores of the classes.
 
         Parameters
         ----------

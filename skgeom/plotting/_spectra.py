@@ -1,4 +1,4 @@
-"""Displays of the eigenvalues and eigenvectors that a projection found."""
+"""Displays of the eigenvalues and eigenvectors of a projection."""
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
@@ -8,7 +8,7 @@ from skgeom.plotting._axes import new_axes, several_axes
 
 
 class ContributionDisplay:
-    """How much features contribute to components, in bars.
+    """Display of the features that contribute most to each component, as bars.
 
     Parameters
     ----------
@@ -17,14 +17,14 @@ class ContributionDisplay:
     feature_names : array-like of shape (n_features,)
         The names of the features.
     titles : list of str
-        One title a component.
+        One title per component.
 
     Attributes
     ----------
     axes_ : ndarray of shape (n_components,)
-        The matplotlib Axes that were drawn on.
+        The axes it is drawn in.
     figure_ : matplotlib Figure
-        The figure of them.
+        The figure with the axes.
 
     Examples
     --------
@@ -53,12 +53,13 @@ class ContributionDisplay:
         estimator : CovarianceHessianProjection
             The fitted projection.
         feature_names : array-like of str or None, default=None
-            The names of all features; None are those that were seen in fit, or
+            The names of all features. None for the names that were seen in fit, or
             "x0" and so on.
         n_features : int, default=10
-            Number of features to draw, those that contribute most, at least 1.
+            Number of features to draw, at least 1. Those that contribute most are
+            drawn.
         axes : array-like of matplotlib Axes or None, default=None
-            What to draw on, one a component; None is a new figure.
+            Axes to draw in, one per component; None for a new figure.
 
         Returns
         -------
@@ -68,7 +69,8 @@ class ContributionDisplay:
         Raises
         ------
         ValueError
-            If there is not one name a feature, or if ``n_features`` is less than 1.
+            If ``feature_names`` does not have one name per feature, or if
+            ``n_features`` is less than 1.
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
@@ -81,7 +83,7 @@ class ContributionDisplay:
                 f"feature_names must have {estimator.n_features_in_} names, got "
                 f"{len(feature_names)}."
             )
-        # What was fitted, which parameters that were set since do not change.
+        # Fitted numbers: the parameters may have been changed since.
         n_covariance = estimator.n_covariance_
         n_hessian = len(estimator.components_) - n_covariance
         titles = [f"covariance {i}" for i in range(n_covariance)]
@@ -95,9 +97,10 @@ class ContributionDisplay:
         Parameters
         ----------
         n_features : int, default=10
-            Number of features to draw, those that contribute most, at least 1.
+            Number of features to draw, at least 1. Those that contribute most are
+            drawn.
         axes : array-like of matplotlib Axes or None, default=None
-            What to draw on, one a component; None is a new figure.
+            Axes to draw in, one per component; None for a new figure.
 
         Returns
         -------
@@ -128,7 +131,7 @@ class ContributionDisplay:
 
 
 class EigenspectrumDisplay:
-    """Spectra of the covariance and of the Hessian, on a logarithmic scale.
+    """Display of the spectra of covariance and Hessian, on a logarithmic scale.
 
     Parameters
     ----------
@@ -138,9 +141,9 @@ class EigenspectrumDisplay:
     Attributes
     ----------
     axes_ : ndarray of shape (n_spectra,)
-        The matplotlib Axes that were drawn on.
+        The axes it is drawn in.
     figure_ : matplotlib Figure
-        The figure of them.
+        The figure with the axes.
 
     Examples
     --------
@@ -166,7 +169,7 @@ class EigenspectrumDisplay:
         estimator : CovarianceHessianProjection
             The fitted projection.
         axes : array-like of matplotlib Axes or None, default=None
-            What to draw on, one a matrix; None is a new figure.
+            Axes to draw in, one per matrix; None for a new figure.
 
         Returns
         -------
@@ -181,12 +184,12 @@ class EigenspectrumDisplay:
         return cls(spectra).plot(axes=axes)
 
     def plot(self, *, axes=None):
-        """Draw the eigenvalues, negative ones by their magnitude, as crosses.
+        """Draw the eigenvalues; the magnitudes of negative ones are drawn as crosses.
 
         Parameters
         ----------
         axes : array-like of matplotlib Axes or None, default=None
-            What to draw on, one a matrix; None is a new figure.
+            Axes to draw in, one per matrix; None for a new figure.
 
         Returns
         -------
@@ -198,7 +201,7 @@ class EigenspectrumDisplay:
         self.figure_ = self.axes_[0].figure
         for ax, (name, values) in zip(self.axes_, self.spectra.items(), strict=True):
             values = np.asarray(values)
-            # What is zero but for rounding would stretch the axis.
+            # Eigenvalues that are zero up to rounding would stretch the axis.
             rounding = len(values) * np.finfo(np.float64).eps * np.abs(values).max()
             for marker, chosen in [("o", values > rounding), ("x", values < -rounding)]:
                 if chosen.any():

@@ -1,4 +1,4 @@
-"""Docstrings that share paragraphs, so that each is written once."""
+"""Paragraphs that several docstrings have, each written once."""
 
 import inspect
 import re

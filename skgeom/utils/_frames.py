@@ -1,10 +1,10 @@
-"""Data frames, for estimators that know their features by name."""
+"""Data frames, for estimators that were fitted with names of features."""
 
 
 def named_like_fit(X, estimator):
-    """Samples as an estimator saw them in fit: with names of features, if it had such.
+    """Samples with the names of features that an estimator saw in fit, if any.
 
-    Without pandas, they stay an array.
+    Without names or without pandas, they stay an array.
     """
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:

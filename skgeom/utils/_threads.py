@@ -1,4 +1,4 @@
-"""Several threads for numpy functions that keep one core busy each."""
+"""Threads for numpy functions that each keep one core busy."""
 
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
@@ -22,10 +22,10 @@ _LIMIT = Lock()
 def map_threads(function, items, parallel=True):
     """List of ``function(item)``, by as many threads as scikit-learn would use.
 
-    That is one for each core, unless ``OMP_NUM_THREADS``, threadpoolctl, or a parallel
-    job of joblib around this one asks for fewer; and one only within such a thread. The
-    thread that calls is one of them, and the others have its configuration of
-    scikit-learn. The error of the first item that fails is raised.
+    That is one for each core, unless ``OMP_NUM_THREADS``, threadpoolctl or a joblib job
+    around this call asks for fewer. Within one of these threads it is one. The calling
+    thread is one of them, and the others get its configuration of scikit-learn. If
+    items fail, the error of the first of them is raised.
     """
     parallel = parallel and not _IS_WORKER.get()
     n_threads = min(len(items), effective_n_threads()) if parallel else 1
@@ -69,13 +69,13 @@ def map_threads(function, items, parallel=True):
 
 @contextmanager
 def one_blas_thread(wanted=True):
-    """Context in which BLAS has one thread, or with False as many as before.
+    """Context in which BLAS has one thread; with False, nothing changes.
 
-    Threads of BLAS keep their cores busy for a while after each product. So they are in
-    the way of threads of our own, and of each other where numpy and scipy bring a BLAS
-    each and matrices are small. The limit is one of the whole process: of threads that
-    want it at the same time, the first one sets it and takes it back, lest a later one
-    takes the limit for what was before.
+    Threads of BLAS keep their cores busy for a while after each product. So they slow
+    down our own threads, and each other if numpy and scipy have a BLAS each and
+    matrices are small. The limit holds for the whole process. If several threads want
+    it at the same time, only the first one sets and resets it: a later one would take
+    the limit for the original setting, and restore that.
     """
     if not wanted or not _LIMIT.acquire(blocking=False):
         yield
@@ -89,4 +89,4 @@ def one_blas_thread(wanted=True):
 
 @cache
 def _controller():
-    return ThreadpoolController()  # to look for the libraries takes milliseconds
+    return ThreadpoolController()  # finding the libraries takes milliseconds

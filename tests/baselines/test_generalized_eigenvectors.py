@@ -1,4 +1,4 @@
-"""Generalised eigenvectors beside their definition."""
+"""Generalised eigenvectors against their definition."""
 
 from itertools import permutations
 
@@ -38,7 +38,7 @@ def test_each_pair_is_that_of_scipy(wine, regularization):
         np.testing.assert_allclose(
             model.eigenvalues_[of_pair], values[:-3:-1], rtol=1e-8
         )
-        # scipy scales the vectors in the same way, but for the sign.
+        # scipy scales the vectors in the same way, up to the sign.
         np.testing.assert_allclose(
             np.abs(model.components_[of_pair]), np.abs(vectors[:, :-3:-1].T), atol=1e-7
         )

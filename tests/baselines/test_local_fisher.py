@@ -1,4 +1,4 @@
-"""Local Fisher discriminant analysis beside its definition."""
+"""Local Fisher discriminant analysis against its definition."""
 
 import numpy as np
 import pytest

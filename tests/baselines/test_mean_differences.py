@@ -1,4 +1,4 @@
-"""Supervised PCA and LOL beside their definitions."""
+"""Supervised PCA and LOL against their definitions."""
 
 import numpy as np
 import pytest

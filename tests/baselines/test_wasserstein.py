@@ -1,4 +1,4 @@
-"""Wasserstein discriminant analysis beside POT and beside its definition."""
+"""Wasserstein discriminant analysis against POT and against its definition."""
 
 import numpy as np
 import pytest

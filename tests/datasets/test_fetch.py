@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import requests
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.io import savemat
 from sklearn.datasets import load_breast_cancer
@@ -29,7 +30,7 @@ def offline(empty, monkeypatch):
     def no_connection(*args, **kwargs):
         raise OSError("no connection")
 
-    monkeypatch.setattr(_files, "urlopen", no_connection)
+    monkeypatch.setattr(requests, "get", no_connection)
     monkeypatch.setattr(_openml, "fetch_openml", no_connection)
     return empty
 
@@ -149,14 +150,15 @@ def test_wbcd():
 
 
 @pytest.fixture
-def svhn(empty, monkeypatch):
+def svhn(server, empty, monkeypatch):
     """Small files in the place of those of SVHN, and what is in them."""
     contents, remotes = {}, {}
     for seed, (subset, remote) in enumerate(_fetch_images._SVHN.items()):
         path = empty / remote.name
         contents[subset] = write_mat(path, 12 + seed, seed)
         digest = _files.file_digest(path)
-        remotes[subset] = remote._replace(sha256=digest, url=path.as_uri())
+        server.files[remote.name] = path.read_bytes()
+        remotes[subset] = remote._replace(sha256=digest, url=server.url(remote.name))
     monkeypatch.setattr(_fetch_images, "_SVHN", remotes)
     return contents
 

@@ -30,7 +30,7 @@ def test_toy_statistics(name):
     assert np.linalg.eigvalsh(statistics.covariances).min() > 0
 
 
-def turned(large, small, degrees):
+def rotated(large, small, degrees):
     """A covariance by its variances along axes, the larger one at an angle."""
     mean, half = (large + small) / 2, (large - small) / 2
     c, s = (f(np.deg2rad(2 * degrees)) for f in (np.cos, np.sin))
@@ -42,19 +42,19 @@ def turned(large, small, degrees):
 # comparison with LDA.
 BLOCKS = {
     "covariances": [
-        [turned(0.9, 0.02, 10), np.diag([0.6, 0.6]), np.diag([0.9, 0.9])],
-        [turned(0.9, 0.02, 45), np.diag([0.6, 0.6]), np.diag([1.0, 1.0])],
-        [turned(0.9, 0.02, 80), np.diag([0.6, 0.6]), np.diag([1.1, 1.1])],
+        [rotated(0.9, 0.02, 10), np.diag([0.6, 0.6]), np.diag([0.9, 0.9])],
+        [rotated(0.9, 0.02, 45), np.diag([0.6, 0.6]), np.diag([1.0, 1.0])],
+        [rotated(0.9, 0.02, 80), np.diag([0.6, 0.6]), np.diag([1.1, 1.1])],
     ],
     "means": [
-        [np.diag([0.05, 0.05]), turned(1.045, 0.045, 0)],
-        [np.diag([0.05, 0.05]), turned(1.045, 0.045, 40)],
-        [np.diag([0.05, 0.05]), turned(1.045, 0.045, 80)],
+        [np.diag([0.05, 0.05]), rotated(1.045, 0.045, 0)],
+        [np.diag([0.05, 0.05]), rotated(1.045, 0.045, 40)],
+        [np.diag([0.05, 0.05]), rotated(1.045, 0.045, 80)],
     ],
     "distances": [
-        [turned(0.25, 0.01, 0), turned(1.0, 0.04, 0)],
-        [turned(0.25, 0.01, 40), turned(1.0, 0.04, 20)],
-        [turned(0.25, 0.01, 80), turned(1.0, 0.04, 40)],
+        [rotated(0.25, 0.01, 0), rotated(1.0, 0.04, 0)],
+        [rotated(0.25, 0.01, 40), rotated(1.0, 0.04, 20)],
+        [rotated(0.25, 0.01, 80), rotated(1.0, 0.04, 40)],
     ],
     "lda": [[np.diag([0.008, 0.008])]] * 4,
 }

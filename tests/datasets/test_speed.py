@@ -91,7 +91,7 @@ def test_grating_moves_at_the_speed_and_is_filtered(speed, frequency):
     basis = basis.reshape(3, -1).T
     flat = contrast.reshape(len(contrast), -1).T
     weights, residual, *_ = np.linalg.lstsq(basis, flat)
-    # The contrast is relative to the mean of the video, 1 but for parts of cycles.
+    # The contrast is relative to the mean of the video, 1 up to parts of cycles.
     assert np.sqrt(residual / 450).max() < 0.003 * amplitude + 1e-4
     ratio = np.hypot(*weights[:2]) / (1 + weights[2])
     assert_allclose(ratio, amplitude, rtol=0.01)

@@ -14,6 +14,15 @@ from skgeom._lvq.spaces import SPD_SPACES, CurvedSpace, FlatSpace, Pairs
 from skgeom._lvq.spaces.base import Steps
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 
+# Distance, and mean of weighted samples, of each metric by pyriemann.
+EXACT = {"tol": 1e-12, "maxiter": 500}
+REFERENCES = {
+    "euclid": (distance.distance_euclid, mean.mean_euclid, {}),
+    "logdet": (distance.distance_logdet, mean.mean_logdet, EXACT),
+    "logeuclid": (distance.distance_logeuclid, mean.mean_logeuclid, {}),
+    "riemann": (distance.distance_riemann, mean.mean_riemann, EXACT),
+    "wasserstein": (distance.distance_wasserstein, mean.mean_wasserstein, EXACT),
+}
 WITH_GEODESICS = sorted(set(SPD_SPACES) - {"logdet"})
 
 
@@ -42,7 +51,7 @@ def random_tangents(rng, prototypes):
 
 def test_distances_are_those_of_pyriemann(encoded):
     name, space, Z, prototypes, X, W = encoded
-    function = getattr(distance, f"distance_{name}")
+    function, *_ = REFERENCES[name]
     expected = np.array([[function(x, w) ** 2 for w in W] for x in X])
     assert_allclose(space.pairs(Z, prototypes).squared_distances, expected, rtol=1e-9)
     assert_allclose(space.squared_distances(Z, prototypes), expected, rtol=1e-9)
@@ -111,8 +120,8 @@ def test_slopes_are_derivatives_along_the_manifold(encoded, rng):
 def test_mean_is_that_of_pyriemann(encoded, rng, weighted):
     name, space, Z, _, X, _ = encoded
     weights = rng.uniform(1, 2, 12) if weighted else None
-    options = {} if name in ("euclid", "logeuclid") else {"tol": 1e-12, "maxiter": 500}
-    expected = getattr(mean, f"mean_{name}")(X, sample_weight=weights, **options)
+    _, function, options = REFERENCES[name]
+    expected = function(X, sample_weight=weights, **options)
     found = space.decode(space.mean(Z, weights)[None])[0]
     assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
 

@@ -1,9 +1,9 @@
 """DistanceMatrixDisplay draws the distances that the package computes."""
 
+import autograd.numpy as anp
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from autograd import numpy as anp
 from matplotlib.colors import to_rgba
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris

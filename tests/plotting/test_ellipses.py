@@ -86,7 +86,7 @@ def test_arrows_are_the_filters(statistics):
     assert arrows.angles == arrows.scale_units == "xy" and arrows.scale == 1
 
 
-def test_filters_beside_others(statistics):
+def test_filters_in_addition_to_others(statistics):
     display = ClassEllipsesDisplay.from_statistics(statistics)
     display.plot_filters([[1, 0]], color="red", label="first", start=(0, 0))
     display.plot_filters([[0, 1], [1, 1]], scale=2, start=(1, 2))
