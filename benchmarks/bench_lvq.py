@@ -1,6 +1,6 @@
-"""Learning vector quantisation on SPD matrices beside plain loops, and its solvers.
+"""Learning vector quantisation of SPD matrices: plain loops, solvers and metrics.
 
-    python benchmarks/bench_lvq.py speed|solvers [--data FOLDER]
+    python benchmarks/bench_lvq.py speed|solvers|metrics [--data FOLDER]
 
 ``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a and of ETH-80. The tables of
 the paper are in benchmarks/papers.
@@ -16,6 +16,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import PLRSQ
+
+SEEDS = range(5)
 
 
 def load_bci(folder, subject):
@@ -130,9 +132,36 @@ def solvers(folder):
             print(f"  lbfgs, {n} iterations: {took:.1f} s, {ratio}, cost {report}")
 
 
+def metrics(folder):
+    """Defaults with each metric, in turn; ratios are of times, to that of "riemann"."""
+    problems = {
+        "ETH-80, 8 categories, 6 prototypes": (
+            [load_eth(folder, 8, s) for s in SEEDS],
+            6,
+        ),
+        "BCI, subject 1": ([load_bci(folder, 1)] * len(SEEDS), 1),
+    }
+    names = ["riemann", "logdet", "logeuclid", "wasserstein", "euclid"]
+    for title, (splits, n_prototypes) in problems.items():
+        print(title)
+        rows = []
+        for seed, (X, y, Xt, yt) in zip(SEEDS, splits, strict=True):
+            row = []
+            for name in names:
+                model = PLRSQ(n_prototypes, metric=name, random_state=seed)
+                took, _ = seconds(lambda m=model, X=X, y=y: m.fit(X, y))
+                row.append((took, model.score(Xt, yt)))
+            rows.append(row)
+        times, scores = np.moveaxis(rows, -1, 0)
+        for k, name in enumerate(names):
+            took, faster = np.median(times[:, k]), np.median(times[:, 0] / times[:, k])
+            accuracy = f"test accuracy {scores[:, k].mean():.4f}"
+            print(f"  {name}: {took:.2f} s, {faster:.1f} times as fast, {accuracy}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=["speed", "solvers"])
+    parser.add_argument("part", choices=["speed", "solvers", "metrics"])
     parser.add_argument("--data", type=Path, default=os.environ.get("SKGEOM_DATA"))
     options = parser.parse_args()
     if options.data is None:

@@ -39,6 +39,7 @@ def estimator(method, subject, seed):
             n_prototypes,
             sigma2=sigma2,
             annealing=method == "PLRSQ, annealed",
+            priors="uniform",
             solver="sgd",
             init="mean",
             max_iter=epochs,

@@ -37,6 +37,7 @@ def estimator(method, seed, epochs):
         return PLRSQ(
             3,
             sigma2=0.5,
+            priors="uniform",
             solver="sgd",
             max_iter=epochs,
             batch_size=10,

@@ -66,6 +66,7 @@ def estimator(method, seed, **settings):
     if method == "PLRSQ, L-BFGS, log-Euclidean":
         return PLRSQ(metric="logeuclid", **settings)
     settings |= {"solver": "sgd", "max_iter": EPOCHS, "batch_size": BATCH_SIZE}
+    settings["priors"] = "uniform"
     if method == "RSLVQ":
         return RSLVQ(**settings)
     return PLRSQ(annealing=method == "PLRSQ-AN", **settings)
@@ -154,7 +155,8 @@ def one_prototype(data, n_runs, epochs, **options):
     scores = []
     for seed in range(n_runs):
         train, _, test = synthetic(data, seed)
-        model = PLRSQ(solver="sgd", max_iter=epochs, random_state=seed, **options)
+        options |= {"priors": "uniform", "random_state": seed}
+        model = PLRSQ(solver="sgd", max_iter=epochs, **options)
         scores.append(100 * model.fit(*train).score(*test))
     return {"accuracy": scores}
 
@@ -198,6 +200,7 @@ def convergence(data, epochs, sigma2, annealing):
     train, _, test = synthetic(data, 0)
     model = PLRSQ(
         sigma2=sigma2,
+        priors="uniform",
         annealing=annealing,
         solver="sgd",
         max_iter=epochs,

@@ -119,8 +119,8 @@ class PrototypeCost:
             probabilities.append(p)
             # A prototype that no sample feels must not make the matrix singular.
             size = np.maximum(size, 1e-9 / self._scale)
-            bend = part.curvature * weights * (_DAMPING * size + pull)
-            diagonal = diagonal + bend.sum(axis=0)
+            left_out = part.curvature * weights * (_DAMPING * size + pull)
+            diagonal = diagonal + left_out.sum(axis=0)
         tangent = pairs[0].coordinates(tangent)
         diagonal = np.repeat(diagonal, tangent.shape[1])
 

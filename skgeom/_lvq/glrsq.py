@@ -12,8 +12,8 @@ from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss, nearest_scores
 from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, fit_sgd
-from skgeom._lvq.undo import all_or_nothing
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._undo import all_or_nothing
 
 # Slope of the sigmoid where all samples are learnt from together.
 _SLOPE = 10.0

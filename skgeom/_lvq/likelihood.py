@@ -12,8 +12,8 @@ from skgeom._lvq.base import PrototypeClassifier
 from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.losses import LikelihoodLoss, class_log_densities
 from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, fit_sgd
-from skgeom._lvq.undo import all_or_nothing
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors
 
 # Weight of the term that draws prototypes to samples, by solver.

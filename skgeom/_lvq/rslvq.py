@@ -7,8 +7,8 @@ from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.likelihood import LikelihoodClassifier
 from skgeom._lvq.sgd import fit_sgd
-from skgeom._lvq.undo import all_or_nothing
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._undo import all_or_nothing
 
 
 @substitute_docs(**LVQ_DOCS)

@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
-from skgeom.geometry._means import affine_invariant_mean
+from skgeom.geometry._affine_invariant import affine_invariant_mean
 from skgeom.utils._validation import check_symmetric, cholesky, refuse_dict
 from skgeom.utils._warnings import warn_user
 

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom.geometry import logm, sqrtm
-from skgeom.geometry._means import affine_invariant_mean
+from skgeom.geometry._affine_invariant import affine_invariant_mean
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, minimize
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._validation import check_spd_samples

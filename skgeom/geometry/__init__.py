@@ -3,6 +3,7 @@
 Everything broadcasts over the leading axes. Nothing here knows an estimator.
 """
 
+from skgeom.geometry._affine_invariant import mean_affine_invariant
 from skgeom.geometry._distances import (
     calvo_oller_embedding,
     distance_affine_invariant,
@@ -13,7 +14,6 @@ from skgeom.geometry._fisher_rao import (
     distance_fisher_rao_diagonal,
     distance_fisher_rao_equal_covariance,
 )
-from skgeom.geometry._means import mean_affine_invariant
 from skgeom.geometry._spd import (
     expm,
     generalized_eigenvalues,

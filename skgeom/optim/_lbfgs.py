@@ -108,7 +108,7 @@ class RiemannianLBFGS(Optimizer):
         Returns
         -------
         pymanopt.optimizers.optimizer.OptimizerResult
-            With the last point, which but for rounding is also the best, its cost and
+            With the last point, which up to rounding is also the best, its cost and
             gradient norm, the reason for stopping, and the number of iterations and of
             evaluations of the cost.
         """

@@ -26,7 +26,7 @@ OPTIMIZERS = {
 # they happen on a plateau, must not end the search.
 _WINDOW = 10
 
-# A gradient is zero but for rounding if it is this much smaller than the first one, or
+# A gradient is zero up to rounding if it is this much smaller than the first one, or
 # if a step across the manifold would change the cost by this fraction of it.
 _NEGLIGIBLE = 1e-4
 
@@ -38,7 +38,7 @@ class MinimizeResult:
     Attributes
     ----------
     point : point of the manifold
-        The best iterate: the lowest cost and, among those that are equal but for
+        The best iterate: the lowest cost and, among those that are equal up to
         rounding, the smallest gradient.
     cost : float
         The cost there.
@@ -272,7 +272,7 @@ class _MonitoredProblem:
         return self._preconditioner(point, self._unit * vector)
 
     def is_stationary(self):
-        """Whether the gradient at the best point is zero but for rounding."""
+        """Whether the gradient at the best point is zero up to rounding."""
         cost, _, norm = self._best
         scale = max(self._first_norm, abs(cost) / self.manifold.typical_dist)
         return bool(norm <= _NEGLIGIBLE * scale)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-# Entries that differ by less than this fraction are equal but for rounding.
+# Entries that differ by less than this fraction are equal up to rounding.
 _TIE = 1e-6
 
 

@@ -5,7 +5,8 @@ from functools import cached_property
 import numpy as np
 
 from skgeom._lvq.spaces.base import CurvedSpace, WhitenedPairs
-from skgeom.geometry._log_spectra import (
+from skgeom.geometry._affine_invariant import (
+    affine_invariant_mean,
     from_spectrum,
     inverse_factors,
     log_eigenvalues,
@@ -13,7 +14,6 @@ from skgeom.geometry._log_spectra import (
     mean_logarithm,
     threaded_log_spectra,
 )
-from skgeom.geometry._means import affine_invariant_mean
 from skgeom.geometry._spd import upper_triangles
 
 

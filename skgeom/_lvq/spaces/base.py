@@ -15,11 +15,15 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from skgeom.geometry._log_spectra import from_spectrum, inverse_factors, log_spectra
+from skgeom.geometry._affine_invariant import (
+    from_spectrum,
+    inverse_factors,
+    log_spectra,
+)
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.optim import MANIFOLDS, minimize
 
-# Prototypes whose eigenvalues spread wider are singular but for rounding: log(1e15).
+# Prototypes whose eigenvalues spread wider are singular up to rounding: log(1e15).
 WIDEST_LOG_RATIO = 34.5
 
 
@@ -238,4 +242,4 @@ def raise_eigenvalues(matrices, floor):
 def check_spread(lowest, highest):
     """Raise LinAlgError unless the smallest eigenvalues reach up to the largest."""
     if (lowest < highest).any():
-        raise np.linalg.LinAlgError("a prototype is singular but for rounding")
+        raise np.linalg.LinAlgError("a prototype is singular up to rounding")

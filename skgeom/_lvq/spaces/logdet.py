@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from skgeom._lvq.spaces.base import CurvedSpace, WhitenedPairs
-from skgeom.geometry._log_spectra import inverse_factors
+from skgeom.geometry._affine_invariant import inverse_factors
 from skgeom.geometry._small_matrices import inverses_and_log_dets
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 

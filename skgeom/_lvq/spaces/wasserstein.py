@@ -3,7 +3,7 @@
 import numpy as np
 
 from skgeom._lvq.spaces.base import CurvedSpace, Pairs, Steps, raise_eigenvalues
-from skgeom.geometry._log_spectra import from_spectrum
+from skgeom.geometry._affine_invariant import from_spectrum
 
 # The least factor of a direction in a step: a geodesic ends where it is zero, and goes
 # on as its mirror image.
