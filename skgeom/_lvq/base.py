@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from skgeom._lvq.losses import nearest_scores
 from skgeom._lvq.problem import Problem, Progress, find_spread
 from skgeom._lvq.spaces import FlatSpace, find_space
 from skgeom._lvq.starts import find_start, prototype_counts
@@ -39,8 +40,8 @@ class PrototypeClassifier(
     """Classifies by distances from labelled prototypes.
 
     ``fit`` of a subclass makes a problem of its samples, hands it with a loss to a
-    solver, and stores the prototypes. A subclass has ``_class_scores``, which makes
-    scores of the classes from the squared distances of samples from the prototypes.
+    solver, and stores the prototypes. The nearest prototype decides, unless a subclass
+    makes other scores of the classes by ``_class_scores``.
     """
 
     metric = "euclid"  # of SPD matrices; a parameter of those that have several
@@ -124,6 +125,10 @@ class PrototypeClassifier(
             The weighted share of samples whose class is predicted.
         """
         return super().score(X, y, sample_weight)
+
+    def _class_scores(self, squared_distances):
+        """Scores (n, n_classes) by squared distances from the prototypes."""
+        return nearest_scores(squared_distances, self._prototype_indices)
 
     def _squared_distances(self, X):
         """Squared distances from the prototypes, and the dtype of X."""

@@ -50,12 +50,11 @@ class PrototypeCost:
 
     def __call__(self, point):
         """Cost, and gradients for each part of the point."""
-        prototypes, *others = point
-        scale = self._scale if self._scale is not None else np.exp(others[0][0])
+        prototypes, scale, matrix = self.split(point)
         self._space.check_representable(prototypes)
 
         def evaluate(block):
-            return self._evaluate(block, prototypes, scale, others)
+            return self._evaluate(block, prototypes, scale, matrix)
 
         parts = zip(*map_threads(evaluate, self._blocks(prototypes)), strict=True)
         pairs, *parts = parts
@@ -64,6 +63,18 @@ class PrototypeCost:
         value, *gradients = (sum(part[1:], part[0]) for part in parts)
         wanted = [True, self._scale is None, self._reduction is not None]
         return value, [g for g, want in zip(gradients, wanted, strict=True) if want]
+
+    def join(self, prototypes, scale, matrix=None):
+        """The point of some prototypes, a scale and the matrix of the reduction."""
+        # The logarithm keeps the scale positive, and makes steps relative to it.
+        log_scale = [np.log([scale])] if self._scale is None else []
+        return [prototypes, *log_scale, *([] if matrix is None else [matrix])]
+
+    def split(self, point):
+        """Prototypes, scale and matrix of a point."""
+        prototypes, *others = point
+        scale = self._scale if self._scale is not None else np.exp(others[0][0])
+        return prototypes, scale, None if self._reduction is None else others[-1]
 
     def manifold(self, point):
         """Where such points live."""
@@ -148,12 +159,12 @@ class PrototypeCost:
         solution = pairs[0].tangents(solution.reshape(tangent.shape))
         return type(vector)([solution])  # the sequence has an arithmetic of its own
 
-    def _evaluate(self, block, prototypes, scale, others):
+    def _evaluate(self, block, prototypes, scale, matrix):
         Z, y, weights = self._Z[block], self._y[block], self._weights[block]
         if self._reduction is None:
             pairs = self._space.pairs(Z, prototypes)
         else:
-            reduced = self._reduction.apply(Z, prototypes, others[-1])
+            reduced = self._reduction.apply(Z, prototypes, matrix)
             pairs = self._space.pairs(*reduced)
         losses, derivatives, of_log_scale = self._loss(
             pairs.squared_distances, y, scale
@@ -167,7 +178,7 @@ class PrototypeCost:
         gradients = self._reduction.pull_back(
             Z,
             prototypes,
-            others[-1],
+            matrix,
             pairs.sample_gradient(derivatives),
             pairs.gradient(derivatives),
         )

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skgeom._lvq.base import PrototypeClassifier
 from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
-from skgeom._lvq.losses import MarginLoss, nearest_scores
+from skgeom._lvq.losses import MarginLoss
 from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, fit_sgd
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._undo import all_or_nothing
@@ -229,6 +229,3 @@ class GLRSQ(PrototypeClassifier):
             rate = problem.space.first_rate(self.n_features_in_, squared_distance)
         # The loss is that many times as steep; the steps are those for slope 1.
         return rate / slope
-
-    def _class_scores(self, squared_distances):
-        return nearest_scores(squared_distances, self._prototype_indices)

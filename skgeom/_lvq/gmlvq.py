@@ -12,7 +12,7 @@ from skgeom._lvq.base import PrototypeClassifier
 from skgeom._lvq.cost import Relevance
 from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
-from skgeom._lvq.losses import MarginLoss, nearest_scores
+from skgeom._lvq.losses import MarginLoss
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._undo import all_or_nothing
 
@@ -190,9 +190,6 @@ class GMLVQ(PrototypeClassifier):
     def _compare(self, space, Z, prototypes):
         omega = self.omega_.T
         return space.squared_distances(Z @ omega, prototypes @ omega)
-
-    def _class_scores(self, squared_distances):
-        return nearest_scores(squared_distances, self._prototype_indices)
 
 
 def _unit(Z, weights):

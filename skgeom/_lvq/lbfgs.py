@@ -89,11 +89,7 @@ def fit_lbfgs(
         None if learn_scale else scale,
         reduction,
     )
-    point = [problem.prototypes]
-    if learn_scale:
-        point.append(np.log([scale]))  # so that it stays positive
-    if reduction is not None:
-        point.append(matrix)
+    point = cost.join(problem.prototypes, scale, matrix)
     enough = tol * problem.weights.sum()
     losses = [cost(point)[0]]
 
@@ -121,8 +117,5 @@ def fit_lbfgs(
         )
     # A search may end at its start; scikit-learn wants one iteration even then.
     n_iter = max(result.n_iter, 1)
-    prototypes, *others = result.point
-    if learn_scale:
-        scale = np.exp(others[0][0])
-    matrix = None if reduction is None else others[-1]
+    prototypes, scale, matrix = cost.split(result.point)
     return Outcome(prototypes, float(scale), np.array(losses), n_iter, matrix)
