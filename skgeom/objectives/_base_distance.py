@@ -6,20 +6,23 @@ has what follows.
 
 ``Distance(means, covariances)``
     takes the projected statistics of all classes, (c, m) and (c, m, m), and does once
-    per class whatever can be done once per class. It raises
-    ``numpy.linalg.LinAlgError`` where a covariance is not positive definite;
+    per class whatever can be done once per class. It, or ``pairs``, raises
+    ``numpy.linalg.LinAlgError`` where what it factors is not positive definite;
 ``distance.pairs(i, j)``
     takes two integer arrays of p class indices and returns p values and a function
     that maps p weights to the gradient of the weighted sum of the values, an array
-    whose first axis is the class, as ``by_class`` returns it;
+    whose first axis is the class, as ``by_class`` returns it. Values are not negative:
+    what rounding makes negative is set to zero, since roots are taken of squares;
 ``distance.pull_back(gradient)``
     turns such an array into the gradients with respect to means and covariances,
-    (c, m) and (c, m, m), the latter symmetric;
+    (c, m) and (c, m, m), the latter symmetric matrices G such that a change dS of the
+    covariance changes the value by the sum of the entries of G * dS;
 ``Distance.label``
-    is what figures call it, if it has a name in a registry;
+    is what figures call it: its name in the registry with capitals and accents, to
+    which they add "distance";
 ``Distance.returns_square``
     says that ``pairs`` returns the square of the distance. Where the distance is a
-    root, only its square has a gradient at zero;
+    root, only its square has a gradient at zero. A divergence is its own distance;
 ``Distance.affine_invariant``
     says that an invertible linear map of the features changes nothing;
 ``Distance.translation_invariant``
