@@ -7,7 +7,6 @@ are taken in blocks, so that memory does not grow with their number.
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpstrf
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
@@ -17,38 +16,12 @@ from skgeom._kernel.problem import (
     Discriminants,
     check_finite_kernel,
 )
-from skgeom._kernel.solvers import class_contrasts, solve_primal
+from skgeom._kernel.solvers import class_contrasts, pivoted_cholesky, solve_primal
 
 # Samples of a block: enough for fast products, and small beside the landmarks.
 _BLOCK = 4096
 # Largest number of random landmarks by which leverage scores are estimated.
 _PILOT = 1000
-
-
-def pivoted_cholesky(matrix, tol):
-    """Factor a semidefinite matrix, as far as it is above rounding.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-        The matrix; not modified.
-    tol : float
-        Where to end: the largest diagonal entry of what remains, over that of the
-        matrix.
-
-    Returns
-    -------
-    factor : ndarray of shape (n, rank)
-        A lower trapezoidal matrix.
-    pivots : ndarray of shape (n,)
-        ``factor @ factor.T`` approximates ``matrix[pivots][:, pivots]``.
-    """
-    check_finite_kernel(matrix)
-    matrix = np.array(matrix, dtype=np.float64, order="F")
-    factor, pivots, rank, _ = dpstrf(
-        matrix, lower=1, tol=tol * matrix.diagonal().max(), overwrite_a=1
-    )
-    return np.tril(factor[:, :rank]), pivots - 1
 
 
 class LandmarkFeatures:

@@ -30,6 +30,7 @@ from functools import partial
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg.lapack import dpstrf
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.utils import gen_batches
 
@@ -245,6 +246,31 @@ def factorize(matrix, overwrite=False):
     # The transpose of an array in C order is one in Fortran order: it is not copied.
     factor = cho_factor(matrix.T, lower=True, overwrite_a=overwrite, check_finite=False)
     return partial(cho_solve, factor, check_finite=False)
+
+
+def pivoted_cholesky(matrix, tol):
+    """Factor a semidefinite matrix, as far as it is above rounding.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        The matrix; not modified.
+    tol : float
+        Where to end: the largest diagonal entry of what remains, over that of the
+        matrix.
+
+    Returns
+    -------
+    factor : ndarray of shape (n, rank)
+        A lower trapezoidal matrix.
+    pivots : ndarray of shape (n,)
+        ``factor @ factor.T`` approximates ``matrix[pivots][:, pivots]``.
+    """
+    matrix = np.array(matrix, dtype=np.float64, order="F")
+    factor, pivots, rank, _ = dpstrf(
+        matrix, lower=1, tol=tol * matrix.diagonal().max(), overwrite_a=1
+    )
+    return np.tril(factor[:, :rank]), pivots - 1
 
 
 def _leading(multiply, start, n_components, M=None, Minv=None):
