@@ -174,7 +174,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         self._choose(np.transpose(scores))
         problem = self._problem(kernel, codes, precision)
         (found,) = problem.solve_path([self.regularization_], *self._settings)
-        self._store(found, len(X))
+        self._set_discriminants(found, len(X))
         return self
 
     def _values(self):
@@ -256,7 +256,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         missing = np.setdiff1d(codes, codes[train])
         if len(missing):
             raise ValueError(
-                f"The class {self._label(missing[0])} has no sample in a training "
+                f"The class {self._label_repr(missing[0])} has no sample in a training "
                 "part; give it more samples, or use fewer or other splits."
             )
         part = kernel[np.ix_(train, train)]
@@ -267,13 +267,13 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             penalty=self.penalty,
             priors=self.priors,
         )
-        model.classes_, model.priors_ = self.classes_, problem.shares
+        model.classes_, model.priors_ = self.classes_, problem.class_weights
         model.n_features_in_, model.X_fit_ = len(train), None
         scorer = check_scoring(model, scoring=self.scoring)
         X_test, y_test = kernel[np.ix_(test, train)], self.classes_[codes[test]]
         scores = []
         for found in problem.solve_path(self.regularizations_, *self._settings):
-            model._store(found, len(train))
+            model._set_discriminants(found, len(train))
             score = scorer(model, X_test, y_test)
             if np.ndim(score) or not isinstance(score, Real):
                 raise ValueError(
