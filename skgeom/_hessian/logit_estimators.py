@@ -46,11 +46,12 @@ def _from_network(estimator):
 
 def _from_logistic_regression(estimator):
     several = len(estimator.classes_) > 2
-    # Before scikit-learn 1.8, there was one regression a class on demand.
+    # Before scikit-learn 1.8, multi_class="ovr" fitted one regression for each class.
     mode = getattr(estimator, "multi_class", "deprecated")
     if several and (mode == "ovr" or estimator.solver == "liblinear"):
         return None
     model = _from_coefficients(estimator)
+    # The softmax of the logits -z and z is the logistic function of 2 z.
     if mode == "multinomial" and not several:
         return linear_model(2 * model.matrix, 2 * model.offset)
     return model
@@ -124,7 +125,7 @@ def _from_pca(pca):
 
 
 def _from_standard_scaler(scaler):
-    # Without with_mean, the scaler knows the mean all the same.
+    # The scaler has a mean even if with_mean=False, and does not subtract it then.
     return _scaled(scaler, scaler.mean_ if scaler.with_mean else None, scaler.scale_)
 
 
@@ -137,7 +138,7 @@ def _from_max_abs(scaler):
 
 
 def _scaled(scaler, center, scale):
-    """The map of (X - center) / scale, where None leaves out a part."""
+    """The affine map (X - center) / scale, where None leaves a part out."""
     n_features = scaler.n_features_in_
     center = np.zeros(n_features) if center is None else center
     scale = np.ones(n_features) if scale is None else scale
@@ -157,8 +158,8 @@ TRANSFORMERS = {
 }
 
 
-# What the probabilities of a classifier may rest on.
-_PROBABILITIES = [
+# Methods on which the probabilities of a classifier may depend.
+_PROBABILITY_METHODS = [
     "predict_proba",
     "predict_log_proba",
     "decision_function",
@@ -166,10 +167,10 @@ _PROBABILITIES = [
 ]
 
 
-def _known(estimator, table, methods):
-    """What the table makes of an estimator, None if that is not of a known kind.
+def _convert(estimator, table, methods):
+    """Convert an estimator by the table of its class; None if it has no entry.
 
-    A subclass counts as long as it leaves the methods as they are.
+    A subclass has the entry of its base class, unless it overrides one of the methods.
     """
     for kind, convert in table.items():
         if isinstance(estimator, kind) and all(
@@ -192,7 +193,7 @@ def unwrap(estimator):
 
 
 def classifier_name(estimator):
-    """What to call a classifier in messages."""
+    """Name of a classifier for messages."""
     estimator = unwrap(estimator)
     if isinstance(estimator, Pipeline):
         return f"Pipeline({', '.join(map(classifier_name, _steps(estimator)))})"
@@ -207,12 +208,12 @@ def analytic_model(estimator):
     Raises
     ------
     ValueError
-        If there is one, but for parameters of which there is no Hessian.
+        If there is one, but the parameters of this classifier have no Hessian.
     """
     *transformers, classifier = _steps(estimator)
-    model = _known(classifier, CLASSIFIERS, _PROBABILITIES)
+    model = _convert(classifier, CLASSIFIERS, _PROBABILITY_METHODS)
     for transformer in transformers[::-1]:
-        affine = _known(transformer, TRANSFORMERS, ["transform"])
+        affine = _convert(transformer, TRANSFORMERS, ["transform"])
         if model is None or affine is None:
             return None
         model = model.after(*_float64(affine))

@@ -124,7 +124,7 @@ def solve_nystroem(
     features : LandmarkFeatures
         The features.
     means, moment : ndarray
-        What ``features.moments`` returned.
+        The results of ``features.moments``.
     class_weights : ndarray of shape (n_classes,)
         Weights of the classes, of sum one.
     identity, center : bool

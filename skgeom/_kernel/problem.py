@@ -294,7 +294,7 @@ class KernelProblem:
         return self._discriminants(ratios, coefficients, scores, penalty)
 
     def _suits_davidson(self, n_components):
-        """Whether the problem is large, and its subspace will be small beside it."""
+        """Whether the problem is large, and has few classes for its size."""
         n_samples = len(self.centered)
         few = self.indicators.shape[1] + 2 * n_components < n_samples // 4
         return self.identity and self.symmetric and few and n_samples > _LARGE
