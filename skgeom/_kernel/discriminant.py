@@ -50,15 +50,16 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
 
     (equation 13 of [1]_), or the same with :math:`S_b = S_t - S_w` in place of
     :math:`S_t`. The functions are the components of :meth:`transform`. To classify,
-    the class means of the components are compared by the regularised within-class
-    covariance, which is the identity there, as in linear discriminant analysis (LDA).
+    a sample is compared with the class means of the components, as in linear
+    discriminant analysis (LDA). The regularised within-class covariance is the identity
+    there.
 
     Parameters
     ----------
     n_components : int or None, default=None
         Number of components, at most ``n_classes - 1``. None is as many as there are.
-        Fewer also make the classifier cruder; for a picture, take the leading columns
-        of :meth:`transform`.
+        The classifier uses these components only. To draw some of them, keep all and
+        take the leading columns of :meth:`transform`.
     {parameters}
     regularization : float, default=1e-3
         :math:`\lambda` over the trace of :math:`S_t` in coordinates in which R is the
@@ -69,8 +70,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         :math:`\operatorname{tr} K` for ``"kernel"``; see ``lambda_``. The default is
         a heavy penalty for more than a few hundred samples, where values like 1e-6
         often predict better; :class:`KernelDiscriminantAnalysisCV` chooses one. Zero
-        needs solver "eigen" and a regular :math:`S_w`. At most 1e8: the penalty alone
-        counts by then, and more would only change the scale of the components.
+        needs solver "eigen" and a regular :math:`S_w`. The largest value is 1e8. The
+        scatter is negligible then, and more would only scale the components.
     penalty : {"identity", "kernel"}, default="identity"
         The matrix R: the identity, or K.
     criterion : {"total", "between"}, default="total"
@@ -84,17 +85,16 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         landmarks, for many samples. ``"auto"`` is ``"cholesky"`` for up to 10,000
         samples (``"eigen"`` if ``regularization`` is zero), and ``"nystroem"`` above.
     n_landmarks : int, default=1000
-        Number of landmarks, which only solver "nystroem" uses; at most
-        ``n_samples`` are used, and with "kmeans" at least one for each class, even if
-        that is more.
+        Number of landmarks for solver "nystroem". At most ``n_samples`` are used, and
+        with "kmeans" at least one for each class.
     landmarks : {"auto", "kmeans", "leverage", "random"}, default="auto"
         How landmarks are chosen: as cluster centres in each class, or as samples drawn
-        by their ridge leverage scores, or evenly. ``"auto"`` is ``"kmeans"``, or
-        ``"random"`` for a precomputed kernel.
+        by their ridge leverage scores, or uniformly at random. ``"auto"`` is
+        ``"kmeans"``, or ``"random"`` for a precomputed kernel.
     priors : None, "empirical", "uniform" or array-like of shape (n_classes,)
-        Class probabilities, by which the classes are weighted in all that is learned
-        and predicted. None, the default, or ``"empirical"`` takes them from the samples
-        and ``sample_weight``; ``"uniform"`` suits rare classes that count as much.
+        Class probabilities, which weight the classes in training and prediction. None,
+        the default, or ``"empirical"`` takes them from the samples and
+        ``sample_weight``. Use ``"uniform"`` if rare classes count as much as others.
     random_state : int, RandomState instance or None, default=None
         For the choice of landmarks.
 

@@ -248,7 +248,11 @@ class KernelProblem:
                 self.centered, full_matrices=False, check_finite=False
             )
             right = right.T
-        rounding = len(sizes) * _EPS * sizes.max()
+        return self._above_rounding(left, sizes, right)
+
+    def _above_rounding(self, left, sizes, right):
+        """Those of some singular values that are above rounding, and their vectors."""
+        rounding = len(self.centered) * _EPS * sizes.max()
         kept = sizes > max(rounding, self.precision)
         return left[:, kept], sizes[kept], right[:, kept]
 
@@ -314,7 +318,7 @@ class KernelProblem:
             return None
         # The eigenvectors of M M^T are the left singular vectors of M.
         vectors, roots, _ = svd(root, full_matrices=False, check_finite=False)
-        return vectors, roots**2, vectors
+        return self._above_rounding(vectors, roots**2, vectors)
 
     def _tridiagonal(self):
         """Tridiagonal form of the Gram matrix F F^T, or of K if that is its square."""
