@@ -36,23 +36,35 @@ class Expansion(NamedTuple):
 
 @dataclass
 class LogitModel:
-    """A function of ``X @ matrix.T + offset``, where None stands for the identity."""
+    """Logits as a function of an affine map of the samples.
+
+    Attributes
+    ----------
+    expand : callable
+        From inputs, (n_samples, n_inputs), the `Expansion`.
+    inputs : callable
+        The affine map, from samples to inputs.
+    matrix : ndarray of shape (n_inputs, n_features) or None
+        Its Jacobian; None stands for the identity.
+    floats_per_sample : int
+        Memory that an expansion takes.
+    """
 
     expand: Callable
+    inputs: Callable = lambda X: X
     matrix: np.ndarray | None = None
-    offset: np.ndarray | float = 0.0
     floats_per_sample: int = 1
 
-    def inputs(self, X):
-        """Arguments of the function, for the samples X."""
-        return (X if self.matrix is None else X @ self.matrix.T) + self.offset
-
-    def after(self, matrix, offset):
-        """The model of samples that are transformed by an affine map first."""
+    def after(self, transform, matrix):
+        """The model of samples before an affine map, given with its Jacobian."""
         if self.matrix is not None:
-            offset = self.matrix @ offset + self.offset
             matrix = self.matrix @ matrix
-        return LogitModel(self.expand, matrix, offset, self.floats_per_sample)
+        return LogitModel(
+            self.expand,
+            lambda X: self.inputs(transform(X)),
+            matrix,
+            self.floats_per_sample,
+        )
 
     def to_samples(self, hessian):
         """Hessian with respect to the samples, from that of the inputs."""
@@ -72,7 +84,7 @@ def linear_model(coef, intercept):
         n_logits = inputs.shape[1]
         return Expansion(inputs, lambda V: V, lambda G: np.zeros((n_logits, n_logits)))
 
-    return LogitModel(expand, coef, intercept, len(coef) ** 2)
+    return LogitModel(expand, lambda X: X @ coef.T + intercept, coef, len(coef) ** 2)
 
 
 def quadratic_model(means, precisions, offsets):
@@ -167,7 +179,9 @@ def network_model(coefs, intercepts, activation):
     widest = max(coef.shape[1] for coef in coefs)
     floats = widest * (min(width, n_features) + coefs[-1].shape[1])
     if narrow:
-        return LogitModel(expand, coefs[0].T, intercepts[0], floats)
+        return LogitModel(
+            expand, lambda X: X @ coefs[0] + intercepts[0], coefs[0].T, floats
+        )
     return LogitModel(expand, floats_per_sample=floats)
 
 
