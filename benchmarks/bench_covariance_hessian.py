@@ -1,4 +1,4 @@
-"""Seconds of the input Hessian of a network, beside autograd sample by sample::
+"""Seconds of the input Hessian of a network, and of autograd sample by sample::
 
     python benchmarks/bench_covariance_hessian.py
 

@@ -1,4 +1,4 @@
-"""Kernel discriminant analysis beside scikit-kda, kfda and SVC: seconds, memory, score.
+"""Kernel discriminant analysis, scikit-kda, kfda and SVC: seconds, memory, accuracy.
 
 All methods of a table run in one process, in turn; medians are printed, and ratios. Run
 it with nothing else on the machine::
@@ -9,7 +9,7 @@ it with nothing else on the machine::
 The data are those of ``mnist.npz``, with arrays ``X``, ``y`` and ``n_train``, in the
 folder ``SKGEOM_DATA``; images of 0 to 1. The peers need ``pip install scikit-kda kfda``
 and are left out where they are missing, or fail. ``mnist`` runs each size in a process
-of its own, for the largest memory that it held.
+of its own, to measure its peak memory.
 """
 
 import argparse
@@ -129,7 +129,7 @@ def compare_svc(repeats, n=10_000):
             jobs[f"skgeom, {penalty}, {criterion}"] = lambda p=penalty, c=criterion: (
                 ours(X, y, "cholesky", p, c)
             )
-    table(f"Beside SVC, n = {n}", jobs, repeats, "SVC, C = 1", test)
+    table(f"Comparison with SVC, n = {n}", jobs, repeats, "SVC, C = 1", test)
 
 
 def compare_path(repeats, n=2000, n_values=20):
@@ -170,7 +170,7 @@ def compare_path(repeats, n=2000, n_values=20):
 
 
 def fit_mnist(n, n_landmarks, landmarks, regularization):
-    """One line for one size; the process holds nothing else."""
+    """Print one line, for one size, in a process that does nothing else."""
     X, y, *test = load(n, np.float32)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     kda = KernelDiscriminantAnalysis(

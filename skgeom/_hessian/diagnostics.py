@@ -1,4 +1,4 @@
-"""How well axes separate classes, and whether data meet the method's conditions."""
+"""Class separation along eigenvectors, and the conditions of the method."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class SeparationGrid:
-    """What covariance and Hessian eigenvectors contribute to the separation of classes.
+    """Separation of the classes along covariance and Hessian eigenvectors.
 
     These are panels (b) to (d) of figure 1 in [1]_. The rows of the arrays belong to
     Hessian eigenvectors, their columns to covariance eigenvectors, both in falling
@@ -25,7 +25,8 @@ class SeparationGrid:
         all columns.
     ratio : ndarray of shape (n_hessian_axes, n_covariance_axes)
         Their quotient, which [1]_ calls the ratio of linear discriminant analysis
-        (LDA). Its two parts belong to two axes, so it is not the LDA ratio of one.
+        (LDA). Numerator and denominator belong to two different axes, so it is not the
+        LDA ratio of a direction.
 
     References
     ----------
@@ -41,7 +42,7 @@ class SeparationGrid:
 
 @dataclass(frozen=True)
 class ProjectionConditions:
-    """Whether data meet the conditions under which the projection is known to work.
+    """How far data meet the conditions of [1]_, section 3, for the projection.
 
     Print it for a summary.
 
@@ -64,10 +65,17 @@ class ProjectionConditions:
         the span of the differences of the class means. Theorem 1 says that it is one
         for two isotropic classes that are far enough apart.
     effective_samples : float
-        :math:`(\\sum_i t_i)^2 / \\sum_i t_i^2`, the number of samples that decide on
-        the Hessian, with the traces t of their Gauss-Newton terms. NaN without one.
+        :math:`(\\sum_i t_i)^2 / \\sum_i t_i^2` with the traces t of the samples'
+        Gauss-Newton terms: the number of samples that contribute to the Hessian, if
+        all those contribute the same. NaN without a Hessian.
     n_samples : int
         The number of samples.
+
+    References
+    ----------
+    .. [1] A. Hartoyo et al., "Synergistic eigenanalysis of covariance and Hessian
+       matrices for enhanced binary classification on health datasets", Computers in
+       Biology and Medicine 190, 2025.
     """
 
     classes: np.ndarray
@@ -137,14 +145,17 @@ def _pairs(n):
 def check_conditions(
     X, codes, classes, covariance_eigenvalues, first_axis, hessian_eigenvalues, traces
 ):
-    """The conditions that training samples meet; no Hessian stands for None."""
-    shapes = [_shape(X[codes == code]) for code in range(len(classes))]
+    """Conditions of training samples; Hessian eigenvalues of None if there is none."""
+    shapes = [
+        _isotropy_and_correlation(X[codes == code]) for code in range(len(classes))
+    ]
     isotropy, correlation = np.array(shapes).T
     hessian_dominance = effective = np.nan
     if hessian_eigenvalues is not None:
         hessian_dominance = _dominance(hessian_eigenvalues)
+        # The quotient has no scale, and squares of small traces might vanish.
         traces = traces / max(traces.max(), np.finfo(np.float64).tiny)
-        effective = _quotient(traces.sum() ** 2, (traces**2).sum())
+        effective = _ratio(traces.sum() ** 2, (traces**2).sum())
     means = np.array([X[codes == code].mean(axis=0) for code in range(len(classes))])
     return ProjectionConditions(
         classes=classes,
@@ -158,28 +169,28 @@ def check_conditions(
     )
 
 
-def _shape(samples):
+def _isotropy_and_correlation(samples):
     """Isotropy and correlation of a class."""
     centred = samples - samples.mean(axis=0)
     covariance = centred.T @ centred / len(samples)
     d, trace = len(covariance), np.trace(covariance)
-    isotropy = _quotient(trace**2, d * (covariance**2).sum())
+    isotropy = _ratio(trace**2, d * (covariance**2).sum())
     off_diagonal = np.abs(covariance).sum() - trace
-    return isotropy, _quotient(off_diagonal / max(d - 1, 1), trace)
+    return isotropy, _ratio(off_diagonal / max(d - 1, 1), trace)
 
 
 def _dominance(eigenvalues):
     if len(eigenvalues) < 2:
         return np.inf
-    return _quotient(eigenvalues[0], np.abs(eigenvalues[1:]).max(), np.inf)
+    return _ratio(eigenvalues[0], np.abs(eigenvalues[1:]).max(), np.inf)
 
 
 def _alignment(differences, axis):
     _, sizes, basis = np.linalg.svd(differences, full_matrices=False)
-    # One of the rows depends on the others.
+    # The rows sum to zero, so that at least one singular value is rounding.
     kept = sizes > max(differences.shape) * np.finfo(np.float64).eps * sizes[0]
     return float(np.linalg.norm(basis[kept] @ axis))
 
 
-def _quotient(numerator, denominator, otherwise=np.nan):
+def _ratio(numerator, denominator, otherwise=np.nan):
     return float(numerator / denominator) if denominator > 0 else otherwise

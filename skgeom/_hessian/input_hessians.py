@@ -27,7 +27,7 @@ from skgeom._hessian.logit_numeric import (
 )
 from skgeom.utils._sklearn import check_feature_names, check_sample_weight
 
-# Numbers held at a time: few enough for the cache, many enough for fast products.
+# Floats of a block of samples: few enough for the cache, enough for fast products.
 _BLOCK = 2**20
 
 
@@ -58,46 +58,46 @@ def input_hessian(
          = \frac1n \sum_i J_i^\top (\operatorname{diag} p_i - p_i p_i^\top) J_i
            + \sum_k (p_{ik} - [y_i = k]) \nabla^2 z_k(x_i)
 
-    with the logits z, the Jacobian J of theirs and the probabilities p: equation 3 of
-    [1]_, per sample, for any number of classes. The first term is the Gauss-Newton
-    matrix. The second vanishes if the logits are piecewise linear, as those of a ReLU
-    network are; with two classes, H is then the mean of :math:`p (1 - p) g g^\top`, g
-    being the gradient of the logit, whatever the labels are.
+    with the logits z, their Jacobian J and the probabilities p. It is equation 3 of
+    [1]_, as a mean over the samples, for any number of classes. The first term is the
+    Gauss-Newton matrix. The second vanishes if the logits are piecewise linear, as
+    those of a ReLU network are. With two classes, H is then the mean of
+    :math:`p (1 - p) g g^\top` with the gradient g of the logit, and does not depend on
+    the labels.
 
-    Everything is computed from logits, so that probabilities of nearly zero or one
-    keep their relative precision.
+    Everything is computed from logits, so that probabilities close to zero or one keep
+    their relative precision.
 
     Parameters
     ----------
     estimator : estimator or callable
-        A fitted classifier. Formulas serve for
+        A fitted classifier. There are formulas for
         :class:`~sklearn.neural_network.MLPClassifier`,
         :class:`~sklearn.linear_model.LogisticRegression`,
         :class:`~sklearn.discriminant_analysis.LinearDiscriminantAnalysis`,
         :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis` and
         :class:`~sklearn.naive_bayes.GaussianNB`, also behind scalers and PCA in a
-        :class:`~sklearn.pipeline.Pipeline`; differences of ``predict_proba`` for
-        others. Or a function of X, written with ``autograd.numpy``, that returns the
-        logits or log-probabilities, (n_samples, n_classes), of the classes that are in
-        y, sorted.
+        :class:`~sklearn.pipeline.Pipeline`. Others are differentiated by differences of
+        ``predict_proba``. Or a function of X, written with ``autograd.numpy``, that
+        returns logits or log-probabilities, of shape (n_samples, n_classes), of the
+        sorted classes of y.
     X : array-like of shape (n_samples, n_features)
         The samples. Not modified. A data frame must have the names that the estimator
         was fitted with, in the same order.
     y : array-like of shape (n_samples,)
-        Their class labels. With a function, each of its classes must be there.
+        Their class labels. With a function, each of its classes must occur.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the samples in the mean; None is one for each.
     curvature : {"hessian", "gauss-newton"}, default="hessian"
         The whole of H, or its first term, which has no negative eigenvalue.
     derivatives : {"auto", "analytic", "differences"}, default="auto"
-        Formulas if there are some and differences otherwise; or one of both. Central
-        differences call ``predict_proba`` with all samples 2 d times for Gauss-Newton,
-        with d features, and :math:`d^2 + 3 d` times for the Hessian, and about ten
-        times to see whether the probabilities are smooth. Decision values or
-        log-probabilities serve instead if the classifier has such that agree with
-        ``predict_proba``, since they keep more digits. Functions are differentiated by
-        autograd, which counts as analytic, unless differences are asked for; then they
-        need not be written with ``autograd.numpy``.
+        ``"auto"`` uses formulas where there are some, and differences otherwise. With d
+        features, central differences call ``predict_proba`` on all samples 2 d times
+        for Gauss-Newton, :math:`d^2 + 3 d` times for the Hessian, and about ten times
+        to check that the probabilities are smooth. Decision values or log-probabilities
+        are used instead where they agree with ``predict_proba``, since they keep more
+        digits. Functions are differentiated by autograd, which counts as analytic. With
+        differences, they need not be written with ``autograd.numpy``.
 
     Returns
     -------
@@ -166,17 +166,17 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
     weights = weights / weights.sum()
     total, traces = 0.0, np.empty(len(X))
     rows = max(_BLOCK // model.floats_per_sample, 1)
-    # What overflows shows in the end, with a message that tells why.
+    # An overflow is reported after the sum, with its cause.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         gram = model.gram()
         for batch in gen_batches(len(X), rows):
             expansion = model.expand(model.inputs(X[batch]))
-            _check_possible(expansion.logits, codes[batch], y[batch], estimator)
+            _check_own_probability(expansion.logits, codes[batch], y[batch], estimator)
             part, traces[batch] = _curvature(
                 expansion, codes[batch], weights[batch], curvature, gram
             )
             total += part
-        matrix = model.conjugate(total)
+        matrix = model.to_samples(total)
     if not np.isfinite(matrix).all():
         raise ValueError(
             f"The Hessian of {classifier_name(estimator)} is not finite: its "
@@ -189,17 +189,22 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
 def _curvature(expansion, codes, weights, curvature, gram):
     """Weighted sum of samples' Hessians, and the traces of their Gauss-Newton parts."""
     residuals, factors = cross_entropy_derivatives(expansion.logits, codes)
+    # Equation 3 by the chain rule. The Gauss-Newton part J^T B^T B J of all samples is
+    # one product of the rows B J with themselves, so that it is semidefinite whatever
+    # the rounding.
     factors *= np.sqrt(weights)[:, None, None]
-    pulled = expansion.pull_back(factors)
-    flat = pulled.reshape(-1, pulled.shape[2])
-    total = flat.T @ flat
-    squares = flat * (flat if gram is None else flat @ gram)
+    products = expansion.pull_back(factors)
+    rows = products.reshape(-1, products.shape[2])
+    total = rows.T @ rows
+    # For the affine map A, the trace of A^T (B J)^T (B J) A needs A A^T only.
+    squares = rows * (rows if gram is None else rows @ gram)
+    # The other part weights the Hessians of the logits by the gradient, p - [y = k].
     if curvature == "hessian":
-        total += expansion.bend(residuals * weights[:, None])
-    return total, squares.reshape(len(pulled), -1).sum(axis=1)
+        total += expansion.weighted_hessian(residuals * weights[:, None])
+    return total, squares.reshape(len(products), -1).sum(axis=1)
 
 
-def _check_possible(logits, codes, y, estimator):
+def _check_own_probability(logits, codes, y, estimator):
     """Raise ValueError if a sample's own class has probability zero."""
     if logits.shape[1] == 1:
         own = np.where(codes == 1, 1, -1) * logits[:, 0]
@@ -221,7 +226,7 @@ def cross_entropy_derivatives(logits, codes):
     Parameters
     ----------
     logits : ndarray of shape (n_samples, n_logits)
-        One column a class, or one column for two classes.
+        One column for each class, or one column for two classes.
     codes : ndarray of shape (n_samples,)
         The number of each sample's class.
 
@@ -238,7 +243,7 @@ def cross_entropy_derivatives(logits, codes):
         return residuals, (np.sqrt(chosen) * np.sqrt(other))[:, :, None]
     samples = np.arange(len(codes))
     proba = softmax(logits, axis=1)
-    # 1 - p would lose all digits of the largest probability's complement.
+    # For the largest probability, 1 - p cancels. The sum of the others does not.
     largest = proba.argmax(axis=1)
     others = proba.copy()
     others[samples, largest] = 0
@@ -246,7 +251,8 @@ def cross_entropy_derivatives(logits, codes):
     complement[samples, largest] = others.sum(axis=1)
     residuals = proba.copy()
     residuals[samples, codes] = -complement[samples, codes]
-    # The rows sqrt(p_k) (e_k - p): those of e_k sum to diag p, and so on.
+    # The rows of B are sqrt(p_k) (e_k - p): B^T B = sum_k p_k (e_k - p) (e_k - p)^T,
+    # the covariance matrix of a class drawn with the probabilities p.
     roots = np.sqrt(proba)
     factors = -roots[:, :, None] * proba[:, None, :]
     diagonal = np.arange(logits.shape[1])
@@ -268,7 +274,7 @@ def check_classifier(estimator, X, y):
     if not (hasattr(estimator, "predict_proba") and hasattr(estimator, "classes_")):
         raise ValueError(
             f"estimator, {type(estimator).__name__}, has no class probabilities "
-            f"(predict_proba and classes_). {options()}"
+            f"(predict_proba and classes_). {supported_classifiers()}"
         )
     if any(np.ndim(label) for label in estimator.classes_):
         raise_several_labels(estimator)
@@ -287,8 +293,8 @@ def is_function(estimator):
     return callable(estimator) and not hasattr(estimator, "fit")
 
 
-def options():
-    """A sentence that tells what may be given as a classifier."""
+def supported_classifiers():
+    """A sentence for messages that tells which classifiers are supported."""
     classifiers = ", ".join(kind.__name__ for kind in CLASSIFIERS)
     transformers = ", ".join(kind.__name__ for kind in TRANSFORMERS)
     return (
@@ -310,6 +316,6 @@ def _model(estimator, X, n_classes, curvature, derivatives):
     if derivatives == "analytic":
         raise ValueError(
             f"derivatives='analytic': there is no formula for {estimator!r}. "
-            f"{options()}"
+            f"{supported_classifiers()}"
         )
     return estimator_differences(estimator, X, curvature)

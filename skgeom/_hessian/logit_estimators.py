@@ -1,5 +1,7 @@
 """Fitted scikit-learn classifiers as models of logits with analytic derivatives."""
 
+from functools import partial
+
 import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
@@ -19,6 +21,7 @@ from sklearn.preprocessing import (
 )
 
 from skgeom._hessian.logit_models import linear_model, network_model, quadratic_model
+from skgeom.utils._frames import named_like_fit
 
 
 def _float64(arrays):
@@ -46,19 +49,19 @@ def _from_network(estimator):
 
 def _from_logistic_regression(estimator):
     several = len(estimator.classes_) > 2
-    # Before scikit-learn 1.8, there was one regression a class on demand.
+    # Before scikit-learn 1.8, multi_class="ovr" fitted one regression for each class.
     mode = getattr(estimator, "multi_class", "deprecated")
     if several and (mode == "ovr" or estimator.solver == "liblinear"):
         return None
-    model = _from_coefficients(estimator)
-    if mode == "multinomial" and not several:
-        return linear_model(2 * model.matrix, 2 * model.offset)
-    return model
+    # The softmax of the logits -z and z is the logistic function of 2 z.
+    return _from_coefficients(
+        estimator, 2 if mode == "multinomial" and not several else 1
+    )
 
 
-def _from_coefficients(estimator):
+def _from_coefficients(estimator, factor=1):
     coef, intercept = _float64([estimator.coef_, estimator.intercept_])
-    return linear_model(coef, np.broadcast_to(intercept, len(coef)))
+    return linear_model(factor * coef, factor * np.broadcast_to(intercept, len(coef)))
 
 
 def _from_qda(estimator):
@@ -114,51 +117,37 @@ CLASSIFIERS = {
 }
 
 
+# The Jacobians of affine transformers, (n_components, n_features).
+
+
 def _from_pca(pca):
-    matrix = pca.components_
-    if pca.whiten:
-        scale = np.sqrt(pca.explained_variance_)
-        scale = np.maximum(scale, np.finfo(scale.dtype).eps)  # as `transform` does
-        matrix = matrix / scale[:, None]
-    return matrix, -matrix @ pca.mean_
+    if not pca.whiten:
+        return pca.components_
+    scale = np.sqrt(pca.explained_variance_)
+    scale = np.maximum(scale, np.finfo(scale.dtype).eps)  # as `transform` does
+    return pca.components_ / scale[:, None]
 
 
-def _from_standard_scaler(scaler):
-    # Without with_mean, the scaler knows the mean all the same.
-    return _scaled(scaler, scaler.mean_ if scaler.with_mean else None, scaler.scale_)
-
-
-def _from_robust_scaler(scaler):
-    return _scaled(scaler, scaler.center_, scaler.scale_)
-
-
-def _from_max_abs(scaler):
-    return _scaled(scaler, None, scaler.scale_)
-
-
-def _scaled(scaler, center, scale):
-    """The map of (X - center) / scale, where None leaves out a part."""
-    n_features = scaler.n_features_in_
-    center = np.zeros(n_features) if center is None else center
-    scale = np.ones(n_features) if scale is None else scale
-    return np.diag(1 / scale), -center / scale
+def _from_scaler(scaler):
+    scale = np.ones(scaler.n_features_in_) if scaler.scale_ is None else scaler.scale_
+    return np.diag(1 / scale)
 
 
 def _from_min_max(scaler):
-    return None if scaler.clip else (np.diag(scaler.scale_), scaler.min_)
+    return None if scaler.clip else np.diag(scaler.scale_)
 
 
 TRANSFORMERS = {
-    StandardScaler: _from_standard_scaler,
-    RobustScaler: _from_robust_scaler,
-    MaxAbsScaler: _from_max_abs,
+    StandardScaler: _from_scaler,
+    RobustScaler: _from_scaler,
+    MaxAbsScaler: _from_scaler,
     MinMaxScaler: _from_min_max,
     PCA: _from_pca,
 }
 
 
-# What the probabilities of a classifier may rest on.
-_PROBABILITIES = [
+# Methods on which the probabilities of a classifier may depend.
+_PROBABILITY_METHODS = [
     "predict_proba",
     "predict_log_proba",
     "decision_function",
@@ -166,10 +155,10 @@ _PROBABILITIES = [
 ]
 
 
-def _known(estimator, table, methods):
-    """What the table makes of an estimator, None if that is not of a known kind.
+def _convert(estimator, table, methods):
+    """Convert an estimator by the table of its class; None if it has no entry.
 
-    A subclass counts as long as it leaves the methods as they are.
+    A subclass has the entry of its base class, unless it overrides one of the methods.
     """
     for kind, convert in table.items():
         if isinstance(estimator, kind) and all(
@@ -192,7 +181,7 @@ def unwrap(estimator):
 
 
 def classifier_name(estimator):
-    """What to call a classifier in messages."""
+    """Name of a classifier for messages."""
     estimator = unwrap(estimator)
     if isinstance(estimator, Pipeline):
         return f"Pipeline({', '.join(map(classifier_name, _steps(estimator)))})"
@@ -207,16 +196,27 @@ def analytic_model(estimator):
     Raises
     ------
     ValueError
-        If there is one, but for parameters of which there is no Hessian.
+        If there is one, but the parameters of this classifier have no Hessian.
     """
     *transformers, classifier = _steps(estimator)
-    model = _known(classifier, CLASSIFIERS, _PROBABILITIES)
+    model = _convert(classifier, CLASSIFIERS, _PROBABILITY_METHODS)
     for transformer in transformers[::-1]:
-        affine = _known(transformer, TRANSFORMERS, ["transform"])
-        if model is None or affine is None:
+        matrix = _convert(transformer, TRANSFORMERS, ["transform"])
+        if model is None or matrix is None:
             return None
-        model = model.after(*_float64(affine))
+        matrix = np.asarray(matrix, dtype=np.float64)
+        model = model.after(partial(_transform, transformer), matrix)
     return model
+
+
+def _transform(transformer, X):
+    """Transformed samples, exactly as the classifier behind the transformer sees them.
+
+    The matrix would round otherwise. That matters where a whitening by PCA divides
+    rounding by a variance of zero.
+    """
+    X = named_like_fit(X.copy(), transformer)  # which may change in place
+    return np.asarray(transformer.transform(X), dtype=np.float64)
 
 
 def _steps(estimator):

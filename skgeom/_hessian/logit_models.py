@@ -1,9 +1,9 @@
 """Classifiers as logits with analytic first and second derivatives.
 
 A model is an affine map of the samples, followed by a function whose result is an
-`Expansion`: the logits, a function that pulls vectors in the space of the logits back
-along their gradients, and one that adds up their second derivatives. Common terms of
-the logits cancel in probabilities, so log-probabilities serve as logits, too.
+`Expansion`: the logits, and two functions for their derivatives, one for products with
+the Jacobian and one for weighted sums of second derivatives. A term that is common to
+all logits cancels in the probabilities, so log-probabilities serve as logits, too.
 """
 
 from collections.abc import Callable
@@ -15,51 +15,65 @@ from scipy.special import expit
 
 
 class Expansion(NamedTuple):
-    """Logits of samples, and how to use their derivatives.
+    """Logits of samples, and functions for their first and second derivatives.
 
     Attributes
     ----------
     logits : ndarray of shape (n_samples, n_logits)
-        One column a class, or one column for two classes: the second's advantage.
+        One column for each class, or for two classes the logit of the second.
     pull_back : callable
         From V, (n_samples, n_rows, n_logits), the products V J with each sample's
         Jacobian of the logits, (n_samples, n_rows, n_inputs).
-    bend : callable
-        From weights, (n_samples, n_logits), the weighted sum of the second derivatives
-        of all logits of all samples, (n_inputs, n_inputs).
+    weighted_hessian : callable
+        From weights G, (n_samples, n_logits), the sum of G_ik times the Hessian of the
+        logit k at the sample i, over all i and k, (n_inputs, n_inputs).
     """
 
     logits: np.ndarray
     pull_back: Callable
-    bend: Callable
+    weighted_hessian: Callable
 
 
 @dataclass
 class LogitModel:
-    """A function of ``X @ matrix.T + offset``; no matrix stands for the identity."""
+    """Logits as a function of an affine map of the samples.
+
+    Attributes
+    ----------
+    expand : callable
+        From inputs, (n_samples, n_inputs), the `Expansion`.
+    inputs : callable
+        The affine map, from samples to inputs.
+    matrix : ndarray of shape (n_inputs, n_features) or None
+        Its Jacobian; None stands for the identity.
+    floats_per_sample : int
+        Memory that an expansion takes.
+    """
 
     expand: Callable
+    inputs: Callable = lambda X: X
     matrix: np.ndarray | None = None
-    offset: np.ndarray | float = 0.0
     floats_per_sample: int = 1
 
-    def inputs(self, X):
-        """What the function is applied to."""
-        return (X if self.matrix is None else X @ self.matrix.T) + self.offset
-
-    def after(self, matrix, offset):
-        """Return the model of samples that an affine map turns into those of this."""
+    def after(self, transform, matrix):
+        """The model of samples before an affine map, given with its Jacobian."""
         if self.matrix is not None:
-            offset = self.matrix @ offset + self.offset
             matrix = self.matrix @ matrix
-        return LogitModel(self.expand, matrix, offset, self.floats_per_sample)
+        return LogitModel(
+            self.expand,
+            lambda X: self.inputs(transform(X)),
+            matrix,
+            self.floats_per_sample,
+        )
 
-    def conjugate(self, form):
-        """A quadratic form of the inputs as one of the samples."""
-        return form if self.matrix is None else self.matrix.T @ form @ self.matrix
+    def to_samples(self, hessian):
+        """Hessian with respect to the samples, from that of the inputs."""
+        if self.matrix is None:
+            return hessian
+        return self.matrix.T @ hessian @ self.matrix
 
     def gram(self):
-        """Inner products of the rows of the matrix."""
+        """Inner products of the rows of the matrix; they give traces of Hessians."""
         return None if self.matrix is None else self.matrix @ self.matrix.T
 
 
@@ -70,7 +84,7 @@ def linear_model(coef, intercept):
         n_logits = inputs.shape[1]
         return Expansion(inputs, lambda V: V, lambda G: np.zeros((n_logits, n_logits)))
 
-    return LogitModel(expand, coef, intercept, len(coef) ** 2)
+    return LogitModel(expand, lambda X: X @ coef.T + intercept, coef, len(coef) ** 2)
 
 
 def quadratic_model(means, precisions, offsets):
@@ -86,18 +100,19 @@ def quadratic_model(means, precisions, offsets):
         logits = (centred * gradients).sum(axis=2).T / 2 + offsets
         gradients = gradients.swapaxes(0, 1)
 
-        def bend(G):
+        def weighted_hessian(G):
             total = -np.tensordot(G.sum(axis=0), precisions, 1)
             return np.diag(total) if diagonal else total
 
-        return Expansion(logits, lambda V: V @ gradients, bend)
+        return Expansion(logits, lambda V: V @ gradients, weighted_hessian)
 
     n_classes, n_features = means.shape
     return LogitModel(expand, floats_per_sample=3 * n_classes * n_features)
 
 
-# Value, and first and second derivative, of an activation. The derivatives are written
-# such that they keep their relative precision where the unit is saturated.
+# Value, and first and second derivative, of an activation; None where the second is
+# zero. Derivatives are products of expit(a) and expit(-a), which keep their digits
+# where the unit is saturated. The usual 1 - tanh(a)^2 would cancel.
 
 
 def _relu(a):
@@ -134,19 +149,20 @@ def network_model(coefs, intercepts, activation):
         return linear_model(coefs[0].T, intercepts[0])
     n_features, width = coefs[0].shape
     narrow = width < n_features
-    # Second derivatives pass through the first layer as one matrix for all samples, so
-    # it is better left out of what is done for each, if it is the narrower side.
+    # The first layer is one matrix for all samples. If it reduces the dimension, it
+    # becomes the affine map of the model: derivatives are taken with respect to its
+    # output, in fewer dimensions, and go through the matrix once, after the summation.
     first = np.eye(width) if narrow else coefs[0]
     function = ACTIVATIONS[activation]
     deeper = list(zip(coefs[1:], intercepts[1:], strict=True))
 
     def expand(inputs):
         layer = inputs if narrow else inputs @ coefs[0] + intercepts[0]
-        slopes, bends = [], []
+        slopes, curvatures = [], []
         for coef, intercept in deeper:
-            value, slope, bend = function(layer)
+            value, slope, curvature = function(layer)
             slopes.append(slope)
-            bends.append(bend)
+            curvatures.append(curvature)
             layer = value @ coef + intercept
 
         def pull_back(V):
@@ -157,13 +173,15 @@ def network_model(coefs, intercepts, activation):
         return Expansion(
             layer,
             pull_back,
-            lambda G: _bend_network(G, first, coefs[1:], slopes, bends),
+            lambda G: _network_hessian(G, first, coefs[1:], slopes, curvatures),
         )
 
     widest = max(coef.shape[1] for coef in coefs)
     floats = widest * (min(width, n_features) + coefs[-1].shape[1])
     if narrow:
-        return LogitModel(expand, coefs[0].T, intercepts[0], floats)
+        return LogitModel(
+            expand, lambda X: X @ coefs[0] + intercepts[0], coefs[0].T, floats
+        )
     return LogitModel(expand, floats_per_sample=floats)
 
 
@@ -173,23 +191,26 @@ def _times(stack, matrix):
     return product.reshape(*stack.shape[:2], -1)
 
 
-def _bend_network(G, first, coefs, slopes, bends):
-    r"""Weighted second derivatives of the logits of a network.
+def _network_hessian(G, first, coefs, slopes, curvatures):
+    r"""Weighted sum of the Hessians of the logits of a network.
 
-    With the preactivations a of layer l, their activation :math:`\phi`, and the
-    gradient :math:`\delta` of the weighted logits with respect to its output, it is
-    :math:`\sum_l J_l^\top \operatorname{diag}(\delta_l \phi''(a_l)) J_l`, where
-    :math:`J_l` has the derivatives of a with respect to the inputs.
+    Only the activations :math:`\phi` have second derivatives. Let :math:`a_l` be the
+    preactivations of layer l, :math:`J_l` their Jacobian with respect to the inputs,
+    and :math:`\delta_l` the gradient of the weighted logits with respect to the output
+    of the layer. By the chain rule, the Hessian for a sample is
+    :math:`\sum_l J_l^\top \operatorname{diag}(\delta_l \phi''(a_l)) J_l`. The
+    :math:`\delta_l` come from a pass backwards, and the :math:`J_l` from one forwards.
     """
     total = np.zeros((len(first), len(first)))
-    if bends[0] is None:
+    if curvatures[0] is None:  # piecewise linear
         return total
     weights = []
-    for coef, slope, bend in zip(coefs[::-1], slopes[::-1], bends[::-1], strict=True):
+    layers = zip(coefs[::-1], slopes[::-1], curvatures[::-1], strict=True)
+    for coef, slope, curvature in layers:
         delta = G @ coef.T
-        weights.insert(0, delta * bend)
+        weights.insert(0, delta * curvature)
         G = delta * slope
-    # The derivatives of the first layer are the same for all samples.
+    # The Jacobian of the first layer is the same for all samples: their weights add up.
     total += (first * weights[0].sum(axis=0)) @ first.T
     jacobian = first[:, None, :]  # (n_inputs, n_samples, width of the layer)
     for coef, slope, weight in zip(coefs, slopes, weights[1:], strict=False):

@@ -26,36 +26,38 @@ def callable_model(function, n_classes):
     """
 
     def expand(X):
-        with _blaming(function):
+        with _errors_explained(function):
             pull, logits = make_vjp(function)(X)
         _check_result(function, X, logits, n_classes)
 
         def pull_back(V):
-            with _blaming(function):
+            with _errors_explained(function):
                 rows = [pull(V[:, row]) for row in range(V.shape[1])]
             return np.stack(rows, axis=1)
 
-        def bend(G):
-            # The second term is zero. It makes the gradient depend on X, of which
-            # autograd would warn if the logits are linear.
+        def weighted_hessian(G):
+            # If the logits are linear, their gradient does not depend on X, of which
+            # autograd would warn. The second term, which is zero, prevents that.
             gradient = grad(lambda X: anp.sum(G * function(X)) + 0 * anp.sum(X**2))
             rows = []
-            with _blaming(function):
-                push, _ = make_vjp(gradient)(X)
+            with _errors_explained(function):
+                # The logits of a sample depend on that sample only. So one product with
+                # ones in a feature gives that row of the Hessians of all samples.
+                hessian_product, _ = make_vjp(gradient)(X)
                 for feature in range(X.shape[1]):
                     direction = np.zeros_like(X)
                     direction[:, feature] = 1
-                    rows.append(push(direction).sum(axis=0))
+                    rows.append(hessian_product(direction).sum(axis=0))
             return np.stack(rows)
 
-        return Expansion(logits, pull_back, bend)
+        return Expansion(logits, pull_back, weighted_hessian)
 
     return LogitModel(expand, floats_per_sample=64)
 
 
 @contextmanager
-def _blaming(function):
-    """Raise what a function raises as a ValueError that tells what it must do."""
+def _errors_explained(function):
+    """Turn errors of a function into a ValueError that tells what it must do."""
     try:
         yield
     except Exception as error:
@@ -83,7 +85,7 @@ def _check_result(function, X, logits, n_classes):
         )
     tolerance = np.finfo(_as_floats(logits).dtype).eps ** 0.4
     for row in {0, len(X) // 2, len(X) - 1}:
-        with _blaming(function):
+        with _errors_explained(function):
             alone = np.asarray(function(X[[row]]))
         if alone.shape != (1, n_classes) or not np.allclose(
             alone, logits[row], rtol=tolerance, atol=tolerance
@@ -98,7 +100,7 @@ def function_differences(function, X, n_classes, curvature):
     """Model of any function X -> logits or log-probabilities, by differences."""
 
     def logits(X):
-        with _blaming(function):
+        with _errors_explained(function):
             return _as_floats(function(X.copy()))
 
     _check_result(function, X, logits(X), n_classes)
@@ -114,9 +116,9 @@ def estimator_differences(estimator, X, curvature):
 def _precise_output(estimator, X):
     """The function that gives decision values, log-probabilities or probabilities.
 
-    Decision values serve if their softmax is `predict_proba`, and log-probabilities
-    if `predict_log_proba` has them: they keep the digits that a probability of nearly
-    zero or one has lost.
+    A probability close to one has lost the digits of its complement. So decision values
+    are preferred, if their softmax agrees with `predict_proba`, and next the result of
+    `predict_log_proba`, if its softmax does.
     """
 
     def output(method):
@@ -169,7 +171,7 @@ def _check_probabilities(estimator, proba, n_samples):
 
 
 def _probabilities(logits):
-    """Probabilities of all classes, from a column for each or one for two classes."""
+    """Probabilities of all classes, from one column for each, or one for two."""
     if logits.shape[1] == 1:
         return np.hstack([expit(-logits), expit(logits)])
     return softmax(logits, axis=1)
@@ -178,9 +180,10 @@ def _probabilities(logits):
 def difference_model(function, X, name, curvature):
     """Model of a function X -> logits by central differences.
 
-    The step in a feature is about the fourth root of the precision of the logits times
-    the standard deviation of the feature, where rounding and truncation err about
-    equally.
+    The step in a feature is about the fourth root of the precision of the logits, times
+    the standard deviation of the feature. A second difference with the step h has a
+    rounding error of the order eps / h^2 and a truncation error of the order h^2, which
+    are equal there.
     """
     logits = function(X)
     precision = np.finfo(logits.dtype).eps
@@ -196,7 +199,7 @@ def difference_model(function, X, name, curvature):
 
     def expand(X):
         logits = function(X).astype(np.float64)
-        middle = _finite(logits)
+        central = _finite(logits)
 
         def pull_back(V):
             gradients = [
@@ -205,30 +208,34 @@ def difference_model(function, X, name, curvature):
             ]
             return V @ np.stack(gradients, axis=2)
 
-        def bend(G):
+        def weighted_hessian(G):
+            # The second difference along some features together. Each side is compared
+            # with the centre first: subtracting twice a large logit would cancel.
             def change(*features):
                 up, down = (shifted(X, *features, sign=sign) for sign in (1, -1))
-                return (G * ((up - middle) + (down - middle))).sum()
+                return (G * ((up - central) + (down - central))).sum()
 
             single = np.array([change(j) for j in range(n_features)])
             total = np.diag(single / steps**2)
+            # Along h_j e_j + h_k e_k the second difference is h_j^2 H_jj + h_k^2 H_kk
+            # + 2 h_j h_k H_jk, up to higher orders.
             for j, k in zip(*np.triu_indices(n_features, 1), strict=True):
                 mixed = change(j, k) - single[j] - single[k]
                 total[j, k] = total[k, j] = mixed / (2 * steps[j] * steps[k])
             return total
 
-        return Expansion(logits, pull_back, bend)
+        return Expansion(logits, pull_back, weighted_hessian)
 
     return LogitModel(expand, floats_per_sample=n_features * (logits.shape[1] + 1))
 
 
 def _finite(logits):
-    """Logits in float64, low ones in place of minus infinity."""
+    """Logits in float64, with a large negative number for minus infinity."""
     return np.where(np.isneginf(logits), np.log(_TINY), logits).astype(np.float64)
 
 
 def _steps(X, precision):
-    """Steps of differences: powers of two, which add to a sample without rounding."""
+    """Steps of differences, as powers of two, so that adding them rounds less."""
     size = np.abs(X).max(axis=0)
     spread = X.std(axis=0)
     constant = spread <= 10 * np.finfo(np.float64).eps * size
@@ -240,31 +247,33 @@ def _steps(X, precision):
 def _check_smooth(function, X, steps, precision, name, curvature):
     """Raise ValueError unless differences by one step and by two agree.
 
-    They are those of log-probabilities along two directions in which all features
-    change, and are weighted by the probabilities, as in the Hessian.
+    Truncation makes differences of a smooth function by steps h and 2 h differ by the
+    order h^2 only. For a function with steps or kinks, they differ by a factor. These
+    are differences of log-probabilities, along two random directions in which all
+    features change, weighted by the probabilities, as in the Hessian.
     """
-    middle = _finite(function(X))
-    levels = _log_probabilities(middle)
+    central = _finite(function(X))
+    levels = _log_probabilities(central)
     weights = np.exp(levels / 2)
     rounding = 30 * precision * np.linalg.norm(weights * (1 + np.abs(levels)))
-    varied = np.ptp(middle, axis=0).max() > 1e-3
+    varied = np.ptp(central, axis=0).max() > 1e-3
     signs = np.random.default_rng(0).choice([-1, 1], size=(2, len(steps)))
     for direction in signs * steps / np.sqrt(len(steps)):
-        flat, changes, bends = True, [], []
+        flat, firsts, seconds = True, [], []
         for factor in (1, 2):
             up, down = (
                 _finite(function(X + sign * factor * direction)) for sign in (1, -1)
             )
-            flat &= (np.abs(up - down) <= 10 * precision * (1 + np.abs(middle))).all()
+            flat &= (np.abs(up - down) <= 10 * precision * (1 + np.abs(central))).all()
             up, down = _log_probabilities(up), _log_probabilities(down)
-            changes.append(weights * (up - down) / factor)
-            bends.append(weights * ((up - levels) + (down - levels)) / factor**2)
-        checked = [changes] if curvature == "gauss-newton" else [changes, bends]
+            firsts.append(weights * (up - down) / factor)
+            seconds.append(weights * ((up - levels) + (down - levels)) / factor**2)
+        checked = [firsts] if curvature == "gauss-newton" else [firsts, seconds]
         if (flat and varied) or any(
             np.linalg.norm(one - two) > 0.1 * np.linalg.norm(two) + rounding
             for one, two in checked
         ):
-            _raise_rough(name, curvature)
+            _raise_not_smooth(name, curvature)
 
 
 def _log_probabilities(logits):
@@ -273,7 +282,7 @@ def _log_probabilities(logits):
     return log_softmax(logits, axis=1)
 
 
-def _raise_rough(name, curvature):
+def _raise_not_smooth(name, curvature):
     remedy = (
         "Use a classifier with smooth probabilities, such as one with a formula, and "
         "method='sigmoid' in a calibration"

@@ -44,53 +44,52 @@ class CovarianceHessianProjection(
        \frac1n \sum_i \nabla_x^2 \left[-\log p(y_i \mid x_i)\right] v' = \lambda' v'
 
     and :meth:`transform` returns X U (equations 4 and 5), without centring. Along v the
-    data vary most; along v' the classifier's loss bends most. See the user guide for
-    what can be expected of that, and :func:`input_hessian` for the Hessian.
+    data vary most. Along v' the classifier's loss has the largest mean curvature. See
+    the user guide for what to expect, and :func:`input_hessian` for the Hessian.
 
     Parameters
     ----------
     estimator : estimator, callable or None, default=None
-        The classifier. It is cloned and fitted, unless it is inside of a
-        :class:`~sklearn.frozen.FrozenEstimator`, which must be fitted on the same
-        features. A function of X, written with ``autograd.numpy``, that returns the
-        log-probabilities or logits of the classes in y, sorted, stands for a classifier
-        that was trained elsewhere. None is a network of ReLU layers of 32, 16 and 8
-        units behind a :class:`~sklearn.preprocessing.StandardScaler`, with weight
-        decay, so that its probabilities are not all zero or one.
+        The classifier. It is cloned and fitted, unless it is inside a
+        :class:`~sklearn.frozen.FrozenEstimator`, which must have been fitted on the
+        same features. A classifier that was trained elsewhere is a function of X,
+        written with ``autograd.numpy``, that returns the log-probabilities or logits of
+        the sorted classes of y. None is a
+        :class:`~sklearn.preprocessing.StandardScaler` and a network with ReLU layers of
+        32, 16 and 8 units. Its weight decay keeps probabilities away from zero and one.
     n_covariance : int, default=1
         Number of covariance eigenvectors. With 0, it is the Hessian method of [1]_.
     n_hessian : int, default=1
         Number of Hessian eigenvectors. With 0, the projection is that of principal
-        component analysis (but for the centring), and no classifier is fitted.
+        component analysis without the centring, and no classifier is fitted.
     curvature : {"hessian", "gauss-newton"}, default="hessian"
         The whole Hessian, or its Gauss-Newton part, which has no negative eigenvalue.
-        They are the same for networks of ReLU and for linear classifiers.
+        They are equal for ReLU networks and for linear classifiers.
     derivatives : {"auto", "analytic", "differences"}, default="auto"
-        Formulas for the Hessian if there are some, and differences of probabilities
-        otherwise, or one of both; see :func:`input_hessian` for what they cost. For
+        ``"auto"`` uses formulas for the Hessian where there are some, and differences
+        of probabilities otherwise; see :func:`input_hessian` for the costs. For
         functions, autograd counts as analytic.
     class_weight : "balanced", dict or None, default=None
         Weights of the classes in the average of the Hessian and, where the classifier
-        takes ``sample_weight``, in its training; a warning tells where it does not.
+        takes ``sample_weight``, in its training; if it does not, there is a warning.
         "balanced" gives all classes the same total. The covariance is not weighted.
     random_state : int, RandomState instance or None, default=None
-        For the network that ``estimator=None`` stands for; another estimator has its
-        own.
+        For the network of ``estimator=None``. Another estimator has its own.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The eigenvectors: first those of the covariance matrix, then those of the
         Hessian, each in falling order of eigenvalues. They have unit norm and their
-        largest entry in magnitude is positive. The two kinds are not orthogonal to each
-        other.
+        largest entry in magnitude is positive. Eigenvectors of one matrix are not
+        orthogonal to those of the other.
     contributions_ : ndarray of shape (n_components, n_features)
         Their magnitudes: how much each feature contributes to each component.
     n_covariance_ : int
         Number of components that are eigenvectors of the covariance matrix.
     estimator_ : estimator, callable or None
-        The fitted classifier; None if ``n_hessian`` is 0, like all that follows from
-        it.
+        The fitted classifier; None if ``n_hessian`` is 0, as are all attributes that
+        depend on it.
     covariance_ : ndarray of shape (n_features, n_features)
         Sample covariance matrix.
     covariance_eigenvalues_ : ndarray of shape (n_features,)
@@ -108,7 +107,8 @@ class CovarianceHessianProjection(
         within-class variances along those of the Hessian, and their ratios, on the
         training samples: figure 1 (b) to (d) of [1]_.
     conditions_ : ProjectionConditions
-        Whether the training samples meet the conditions of [1]_, section 3. Print it.
+        How far the training samples meet the conditions of [1]_, section 3. Print it
+        for a summary.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
@@ -197,11 +197,11 @@ class CovarianceHessianProjection(
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is one class only, if more components are
-            asked for than there are features or eigenvalues that differ from zero, if
-            the Hessian is zero or not finite, if the classifier gives no
-            probabilities or such as are not smooth, or if a frozen one was fitted on
-            other features or classes; see :func:`input_hessian`.
+            If X or y is malformed, if there is one class only, if there are fewer
+            features or positive eigenvalues than components asked for, if the Hessian
+            is zero or not finite, if the classifier has no probabilities or these are
+            not smooth, or if a frozen one was fitted on other features or classes; see
+            :func:`input_hessian`.
         """
         X, codes = self._validate(X, y)
         self.covariance_ = np.atleast_2d(np.cov(X, rowvar=False))
@@ -291,7 +291,7 @@ class CovarianceHessianProjection(
         return X, codes
 
     def _fit_hessian(self, X, codes):
-        """Set the classifier and its Hessian; returns the samples' traces."""
+        """Set the classifier and its Hessian; returns traces as `MeanCurvature`."""
         y = self.classes_[codes]
         weights = np.ones(len(y))
         if self.class_weight is not None:

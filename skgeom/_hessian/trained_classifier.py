@@ -1,4 +1,4 @@
-"""The classifier of which a projection takes the Hessian."""
+"""The trained classifier whose Hessian a projection uses."""
 
 import numpy as np
 from sklearn.base import clone
@@ -23,7 +23,7 @@ def default_network(random_state=None):
 
 
 def trained_classifier(estimator, X, y, weights, names, random_state):
-    """A fitted clone; functions and frozen estimators stay what they are.
+    """A fitted clone; functions and frozen estimators are used as they are.
 
     Parameters
     ----------

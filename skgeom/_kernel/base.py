@@ -1,4 +1,4 @@
-"""What the kernel discriminant analyses have in common once they are fitted."""
+"""What kernel discriminant analyses share: validation, kernels and prediction."""
 
 from numbers import Integral, Real
 
@@ -23,7 +23,7 @@ from skgeom._kernel.functions import (
     check_precomputed,
     uses_gamma,
 )
-from skgeom._kernel.problem import SAME_MEANS
+from skgeom._kernel.problem import ALL_MEANS_EQUAL
 from skgeom.utils._validation import check_priors, check_two_classes
 
 # Kernels that are positive semidefinite whatever their parameters.
@@ -53,12 +53,12 @@ classes_ : ndarray of shape (n_classes,)
 priors_ : ndarray of shape (n_classes,)
     The class probabilities.
 eigenvalues_ : ndarray of shape (n_components,)
-    The ratios that the components reach, in falling order.
+    The ratios of the components, in falling order.
 dual_coef_ : ndarray of shape (n_samples or n_landmarks, n_components)
     Coefficients of the kernels with the samples in ``X_fit_``: the transpose of
     C_n A^T in equation 14.
 offset_ : ndarray of shape (n_components,)
-    What is subtracted to centre the components.
+    What is subtracted from the components to centre them.
 means_ : ndarray of shape (n_classes, n_components)
     The class means of the components.
 X_fit_ : ndarray of shape (n_samples or n_landmarks, n_features) or None
@@ -80,7 +80,7 @@ feature_names_in_ : ndarray of shape (n_features,)
 class BaseKernelDiscriminant(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
 ):
-    """Transforms and classifies with discriminant functions that were found.
+    """Transformer and classifier with discriminant functions; a subclass finds them.
 
     A subclass has the parameters ``n_components``, ``priors`` and those of the kernel.
     """
@@ -125,7 +125,7 @@ class BaseKernelDiscriminant(
         return self._components(X)
 
     def _components(self, X):
-        """The components as an array, whatever container ``transform`` puts them in."""
+        """The components as an array, also if ``transform`` returns a data frame."""
         check_is_fitted(self)
         if self.kernel == "precomputed" and np.ndim(X) == 2:
             n_columns, n_samples = np.shape(X)[1], self.n_features_in_
@@ -145,7 +145,7 @@ class BaseKernelDiscriminant(
         return Z
 
     def decision_function(self, X):
-        """Logarithms of the class posteriors, but for a common term.
+        """Logarithms of the class posteriors, up to a common term.
 
         Parameters
         ----------
@@ -155,13 +155,14 @@ class BaseKernelDiscriminant(
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            One column a class; with two classes, the difference of the second and the
-            first, whose sign decides.
+            One column for each class. With two classes, the score of the second minus
+            that of the first; it is positive where the second is predicted.
         """
-        # The regularised within-class covariance of the components is the identity.
+        # As in LDA, with the regularised within-class covariance of the components,
+        # which is the identity by their scaling. |z|^2 is common to all classes.
         Z = self._components(X)
-        halves = (self.means_**2).sum(axis=1) / 2
-        scores = Z @ self.means_.T - halves + np.log(self.priors_)
+        half_squares = (self.means_**2).sum(axis=1) / 2
+        scores = Z @ self.means_.T - half_squares + np.log(self.priors_)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X):
@@ -200,7 +201,7 @@ class BaseKernelDiscriminant(
         return log_softmax(scores, axis=1)
 
     def predict_proba(self, X):
-        """Class probabilities, if the classes are Gaussians of one covariance.
+        """Class probabilities, for Gaussian classes with one covariance.
 
         Parameters
         ----------
@@ -229,7 +230,7 @@ class BaseKernelDiscriminant(
         Returns
         -------
         accuracy : float
-            The weighted share of samples whose class is predicted.
+            The weighted fraction of samples that are classified correctly.
         """
         return super().score(X, y, sample_weight)
 
@@ -257,28 +258,31 @@ class BaseKernelDiscriminant(
             check_callable(self.kernel, X, self.kernel_params or {})
         self.gamma_ = self.gamma if uses_gamma(self.kernel) else None
         if self.gamma_ == "scale":
-            # As everywhere, weights stand for repeated samples.
+            # The variance of all entries of X, where weights are repeated samples.
             means = X.mean(axis=1, dtype=np.float64)
             center = np.average(means, weights=sample_weight)
             squares = np.square(X - center).mean(axis=1)
             variance = np.average(squares, weights=sample_weight)
             self.gamma_ = 1 / (X.shape[1] * variance) if variance else 1.0
 
-    def _label(self, code):
-        """A class label as the user wrote it, for messages."""
+    def _label_repr(self, code):
+        """A class label as Python writes it, for messages."""
         return repr(self.classes_.tolist()[code])
 
     def _weigh(self, codes, sample_weight):
-        """Weights of sum one, and those of the classes; sets ``priors_``."""
+        """Weights of sum one of the samples, and of the classes; sets ``priors_``.
+
+        The weights of the classes are the priors, and those of their samples follow.
+        """
         weights = np.ones(len(codes)) if sample_weight is None else sample_weight
-        shares = np.bincount(codes, weights, minlength=len(self.classes_))
-        if not shares.all():
-            label = self._label(shares.argmin())
+        sums = np.bincount(codes, weights, minlength=len(self.classes_))
+        if not sums.all():
+            label = self._label_repr(sums.argmin())
             raise ValueError(
                 f"The class {label} has no sample of positive weight; remove it."
             )
-        self.priors_ = check_priors(self.priors, shares)
-        return weights * (self.priors_ / shares)[codes], self.priors_
+        self.priors_ = check_priors(self.priors, sums)
+        return weights * (self.priors_ / sums)[codes], self.priors_
 
     def _kernel(self, X, Y=None):
         """Kernel matrix of samples X and Y."""
@@ -295,9 +299,10 @@ class BaseKernelDiscriminant(
         )
 
     def _kernel_matrix(self, X):
-        """Kernel matrix of the training samples, an array of its own."""
+        """Kernel matrix of the training samples, in memory that may be overwritten."""
         kernel = np.asarray(self._kernel(X), dtype=np.float64, order="C")
-        # Solvers differ in which of two entries they read, if not equal to rounding.
+        # Rounding may leave two entries that are not equal. LAPACK reads one of them,
+        # and which one depends on the solver.
         return (kernel + kernel.T) / 2 if self.kernel == "precomputed" else kernel
 
     @property
@@ -307,23 +312,25 @@ class BaseKernelDiscriminant(
             return self.coef0 >= 0 and float(self.degree).is_integer()
         return isinstance(self.kernel, str) and self.kernel in _DEFINITE
 
-    def _store(self, discriminants, n_samples):
-        """Set the fitted attributes that the discriminant functions give."""
-        found = len(discriminants.eigenvalues)
-        wanted = self.n_components or min(found, len(self.classes_) - 1)
-        if not found:
-            raise ValueError(SAME_MEANS)
-        if found < wanted:
+    def _set_discriminants(self, discriminants, n_samples):
+        """Set the fitted attributes that follow from discriminant functions."""
+        n_found = len(discriminants.eigenvalues)
+        n_components = self.n_components or min(n_found, len(self.classes_) - 1)
+        if not n_found:
+            raise ValueError(ALL_MEANS_EQUAL)
+        if n_found < n_components:
             raise ValueError(
-                f"n_components={wanted} exceeds the number {found} of components with "
-                "a ratio above zero in the feature space of this kernel; ask for "
-                "fewer, or leave n_components=None."
+                f"n_components={n_components} exceeds the number {n_found} of "
+                "components with a ratio above zero in the feature space of this "
+                "kernel; ask for fewer, or leave n_components=None."
             )
         self.eigenvalues_ = discriminants.eigenvalues
         self.dual_coef_ = discriminants.coefficients
         self.offset_ = discriminants.offset
         self.means_ = discriminants.means
-        # The weights here have sum one, those of equation 13 have sum n_samples.
+        # Weights of samples sum to one in the solvers and are one each in equation 13,
+        # so that its scatter matrices are n_samples times as large. For R = I, another
+        # n_samples is due to the coefficients, which are divided by the root of it.
         self.lambda_ = float(discriminants.penalty) * n_samples
         if self.penalty == "identity":
             self.lambda_ *= n_samples
@@ -332,7 +339,7 @@ class BaseKernelDiscriminant(
         """This object as if fitted to a precomputed kernel, with what was found."""
         self.classes_, self.priors_ = classes, priors
         self.n_features_in_, self.X_fit_, self.gamma_ = n_samples, None, None
-        self._store(discriminants, n_samples)
+        self._set_discriminants(discriminants, n_samples)
         return self
 
     @property

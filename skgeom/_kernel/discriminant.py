@@ -50,15 +50,16 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
 
     (equation 13 of [1]_), or the same with :math:`S_b = S_t - S_w` in place of
     :math:`S_t`. The functions are the components of :meth:`transform`. To classify,
-    the class means of the components are compared by the regularised within-class
-    covariance, which is the identity there, as in linear discriminant analysis (LDA).
+    a sample is compared with the class means of the components, as in linear
+    discriminant analysis (LDA). The regularised within-class covariance is the identity
+    there.
 
     Parameters
     ----------
     n_components : int or None, default=None
         Number of components, at most ``n_classes - 1``. None is as many as there are.
-        Fewer also make the classifier cruder; for a picture, take the leading columns
-        of :meth:`transform`.
+        The classifier uses these components only. To draw some of them, keep all and
+        take the leading columns of :meth:`transform`.
     {parameters}
     regularization : float, default=1e-3
         :math:`\lambda` over the trace of :math:`S_t` in coordinates in which R is the
@@ -69,8 +70,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         :math:`\operatorname{tr} K` for ``"kernel"``; see ``lambda_``. The default is
         a heavy penalty for more than a few hundred samples, where values like 1e-6
         often predict better; :class:`KernelDiscriminantAnalysisCV` chooses one. Zero
-        needs solver "eigen" and a regular :math:`S_w`. At most 1e8: the penalty alone
-        counts by then, and more would only change the scale of the components.
+        needs solver "eigen" and a regular :math:`S_w`. The largest value is 1e8. The
+        scatter is negligible then, and more would only scale the components.
     penalty : {"identity", "kernel"}, default="identity"
         The matrix R: the identity, or K.
     criterion : {"total", "between"}, default="total"
@@ -84,17 +85,16 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         landmarks, for many samples. ``"auto"`` is ``"cholesky"`` for up to 10,000
         samples (``"eigen"`` if ``regularization`` is zero), and ``"nystroem"`` above.
     n_landmarks : int, default=1000
-        Number of landmarks, which only solver "nystroem" uses; at most
-        ``n_samples`` are used, and with "kmeans" at least one for each class, even if
-        that is more.
+        Number of landmarks for solver "nystroem". At most ``n_samples`` are used, and
+        with "kmeans" at least one for each class.
     landmarks : {"auto", "kmeans", "leverage", "random"}, default="auto"
         How landmarks are chosen: as cluster centres in each class, or as samples drawn
-        by their ridge leverage scores, or evenly. ``"auto"`` is ``"kmeans"``, or
-        ``"random"`` for a precomputed kernel.
+        by their ridge leverage scores, or uniformly at random. ``"auto"`` is
+        ``"kmeans"``, or ``"random"`` for a precomputed kernel.
     priors : None, "empirical", "uniform" or array-like of shape (n_classes,)
-        Class probabilities, by which the classes are weighted in all that is learned
-        and predicted. None, the default, or ``"empirical"`` takes them from the samples
-        and ``sample_weight``; ``"uniform"`` suits rare classes that count as much.
+        Class probabilities, which weight the classes in training and prediction. None,
+        the default, or ``"empirical"`` takes them from the samples and
+        ``sample_weight``. Use ``"uniform"`` if rare classes count as much as others.
     random_state : int, RandomState instance or None, default=None
         For the choice of landmarks.
 
@@ -215,9 +215,10 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-            heaviest = float(sample_weight.max()) or 1.0
-            sample_weight = sample_weight / heaviest  # so that their sum is finite
-        weights, shares = self._weigh(codes, sample_weight)
+            # Relative to the largest one, weights have a finite sum.
+            largest_weight = float(sample_weight.max()) or 1.0
+            sample_weight = sample_weight / largest_weight
+        weights, class_weights = self._weigh(codes, sample_weight)
         self._prepare_kernel(X, sample_weight)
         self.solver_ = self._chosen_solver(len(X))
         solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
@@ -227,11 +228,11 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             "n_components": self.n_components or len(self.classes_) - 1,
         }
         with explain_singular(self.regularization, np.finfo(X.dtype).eps):
-            discriminants = solve(X, codes, weights, shares, settings)
+            discriminants = solve(X, codes, weights, class_weights, settings)
         n_samples = len(X)
         if sample_weight is not None:
-            n_samples = float(sample_weight.sum()) * heaviest
-        self._store(discriminants, n_samples)
+            n_samples = float(sample_weight.sum()) * largest_weight
+        self._set_discriminants(discriminants, n_samples)
         return self
 
     def _chosen_solver(self, n_samples):
@@ -242,17 +243,17 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         if solver != "eigen" and not self.regularization:
             raise ValueError(
                 "regularization must be positive with "
-                f"{self._named(solver)}; use solver='eigen' for regularization=0."
+                f"{self._solver_text(solver)}; use solver='eigen' for regularization=0."
             )
         return solver
 
-    def _named(self, solver):
-        """The solver, and why it is used, for messages."""
+    def _solver_text(self, solver):
+        """What messages call the solver, with the reason if it was not asked for."""
         if self.solver != "auto":
             return f"solver={solver!r}"
         return f"solver={solver!r}, which 'auto' is for more than {MAX_EXACT:,} samples"
 
-    def _solve(self, X, codes, weights, shares, settings):
+    def _solve(self, X, codes, weights, class_weights, settings):
         """Solve exactly, with the kernel matrix of all samples."""
         self.X_fit_ = None
         if self.kernel != "precomputed":
@@ -263,7 +264,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             kernel,
             codes,
             weights,
-            shares,
+            class_weights,
             identity=self.penalty == "identity",
             center=self.center,
             definite=self._definite,
@@ -273,16 +274,16 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             return problem.solve_eigen(**settings)
         return problem.solve_cholesky(**settings)
 
-    def _solve_nystroem(self, X, codes, weights, shares, settings):
+    def _solve_nystroem(self, X, codes, weights, class_weights, settings):
         """Solve with landmarks, which become ``X_fit_``."""
-        points, numbers = self._choose_landmarks(X, codes, weights)
-        features = self._features(X, points, numbers, warn=True)
-        means, moment = features.moments(X, codes, weights, shares)
+        points, indices = self._choose_landmarks(X, codes, weights)
+        features = self._features(X, points, indices, warn=True)
+        means, moment = features.moments(X, codes, weights, class_weights)
         discriminants = solve_nystroem(
             features,
             means,
             moment,
-            shares,
+            class_weights,
             identity=self.penalty == "identity",
             center=self.center,
             **settings,
@@ -290,23 +291,23 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         if self.kernel == "precomputed":
             self.X_fit_ = None
             coefficients = np.zeros((len(X), discriminants.coefficients.shape[1]))
-            coefficients[numbers[features.kept]] = discriminants.coefficients
+            coefficients[indices[features.kept]] = discriminants.coefficients
             discriminants.coefficients = coefficients
         else:
             self.X_fit_ = points[features.kept]
         return discriminants
 
     def _choose_landmarks(self, X, codes, weights):
-        """Landmarks, and their numbers, None if they are not samples."""
+        """Landmarks, and their indices, None if they are not samples."""
         random_state = check_random_state(self.random_state)
         n_landmarks = min(self.n_landmarks, np.count_nonzero(weights))
         method = self.landmarks
         if method == "auto":
             method = "random" if self.kernel == "precomputed" else "kmeans"
         if n_landmarks == np.count_nonzero(weights) or method == "random":
-            numbers = random_landmarks(n_landmarks, weights, random_state)
+            indices = random_landmarks(n_landmarks, weights, random_state)
         elif method == "leverage":
-            numbers = leverage_landmarks(
+            indices = leverage_landmarks(
                 n_landmarks,
                 lambda pilot: self._features(X, X[pilot], pilot),
                 X,
@@ -316,19 +317,19 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         elif self.kernel == "precomputed":
             raise ValueError(
                 "landmarks='kmeans' needs samples, not kernel='precomputed', with "
-                f"{self._named('nystroem')}; use 'leverage' or 'random'."
+                f"{self._solver_text('nystroem')}; use 'leverage' or 'random'."
             )
         else:
             return kmeans_landmarks(n_landmarks, X, codes, weights, random_state), None
-        return X[numbers], numbers
+        return X[indices], indices
 
-    def _features(self, X, points, numbers, warn=False):
-        """Features of landmarks, given themselves and their numbers."""
+    def _features(self, X, points, indices, warn=False):
+        """Features of landmarks, given themselves and their indices."""
         if self.kernel == "precomputed":
-            matrix = X[np.ix_(numbers, numbers)]
+            matrix = X[np.ix_(indices, indices)]
 
             def columns(X, kept):
-                return X[:, numbers[kept]]
+                return X[:, indices[kept]]
 
         else:
             matrix = self._kernel(points.astype(np.float64))
@@ -339,10 +340,11 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         if warn:
             warn_if_alone(matrix, self.kernel)
         if not self._definite:
+            solver = self._solver_text("nystroem")
             rounding = np.finfo(matrix.dtype).eps * len(matrix) * np.abs(matrix).max()
             check_semidefinite(
                 np.asarray(matrix, dtype=np.float64)[None],
-                f"The kernel matrix of the landmarks, of {self._named('nystroem')},",
+                f"The kernel matrix of the landmarks, of {solver},",
                 kind="kernel matrix of a positive semidefinite kernel",
                 remedy="Use solver='eigen' or 'cholesky' with penalty='identity', or "
                 "another kernel",

@@ -174,7 +174,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         self._choose(np.transpose(scores))
         problem = self._problem(kernel, codes, precision)
         (found,) = problem.solve_path([self.regularization_], *self._settings)
-        self._store(found, len(X))
+        self._set_discriminants(found, len(X))
         return self
 
     def _values(self):
@@ -214,9 +214,10 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
                 raise ValueError(f"The test part of split {k} of cv has no samples.")
             missing = np.setdiff1d(codes, codes[train])
             if len(missing):
+                label = self._label_repr(missing[0])
                 raise ValueError(
-                    f"The class {self._label(missing[0])} has no sample in a training "
-                    "part; give it more samples, or use fewer or other splits."
+                    f"The class {label} has no sample in a training part; give it more "
+                    "samples, or use fewer or other splits."
                 )
         return splits
 
@@ -248,17 +249,19 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
                 kernel="precomputed",
                 penalty=self.penalty,
                 priors=self.priors,
-            )._with_discriminants(found, self.classes_, problem.shares, len(train))
+            )._with_discriminants(
+                found, self.classes_, problem.class_weights, len(train)
+            )
             scores.append(check_score(scorer(model, X_test, y_test)))
         return scores
 
     def _problem(self, kernel, codes, precision):
-        weights, shares = self._weigh(codes, None)
+        weights, class_weights = self._weigh(codes, None)
         return KernelProblem(
             kernel,
             codes,
             weights,
-            shares,
+            class_weights,
             identity=self.penalty == "identity",
             center=self.center,
             definite=self._definite,

@@ -8,14 +8,16 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS
 from skgeom.utils._validation import check_symmetric
 from skgeom.utils._warnings import warn_user
 
-# What a named kernel takes is a parameter of the estimator.
-_OWN = ("gamma", "degree", "coef0")
-# Samples whose pairs are tried, and rows of the kernel matrix that are looked at.
-_TRIED, _SEEN = 6, 200
+# Parameters of named kernels that are parameters of the estimator.
+_ESTIMATOR_PARAMETERS = ("gamma", "degree", "coef0")
+# Samples whose pairs are evaluated to check the symmetry of a callable kernel.
+_N_CHECKED_SAMPLES = 6
+# Rows of the kernel matrix of which the off-diagonal entries are compared.
+_N_CHECKED_ROWS = 200
 # Samples resemble only themselves if all other entries of their rows are below this
 # fraction of the diagonal one: for kernels of distances, and for others.
-_NARROW = {"rbf": 0.05, "laplacian": 0.05, "chi2": 0.05}
-_ALONE = 1e-3
+_DISTANCE_LIMITS = {"rbf": 0.05, "laplacian": 0.05, "chi2": 0.05}
+_DEFAULT_LIMIT = 1e-3
 
 
 def uses_gamma(kernel):
@@ -24,11 +26,12 @@ def uses_gamma(kernel):
 
 
 def check_arguments(kernel, arguments):
-    """Raise ValueError if a kernel that is not a callable has further arguments."""
+    """Raise ValueError if a kernel has arguments, unless it is a callable."""
     if callable(kernel) or not arguments:
         return
     name = next(iter(arguments))
-    remedy = f"give the parameter {name} itself" if name in _OWN else "leave it out"
+    own = name in _ESTIMATOR_PARAMETERS
+    remedy = f"give the parameter {name} itself" if own else "leave it out"
     raise ValueError(
         f"kernel_params has the argument {name!r}, but only a callable takes arguments "
         f"from there, not kernel={kernel!r}; {remedy}."
@@ -36,12 +39,12 @@ def check_arguments(kernel, arguments):
 
 
 def check_callable(kernel, X, arguments):
-    """Raise ValueError unless a function of two samples is symmetric, on some pairs."""
-    numbers = np.unique(np.linspace(0, len(X) - 1, _TRIED).astype(int))
-    pairs = list(combinations(numbers, 2))
+    """Raise ValueError unless a kernel function is symmetric on some pairs."""
+    indices = np.unique(np.linspace(0, len(X) - 1, _N_CHECKED_SAMPLES).astype(int))
+    pairs = list(combinations(indices, 2))
     values = np.array(
         [
-            [_value(kernel, X[i], X[j], arguments) for i, j in order]
+            [_evaluate(kernel, X[i], X[j], arguments) for i, j in order]
             for order in (pairs, [pair[::-1] for pair in pairs])
         ]
     )
@@ -56,7 +59,7 @@ def check_callable(kernel, X, arguments):
         )
 
 
-def _value(kernel, first, second, arguments):
+def _evaluate(kernel, first, second, arguments):
     expected = (
         "the kernel must return a number for two samples (1-D arrays); for a function "
         "of two matrices compute it and use kernel='precomputed'."
@@ -93,10 +96,12 @@ def check_precomputed(X):
 def warn_if_alone(matrix, kernel):
     """Warn if most samples of a kernel matrix resemble only themselves.
 
-    ``kernel`` is the name of the kernel, or itself.
+    ``kernel`` is the name of the kernel or a callable.
     """
-    limit = _NARROW.get(kernel, _ALONE) if isinstance(kernel, str) else _ALONE
-    rows = np.unique(np.linspace(0, len(matrix) - 1, _SEEN).astype(int))
+    limit = _DEFAULT_LIMIT
+    if isinstance(kernel, str):
+        limit = _DISTANCE_LIMITS.get(kernel, limit)
+    rows = np.unique(np.linspace(0, len(matrix) - 1, _N_CHECKED_ROWS).astype(int))
     others = np.abs(matrix[rows])
     own = others[np.arange(len(rows)), rows]
     others[np.arange(len(rows)), rows] = 0

@@ -1,60 +1,40 @@
 """The Nystroem approximation: landmarks, the features they give, and the solution.
 
 Landmarks l_1, ..., l_m with the kernel matrix L L^T give each sample the features z(x)
-= L^-1 (k(l_1, x), ..., k(l_m, x)), whose inner products approximate the kernel. Samples
-are taken in blocks, so that memory does not grow with their number.
+= L^-1 (k(l_1, x), ..., k(l_m, x)). Their inner products are the kernel of the samples'
+projections onto the span of the landmarks in the feature space. With them, the problem
+has the order m and needs first and second moments only. Samples are taken in blocks, so
+that memory does not grow with their number.
 """
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpstrf
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
 from skgeom._kernel.problem import (
-    SAME,
-    SAME_MEANS,
+    ALL_MEANS_EQUAL,
+    ALL_SAMPLES_EQUAL,
     Discriminants,
     check_finite_kernel,
 )
-from skgeom._kernel.solvers import class_contrasts, solve_primal
+from skgeom._kernel.solvers import (
+    class_contrasts,
+    pivoted_cholesky,
+    semidefinite_root,
+    solve_primal,
+)
 
-# Samples of a block: enough for fast products, and small beside the landmarks.
+# Samples of a block: enough for fast products, at little memory.
 _BLOCK = 4096
 # Largest number of random landmarks by which leverage scores are estimated.
 _PILOT = 1000
 
 
-def pivoted_cholesky(matrix, tol):
-    """Factor a semidefinite matrix, as far as it is above rounding.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-        The matrix; not modified.
-    tol : float
-        Where to end: the largest diagonal entry of what remains, over that of the
-        matrix.
-
-    Returns
-    -------
-    factor : ndarray of shape (n, rank)
-        A lower trapezoidal matrix.
-    pivots : ndarray of shape (n,)
-        ``factor @ factor.T`` approximates ``matrix[pivots][:, pivots]``.
-    """
-    check_finite_kernel(matrix)
-    matrix = np.array(matrix, dtype=np.float64, order="F")
-    factor, pivots, rank, _ = dpstrf(
-        matrix, lower=1, tol=tol * matrix.diagonal().max(), overwrite_a=1
-    )
-    return np.tril(factor[:, :rank]), pivots - 1
-
-
 class LandmarkFeatures:
     """The features z(x) of a set of landmarks, for a kernel of size one.
 
-    Landmarks that the others determine, to rounding, are left out: the factor L is
+    Landmarks that depend on the others, up to rounding, are left out. The factor L is
     found with pivoting and ends there, so a nearly singular kernel matrix does no harm.
 
     Parameters
@@ -69,21 +49,21 @@ class LandmarkFeatures:
     Attributes
     ----------
     kept : ndarray of shape (rank,)
-        Numbers of the landmarks that were not left out.
+        Indices of the landmarks that were not left out.
     factor : ndarray of shape (rank, rank)
         The lower triangular matrix L.
     dtype : dtype
         The precision of the features.
-    size : float
-        What the kernel is divided by, its largest value among the landmarks.
+    kernel_max : float
+        The largest value of the kernel among the landmarks, which it is divided by.
     """
 
     def __init__(self, matrix, columns, dtype):
-        # The rounding of the kernel, which dividing by L enlarges, is to stay below
-        # what is left out.
-        self.size = float(check_finite_kernel(matrix)) or 1.0
+        # Dividing by L enlarges the rounding of the kernel by one over the smallest
+        # pivot. So the factor ends before pivots get as small as rounding.
+        self.kernel_max = float(check_finite_kernel(matrix)) or 1.0
         factor, pivots = pivoted_cholesky(
-            matrix / self.size, np.finfo(dtype).eps ** 0.75
+            matrix / self.kernel_max, np.finfo(dtype).eps ** 0.75
         )
         rank = factor.shape[1]
         if not rank:
@@ -100,34 +80,42 @@ class LandmarkFeatures:
     def __call__(self, X):
         """Features of samples, (n_samples, rank)."""
         block = self._columns(X, self.kept)
-        if self.size != 1:
-            block = block / self.size
+        if self.kernel_max != 1:
+            block = block / self.kernel_max
         block = block.astype(self.dtype, copy=False)
         return solve_triangular(
             self._rounded, block.T, lower=True, check_finite=False
         ).T
 
     def to_coefficients(self, vectors):
-        """What multiplies kernels instead of vectors that multiply features."""
+        """Coefficients of the kernels, from those of the features."""
         coefficients = solve_triangular(self.factor, vectors, lower=True, trans="T")
-        return coefficients / self.size
+        return coefficients / self.kernel_max
 
-    def moments(self, X, codes, weights, shares):
-        """Class means, and sum of the weights times z z^T, with a pass over X."""
+    def moments(self, X, codes, weights, class_weights):
+        """Class means of z, and the sum of the weights times z z^T, in one pass."""
         rank, dtype = len(self.kept), self.dtype
-        sums, moment = np.zeros((len(shares), rank)), np.zeros((rank, rank))
+        sums, moment = np.zeros((len(class_weights), rank)), np.zeros((rank, rank))
         root = np.sqrt(weights)
         for batch in gen_batches(len(X), _BLOCK):
             z = self(X[batch]) * root[batch, None].astype(dtype)
-            members = np.zeros((len(z), len(shares)), dtype)
+            members = np.zeros((len(z), len(class_weights)), dtype)
             members[np.arange(len(z)), codes[batch]] = root[batch]
             sums += members.T @ z
             moment += z.T @ z
-        return sums / shares[:, None], moment
+        return sums / class_weights[:, None], moment
 
 
 def solve_nystroem(
-    features, means, moment, shares, *, identity, center, regularization, **settings
+    features,
+    means,
+    moment,
+    class_weights,
+    *,
+    identity,
+    center,
+    regularization,
+    **settings,
 ):
     """Discriminants from the moments of landmark features.
 
@@ -136,8 +124,8 @@ def solve_nystroem(
     features : LandmarkFeatures
         The features.
     means, moment : ndarray
-        What ``features.moments`` returned.
-    shares : ndarray of shape (n_classes,)
+        The results of ``features.moments``.
+    class_weights : ndarray of shape (n_classes,)
         Weights of the classes, of sum one.
     identity, center : bool
         As for :class:`KernelProblem`.
@@ -151,40 +139,39 @@ def solve_nystroem(
     discriminants : Discriminants
         With coefficients of the landmarks kept.
     """
-    mean = shares @ means
+    mean = class_weights @ means
     check_finite_kernel(moment)
     total = moment - np.outer(mean, mean)
     if np.trace(total) <= 10 * np.finfo(features.dtype).eps * np.trace(moment):
-        raise ValueError(SAME)
-    between = (means.T * np.sqrt(shares)) @ class_contrasts(shares)
+        raise ValueError(ALL_SAMPLES_EQUAL)
+    between = (means.T * np.sqrt(class_weights)) @ class_contrasts(class_weights)
     rounding = 100 * np.finfo(features.dtype).eps * np.sqrt(np.trace(moment))
     if settings["criterion"] == "between" and np.linalg.norm(between) <= rounding:
-        raise ValueError(SAME_MEANS)
+        raise ValueError(ALL_MEANS_EQUAL)
     if identity:
-        # The vectors M x, with M M^T the (centred) moment, are those whose smallest
-        # coefficients of the samples have the length of x.
-        factor, pivots = pivoted_cholesky(
+        # The penalty is on coefficients a of all samples, of which the vector v = Z^T a
+        # is wanted. The smallest such a for v = M x, with M M^T = Z^T Z, the (centred)
+        # moment, is as long as x. So in the coordinates x the penalty is the identity.
+        root = semidefinite_root(
             total if center else moment, 10 * np.finfo(features.dtype).eps
         )
-        root = np.empty_like(factor)
-        root[pivots] = factor
         total, between = root.T @ total @ root, root.T @ between
     penalty = regularization * np.trace(total)
     ratios, vectors = solve_primal(total, between, penalty, **settings)
     if identity:
         vectors = root @ vectors
     offset = mean @ vectors if center else np.zeros(vectors.shape[1])
-    return Discriminants(
-        ratios,
-        features.to_coefficients(vectors),
-        offset,
-        means @ vectors - offset,
-        float(penalty) * features.size * (features.size if identity else 1),
-    ).turned()
+    penalty = float(penalty) * features.kernel_max
+    if identity:
+        penalty *= features.kernel_max
+    coefficients = features.to_coefficients(vectors)
+    class_means = means @ vectors - offset
+    found = Discriminants(ratios, coefficients, offset, class_means, penalty)
+    return found.with_fixed_signs()
 
 
 def random_landmarks(n_landmarks, weights, random_state):
-    """Numbers of samples of positive weight, drawn without replacement."""
+    """Indices of samples of positive weight, drawn without replacement."""
     candidates = np.flatnonzero(weights)
     if n_landmarks >= len(candidates):
         return candidates
@@ -192,22 +179,27 @@ def random_landmarks(n_landmarks, weights, random_state):
 
 
 def leverage_landmarks(n_landmarks, make_features, X, weights, random_state):
-    """Numbers of samples drawn by their ridge leverage scores.
+    """Indices of samples drawn by their ridge leverage scores.
 
-    The score of a sample is how far it determines a kernel ridge regression itself, as
-    found with features of random landmarks, which ``make_features(numbers)`` gives.
+    The score of a sample with the features z is z^T (Z^T W Z + lambda I)^-1 z, times
+    its weight: how much its own label counts in its prediction by kernel ridge
+    regression. It is large for samples that resemble no others. Exact scores would need
+    the whole kernel matrix, so the features are those of random landmarks, which
+    ``make_features(indices)`` gives.
     """
     pilot = random_landmarks(min(n_landmarks, _PILOT), weights, random_state)
     features = make_features(pilot)
     codes = np.zeros(len(X), dtype=int)
     _, moment = features.moments(X, codes, weights, np.ones(1))
+    # This lambda is the mean of n_landmarks eigenvalues that have the whole trace: the
+    # scores then sum to less than n_landmarks.
     moment.flat[:: len(moment) + 1] += np.trace(moment) / n_landmarks
     factor = np.linalg.cholesky(moment)
     scores = np.empty(len(X))
     for batch in gen_batches(len(X), _BLOCK):
         whitened = solve_triangular(factor, features(X[batch]).T, lower=True)
         scores[batch] = np.einsum("ij,ij->j", whitened, whitened)
-    # Some samples may be orthogonal to all of the pilot.
+    # A sample that is orthogonal to all pilot landmarks has a score of zero.
     scores = np.maximum(scores, 1e-6 * scores.max()) * weights
     return np.sort(
         random_state.choice(len(X), n_landmarks, replace=False, p=scores / scores.sum())

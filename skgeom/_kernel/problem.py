@@ -1,11 +1,19 @@
-"""Kernel discriminant analysis of a kernel matrix: its centring, solvers and results.
+r"""Kernel discriminant analysis of a kernel matrix: its centring, solvers and results.
 
-Throughout, the weights of the samples sum to one, and stand for repeated samples: a
-sample's coefficient a_i is that of all its copies, each with a_i times their share.
+The weights w of the samples sum to one, and stand for repeated samples. Equations 5 to
+8 average over samples, and weights enter there: with :math:`D = \operatorname{diag} w`,
+the total scatter matrix is :math:`K^\top (I - 1 w^\top)^\top D (I - 1 w^\top) K`. All
+solvers therefore work on the matrix
+
+.. math:: D^{1/2} (I - 1 w^\top) K (I - w 1^\top) D^{1/2}.
+
+If all weights are 1 / n, it is :math:`C_n K C_n / n`, with the centring of equation 14.
+A vector of coefficients for it, times :math:`D^{1/2}`, is one for K: copies of a sample
+share its coefficient in proportion to their weights.
 """
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +23,7 @@ from sklearn.utils import gen_batches
 from skgeom._kernel.solvers import (
     class_contrasts,
     factorize,
+    semidefinite_root,
     solve_davidson,
     solve_dense,
     solve_dual,
@@ -26,51 +35,54 @@ from skgeom.utils._validation import check_semidefinite
 
 _EPS = np.finfo(np.float64).eps
 
-SAME = (
+ALL_SAMPLES_EQUAL = (
     "All samples are the same to the kernel: its centred matrix is zero. X must have a "
     "feature that is not constant, gamma must not be too small, nor too large for "
     "kernel='sigmoid', and the features must not be far from zero beside their spread; "
     "StandardScaler mends the latter."
 )
-SAME_MEANS = (
+ALL_MEANS_EQUAL = (
     "The classes have the same mean to the kernel, so that no component separates "
     "them; change the kernel or its parameters."
 )
-# Far heavier penalties than all scatter cancel it to rounding.
+# Penalties that are heavier than all scatter by more than this cancel it to rounding.
 MAX_REGULARIZATION = 1e8
-# A centred kernel matrix, or class means, this small beside the kernel are rounding.
+# A centred kernel matrix, or class means, are rounding below this part of the kernel.
 _CONSTANT = 1e-13
 # From this number of samples on, squaring the kernel matrix takes most of the time.
 _LARGE = 3000
-# Columns of several results that are transformed together.
+# Lighter penalties on the norm of a function need coefficients in the range of K.
+_LIGHT = 1e-8
+# Columns of coefficients that one product transforms back to the samples.
 _COLUMNS = 200
-# Rows that are centred at once, few enough to stay in the cache.
+# Rows that are centred together, few enough to stay in the cache.
 _ROWS = 16
-# Classes are separated perfectly if the share of the variance within them is smaller.
+# The classes are separated perfectly if less of the variance is within them.
 _SINGULAR = 1e-10
 
 
-def largest(matrix):
+def max_abs(matrix):
     """Largest magnitude of a matrix, without a copy of it."""
     return max(matrix.max(), -matrix.min())
 
 
 def check_finite_kernel(kernel):
     """Largest magnitude of a kernel matrix; ValueError if it is not finite."""
-    size = largest(kernel)
-    if not np.isfinite(size):
+    largest = max_abs(kernel)
+    if not np.isfinite(largest):
         raise ValueError(
             "The kernel has values that are NaN or infinite; scale X, or change the "
             "kernel or its parameters."
         )
-    return size
+    return largest
 
 
 @contextmanager
 def explain_singular(regularization, precision=_EPS):
     """Turn the error of a factorisation into one that names cause and remedy."""
-    other = ", or give X in double precision instead of float32"
-    other = other if precision > _EPS else ""
+    alternative = ""
+    if precision > _EPS:
+        alternative = ", or give X in double precision instead of float32"
     try:
         yield
     except LinAlgError as error:
@@ -78,7 +90,7 @@ def explain_singular(regularization, precision=_EPS):
             "The regularised within-class matrix is singular with regularization="
             f"{regularization:g}: some functions do not vary within the classes, to "
             "rounding. Increase regularization, for example to "
-            f"{10 * regularization or 1e-3:g}{other}."
+            f"{10 * regularization or 1e-3:g}{alternative}."
         ) from error
 
 
@@ -92,17 +104,19 @@ class Discriminants:
     means: np.ndarray  # of the classes, (n_classes, n_components)
     penalty: float  # lambda, for weights of sum one
 
-    def turned(self):
-        """With signs that the order of the samples does not decide.
+    def with_fixed_signs(self):
+        """The same functions, with signs that do not depend on the order of samples.
 
-        The class whose mean is largest in magnitude, the last one of equals, is on the
-        positive side.
+        The class whose mean is largest in magnitude has a positive mean; of several
+        that are equal, the last one has.
         """
         sign = signs(self.means.T)
-        self.coefficients = self.coefficients * sign
-        self.offset = self.offset * sign
-        self.means = self.means * sign
-        return self
+        return replace(
+            self,
+            coefficients=self.coefficients * sign,
+            offset=self.offset * sign,
+            means=self.means * sign,
+        )
 
 
 class KernelProblem:
@@ -114,11 +128,11 @@ class KernelProblem:
         The kernel matrix, in double precision; it is overwritten.
     codes, weights : ndarray of shape (n_samples,)
         Class numbers, and weights of sum one.
-    shares : ndarray of shape (n_classes,)
-        Sums of the weights of the classes.
+    class_weights : ndarray of shape (n_classes,)
+        Sums of the weights of each class.
     identity : bool
-        Whether the penalty is the squared length of the coefficients, and not the
-        squared norm of the function.
+        Whether the penalty is the squared length of the coefficients (R = I). If not,
+        it is the squared norm of the function (R = K).
     center : bool
         Whether the samples are centred in the feature space.
     definite : bool
@@ -132,7 +146,7 @@ class KernelProblem:
         kernel,
         codes,
         weights,
-        shares,
+        class_weights,
         *,
         identity,
         center,
@@ -141,36 +155,42 @@ class KernelProblem:
     ):
         # The problem is solved for a kernel of size one, so that no square of a very
         # large or small one overflows or vanishes.
-        self.size = float(check_finite_kernel(kernel))
-        if self.size < np.finfo(np.float64).tiny:
-            raise ValueError(SAME)
+        self.kernel_max = float(check_finite_kernel(kernel))
+        if self.kernel_max < np.finfo(np.float64).tiny:
+            raise ValueError(ALL_SAMPLES_EQUAL)
         self.precision = precision
-        self.codes, self.weights, self.shares = codes, weights, shares
+        self.codes, self.weights, self.class_weights = codes, weights, class_weights
         self.identity, self.center, self.definite = identity, center, definite
-        self.root = np.sqrt(weights)
-        self.mean = weights @ kernel
-        # A penalty on the norm of a function leaves it in the span of the centred
-        # samples. One on its coefficients does so only if they are centred.
+        self.root_weights = np.sqrt(weights)
+        self.kernel_mean = weights @ kernel
+        # A penalty on the norm of a function keeps it in the span of the centred
+        # samples, so that K may be centred from both sides. A penalty on the
+        # coefficients does so only if the samples are centred; if not, only the values
+        # of the functions are, and the matrix is not symmetric.
         self.symmetric = center or not identity
         self.centered = self._center(kernel)
-        if largest(self.centered) <= max(_CONSTANT, precision) * weights.max():
-            raise ValueError(SAME)
-        levels = class_contrasts(shares) / np.sqrt(shares)[:, None]
-        self.indicators = self.root[:, None] * levels[codes]
+        if max_abs(self.centered) <= max(_CONSTANT, precision) * weights.max():
+            raise ValueError(ALL_SAMPLES_EQUAL)
+        levels = class_contrasts(class_weights) / np.sqrt(class_weights)[:, None]
+        self.indicators = self.root_weights[:, None] * levels[codes]
 
     def _center(self, kernel):
-        """Centre, weight and scale the kernel matrix in place, some rows at a time."""
-        rows = self.mean - self.mean @ self.weights if self.symmetric else 0 * self.mean
+        """Centre, weight and scale the kernel matrix in place, by blocks of rows."""
+        # K is symmetric, so the means of its rows are those of its columns.
+        if self.symmetric:
+            row_means = self.kernel_mean - self.kernel_mean @ self.weights
+        else:
+            row_means = np.zeros_like(self.kernel_mean)
         for batch in gen_batches(len(kernel), _ROWS):
             block = kernel[batch]
-            block -= self.mean
-            block -= rows[batch, None]
-            block *= self.root
-            block *= self.root[batch, None] / self.size
+            block -= self.kernel_mean
+            block -= row_means[batch, None]
+            block *= self.root_weights
+            block *= self.root_weights[batch, None] / self.kernel_max
         return kernel
 
     @cached_property
-    def scale(self):
+    def total_trace(self):
         """Trace of the total scatter matrix where the penalty is the identity."""
         if self.identity:
             return np.vdot(self.centered, self.centered)
@@ -179,8 +199,8 @@ class KernelProblem:
     def _penalty(self, regularization, criterion):
         """Lambda for the scaled kernel; ValueError if "between" has no solution."""
         if criterion == "between" and self._same_means:
-            raise ValueError(SAME_MEANS)
-        return regularization * self.scale
+            raise ValueError(ALL_MEANS_EQUAL)
+        return regularization * self.total_trace
 
     @cached_property
     def _same_means(self):
@@ -202,23 +222,18 @@ class KernelProblem:
     def solve_eigen(self, regularization, criterion, n_components):
         """Solve the generalised eigenproblem of dense matrices."""
         penalty = self._penalty(regularization, criterion)
+        settings = penalty, criterion, n_components
         if self.identity and penalty:
             features = self.centered
-            found = solve_dense(
-                features, self.indicators, penalty, criterion, n_components
-            )
-            return self._discriminants(*found, features @ found[1], penalty)
+            ratios, x = solve_dense(features, self.indicators, *settings)
+            return self._discriminants(ratios, x, features @ x, penalty)
         left, sizes, right = self._singular_vectors()
         if not penalty:
-            inside = left.T @ self.indicators
-            if np.linalg.norm(inside, 2) ** 2 > 1 - _SINGULAR:
+            # The largest share of the variance that is between the classes.
+            between = np.linalg.norm(left.T @ self.indicators, 2) ** 2
+            if between > 1 - _SINGULAR:
                 raise LinAlgError("the within-class matrix is singular")
-        root = np.sqrt(sizes)
-        features = left * root
-        ratios, x = solve_dense(
-            features, self.indicators, penalty, criterion, n_components
-        )
-        return self._discriminants(ratios, (right / root) @ x, features @ x, penalty)
+        return self._solve_in_range(left, sizes, right, *settings)
 
     def _singular_vectors(self):
         """Singular values of the centred kernel above rounding, and their vectors."""
@@ -233,38 +248,80 @@ class KernelProblem:
                 self.centered, full_matrices=False, check_finite=False
             )
             right = right.T
-        rounding = len(sizes) * _EPS * sizes.max()
+        return self._above_rounding(left, sizes, right)
+
+    def _above_rounding(self, left, sizes, right):
+        """Those of some singular values that are above rounding, and their vectors."""
+        rounding = len(self.centered) * _EPS * sizes.max()
         kept = sizes > max(rounding, self.precision)
         return left[:, kept], sizes[kept], right[:, kept]
+
+    def _solve_in_range(self, left, sizes, right, penalty, criterion, n_components):
+        """Solve with coefficients in the span of right singular vectors only.
+
+        The features F = U s^(1/2) of K = U s V^T are those of R = K. Without a penalty,
+        any coordinates do.
+        """
+        root = np.sqrt(sizes)
+        features = left * root
+        ratios, x = solve_dense(
+            features, self.indicators, penalty, criterion, n_components
+        )
+        return self._discriminants(ratios, (right / root) @ x, features @ x, penalty)
 
     def solve_cholesky(self, regularization, criterion, n_components):
         """Solve by one Cholesky factor; overwrites the matrix where it can."""
         penalty = self._penalty(regularization, criterion)
-        # The subspace of Davidson's method would soon be too large for many classes.
-        few = self.indicators.shape[1] + 2 * n_components < len(self.centered) // 4
-        large = few and len(self.centered) > _LARGE
-        if self.identity and self.symmetric and large:
-            found = solve_davidson(
-                self.centered, self.indicators, penalty, criterion, n_components
-            )
+        settings = penalty, criterion, n_components
+        if self._suits_davidson(n_components):
+            found = solve_davidson(self.centered, self.indicators, *settings)
             if found:
                 return self._discriminants(*found, penalty)
         if self.identity:
             gram = self.centered @ self.centered.T
         else:
             self.check_definite()
+            # The duals (K + lambda I)^-1 u have a part u / lambda in the null space of
+            # K. The kernel of any sample is orthogonal to it, but only up to rounding,
+            # which 1 / lambda enlarges. So a light penalty needs coefficients without
+            # that part.
+            if regularization < _LIGHT and self.precision <= _EPS:
+                eigenvectors = self._low_rank_eigenvectors()
+                if eigenvectors:
+                    return self._solve_in_range(*eigenvectors, *settings)
             gram = self.centered
         images = gram @ self.indicators
         gram.flat[:: len(gram) + 1] += penalty
         solve = factorize(gram, overwrite=True)
-        ratios, duals, scores = solve_dual(
-            solve, self.indicators, images, penalty, criterion, n_components
-        )
+        ratios, duals, scores = solve_dual(solve, self.indicators, images, *settings)
         coefficients = self.centered.T @ duals if self.identity else duals
         return self._discriminants(ratios, coefficients, scores, penalty)
 
+    def _suits_davidson(self, n_components):
+        """Whether the problem is large, and has few classes for its size."""
+        n_samples = len(self.centered)
+        few = self.indicators.shape[1] + 2 * n_components < n_samples // 4
+        return self.identity and self.symmetric and few and n_samples > _LARGE
+
+    def _low_rank_eigenvectors(self):
+        """As :meth:`_singular_vectors`, of a matrix of low rank; None for others.
+
+        The rank is low if it is at most a fifth of the number of samples.
+        """
+        rounding = len(self.centered) * _EPS
+        # A fifth of the samples shows at 1/125 of the cost that the rank is higher.
+        fifth = self.centered[::5, ::5]
+        if semidefinite_root(fifth, rounding).shape[1] == len(fifth):
+            return None
+        root = semidefinite_root(self.centered, rounding)
+        if root.shape[1] > len(fifth):
+            return None
+        # The eigenvectors of M M^T are the left singular vectors of M.
+        vectors, roots, _ = svd(root, full_matrices=False, check_finite=False)
+        return self._above_rounding(vectors, roots**2, vectors)
+
     def _tridiagonal(self):
-        """The Gram matrix, or the kernel matrix that it is the square of, reduced."""
+        """Tridiagonal form of the Gram matrix F F^T, or of K if that is its square."""
         if self.identity and not self.symmetric:
             return Tridiagonal(self.centered @ self.centered.T, overwrite=True)
         if not self.identity:
@@ -273,9 +330,16 @@ class KernelProblem:
 
     def solve_path(self, regularizations, criterion, n_components):
         """Solve for several values by one tridiagonal form; yields in their order."""
-        reduced, squared = self._tridiagonal(), self.identity and self.symmetric
+        # With K = Q T Q^T, each K + lambda I is Q (T + lambda I) Q^T. Q does not depend
+        # on lambda, so the reduction, of order n^3, is done once, and each value takes
+        # systems in T + lambda I, of order n. An orthogonal basis changes no inner
+        # product, so that the dual problem can be solved in the basis Q as it is.
+        reduced = self._tridiagonal()
+        # For R = I the Gram matrix is K^2 = Q T^2 Q^T, which is never formed: squaring
+        # would lose the eigenvalues of K below the root of the rounding.
+        squared = self.identity and self.symmetric
         indicators = reduced.to_basis(self.indicators)
-        members = reduced.to_basis(self._members)
+        class_averages = reduced.to_basis(self._class_averages)
         images = reduced.multiply(indicators)
         images = reduced.multiply(images) if squared else images
         invert = reduced.inverse_of_square if squared else reduced.inverse
@@ -294,39 +358,50 @@ class KernelProblem:
             duals = reduced.multiply(duals) if squared else duals
             return penalty, ratios, duals, scores
 
-        # One product turns the results for several values back.
-        size = max(1, _COLUMNS // n_components)
-        for batch in gen_batches(len(regularizations), size):
+        # Only the coefficients go back to the samples, those of several values by one
+        # product, which is faster. Of the scores, the class means are all that is
+        # needed, and these are inner products, which the basis leaves as they are.
+        n_values = max(1, _COLUMNS // n_components)
+        for batch in gen_batches(len(regularizations), n_values):
             with one_blas_thread():
                 found = [solve_one(value) for value in regularizations[batch]]
             penalties, ratios, duals, scores = zip(*found, strict=True)
-            ends = np.cumsum([len(found) for found in ratios])[:-1]
+            ends = np.cumsum([len(values) for values in ratios])[:-1]
             coefficients = reduced.from_basis(np.hstack(duals))
             if self.identity and not squared:
                 coefficients = self.centered.T @ coefficients
             coefficients = np.split(coefficients, ends, axis=1)
             parts = zip(ratios, coefficients, scores, penalties, strict=True)
-            yield from (self._discriminants(*part, members) for part in parts)
+            yield from (self._discriminants(*part, class_averages) for part in parts)
 
     @cached_property
-    def _members(self):
-        """Matrix that takes scores, weighted by roots, to their class means."""
-        members = np.zeros((len(self.codes), len(self.shares)))
+    def _class_averages(self):
+        """Matrix whose transpose takes scores, times root weights, to class means."""
+        averages = np.zeros((len(self.codes), len(self.class_weights)))
         rows = np.arange(len(self.codes))
-        members[rows, self.codes] = self.root / self.shares[self.codes]
-        return members
+        averages[rows, self.codes] = self.root_weights / self.class_weights[self.codes]
+        return averages
 
-    def _discriminants(self, ratios, coefficients, scores, penalty, members=None):
-        """Results for the kernel from those for the weighted and centred one.
+    def _discriminants(
+        self, ratios, coefficients, scores, penalty, class_averages=None
+    ):
+        """Discriminants of the kernel from those of the weighted and centred matrix.
 
-        Scores in another basis than that of the samples come with the members in it.
+        Scores in another basis than that of the samples come with the matrix of class
+        averages in that basis.
         """
-        means = (self._members if members is None else members).T @ scores
-        coefficients = coefficients * (self.root[:, None] / self.size)
-        penalty = float(penalty) * self.size * (self.size if self.identity else 1)
+        if class_averages is None:
+            class_averages = self._class_averages
+        means = class_averages.T @ scores
+        coefficients = coefficients * (self.root_weights[:, None] / self.kernel_max)
+        penalty = float(penalty) * self.kernel_max
+        if self.identity:
+            penalty *= self.kernel_max
         if self.symmetric:
+            # The right factor of the centred matrix, (I - w 1^T), for its vectors.
             coefficients -= np.outer(self.weights, coefficients.sum(axis=0))
-        offset = self.mean @ coefficients
+        offset = self.kernel_mean @ coefficients
         if not self.center:
             means, offset = means + offset, np.zeros_like(offset)
-        return Discriminants(ratios, coefficients, offset, means, penalty).turned()
+        found = Discriminants(ratios, coefficients, offset, means, penalty)
+        return found.with_fixed_signs()

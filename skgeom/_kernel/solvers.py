@@ -8,50 +8,65 @@ scatter matrices are
 .. math:: S_t = F^\top F, \quad S_b = N N^\top, \quad N = F^\top E, \quad
    S_w = S_t - S_b,
 
-and what is sought are the leading x of the ratio of :math:`S_t` (criterion "total") or
-:math:`S_b` ("between") to :math:`S_w + \lambda I`, scaled such that the latter is one.
-For ``penalty="identity"``, F is the centred kernel matrix K and x the coefficients of
-the samples; for ``penalty="kernel"``, :math:`F F^\top = K`.
+and the components are the leading x of the ratio of :math:`S_t` (criterion "total", of
+equation 13) or :math:`S_b` ("between") to :math:`S_w + \lambda I`, scaled such that the
+latter is one. For ``penalty="identity"``, F is the centred kernel matrix K, and x are
+the coefficients of the samples. For ``penalty="kernel"``, :math:`F F^\top = K`, and x
+are coordinates of the function in the feature space, of which the Gram matrix is all
+that is known.
 
-``solve_dense`` takes the matrices of the order of x as they are. ``solve_primal`` needs
-one Cholesky factor of :math:`S_w + \lambda I`. ``solve_dual`` needs one of
-:math:`F F^\top + \lambda I`, of the order of the samples, and not F: it seeks the
-scores :math:`z = F x`. With the smoother :math:`H = I - \lambda (F F^\top + \lambda
-I)^{-1}` they are the leading eigenvectors of
+``solve_dense`` solves it with matrices of the order of x. ``solve_primal`` needs one
+Cholesky factor of :math:`S_w + \lambda I`. ``solve_dual`` needs one of the Gram matrix
+:math:`F F^\top + \lambda I`, of the order of the samples, and does not need F. Its
+unknowns are the scores :math:`z = F x`. ``solve_davidson`` is an iteration for large K
+and the first penalty.
 
-.. math:: H + H E (I - E^\top H E)^{-1} E^\top H
+The dual problem follows from :math:`S_t x = \rho (S_w + \lambda I) x`, which is
 
-for "total", and lie in the span of H E for "between"; then :math:`x = F^\top (F F^\top
-+ \lambda I)^{-1} u` with :math:`u = z / \rho + E E^\top z` for an eigenvalue
-:math:`\rho` of the former. ``solve_davidson`` serves large K and the first penalty.
+.. math:: (F^\top F + \lambda I) x = F^\top u, \quad u = z / \rho + E E^\top z,
+
+so :math:`x = F^\top (F F^\top + \lambda I)^{-1} u`, where the inverse times u are the
+duals, and :math:`z = H u` with the smoother :math:`H = F F^\top (F F^\top + \lambda
+I)^{-1} = I - \lambda (F F^\top + \lambda I)^{-1}`. Solving for z by the Woodbury
+identity, the scores are the eigenvectors, for the eigenvalues :math:`\rho`, of
+
+.. math:: (H^{-1} - E E^\top)^{-1} = H + H E (I - E^\top H E)^{-1} E^\top H.
+
+For "between", the same steps give :math:`u = (1 + 1 / \rho) E E^\top z`. So z lies in
+the span of H E, and only a matrix of order c - 1 remains.
 """
 
 from functools import partial
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg.lapack import dpstrf
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.utils import gen_batches
 
 from skgeom.utils._threads import map_threads, one_blas_thread
 
-# Steps after which the iteration without squares is given up.
+# Steps after which Davidson's method is given up.
 _STEPS = 40
 # Ratios below this fraction of the largest one are taken for zero.
 RANK_TOLERANCE = 1e-11
-# The least length that vectors are divided by.
+# Vectors are divided by their length, or by this if it is smaller.
 _TINY = np.finfo(np.float64).tiny
-# Lanczos iterations of this share of all eigenvectors cost more than dense ones.
-_MANY = 0.07
+# For more eigenvectors than this part of all, a dense solution is faster than Lanczos.
+_LANCZOS_SHARE = 0.07
 # Columns of a large matrix that one thread multiplies at once.
 _COLUMNS = 1000
-# Restarts after which a Lanczos iteration is given up for the dense problem.
+# Restarts after which a Lanczos iteration gives way to a dense solution.
 _RESTARTS = 50
 
 
-def class_contrasts(shares):
-    """Orthonormal basis of what is orthogonal to the root of shares of sum one."""
-    return np.linalg.qr(np.sqrt(shares)[:, None], mode="complete")[0][:, 1:]
+def class_contrasts(class_weights):
+    """Orthonormal basis of the complement of the root of class weights of sum one.
+
+    Differences between classes are orthogonal to that root, which stands for the
+    overall mean. So n_classes - 1 columns are enough for the class indicators.
+    """
+    return np.linalg.qr(np.sqrt(class_weights)[:, None], mode="complete")[0][:, 1:]
 
 
 def solve_dense(features, indicators, penalty, criterion, n_components):
@@ -71,8 +86,8 @@ def solve_dense(features, indicators, penalty, criterion, n_components):
     denominator.flat[:: len(denominator) + 1] += penalty
     n = len(total)
     subset = [max(n - n_components, 0), n - 1]
-    found = eigh(numerator, denominator, subset_by_index=subset, check_finite=False)
-    return _falling(found, n_components)
+    pairs = eigh(numerator, denominator, subset_by_index=subset, check_finite=False)
+    return _positive_leading(pairs, n_components)
 
 
 def solve_primal(total, means, penalty, criterion, n_components):
@@ -99,9 +114,14 @@ def solve_primal(total, means, penalty, criterion, n_components):
     solve = factorize(within)
     directions = solve(means)
     if criterion == "between":
-        eigenvalues, mix = _falling(eigh(means.T @ directions), n_components)
-        return eigenvalues, directions @ (mix / np.sqrt(eigenvalues))
-    return _leading(lambda v: total @ v, directions, n_components, M=within, Minv=solve)
+        # x = (S_w + lambda I)^-1 N v with eigenvectors v of a matrix of order c - 1.
+        eigenvalues, vectors = _positive_leading(
+            eigh(means.T @ directions), n_components
+        )
+        return eigenvalues, directions @ (vectors / np.sqrt(eigenvalues))
+    return _leading_eigenpairs(
+        lambda v: total @ v, directions, n_components, M=within, Minv=solve
+    )
 
 
 def solve_dual(solve, indicators, images, penalty, criterion, n_components):
@@ -128,23 +148,27 @@ def solve_dual(solve, indicators, images, penalty, criterion, n_components):
         The F x.
     """
     solved = solve(indicators)
-    gap = penalty * (indicators.T @ solved)  # I - E^T H E, without cancellation
-    # H E: a heavy penalty makes it small, a light one makes it nearly E.
-    heavy = np.trace(gap) > len(gap) / 2
+    # I - E^T H E is small if the penalty is light. This form of it does not cancel.
+    complement = penalty * (indicators.T @ solved)
+    # H E in the form that does not cancel: it is small if the penalty is heavy, and
+    # nearly E if it is light.
+    heavy = np.trace(complement) > len(complement) / 2
     smoothed = solve(images) if heavy else indicators - penalty * solved
     hat = indicators.T @ smoothed
-    ratios, mix = eigh((hat + hat.T) / 2, (gap + gap.T) / 2)
+    # With E^T H E v = r (I - E^T H E) v, r is the ratio of "between", and the matrix of
+    # all v is V with V V^T = (I - E^T H E)^-1.
+    ratios, vectors = eigh((hat + hat.T) / 2, (complement + complement.T) / 2)
     if criterion == "between":
-        ratios, mix = _falling((ratios, mix), n_components)
-        mix = mix * np.sqrt((1 + ratios) / ratios)
-        return ratios, solved @ mix, smoothed @ mix
+        ratios, vectors = _positive_leading((ratios, vectors), n_components)
+        vectors = vectors * np.sqrt((1 + ratios) / ratios)
+        return ratios, solved @ vectors, smoothed @ vectors
 
-    correction = smoothed @ mix @ mix.T
+    correction = smoothed @ vectors @ vectors.T
 
-    def smooth(scores):
+    def multiply(scores):
         return scores - penalty * solve(scores) + correction @ (smoothed.T @ scores)
 
-    eigenvalues, scores = _leading(smooth, smoothed, n_components)
+    eigenvalues, scores = _leading_eigenpairs(multiply, smoothed, n_components)
     scores = scores * np.sqrt(eigenvalues)
     duals = solve(scores / eigenvalues + indicators @ (indicators.T @ scores))
     return eigenvalues, duals, scores
@@ -153,11 +177,15 @@ def solve_dual(solve, indicators, images, penalty, criterion, n_components):
 def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-7):
     """Solve for F = K, a semidefinite kernel matrix, without squaring it.
 
-    A subspace grows by the preconditioned residuals of the best x in it, one more than
-    are wanted, lest another one overtakes unseen. The inverse of
-    (K + sqrt(lambda) I)^2 differs from that of K^2 + lambda I by factors between one
-    half and one, whatever K. So the error falls by about (sqrt(2) - 1) / (sqrt(2) + 1),
-    or 0.17, a step, and the one Cholesky factor can be in single precision.
+    Davidson's method: the best x in a subspace (the Ritz vectors) leave residuals,
+    which are preconditioned and added to the subspace. One more x is followed than is
+    wanted, since the order of the ratios may still change.
+
+    The preconditioner is the inverse of (K + sqrt(lambda) I)^2. For each eigenvalue d
+    of K, (d^2 + lambda) / (d + sqrt(lambda))^2 is between one half and one, so it is
+    that of K^2 + lambda I up to a factor of two, whatever K. The error then falls by
+    (sqrt(2) - 1) / (sqrt(2) + 1), or 0.17, a step. The preconditioner need not be
+    exact, so its Cholesky factor is in single precision, at half the time.
 
     Parameters
     ----------
@@ -185,8 +213,9 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
     def precondition(block):
         return solve(solve(block.astype(np.float32))).astype(np.float64)
 
-    # Random directions, for vectors that are orthogonal to all of E by symmetry. Those
-    # that lead have a large variance, as powers of K have.
+    # With "total", an x may be orthogonal to all class means, for example by a symmetry
+    # of the data. The subspace would never find it from E, hence random directions.
+    # Their products with K^2 lean to the directions of large variance, as such x do.
     random = np.random.default_rng(0).standard_normal((n, n_components + 1))
     with one_blas_thread():
         means, random = multiply(indicators), multiply(multiply(random))
@@ -199,14 +228,15 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
             block = _orthonormal(block, basis)
             basis = np.hstack([basis, block])
             images = np.hstack([images, multiply(block)])
-            ratios, mix = solve_dense(
+            ratios, ritz = solve_dense(
                 images, indicators, penalty, criterion, n_components + 1
             )
             if not len(ratios):
                 break
-            vectors, scores = basis @ mix, images @ mix
+            vectors, scores = basis @ ritz, images @ ritz
             between = indicators @ (indicators.T @ scores)
             numerator = scores if criterion == "total" else between
+            # S_t x / rho - (S_w + lambda I) x, where all scatter matrices begin with K.
             residuals = multiply(numerator / ratios - scores + between)
         block = precondition(residuals - penalty * vectors)
         errors = np.linalg.norm(block, axis=0) / np.linalg.norm(vectors, axis=0)
@@ -234,6 +264,8 @@ def _multiply_few(matrix, block):
 def _orthonormal(block, basis):
     """Orthonormal columns that span those of a block, orthogonal to a basis."""
     block = block / np.maximum(np.linalg.norm(block, axis=0), _TINY)
+    # Once is not enough: where the block is nearly in the span of the basis, rounding
+    # leaves a part that is not orthogonal. Twice is.
     for _ in range(2):
         block = block - basis @ (basis.T @ block)
         block, _ = np.linalg.qr(block)
@@ -241,42 +273,76 @@ def _orthonormal(block, basis):
 
 
 def factorize(matrix, overwrite=False):
-    """Cholesky factor of a symmetric matrix, as what multiplies by its inverse."""
+    """Function that multiplies by the inverse of a matrix, by its Cholesky factor."""
     # The transpose of an array in C order is one in Fortran order: it is not copied.
     factor = cho_factor(matrix.T, lower=True, overwrite_a=overwrite, check_finite=False)
     return partial(cho_solve, factor, check_finite=False)
 
 
-def _leading(multiply, start, n_components, M=None, Minv=None):
+def pivoted_cholesky(matrix, tol):
+    """Factor a semidefinite matrix, as far as it is above rounding.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        The matrix; not modified.
+    tol : float
+        Where to end: the largest diagonal entry of what remains, over that of the
+        matrix.
+
+    Returns
+    -------
+    factor : ndarray of shape (n, rank)
+        A lower trapezoidal matrix.
+    pivots : ndarray of shape (n,)
+        ``factor @ factor.T`` approximates ``matrix[pivots][:, pivots]``.
+    """
+    matrix = np.array(matrix, dtype=np.float64, order="F")
+    factor, pivots, rank, _ = dpstrf(
+        matrix, lower=1, tol=tol * matrix.diagonal().max(), overwrite_a=1
+    )
+    return np.tril(factor[:, :rank]), pivots - 1
+
+
+def semidefinite_root(matrix, tol):
+    """Matrix M, (n, rank), such that M M^T is a semidefinite matrix up to ``tol``."""
+    factor, pivots = pivoted_cholesky(matrix, tol)
+    root = np.empty_like(factor)
+    root[pivots] = factor
+    return root
+
+
+def _leading_eigenpairs(multiply, start, n_components, M=None, Minv=None):
     """Leading eigenvectors of a symmetric operator, by a Lanczos iteration."""
     n = len(start)
 
-    def solve_all():
+    def solve_dense_matrix():
         matrix = multiply(np.eye(n))
         matrix = (matrix + matrix.T) / 2
         subset = [max(n - n_components, 0), n - 1]
-        return _falling(eigh(matrix, M, subset_by_index=subset), n_components)
+        return _positive_leading(eigh(matrix, M, subset_by_index=subset), n_components)
 
-    if n <= 20 or n_components > _MANY * n:
-        return solve_all()
+    if n <= 20 or n_components > _LANCZOS_SHARE * n:
+        return solve_dense_matrix()
     operators = {
         "M": M,
         "Minv": Minv and LinearOperator((n, n), Minv, dtype=start.dtype),
     }
     operator = LinearOperator((n, n), multiply, dtype=start.dtype)
-    # All leading vectors should have a part in the start, whatever their symmetry.
+    # An eigenvector that is orthogonal to the first vector is never found, hence some
+    # random part of it.
     v0 = start.sum(axis=1)
     v0 += np.linalg.norm(v0) / n**0.5 * np.random.default_rng(0).standard_normal(n)
     settings = {"which": "LA", "v0": v0, "maxiter": _RESTARTS}
     try:
-        found = eigsh(operator, n_components, **settings, **operators)
+        pairs = eigsh(operator, n_components, **settings, **operators)
     except ArpackNoConvergence:  # many eigenvalues are nearly equal
-        return solve_all()
-    return _falling(found, n_components)
+        return solve_dense_matrix()
+    return _positive_leading(pairs, n_components)
 
 
-def _falling(pairs, n_components):
-    """The leading positive ones of rising eigenvalues, and their vectors."""
+def _positive_leading(pairs, n_components):
+    """The largest positive of rising eigenvalues, in falling order, and vectors."""
     eigenvalues, vectors = (array[..., ::-1][..., :n_components] for array in pairs)
     kept = eigenvalues > RANK_TOLERANCE * max(eigenvalues[0], 0)
     return eigenvalues[kept], vectors[:, kept]

@@ -157,7 +157,7 @@ def test_iterative_solver(digits, regularization, criterion):
         identity=True,
         center=True,
     )
-    penalty = regularization * problem.scale
+    penalty = regularization * problem.total_trace
     F, E = problem.centered, problem.indicators
     values, vectors, scores = solve_davidson(F, E, penalty, criterion, 9)
     np.testing.assert_allclose(F @ vectors, scores, atol=1e-12)

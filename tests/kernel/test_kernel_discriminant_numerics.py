@@ -150,6 +150,23 @@ def test_singular_matrix_names_the_remedy(wine):
         kda.fit(K, y)
 
 
+@pytest.mark.parametrize("criterion", ["total", "between"])
+@pytest.mark.parametrize("regularization", [1e-9, 1e-11])
+def test_kernel_matrix_of_low_rank(wine, regularization, criterion):
+    """A light penalty enlarges no rounding: no coefficients in the null space of K."""
+    X, y = wine
+    kda = KDA(
+        kernel="linear",
+        penalty="kernel",
+        regularization=regularization,
+        criterion=criterion,
+    )
+    expected = kda.set_params(solver="eigen").fit(X, y).transform(X)
+    kda.set_params(solver="cholesky").fit(X, y)
+    assert np.abs(kda.dual_coef_).max() < 1
+    np.testing.assert_allclose(kda.transform(X), expected, rtol=0, atol=1e-11)
+
+
 # Degenerate data.
 
 
