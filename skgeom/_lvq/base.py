@@ -333,12 +333,16 @@ class PrototypeClassifier(
 
     def _check_definite(self, prototypes):
         """Raise if prototypes are singular by now."""
-        if prototypes.ndim == 3 and not (np.linalg.eigvalsh(prototypes) > 0).all():
+        if prototypes.ndim < 3:
+            return
+        try:  # what predictions do with them
+            np.linalg.cholesky(prototypes)
+        except np.linalg.LinAlgError:
             raise ValueError(
                 "The prototypes have become so far from the samples that rounding "
                 "makes them singular. The classes can be separated: stop earlier, by a "
                 f"lower max_iter or a higher tol{self._remedy}."
-            )
+            ) from None
 
     @property
     def _reporting(self):

@@ -69,8 +69,8 @@ LVQ_DOCS = {
     learning_rate : "auto" or float, default="auto"
         :math:`\alpha` of ``"sgd"`` before the first epoch; it falls to a hundredth
         during ``max_iter`` epochs. ``"auto"`` is, for matrices of size n and
-        :math:`\xi` prototypes a class on average, :math:`n \xi / 100`; with the
-        Euclidean and the Wasserstein metric, whose distances have a unit, it is
+        :math:`\xi` prototypes a class on average, :math:`n \xi / 100`; with a metric
+        whose distances have a unit, such as the Euclidean one, it is
         :math:`\sigma^2 / 10`.
     """,
     "batch_size": r"""

@@ -45,9 +45,9 @@ class GLRSQ(PrototypeClassifier):
     learning_rate : "auto" or float, default="auto"
         :math:`\alpha` of ``"sgd"`` before the first epoch, for the slope 1; it falls to
         a hundredth during ``max_iter`` epochs. ``"auto"`` is n / 100 for SPD matrices
-        of size n; with the Euclidean and the Wasserstein metric it is a tenth of the
-        mean squared distance of the samples from the nearest prototype of their class
-        at the start.
+        of size n; with a metric whose distances have a unit, such as the Euclidean one,
+        it is a tenth of the mean squared distance of the samples from the nearest
+        prototype of their class at the start.
     {batch_size}
     {shuffle}
     {warm_start}

@@ -1,5 +1,6 @@
 """The metrics of prototypes: those of the registry, and new ones."""
 
+import re
 import warnings
 
 import numpy as np
@@ -14,7 +15,8 @@ from skgeom._lvq.spaces import SPD_SPACES, CurvedSpace, FlatSpace, Pairs
 from skgeom._lvq.spaces.base import Steps
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 
-# Distance, and mean of weighted samples, of each metric by pyriemann.
+# Of each metric, a distance, the square of which is compared, a mean of weighted
+# samples, and options of that.
 EXACT = {"tol": 1e-12, "maxiter": 500}
 REFERENCES = {
     "euclid": (distance.distance_euclid, mean.mean_euclid, {}),
@@ -23,7 +25,7 @@ REFERENCES = {
     "riemann": (distance.distance_riemann, mean.mean_riemann, EXACT),
     "wasserstein": (distance.distance_wasserstein, mean.mean_wasserstein, EXACT),
 }
-WITH_GEODESICS = sorted(set(SPD_SPACES) - {"logdet"})
+WITH_GEODESICS = sorted(name for name in SPD_SPACES if SPD_SPACES[name].has_geodesics)
 
 
 def random_spd(rng, count, size=4):
@@ -49,7 +51,11 @@ def random_tangents(rng, prototypes):
     return tangents + tangents.mT if tangents.ndim == 3 else tangents
 
 
-def test_distances_are_those_of_pyriemann(encoded):
+def test_every_metric_has_a_reference():
+    assert set(REFERENCES) == set(SPD_SPACES)
+
+
+def test_distances_are_those_of_the_reference(encoded):
     name, space, Z, prototypes, X, W = encoded
     function, *_ = REFERENCES[name]
     expected = np.array([[function(x, w) ** 2 for w in W] for x in X])
@@ -116,8 +122,36 @@ def test_slopes_are_derivatives_along_the_manifold(encoded, rng):
     )
 
 
+def test_curvature_is_the_second_derivative_at_the_sample(encoded, rng):
+    _, space, _, prototypes, *_ = encoded
+    if not space.has_slopes:
+        pytest.skip("the space has no slopes, with which alone the curvature is used")
+    pairs = space.pairs(prototypes, prototypes)
+    coordinates = rng.normal(size=(2, 10))
+    coordinates /= np.linalg.norm(coordinates, axis=1, keepdims=True)
+    manifold = space.manifold(prototypes.shape)
+    moved = manifold.retraction(prototypes, 1e-3 * pairs.tangents(coordinates))
+    squared = np.diagonal(space.squared_distances(prototypes, moved))
+    assert_allclose(2 * squared / 1e-6, pairs.curvature, rtol=1e-2)
+
+
+def test_steps_to_far_samples_stay_within_reach(encoded):
+    """Whatever the distance, a step of one does not lead farther than the sample."""
+    _, space, *_ = encoded
+    for size in (1e2, 1e4, 1e8):
+        X = np.stack([np.eye(4), size * np.eye(4)])
+        space.observe(X)
+        Z = space.encode(X)
+        steps = space.stochastic(Z[:1])
+        steps.evaluate(Z[1:])
+        steps.move(np.ones((1, 1)))
+        eigenvalues = np.linalg.eigvalsh(space.decode(steps.prototypes)[0])
+        assert (eigenvalues > 0.999).all()
+        assert (eigenvalues < 1.001 * size).all()
+
+
 @pytest.mark.parametrize("weighted", [True, False])
-def test_mean_is_that_of_pyriemann(encoded, rng, weighted):
+def test_mean_is_that_of_the_reference(encoded, rng, weighted):
     name, space, Z, _, X, _ = encoded
     weights = rng.uniform(1, 2, 12) if weighted else None
     _, function, options = REFERENCES[name]
@@ -163,15 +197,17 @@ def test_generic_steps_are_those_of_the_affine_invariant_space(rng):
         assert_allclose(own.prototypes, generic.prototypes)
 
 
-@pytest.mark.parametrize("name", ["riemann", "logdet"])
-def test_affine_invariance(rng, name):
+@pytest.mark.parametrize("name", SPD_SPACES)
+def test_affine_invariance_is_as_declared(rng, name):
     space, X, A = SPD_SPACES[name](), random_spd(rng, 6), rng.normal(size=(4, 4))
     moved = A @ X @ A.T
-    assert_allclose(
-        space.squared_distances(moved, moved[:2]),
-        space.squared_distances(X, X[:2]),
-        atol=1e-10,
+    before, after = (
+        space.squared_distances(Z, Z[:2]) for Z in map(space.encode, (X, moved))
     )
+    if not space.affine_invariant:
+        assert np.abs(after - before).max() > 0.01 * before.max()
+        return
+    assert_allclose(after, before, atol=1e-10)
     assert_allclose(
         space.mean(moved, None), A @ space.mean(X, None) @ A.T, rtol=1e-5, atol=1e-6
     )
@@ -262,10 +298,14 @@ class IndefiniteSpace(LogCholeskySpace):
 
 @pytest.mark.parametrize("solver", ["lbfgs", "sgd"])
 @pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
-@pytest.mark.parametrize("space", [LogCholeskySpace, JeffreysSpace])
-def test_a_new_metric(spd, monkeypatch, space, estimator, solver):
+@pytest.mark.parametrize(
+    "space", [LogCholeskySpace, JeffreysSpace, *SPD_SPACES.values()]
+)
+def test_each_metric_and_new_ones(spd, monkeypatch, space, estimator, solver):
     monkeypatch.setitem(SPD_SPACES, "new", space)
     X, y = spd
+    if not space.keeps_definite:
+        solver = "auto"  # that is, "sgd"
     for n_prototypes in (1, 2):
         model = estimator(
             n_prototypes, metric="new", solver=solver, max_iter=20, random_state=0
@@ -309,5 +349,5 @@ def test_a_metric_without_lbfgs(spd, monkeypatch, estimator):
 
 
 def test_unknown_metric(spd):
-    with pytest.raises(ValueError, match=r"metric must be one of \['euclid', 'logdet'"):
+    with pytest.raises(ValueError, match=re.escape(f"one of {sorted(SPD_SPACES)}")):
         PLRSQ(metric="riemannian").fit(*spd)

@@ -1,8 +1,11 @@
 """Metrics of prototypes, by name; ``base.py`` says how to add one."""
 
 from skgeom._lvq.spaces.affine_invariant import AffineInvariantSpace
-from skgeom._lvq.spaces.base import CurvedSpace, Pairs, Space
-from skgeom._lvq.spaces.flat import EuclideanSPDSpace, FlatSpace, LogEuclideanSpace
+from skgeom._lvq.spaces.base import CurvedSpace as CurvedSpace
+from skgeom._lvq.spaces.base import Pairs as Pairs
+from skgeom._lvq.spaces.base import Space as Space
+from skgeom._lvq.spaces.flat import EuclideanSPDSpace, LogEuclideanSpace
+from skgeom._lvq.spaces.flat import FlatSpace as FlatSpace
 from skgeom._lvq.spaces.logdet import LogDetSpace
 from skgeom._lvq.spaces.wasserstein import WassersteinSpace
 
@@ -20,18 +23,3 @@ def find_space(metric):
     if metric not in SPD_SPACES:
         raise ValueError(f"metric must be one of {sorted(SPD_SPACES)}, got {metric!r}.")
     return SPD_SPACES[metric]()
-
-
-__all__ = [
-    "SPD_SPACES",
-    "AffineInvariantSpace",
-    "CurvedSpace",
-    "EuclideanSPDSpace",
-    "FlatSpace",
-    "LogDetSpace",
-    "LogEuclideanSpace",
-    "Pairs",
-    "Space",
-    "WassersteinSpace",
-    "find_space",
-]

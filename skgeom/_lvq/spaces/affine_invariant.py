@@ -29,6 +29,8 @@ class AffineInvariantSpace(CurvedSpace):
     """
 
     name = "affine-invariant"
+    has_geodesics = True
+    affine_invariant = True
     learns_subspace = True
     has_slopes = True
 

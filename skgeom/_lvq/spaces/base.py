@@ -1,14 +1,19 @@
 """What a metric of prototypes has to say, and how a metric is added.
 
-A metric is a subclass of :class:`Space`, or of one of the two halves that most metrics
-belong to:
+A metric is a subclass of one of the two halves of :class:`Space`:
 
 - :class:`~skgeom._lvq.spaces.flat.FlatSpace`, where samples and prototypes become
-  vectors with Euclidean distances: give ``encode`` and ``decode``;
-- :class:`CurvedSpace`, for any other distance of SPD matrices: give ``pairs``.
+  vectors (n, p) with Euclidean distances. It needs ``encode``, which raises ValueError
+  for what is no SPD matrix, ``decode``, and, where that can overflow or make matrices
+  singular, ``check_representable``;
+- :class:`CurvedSpace`, for any other distance of SPD matrices. It needs ``pairs``, an
+  object with ``squared_distances`` and ``gradient``. ``sample_gradient`` (with
+  ``learns_subspace``) lets PLRSQ learn a subspace; what :class:`WhitenedPairs` has
+  (with ``has_slopes``) lets ``"lbfgs"`` take far fewer iterations.
 
-With its name in ``SPD_SPACES``, in ``__init__.py``, it is a value of the parameter
-``metric`` of the estimators, and the tests of the registry find it.
+Both say by attributes what is true of them, and ``first_rate`` whether their distances
+have a unit. With its name in ``SPD_SPACES``, in ``__init__.py``, the metric is a value
+of the parameter ``metric`` of the estimators, and the tests of the registry find it.
 """
 
 from abc import ABC, abstractmethod
@@ -26,6 +31,9 @@ from skgeom.optim import MANIFOLDS, minimize
 # Prototypes whose eigenvalues spread wider are singular up to rounding: log(1e15).
 WIDEST_LOG_RATIO = 34.5
 
+# The largest change of the logarithm of an eigenvalue by a step along a gradient.
+_LONGEST = 2.0
+
 
 class Space(ABC):
     """Where prototypes live: distances from samples, their gradients, and steps.
@@ -34,7 +42,11 @@ class Space(ABC):
     prototypes, whatever encoding the space chooses.
     """
 
-    name = "given"  # what messages call the metric
+    name = "given"  # in messages, as in "the log-Euclidean metric"
+    # Whether ``geodesic`` and ``tangent_vectors`` are those of the distance.
+    has_geodesics = False
+    # Whether a congruence of all matrices changes no distance.
+    affine_invariant = False
     # Whether every point that a search can reach is an SPD matrix. Where it is not,
     # "lbfgs" is refused, and stochastic steps project onto the allowed ones.
     keeps_definite = True
@@ -76,7 +88,10 @@ class Space(ABC):
 
     @abstractmethod
     def mean(self, Z, weights):
-        """The point of the least weighted sum of squared distances from samples."""
+        """The point of the least weighted sum of squared distances from samples.
+
+        ``weights`` are positive, or None for one each.
+        """
 
     @abstractmethod
     def tangent_vectors(self, Z, base):
@@ -125,7 +140,8 @@ class WhitenedPairs(Pairs):
     """Pairs of SPD matrices in the coordinates in which a prototype is the identity.
 
     A subclass sets ``_inverse``, the inverse Cholesky factors of the prototypes, and
-    has ``_rows``: the gradient of each squared distance there, as a vector, (M, n, p).
+    has ``_rows``: the gradient of each squared distance there, ``upper_triangles`` of
+    L' G L for a prototype L L', (M, n, p).
 
     Attributes
     ----------
@@ -197,20 +213,21 @@ class Steps:
     """Prototypes that take stochastic steps along the gradients of squared distances.
 
     A sample attracts a prototype along minus half of that gradient, which is the
-    logarithm of the sample where the distance is that of the manifold.
+    logarithm of the sample where the distance is affine-invariant. Steps follow
+    geodesics of that metric, and change no eigenvalue by more than a factor of e^2:
+    the gradients of a divergence may grow without bound.
 
     Parameters
     ----------
-    space : Space
+    space : CurvedSpace
         Where the prototypes live.
-    prototypes : ndarray
+    prototypes : ndarray of shape (M, k, k)
         Where they are; not modified.
     """
 
     def __init__(self, space, prototypes):
         self.prototypes = prototypes
         self._space = space
-        self._manifold = space.manifold(prototypes.shape)
 
     def evaluate(self, Z):
         """Squared distances (n, M) of samples, remembered for the next step."""
@@ -219,10 +236,12 @@ class Steps:
 
     def move(self, coefficients):
         """Step along the sum over samples of ``coefficients``, (n, M), times pulls."""
-        gradient = self._manifold.euclidean_to_riemannian_gradient(
-            self.prototypes, self._pairs.gradient(coefficients)
-        )
-        self.prototypes = self._manifold.retraction(self.prototypes, -gradient / 2)
+        factors = np.linalg.cholesky(self.prototypes)
+        whitened = factors.mT @ self._pairs.gradient(coefficients) @ factors
+        exponents, vectors = np.linalg.eigh(-whitened / 2)
+        exponents = np.clip(exponents, -_LONGEST, _LONGEST)
+        half = (factors @ vectors) * np.exp(exponents / 2)[:, None, :]
+        self.prototypes = half @ half.mT
 
     def refresh(self):
         """Undo what rounding has added up; here nothing does."""

@@ -19,6 +19,7 @@ class FlatSpace(Space):
     """Vectors with the Euclidean metric."""
 
     name = "Euclidean"
+    has_geodesics = True
     has_slopes = True
 
     def manifold(self, shape):

@@ -33,6 +33,7 @@ class LogDetSpace(CurvedSpace):
     """
 
     name = "log-determinant"
+    affine_invariant = True
     learns_subspace = True
     has_slopes = True
 

@@ -36,6 +36,7 @@ class WassersteinSpace(CurvedSpace):
     """
 
     name = "Wasserstein"
+    has_geodesics = True
     keeps_definite = False
     floor = np.inf
 
