@@ -51,7 +51,7 @@ class LogitModel:
     """
 
     expand: Callable
-    inputs: Callable = lambda X: X
+    inputs: Callable = np.copy  # a function of the user may change its argument
     matrix: np.ndarray | None = None
     floats_per_sample: int = 1
 
