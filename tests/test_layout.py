@@ -39,8 +39,9 @@ ONLY_FOR = {
     "pymanopt": {"optim"},
 }
 # Imported inside functions only, and so not when skgeom is imported: optional packages,
-# and pyriemann, which imports matplotlib.
-LAZY = {"torch", "jax", "matplotlib", "moabb", "ot", "pandas", "pooch", "pyriemann"}
+# pyriemann, which imports matplotlib, and autograd, for what users write.
+OPTIONAL = {"torch", "jax", "matplotlib", "moabb", "ot", "pandas", "pooch"}
+LAZY = OPTIONAL | {"pyriemann", "autograd"}
 
 
 def layer(name):

@@ -2,9 +2,7 @@
 
 from contextlib import contextmanager
 
-import autograd.numpy as anp
 import numpy as np
-from autograd import grad, make_vjp
 from scipy.special import expit, log_softmax, softmax
 
 from skgeom._hessian.logit_estimators import classifier_name, raise_several_labels
@@ -24,6 +22,8 @@ def callable_model(function, n_classes):
     n_classes : int
         The number of columns that it must have.
     """
+    import autograd.numpy as anp
+    from autograd import grad, make_vjp
 
     def expand(X):
         with _errors_explained(function):
