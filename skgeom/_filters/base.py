@@ -132,7 +132,7 @@ class BaseFilters(
         return float(self.regularization)
 
     def _is_negligible(self, regularization, statistics, moments):
-        """Whether the noise is below rounding; the classes must then be regular."""
+        """Whether the noise is below rounding; then the classes are checked."""
         within = moments.pooled.within
         rounding = len(within) * np.finfo(float).eps * np.trace(within)
         negligible = regularization <= rounding

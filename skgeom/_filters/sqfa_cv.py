@@ -28,6 +28,17 @@ from skgeom.utils._warnings import warn_user
 # Scores need filters that are good to this tolerance only.
 _PATH_TOL = 1e-3
 
+# What makes an SQFA a fitted one.
+_FITTED = (
+    "classes_",
+    "components_",
+    "feature_names_in_",
+    "n_features_in_",
+    "objective_",
+    "regularization_",
+    "statistics_",
+)
+
 
 @substitute_docs(**FILTER_DOCS)
 class SQFACV(BaseFilters):
@@ -241,8 +252,9 @@ class SQFACV(BaseFilters):
         own = self.get_params(deep=False)
         common = {name: own[name] for name in SQFA().get_params() if name in own}
         sqfa = SQFA(**common | parameters)
-        fitted = {k: v for k, v in vars(self).items() if k[0] != "_" and k[-1] == "_"}
-        vars(sqfa).update(fitted)
+        for name in _FITTED:
+            if hasattr(self, name):
+                setattr(sqfa, name, getattr(self, name))
         return sqfa
 
     def _values(self, statistics):

@@ -134,7 +134,7 @@ class PrototypeClassifier(
         """Squared distances from the prototypes, and the dtype of X."""
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
-        space = self._space(X.ndim)
+        space = self._space(X.ndim, self._progress.metric)
         Z = self._encode(space, X.astype(np.float64, copy=False))
         prototypes = space.encode(self.prototypes_)
         rows = max(_BLOCK // prototypes.size, 1)
@@ -148,9 +148,9 @@ class PrototypeClassifier(
         """Squared distances of encoded samples and prototypes."""
         return space.squared_distances(Z, prototypes)
 
-    def _space(self, ndim):
+    def _space(self, ndim, metric):
         """Where samples of ``ndim - 1`` dimensions, and their prototypes, live."""
-        return FlatSpace() if ndim == 2 else find_space(self.metric)
+        return FlatSpace() if ndim == 2 else find_space(metric)
 
     def _encode(self, space, X):
         Z = space.encode(X)
@@ -170,7 +170,7 @@ class PrototypeClassifier(
 
         Sets ``classes_`` and ``prototype_labels_``.
         """
-        goes_on = self._goes_on()
+        goes_on, announced = self._goes_on(), classes is not None
         X = self._check_X(X, reset=not goes_on)
         y = self._check_y(y, len(X))
         classes = np.unique(y if classes is None else classes)
@@ -180,7 +180,8 @@ class PrototypeClassifier(
             self._check_same(classes, counts)
         self.classes_ = classes
         X, y, weights, class_weights = self._weighted(X, y, sample_weight)
-        if isinstance(self.init, str) and not class_weights.all():
+        # Classes may come later if they are announced and their start is given.
+        if (not announced or isinstance(self.init, str)) and not class_weights.all():
             raise ValueError(
                 f"The class {classes[class_weights.argmin()]} has no sample, or none "
                 "of positive weight. Remove it; for partial_fit, give the first call "
@@ -188,7 +189,7 @@ class PrototypeClassifier(
             )
         if not goes_on:
             self._find_components(X, y, weights)
-        space = self._space(X.ndim)
+        space = self._space(X.ndim, self.metric)
         space.observe(X)
         Z = self._encode(space, X)
         if goes_on:
@@ -216,11 +217,12 @@ class PrototypeClassifier(
                 f"classes={np.asarray(classes).tolist()} differs from those of the "
                 f"first call: {self.classes_.tolist()}."
             )
-        self._check_metric()
+        counts = prototype_counts(self.n_prototypes, self.classes_)
+        self._check_same(self.classes_, counts)
         X = self._check_X(X, reset=False)
         y = self._check_y(y, len(X))
         X, y, weights, class_weights = self._weighted(X, y, sample_weight)
-        space, before = self._space(X.ndim), self._progress
+        space, before = self._space(X.ndim, self.metric), self._progress
         space.observe(X)
         return Problem(
             space,
@@ -282,21 +284,17 @@ class PrototypeClassifier(
         """Find what samples are reduced to, if anything, before they are encoded."""
 
     def _check_same(self, classes, counts):
-        """Raise, before anything is set, if a warm start is not possible."""
+        """Raise, before anything is set, if a fit cannot go on from the last one."""
         if not np.array_equal(classes, self.classes_):
             raise ValueError(
-                "warm_start=True needs the same classes as before: "
+                "To go on learning, a model needs the same classes as before: "
                 f"{self.classes_.tolist()}, but y has {classes.tolist()}."
             )
         if not np.array_equal(counts, np.bincount(self._prototype_indices)):
             raise ValueError(
-                "warm_start=True needs the same number of prototypes as before, but "
-                f"n_prototypes={self.n_prototypes!r}."
+                "To go on learning, a model needs the same number of prototypes as "
+                f"before, but n_prototypes={self.n_prototypes!r}."
             )
-        self._check_metric()
-
-    def _check_metric(self):
-        """Raise if prototypes that were learnt would go on with another metric."""
         if self._progress.metric != self.metric:
             raise ValueError(
                 f"{type(self).__name__} goes on learning with the same metric as "

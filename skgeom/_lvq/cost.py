@@ -111,8 +111,9 @@ class PrototypeCost:
         0.02 in the diagonal, which makes the model positive definite; they measure what
         is left out, but do not bound it. The derivatives of the representability, which
         are positive, count in full, with a multiple of the identity for the second
-        derivatives of the squared distances, twice where these are those of the
-        manifold: exact in flat spaces, a lower bound for the affine-invariant metric.
+        derivatives of the squared distances, which is right near the samples: exact
+        everywhere in flat spaces, a lower bound for the affine-invariant metric, and an
+        upper bound for the log-determinant divergence.
         Equations are solved by conjugate gradients, none of which needs an
         eigendecomposition.
         """

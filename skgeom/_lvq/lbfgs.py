@@ -9,6 +9,12 @@ from skgeom._lvq.cost import PrototypeCost
 from skgeom.optim import minimize
 from skgeom.utils._warnings import warn_user
 
+SINGULAR = (
+    "The samples, or prototypes on their way, are too close to singular for this "
+    "metric. Add a small multiple of the identity to X, or use a shrunk covariance "
+    'estimate, such as pyriemann.estimation.Covariances("oas").'
+)
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -75,6 +81,11 @@ def fit_lbfgs(
     Outcome
         With the loss at the start and after each iteration.
 
+    Raises
+    ------
+    ValueError
+        If the prototypes are singular, up to rounding, at the start.
+
     Warns
     -----
     ConvergenceWarning
@@ -91,7 +102,10 @@ def fit_lbfgs(
     )
     point = cost.join(problem.prototypes, scale, matrix)
     enough = tol * problem.weights.sum()
-    losses = [cost(point)[0]]
+    try:
+        losses = [cost(point)[0]]
+    except np.linalg.LinAlgError:
+        raise ValueError(SINGULAR) from None
 
     def note(point, value):
         losses.append(value)

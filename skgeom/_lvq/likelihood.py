@@ -88,10 +88,11 @@ class LikelihoodClassifier(PrototypeClassifier):
         variance from its samples; these must then contain each class, unless ``init``
         is given. With the number of calls, the learning rate falls, to a hundredth at
         the call number ``max_iter``; from there on it stays, as the variance does from
-        the beginning. After ``fit``, the rate has come to its end already. The priors
-        of ``priors=None`` count the samples of all calls, and are equal as long as a
-        class has none. Each call adds one to ``n_iter_``, and the sum of the losses of
-        its samples to the end of ``loss_curve_``.
+        the beginning, whatever ``sigma2`` is set to. After ``fit``, the rate has come
+        to its end already. The priors of ``priors=None`` count the samples since the
+        last ``fit``, that one included, and are equal as long as a class has none. Each
+        call adds one to ``n_iter_``, and the sum of the losses of its samples to the
+        end of ``loss_curve_``.
 
         Parameters
         ----------
@@ -165,7 +166,8 @@ class LikelihoodClassifier(PrototypeClassifier):
         """Annealed variances and learning rates of ``solver="sgd"``."""
         scales = [sigma2] * self.max_iter
         if self.annealing:
-            scales = annealed(sigma2, self.max_iter)
+            unit = problem.space.unit(problem.spread)
+            scales = [unit * s for s in annealed(sigma2 / unit, self.max_iter)]
         # A common factor of the weights changes nothing.
         mean_weight = problem.weights.mean()
         rates = [

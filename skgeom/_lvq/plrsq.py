@@ -228,6 +228,6 @@ class PLRSQ(LikelihoodClassifier):
         before = len(self.components_) if hasattr(self, "components_") else None
         if before != self.n_components:
             raise ValueError(
-                f"warm_start=True needs the same n_components as before, {before}, got "
-                f"{self.n_components}."
+                f"To go on learning, a model needs the same n_components as before, "
+                f"{before}, got {self.n_components}."
             )

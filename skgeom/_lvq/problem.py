@@ -25,7 +25,8 @@ class Problem:
     weights : ndarray
         Weights of the samples, positive.
     class_weights : ndarray of shape (n_classes,)
-        Sums of the weights of each class, over all calls of ``partial_fit`` so far.
+        Sums of the weights of each class, since the last ``fit``, that one included,
+        or over all calls of ``partial_fit`` so far.
     spread : float
         Half of the mean squared distance of the samples from the nearest prototype of
         their class, at the first start: a variance, the unit of scales and rates.

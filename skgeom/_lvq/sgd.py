@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._lvq.lbfgs import Outcome
+from skgeom._lvq.lbfgs import SINGULAR, Outcome
 
 # Of the estimators that have this solver.
 STOCHASTIC_CONSTRAINTS = {
@@ -64,9 +64,11 @@ def fit_sgd(problem, loss, schedule, *, name="", verbose=0):
         order = np.arange(len(problem.Z))
         if schedule.shuffle is not None:
             order = schedule.shuffle.permutation(order)
-        losses.append(
-            _epoch(steps, problem, loss, scale, rate, order, schedule.batch_size)
-        )
+        options = scale, rate, order, schedule.batch_size
+        try:
+            losses.append(_epoch(steps, problem, loss, *options))
+        except np.linalg.LinAlgError:
+            raise ValueError(SINGULAR) from None
         if verbose:
             print(f"[{name}] epoch {len(losses)}: loss {losses[-1]:.6g}")
     return Outcome(steps.prototypes, float(scale), np.array(losses), len(losses))

@@ -1,6 +1,6 @@
 """Pure functions on stacks of symmetric positive definite matrices, (..., n, n).
 
-Everything broadcasts over the leading axes. Nothing here knows an estimator.
+All but means broadcast over the leading axes. Nothing here knows an estimator.
 """
 
 from skgeom.geometry._affine_invariant import mean_affine_invariant

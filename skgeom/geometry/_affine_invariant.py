@@ -3,7 +3,12 @@
 import numpy as np
 
 from skgeom.utils._threads import map_threads
-from skgeom.utils._validation import check_symmetric, cholesky, float64_arrays
+from skgeom.utils._validation import (
+    check_symmetric,
+    cholesky,
+    float64_arrays,
+    real_array,
+)
 
 # Operations of a batch, n^3 for each pair, from which on two threads are worth it.
 _PARALLEL = 500_000
@@ -82,7 +87,8 @@ def mean_affine_invariant(matrices, weights=None):
     ------
     ValueError
         If a matrix is not finite, not symmetric or not positive definite; the message
-        names the matrix.
+        names the matrix. If the shapes do not fit, or a weight is negative or not
+        finite, or all are zero.
 
     References
     ----------
@@ -98,10 +104,25 @@ def mean_affine_invariant(matrices, weights=None):
     array([[2., 0.],
            [0., 4.]])
     """
+    if matrices.ndim != 3 or len(matrices) == 0:
+        raise ValueError(
+            "matrices must be a stack of shape (n_matrices, n, n), of at least one "
+            f"matrix, got shape {matrices.shape}."
+        )
     check_symmetric(matrices, "matrices")
     cholesky(matrices, "matrices")
     if weights is not None:
-        weights = np.asarray(weights, dtype=np.float64)
+        weights = real_array(weights, "weights").astype(np.float64)
+        if weights.shape != (len(matrices),):
+            raise ValueError(
+                f"weights must hold one number for each of the {len(matrices)} "
+                f"matrices, got shape {weights.shape}."
+            )
+        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+            raise ValueError(
+                "weights must be finite and not negative, and one of them positive, "
+                f"got {weights}."
+            )
     return affine_invariant_mean(matrices, weights)
 
 

@@ -30,26 +30,39 @@ def inverses_and_log_dets(matrices):
     numpy.linalg.LinAlgError
         If a matrix is not positive definite.
     """
-    size = len(matrices)
-    if size > _LARGEST or matrices[0, 0].size < _MANY:
-        stacked = np.moveaxis(matrices, (0, 1), (-2, -1))
-        factors = np.linalg.cholesky(stacked)
-        inverse_factors = np.linalg.inv(factors)
-        inverses = inverse_factors.mT @ inverse_factors
-        log_dets = 2 * np.log(np.diagonal(factors, axis1=-2, axis2=-1)).sum(axis=-1)
-        return np.moveaxis(inverses, (-2, -1), (0, 1)), log_dets
     factors = _factorize(matrices)
-    log_dets = 2 * sum(np.log(factors[j, j]) for j in range(size))
+    log_dets = _log_dets(factors)
+    if not _many(matrices):
+        inverse_factors = np.linalg.inv(np.moveaxis(factors, (0, 1), (-2, -1)))
+        inverses = inverse_factors.mT @ inverse_factors
+        return np.moveaxis(inverses, (-2, -1), (0, 1)), log_dets
     _invert_lower(factors)
     inverses = np.empty_like(factors)
-    for j in range(size):
-        for i in range(j, size):  # L^-T L^-1, whose terms begin at the larger index
+    for j in range(len(factors)):
+        for i in range(j, len(factors)):  # L^-T L^-1: terms begin at the larger index
             np.einsum("a...,a...", factors[i:, i], factors[i:, j], out=inverses[i, j])
     return inverses, log_dets
 
 
+def log_dets(matrices):
+    """The log-determinants alone; arguments and errors are the same."""
+    return _log_dets(_factorize(matrices))
+
+
+def _log_dets(factors):
+    return 2 * sum(np.log(factors[j, j]) for j in range(len(factors)))
+
+
+def _many(matrices):
+    """Whether the matrices are so small and many that LAPACK is slower."""
+    return len(matrices) <= _LARGEST and matrices[0, 0].size >= _MANY
+
+
 def _factorize(matrices):
-    """Lower Cholesky factors, in place."""
+    """Lower Cholesky factors, in place if the matrices are many."""
+    if not _many(matrices):
+        factors = np.linalg.cholesky(np.moveaxis(matrices, (0, 1), (-2, -1)))
+        return np.moveaxis(factors, (-2, -1), (0, 1))
     for j in range(len(matrices)):
         if not (matrices[j, j] > 0).all():
             raise np.linalg.LinAlgError("Matrix is not positive definite")

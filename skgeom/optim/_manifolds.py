@@ -109,7 +109,7 @@ class _AffineInvariant(SymmetricPositiveDefinite):
 MANIFOLDS = {
     "affine-invariant": _AffineInvariant,
     "euclidean": lambda shape: Euclidean(*shape),
-    "orthonormal": lambda shape: Stiefel(*shape),
+    "orthonormal": lambda shape: _Stiefel(*shape),
     "unit-sphere": lambda shape: Sphere(*shape),
 }
 

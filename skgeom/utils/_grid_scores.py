@@ -37,7 +37,7 @@ def find_splits(cv, X, y, groups=None):
 
 
 def _indices(part, name, n_samples):
-    part = np.asarray(part)
+    part = np.arange(n_samples)[part] if isinstance(part, slice) else np.asarray(part)
     if part.dtype == bool and part.shape == (n_samples,):
         return np.flatnonzero(part)
     if part.size == 0:

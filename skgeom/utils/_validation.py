@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Mapping
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 # What to do about matrices that are not positive definite.
 _SHRINK = (
@@ -168,7 +168,7 @@ def check_two_classes(classes, name):
 
 
 def check_priors(priors, weights):
-    """Class probabilities by the parameter ``priors``, as scikit-learn means it.
+    """Class probabilities by the parameter ``priors``.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def check_priors(priors, weights):
     ------
     ValueError
         If an array has a wrong shape, a number that is not positive, or a sum that
-        differs from one by more than 1e-6.
+        differs from one by more than 1e-5.
     """
     n_classes = len(weights)
     if priors is None or isinstance(priors, str):
@@ -194,9 +194,16 @@ def check_priors(priors, weights):
             return np.full(n_classes, 1 / n_classes)
         return weights / weights.sum()
     refuse_dict(priors, "priors")
-    given = np.asarray(priors, dtype=np.float64)
+    given = check_array(
+        priors,
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_all_finite=False,  # no number is not a positive one
+        allow_nd=True,
+        input_name="priors",
+    )
     fits = given.shape == (n_classes,) and (given > 0).all()
-    if not fits or abs(given.sum() - 1) > 1e-6:
+    if not (fits and np.isclose(given.sum(), 1)):
         raise ValueError(
             f"priors must hold {n_classes} positive probabilities that sum to 1, one "
             f"for each class in the order of classes_, got {priors!r}."

@@ -43,6 +43,35 @@ def test_float32_is_kept(matrices):
 
 
 @pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (-np.ones(12), "not negative"),
+        (np.zeros(12), "one of them positive"),
+        (np.full(12, np.nan), "finite"),
+        (np.ones(11), r"each of the 12 matrices, got shape \(11,\)"),
+    ],
+)
+def test_bad_weights(matrices, weights, message):
+    with pytest.raises(ValueError, match=message):
+        mean_affine_invariant(matrices, weights)
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 3), (3, 3), (2, 2, 3, 3)])
+def test_bad_shapes(shape):
+    with pytest.raises(ValueError, match=r"stack of shape \(n_matrices, n, n\)"):
+        mean_affine_invariant(np.broadcast_to(np.eye(3), shape))
+
+
+def test_a_weight_of_zero_leaves_a_matrix_out(matrices):
+    weights = np.r_[0.0, np.ones(11)]
+    assert_allclose(
+        mean_affine_invariant(matrices, weights),
+        mean_affine_invariant(matrices[1:]),
+        rtol=1e-8,
+    )
+
+
+@pytest.mark.parametrize(
     ("spoil", "message"),
     [
         (lambda X: -X, r"matrices\[0\] is not positive definite"),

@@ -180,6 +180,34 @@ def test_warm_start_goes_on_from_all_that_was_learnt(spd, estimator):
         assert_allclose(model.fit(*spd).loss_curve_[0], end, rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_components": 3}, "same n_components as before, 2, got 3"),
+        ({"n_components": None}, "same n_components as before, 2, got None"),
+        ({"n_prototypes": 2}, "same number of prototypes"),
+    ],
+)
+def test_partial_fit_with_other_parameters_is_refused(spd, changes, message):
+    model = PLRSQ(n_components=2, solver="sgd", max_iter=3, random_state=0).fit(*spd)
+    with pytest.raises(ValueError, match=message):
+        model.set_params(**changes).partial_fit(*spd)
+
+
+def test_predictions_are_those_of_the_metric_of_the_fit(spd):
+    model = PLRSQ(solver="sgd", max_iter=3, random_state=0).fit(*spd)
+    expected = model.predict_proba(spd[0])
+    model.set_params(metric="logdet", sigma2=5.0, priors="uniform")
+    assert_array_equal(model.predict_proba(spd[0]), expected)
+
+
+def test_fit_refuses_a_class_without_weight_whatever_its_start(spd):
+    X, y = spd
+    init = np.stack([X[y == label][0] for label in range(3)])
+    with pytest.raises(ValueError, match="class 2 has no sample"):
+        PLRSQ(init=init).fit(X, y, sample_weight=(y < 2).astype(float))
+
+
 def test_learnt_sigma2_stays_in_partial_fit(spd):
     with pytest.raises(ValueError, match="partial_fit does not learn sigma2"):
         PLRSQ(sigma2="learn").partial_fit(*spd)

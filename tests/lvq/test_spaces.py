@@ -221,6 +221,24 @@ def test_logdet_is_an_eighth_of_the_affine_invariant_metric_nearby(rng):
     assert_allclose(8 * divergences, squared, rtol=1e-4)
 
 
+@pytest.mark.parametrize("size", [1e-6, 1e-9, 1e-11])
+def test_near_matrices_keep_their_distances(rng, size):
+    """Not as differences of large numbers: 8 digits of those would be lost."""
+    eigenvalues = rng.uniform(0.1, 10, size=(1, 4))
+    near = eigenvalues * (1 + size * rng.uniform(-1, 1, size=(5, 4)))
+    basis = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    W, X = ((basis * e[:, None]) @ basis.T for e in (eigenvalues, near))
+    ratios = near / eigenvalues - 1
+    expected = {
+        "logdet": np.square(ratios).sum(axis=1) / 8,
+        "wasserstein": (eigenvalues * np.square(ratios)).sum(axis=1) / 4,
+    }
+    for name, squared in expected.items():
+        found = SPD_SPACES[name]().squared_distances(X, W)[:, 0]
+        # The matrices themselves are rounded.
+        assert_allclose(found, squared, rtol=4 * size + 1e-14 / size)
+
+
 def test_wasserstein_prototypes_stay_definite_under_repulsion(rng):
     """Singular matrices are at a finite distance, which steps must not cross."""
     X = random_spd(rng, 20)
@@ -235,7 +253,7 @@ def test_wasserstein_prototypes_stay_definite_under_repulsion(rng):
 
 
 @pytest.mark.parametrize("unit", [1e-12, 1e6])
-@pytest.mark.parametrize("estimator", [PLRSQ(annealing=False), GLRSQ()], ids=repr)
+@pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ()], ids=repr)
 def test_wasserstein_does_not_depend_on_the_unit(spd, estimator, unit):
     X, y = spd
     options = {"metric": "wasserstein", "max_iter": 5, "random_state": 0}
@@ -346,6 +364,37 @@ def test_a_metric_without_lbfgs(spd, monkeypatch, estimator):
         estimator(metric="new", solver="lbfgs").fit(*spd)
     model = estimator(metric="new", max_iter=3, random_state=0).fit(*spd)
     assert len(model.loss_curve_) == 3  # that is, sgd
+
+
+def test_logdet_anneals_as_riemann_does(spd):
+    options = {"solver": "sgd", "max_iter": 60}
+    riemann = PLRSQ(sigma2=2.0, **options).fit(*spd)
+    logdet = PLRSQ(metric="logdet", sigma2=0.25, **options).fit(*spd)
+    assert_allclose(logdet.sigma2_, riemann.sigma2_ / 8)
+
+
+@pytest.mark.parametrize("unit", [1e-160, 1e160])
+def test_wasserstein_refuses_what_it_cannot_multiply(spd, unit):
+    with pytest.raises(ValueError, match=r"too large, or too small.* Divide X"):
+        PLRSQ(metric="wasserstein").fit(unit * spd[0], spd[1])
+
+
+@pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
+@pytest.mark.parametrize("metric", ["riemann", "logdet", "wasserstein"])
+def test_samples_that_are_nearly_singular(spd, metric, solver):
+    """They are learnt from, or refused with the remedy."""
+    centering = np.eye(4) - 1 / 4
+    X = centering @ spd[0] @ centering + 1e-14 * np.eye(4)
+    options = {"solver": solver} if metric != "wasserstein" else {}
+    model = PLRSQ(metric=metric, max_iter=10, random_state=0, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            model.fit(X, spd[1])
+        except ValueError as error:
+            assert "multiple of the identity" in str(error)
+        else:
+            assert model.score(X, spd[1]) > 0.5
 
 
 def test_unknown_metric(spd):

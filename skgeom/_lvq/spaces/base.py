@@ -115,6 +115,18 @@ class Space(ABC):
         """
         return size / 100
 
+    def unit(self, spread):
+        """The squared distance that counts as 1 when variances anneal.
+
+        The paper lowers them by .4, and not below .01, which is meant for distances
+        like the affine-invariant one. ``spread`` is a typical squared distance.
+        """
+        return 1.0
+
+    def project(self, prototypes):
+        """The nearest points that are allowed, after a stochastic step."""
+        return prototypes
+
     def check_representable(self, prototypes):  # noqa: B027 - vectors always are
         """Raise LinAlgError if floating-point numbers cannot hold the prototypes."""
 
@@ -191,7 +203,7 @@ class CurvedSpace(Space):
             pairs = self.pairs(Z, point)
             return (weights * pairs.squared_distances).sum(), pairs.gradient(weights)
 
-        # To the floor of rounding: a start must not depend on where a search gave up.
+        # Until the sum is as low as rounding lets it be.
         return minimize(cost, self.manifold(start.shape), start, tol=0).point[0]
 
     def tangent_vectors(self, Z, base):
@@ -241,7 +253,7 @@ class Steps:
         exponents, vectors = np.linalg.eigh(-whitened / 2)
         exponents = np.clip(exponents, -_LONGEST, _LONGEST)
         half = (factors @ vectors) * np.exp(exponents / 2)[:, None, :]
-        self.prototypes = half @ half.mT
+        self.prototypes = self._space.project(half @ half.mT)
 
     def refresh(self):
         """Undo what rounding has added up; here nothing does."""

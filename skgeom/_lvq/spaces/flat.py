@@ -25,10 +25,6 @@ class FlatSpace(Space):
     def manifold(self, shape):
         return MANIFOLDS["euclidean"](shape)
 
-    def project(self, prototypes):
-        """The nearest points that are allowed."""
-        return prototypes
-
     def mean(self, Z, weights):
         return np.average(Z, axis=0, weights=weights)
 

@@ -6,8 +6,11 @@ import numpy as np
 
 from skgeom._lvq.spaces.base import CurvedSpace, WhitenedPairs
 from skgeom.geometry._affine_invariant import inverse_factors
-from skgeom.geometry._small_matrices import inverses_and_log_dets
+from skgeom.geometry._small_matrices import inverses_and_log_dets, log_dets
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
+
+# Smaller divergences have lost half of their digits in differences of logarithms.
+_NEAR = 1e-7
 
 
 class LogDetSpace(CurvedSpace):
@@ -37,8 +40,14 @@ class LogDetSpace(CurvedSpace):
     learns_subspace = True
     has_slopes = True
 
+    def squared_distances(self, Z, prototypes):
+        return _divergences(Z, prototypes, log_dets(_sums(Z, prototypes)))
+
     def pairs(self, Z, prototypes):
         return LogDetPairs(Z, prototypes)
+
+    def unit(self, spread):
+        return 0.125
 
 
 class LogDetPairs(WhitenedPairs):
@@ -53,15 +62,9 @@ class LogDetPairs(WhitenedPairs):
     def __init__(self, Z, prototypes):
         self._Z = Z
         self._inverse = inverse_factors(prototypes)
-        entries = (np.moveaxis(stack, 0, -1) for stack in (prototypes, Z))
-        of_prototypes, of_samples = entries
-        sums = of_prototypes[..., None] + of_samples[:, :, None]
-        inverses, log_dets = inverses_and_log_dets(sums)
+        inverses, log_dets_of_sums = inverses_and_log_dets(_sums(Z, prototypes))
         self._inverses_of_sums = upper_triangles_of_entries(inverses)
-        ends = _log_dets(prototypes)[:, None] + _log_dets(Z)
-        squared = log_dets - ends / 2 - len(sums) * np.log(2)
-        # The divergence of equal matrices is zero up to rounding.
-        self.squared_distances = np.maximum(squared, 0).T
+        self.squared_distances = _divergences(Z, prototypes, log_dets_of_sums)
 
     def gradient(self, weights):
         inverses_of_sums = self._by_prototype @ weights.T[..., None]
@@ -98,6 +101,28 @@ def upper_triangles_of_entries(entries):
     vectors = entries[columns, rows]
     vectors *= weights.reshape(-1, *[1] * (entries.ndim - 2))
     return vectors
+
+
+def _sums(Z, prototypes):
+    """The sums X + W by entries, (k, k, M, n)."""
+    of_prototypes, of_samples = (np.moveaxis(part, 0, -1) for part in (prototypes, Z))
+    return of_prototypes[..., None] + of_samples[:, :, None]
+
+
+def _divergences(Z, prototypes, log_dets_of_sums):
+    """Squared distances (n, M)."""
+    ends = _log_dets(prototypes)[:, None] + _log_dets(Z)
+    squared = log_dets_of_sums - ends / 2 - Z.shape[-1] * np.log(2)
+    # Of near matrices, the difference is mostly rounding. With the eigenvalues m of the
+    # whitened X - W, the divergence is half the sum of log(1 + m^2 / 4 (1 + m)).
+    near = squared < _NEAR
+    if near.any():
+        j, i = np.nonzero(near)
+        inverses = inverse_factors(prototypes)[j]
+        differences = inverses @ (Z[i] - prototypes[j]) @ inverses.mT
+        m = np.linalg.eigvalsh(differences)
+        squared[near] = np.log1p(m**2 / (4 * (1 + m))).sum(axis=-1) / 2
+    return squared.T
 
 
 def _log_dets(matrices):

@@ -9,6 +9,15 @@ from skgeom.geometry._affine_invariant import from_spectrum
 # on as its mirror image.
 _LEAST_SCALE = 0.1
 
+# Products of two smaller matrices underflow, and of two with the inverse overflow.
+_SMALLEST = 1e-140
+
+# Eigenvalues of prototypes are kept above this fraction of the largest of a sample.
+_SINGULAR = 1e-12
+
+# Squared distances below this fraction of the traces have lost half of their digits.
+_NEAR = 1e-7
+
 
 class WassersteinSpace(CurvedSpace):
     r"""SPD matrices with the Bures-Wasserstein metric.
@@ -40,9 +49,28 @@ class WassersteinSpace(CurvedSpace):
     keeps_definite = False
     floor = np.inf
 
+    def encode(self, X):
+        size = np.abs(X).max(axis=(1, 2))
+        if not ((size > _SMALLEST) & (size < 1 / _SMALLEST)).all():
+            raise ValueError(
+                f"X has matrices with values up to {size.max():.3g}, and up to "
+                f"{size.min():.3g}: too large, or too small, for products of two. "
+                "Divide X by a number."
+            )
+        return X
+
     def observe(self, X):
         """Lower the floor to a thousandth of the smallest eigenvalue of matrices."""
-        self.floor = min(self.floor, 1e-3 * np.linalg.eigvalsh(X)[:, 0].min())
+        eigenvalues = np.linalg.eigvalsh(X)
+        # The products that optimal maps are made of have twice the condition.
+        lowest = np.maximum(1e-3 * eigenvalues[:, 0], _SINGULAR * eigenvalues[:, -1])
+        self.floor = min(self.floor, lowest.min())
+
+    def project(self, prototypes):
+        return raise_eigenvalues(prototypes, self.floor)
+
+    def unit(self, spread):
+        return spread  # distances have the unit of the square root of X
 
     def tangent_vectors(self, Z, base):
         # The inner product of the logarithms at W is tr (T_1 - I) W (T_2 - I).
@@ -58,7 +86,7 @@ class WassersteinSpace(CurvedSpace):
     def squared_distances(self, Z, prototypes):
         factors = np.linalg.cholesky(prototypes)[:, None]
         squares = np.linalg.eigvalsh(factors.mT @ Z @ factors)
-        return _squared_distances(Z, prototypes, _roots(squares))
+        return _squared_distances(Z, prototypes, factors, _roots(squares))
 
     def pairs(self, Z, prototypes):
         return WassersteinPairs(Z, prototypes)
@@ -79,7 +107,9 @@ class WassersteinPairs(Pairs):
         self._inverse = np.linalg.inv(self._factors[:, 0])
         squares, self._vectors = np.linalg.eigh(self._factors.mT @ Z @ self._factors)
         self._sizes = _roots(squares)
-        self.squared_distances = _squared_distances(Z, prototypes, self._sizes)
+        self.squared_distances = _squared_distances(
+            Z, prototypes, self._factors, self._sizes
+        )
 
     @property
     def maps(self):
@@ -103,7 +133,7 @@ class WassersteinSteps(Steps):
         eigenvalues, vectors = np.linalg.eigh(-self._pairs.gradient(coefficients))
         scaling = from_spectrum(vectors, np.maximum(1 + eigenvalues, _LEAST_SCALE))
         moved = scaling @ self.prototypes @ scaling
-        self.prototypes = raise_eigenvalues((moved + moved.mT) / 2, self._space.floor)
+        self.prototypes = self._space.project((moved + moved.mT) / 2)
 
 
 def _roots(squares):
@@ -111,8 +141,18 @@ def _roots(squares):
     return np.sqrt(np.maximum(squares, 0))
 
 
-def _squared_distances(Z, prototypes, sizes):
-    traces = np.trace(Z, axis1=1, axis2=2)[:, None]
-    traces = traces + np.trace(prototypes, axis1=1, axis2=2)
-    # The distance of equal matrices is rounding.
-    return np.maximum(traces - 2 * sizes.sum(axis=-1).T, 0)
+def _squared_distances(Z, prototypes, factors, sizes):
+    """Squared distances (n, M), given the roots of the eigenvalues of L' X L."""
+    traces = np.trace(prototypes, axis1=1, axis2=2)[:, None]
+    traces = traces + np.trace(Z, axis1=1, axis2=2)
+    squared = traces - 2 * sizes.sum(axis=-1)
+    # Of near matrices, the difference of traces is mostly rounding. The squared norm of
+    # the logarithm, (T - I) L = L^-T (U S U' - L' L), is not.
+    near = squared < _NEAR * traces
+    if near.any():
+        j, i = np.nonzero(near)
+        L = factors[j, 0]
+        squares, vectors = np.linalg.eigh(L.mT @ Z[i] @ L)
+        offsets = from_spectrum(vectors, _roots(squares)) - L.mT @ L
+        squared[near] = np.square(np.linalg.solve(L.mT, offsets)).sum(axis=(1, 2))
+    return squared.T
