@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skgeom._lvq.cost import PrototypeCost
 from skgeom.optim import minimize
+from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._warnings import warn_user
 
 SINGULAR = (
@@ -113,15 +114,16 @@ def fit_lbfgs(
             print(f"[{name}] iteration {len(losses) - 1}: loss {value:.6g}")
         return value <= enough  # the classes are separated; go no farther
 
-    result = minimize(
-        cost,
-        cost.manifold(point),
-        point,
-        max_iter=max_iter,
-        tol=tol,
-        callback=note,
-        preconditioner=cost.solve if cost.has_curvature(point[0]) else None,
-    )
+    with one_blas_thread():  # the cost has threads of its own, and small matrices
+        result = minimize(
+            cost,
+            cost.manifold(point),
+            point,
+            max_iter=max_iter,
+            tol=tol,
+            callback=note,
+            preconditioner=cost.solve if cost.has_curvature(point[0]) else None,
+        )
     if not result.converged and result.n_iter:
         more = "max_iter or tol" if result.n_iter >= max_iter else "tol"
         warn_user(

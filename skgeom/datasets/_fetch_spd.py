@@ -89,8 +89,9 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     ----------
     .. [1] B. Leibe and B. Schiele, "Analyzing appearance and contour based methods for
        object categorization", CVPR 2003.
-    .. [2] F. Tang, P. Tino and H. Yu, "Probabilistic learning vector quantization on
-       manifold of symmetric positive definite matrices", Neural Networks 142, 2021.
+    .. [2] F. Tang, H. Feng, P. Tino, B. Si and D. Ji, "Probabilistic learning vector
+       quantization on manifold of symmetric positive definite matrices", Neural
+       Networks 142, 2021.
 
     Examples
     --------
@@ -182,8 +183,9 @@ def fetch_bci_iv_2a(subject=1, *, download_if_missing=True, return_X_y=False):
     ----------
     .. [1] M. Tangermann et al., "Review of the BCI competition IV", Frontiers in
        Neuroscience 6:55, 2012.
-    .. [2] F. Tang, P. Tino and H. Yu, "Probabilistic learning vector quantization on
-       manifold of symmetric positive definite matrices", Neural Networks 142, 2021.
+    .. [2] F. Tang, H. Feng, P. Tino, B. Si and D. Ji, "Probabilistic learning vector
+       quantization on manifold of symmetric positive definite matrices", Neural
+       Networks 142, 2021.
 
     Examples
     --------

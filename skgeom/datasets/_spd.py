@@ -89,8 +89,9 @@ def make_syn_spd(
 
     References
     ----------
-    .. [1] F. Tang, P. Tino and H. Yu, "Probabilistic learning vector quantization on
-       manifold of symmetric positive definite matrices", Neural Networks 142, 2021.
+    .. [1] F. Tang, H. Feng, P. Tino, B. Si and D. Ji, "Probabilistic learning vector
+       quantization on manifold of symmetric positive definite matrices", Neural
+       Networks 142, 2021.
 
     Examples
     --------

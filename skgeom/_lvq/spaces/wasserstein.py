@@ -15,6 +15,10 @@ _SMALLEST = 1e-140
 # Eigenvalues of prototypes are kept above this fraction of the largest of a sample.
 _SINGULAR = 1e-12
 
+# A mean is found if the mean map differs from the identity by no more than this.
+_MEAN_TOLERANCE = 1e-10
+_MEAN_STEPS = 100
+
 # Squared distances below this fraction of the traces have lost half of their digits.
 _NEAR = 1e-7
 
@@ -71,6 +75,19 @@ class WassersteinSpace(CurvedSpace):
 
     def unit(self, spread):
         return spread  # distances have the unit of the square root of X
+
+    def mean(self, Z, weights):
+        """The fixed point W = T W T of the mean optimal map T from W to the samples."""
+        mean = np.average(Z, axis=0, weights=weights)
+        identity = np.eye(len(mean))
+        for _ in range(_MEAN_STEPS):
+            maps = WassersteinPairs(Z, mean[None]).maps[0]
+            to_mean = np.average(maps, axis=0, weights=weights)
+            mean = to_mean @ mean @ to_mean
+            mean = (mean + mean.T) / 2
+            if np.abs(to_mean - identity).max() <= _MEAN_TOLERANCE:
+                break
+        return mean
 
     def tangent_vectors(self, Z, base):
         # The inner product of the logarithms at W is tr (T_1 - I) W (T_2 - I).
