@@ -114,7 +114,8 @@ def fit_lbfgs(
             print(f"[{name}] iteration {len(losses) - 1}: loss {value:.6g}")
         return value <= enough  # the classes are separated; go no farther
 
-    with one_blas_thread():  # the cost has threads of its own, and small matrices
+    # Threads of BLAS are in the way of those of the cost where matrices are small.
+    with one_blas_thread(problem.Z.ndim == 3):
         result = minimize(
             cost,
             cost.manifold(point),
