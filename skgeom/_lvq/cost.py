@@ -153,7 +153,7 @@ class PrototypeCost:
         solution, _ = cg(
             LinearOperator(shape, product, dtype=np.float64),
             tangent.ravel(),
-            rtol=1e-3,
+            rtol=pairs[0].model_tol,
             maxiter=60,
             M=LinearOperator(shape, lambda flat: flat / diagonal, dtype=np.float64),
         )

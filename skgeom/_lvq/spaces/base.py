@@ -53,8 +53,8 @@ class Space(ABC):
     # Whether pairs have ``sample_gradient``, and samples are matrices, so that a
     # subspace can be learnt together with the prototypes.
     learns_subspace = False
-    # Whether pairs have ``coordinates``, ``tangents``, ``slopes``, ``pull_back`` and
-    # ``curvature``, from which "lbfgs" builds a model of the curvature.
+    # Whether pairs have ``coordinates``, ``tangents``, ``slopes``, ``pull_back``,
+    # ``curvature`` and ``model_tol``: "lbfgs" builds a model of the curvature of them.
     has_slopes = False
 
     def encode(self, X):
@@ -160,9 +160,12 @@ class WhitenedPairs(Pairs):
     curvature : float
         Second derivative of the squared distance along a unit tangent vector, near the
         sample: 2 where the distance is that of the manifold.
+    model_tol : float
+        How exactly, relatively, the equations of the model of the curvature are solved.
     """
 
     curvature = 2.0
+    model_tol = 1e-3
 
     def coordinates(self, tangents):
         """Tangent vectors at the prototypes in an orthonormal basis, (M, p)."""
