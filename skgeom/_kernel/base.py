@@ -77,6 +77,14 @@ feature_names_in_ : ndarray of shape (n_features,)
 """
 
 
+def candidate_regularizations(penalty, n_values):
+    """Values to choose from, evenly spaced in the logarithm.
+
+    With the identity, the squares of the kernel's eigenvalues count, of a wider range.
+    """
+    return np.logspace(-12 if penalty == "identity" else -8, 0, n_values)
+
+
 class BaseKernelDiscriminant(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
 ):

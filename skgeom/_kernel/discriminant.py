@@ -12,6 +12,7 @@ from skgeom._kernel.base import (
     ATTRIBUTES,
     PARAMETERS,
     BaseKernelDiscriminant,
+    candidate_regularizations,
 )
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.landmarks import (
@@ -31,6 +32,11 @@ from skgeom.utils._validation import check_semidefinite
 
 # Up to this number of samples, "auto" solves exactly: a matrix of 800 MB.
 MAX_EXACT = 10_000
+
+# Samples, and values, by which "auto" chooses the regularisation. With more, the
+# choice would take longer than the fit.
+_MAX_LEFT_OUT = 1000
+_N_CANDIDATES = 25
 
 
 @substitute_docs(parameters=PARAMETERS, attributes=ATTRIBUTES)
@@ -61,7 +67,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         The classifier uses these components only. To draw some of them, keep all and
         take the leading columns of :meth:`transform`.
     {parameters}
-    regularization : float, default=1e-3
+    regularization : float or "auto", default=1e-3
         :math:`\lambda` over the trace of :math:`S_t` in coordinates in which R is the
         identity, so that it means the same for other data, numbers of samples and
         scales of the kernel. With the centred kernel matrix K, :math:`\lambda` is
@@ -69,7 +75,10 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         (:math:`\|C_n K\|_F^2`, with K as it is, for ``center=False``), and times
         :math:`\operatorname{tr} K` for ``"kernel"``; see ``lambda_``. The default is
         a heavy penalty for more than a few hundred samples, where values like 1e-6
-        often predict better; :class:`KernelDiscriminantAnalysisCV` chooses one. Zero
+        often predict better. ``"auto"`` chooses a value by the squared errors of kernel
+        ridge regression onto the classes when one sample is left out at a time, which
+        have a closed form; beyond 1,000 samples, by a part of them.
+        :class:`KernelDiscriminantAnalysisCV` chooses by cross-validated scores. Zero
         needs solver "eigen" and a regular :math:`S_w`. The largest value is 1e8. The
         scatter is negligible then, and more would only scale the components.
     penalty : {"identity", "kernel"}, default="identity"
@@ -100,6 +109,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
 
     Attributes
     ----------
+    regularization_ : float
+        The value of ``regularization`` that was used.
     solver_ : str
         The solver that was used.
     {attributes}
@@ -142,7 +153,10 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
 
     _parameter_constraints = {
         **BaseKernelDiscriminant._parameter_constraints,
-        "regularization": [Interval(Real, 0, MAX_REGULARIZATION, closed="both")],
+        "regularization": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, MAX_REGULARIZATION, closed="both"),
+        ],
         "solver": [StrOptions({"auto", "eigen", "cholesky", "nystroem"})],
         "n_landmarks": [Interval(Integral, 1, None, closed="left")],
         "landmarks": [StrOptions({"auto", "kmeans", "leverage", "random"})],
@@ -211,29 +225,63 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             same, or if the regularised within-class matrix is singular.
         """
         X, codes = self._validate(X, y)
+        copies = np.ones(len(X))
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
+            copies = np.maximum(sample_weight, 1)
             # Relative to the largest one, weights have a finite sum.
             largest_weight = float(sample_weight.max()) or 1.0
             sample_weight = sample_weight / largest_weight
         weights, class_weights = self._weigh(codes, sample_weight)
         self._prepare_kernel(X, sample_weight)
+        self.regularization_ = self.regularization
+        if self.regularization == "auto":
+            self.regularization_ = self._choose_regularization(
+                X, codes, sample_weight, copies
+            )
         self.solver_ = self._chosen_solver(len(X))
         solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
         settings = {
-            "regularization": self.regularization,
+            "regularization": self.regularization_,
             "criterion": self.criterion,
             "n_components": self.n_components or len(self.classes_) - 1,
         }
-        with explain_singular(self.regularization, np.finfo(X.dtype).eps):
+        with explain_singular(self.regularization_, np.finfo(X.dtype).eps):
             discriminants = solve(X, codes, weights, class_weights, settings)
         n_samples = len(X)
         if sample_weight is not None:
             n_samples = float(sample_weight.sum()) * largest_weight
         self._set_discriminants(discriminants, n_samples)
         return self
+
+    def _choose_regularization(self, X, codes, sample_weight, copies):
+        """The value of the least error in samples that are left out."""
+        kept = np.arange(len(X))
+        if sample_weight is not None:
+            kept = np.flatnonzero(sample_weight)
+        # Evenly over the samples of each class, so that nothing is left to chance.
+        step = -(-len(kept) // _MAX_LEFT_OUT)
+        of_classes = [kept[codes[kept] == c][::step] for c in range(len(self.classes_))]
+        kept = np.sort(np.concatenate(of_classes))
+        columns = kept if self.kernel == "precomputed" else slice(None)
+        part, codes = X[kept][:, columns].astype(np.float64), codes[kept]
+        weights = np.ones(len(kept)) if sample_weight is None else sample_weight[kept]
+        sums = np.bincount(codes, weights)
+        problem = KernelProblem(
+            self._kernel_matrix(part),
+            codes,
+            weights * (self.priors_ / sums)[codes],
+            self.priors_,
+            identity=self.penalty == "identity",
+            center=self.center,
+            definite=self._definite,
+            precision=np.finfo(X.dtype).eps,
+        )
+        values = candidate_regularizations(self.penalty, _N_CANDIDATES)
+        errors = problem.errors_left_out(values, copies[kept])
+        return float(values[np.argmin(errors)])
 
     def _chosen_solver(self, n_samples):
         solver = self.solver

@@ -12,6 +12,7 @@ from skgeom._kernel.base import (
     ATTRIBUTES,
     PARAMETERS,
     BaseKernelDiscriminant,
+    candidate_regularizations,
 )
 from skgeom._kernel.discriminant import MAX_EXACT, KernelDiscriminantAnalysis
 from skgeom._kernel.functions import warn_if_alone
@@ -185,8 +186,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
                     f"of them, got {self.regularizations}; a single value is given as "
                     "[1.0]."
                 )
-            lowest = -12 if self.penalty == "identity" else -8
-            return np.logspace(lowest, 0, self.regularizations)
+            return candidate_regularizations(self.penalty, self.regularizations)
         values = check_array(
             self.regularizations,
             dtype=np.float64,

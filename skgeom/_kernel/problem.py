@@ -219,6 +219,42 @@ class KernelProblem:
                 rounding=10 * self.precision,
             )
 
+    def errors_left_out(self, regularizations, copies):
+        """Squared errors of ridge regression in samples that are left out, one by one.
+
+        Up to scale, the discriminant functions are those that predict the classes best
+        by kernel ridge regression with the same penalty (optimal scoring; Hastie, Buja
+        and Tibshirani, 1995). With its hat matrix H, a sample with the residual r has
+        the residual r / (1 - h) if it is left out (Allen's PRESS): one decomposition
+        serves all samples and all penalties.
+
+        Parameters
+        ----------
+        regularizations : iterable of float
+            The values to compare.
+        copies : ndarray of shape (n_samples,)
+            The number of samples that each one stands for, of which one is left out.
+
+        Returns
+        -------
+        list of float
+            For each value, the weighted sum over samples and classes.
+        """
+        left, sizes, _ = self._singular_vectors()
+        eigenvalues = sizes**2 if self.identity else sizes
+        members = np.eye(len(self.class_weights))[self.codes] - self.class_weights
+        targets = self.root_weights[:, None] * members
+        inside, squares = left.T @ targets, left**2
+        errors = []
+        for regularization in regularizations:
+            shrink = eigenvalues / (eigenvalues + regularization * self.total_trace)
+            residuals = targets - left @ (shrink[:, None] * inside)
+            # The intercept, a constant function, has the leverages w.
+            leverages = (squares @ shrink + self.weights) / copies
+            rest = np.maximum(1 - leverages, _EPS)
+            errors.append(np.square(residuals / rest[:, None]).sum())
+        return errors
+
     def solve_eigen(self, regularization, criterion, n_components):
         """Solve the generalised eigenproblem of dense matrices."""
         penalty = self._penalty(regularization, criterion)
