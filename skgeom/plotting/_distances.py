@@ -14,7 +14,7 @@ from skgeom.objectives import (
 )
 from skgeom.plotting._axes import one_axes, sparse_labels
 from skgeom.plotting._inputs import check_statistics, fitted_step
-from skgeom.utils._validation import real_array
+from skgeom.utils._validation import check_two_classes, real_array
 
 # Numbers are written into the cells of as many classes at most.
 _READABLE = 10
@@ -293,11 +293,7 @@ def _label_of(distance):
 def _distances(statistics, distance, regularization):
     """Matrix of the distances between the classes of statistics."""
     check_statistics(statistics)
-    if len(statistics.classes) < 2:
-        raise ValueError(
-            "Distances need at least 2 classes, but there is one class only: "
-            f"{statistics.classes[0]}."
-        )
+    check_two_classes(statistics.classes, "DistanceMatrixDisplay")
     if not (isinstance(regularization, Real) and 0 <= regularization < np.inf):
         raise ValueError(f"regularization must be at least 0, got {regularization!r}.")
     kind = find_distance(distance, _REGISTRY)

@@ -30,7 +30,7 @@ def map_threads(function, items, parallel=True):
     parallel = parallel and not _IS_WORKER.get()
     n_threads = min(len(items), effective_n_threads()) if parallel else 1
     if n_threads < 2:
-        return [function(item) for item in items]
+        return list(map(function, items))
     config, todo = get_config(), deque(enumerate(items))
     results, errors = [None] * len(items), {}
 
