@@ -187,24 +187,17 @@ class PrototypeClassifier(
                 "of positive weight. Remove it; for partial_fit, give the first call "
                 "some samples of each class, or init."
             )
-        if not goes_on:
-            self._find_components(X, y, weights)
+        if goes_on:
+            return self._next_problem(X, y, weights, class_weights)
+        self._find_components(X, y, weights)
         space = self._space(X.ndim, self.metric)
         space.observe(X)
         Z = self._encode(space, X)
-        if goes_on:
-            prototypes, spread = space.encode(self.prototypes_), self._progress.spread
-        else:
-            self.prototype_labels_ = np.repeat(classes, counts)
-            prototypes = find_start(
-                space, Z, y, weights, counts, self.init, rng, classes
-            )
+        self.prototype_labels_ = np.repeat(classes, counts)
+        start = find_start(space, Z, y, weights, counts, self.init, rng, classes)
         labels = self._prototype_indices
-        if not goes_on:
-            spread = find_spread(space, Z, prototypes, y, labels, weights)
-        return Problem(
-            space, X, Z, prototypes, y, labels, weights, class_weights, spread
-        )
+        spread = find_spread(space, Z, start, y, labels, weights)
+        return Problem(space, X, Z, start, y, labels, weights, class_weights, spread)
 
     def _partial_problem(self, X, y, sample_weight, rng, classes):
         """The problem of a call of ``partial_fit``, which goes on if it can."""
@@ -222,7 +215,12 @@ class PrototypeClassifier(
         X = self._check_X(X, reset=False)
         y = self._check_y(y, len(X))
         X, y, weights, class_weights = self._weighted(X, y, sample_weight)
-        space, before = self._space(X.ndim, self.metric), self._progress
+        class_weights = self._progress.class_weights + class_weights
+        return self._next_problem(X, y, weights, class_weights)
+
+    def _next_problem(self, X, y, weights, class_weights):
+        """The problem of prototypes that go on from where they are."""
+        space = self._space(X.ndim, self.metric)
         space.observe(X)
         return Problem(
             space,
@@ -232,8 +230,8 @@ class PrototypeClassifier(
             y,
             self._prototype_indices,
             weights,
-            before.class_weights + class_weights,
-            before.spread,
+            class_weights,
+            self._progress.spread,
         )
 
     def _check_X(self, X, reset):

@@ -1,45 +1,13 @@
 """Prototypes learnt from all samples together, by Riemannian L-BFGS."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom._lvq.cost import PrototypeCost
+from skgeom._lvq.problem import SINGULAR, Outcome
 from skgeom.optim import minimize
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._warnings import warn_user
-
-SINGULAR = (
-    "The samples, or prototypes on their way, are too close to singular for this "
-    "metric. Add a small multiple of the identity to X, or use a shrunk covariance "
-    'estimate, such as pyriemann.estimation.Covariances("oas").'
-)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a solver found: the variables, and the loss on the way.
-
-    Attributes
-    ----------
-    prototypes : ndarray
-        The prototypes, encoded.
-    scale : float
-        The scale of the loss, as it was learnt or used last.
-    losses : ndarray
-        The loss, iteration by iteration.
-    n_iter : int
-        Number of iterations.
-    matrix : ndarray or None
-        The matrix of the reduction, if one was learnt.
-    """
-
-    prototypes: np.ndarray
-    scale: float
-    losses: np.ndarray
-    n_iter: int
-    matrix: np.ndarray | None = None
 
 
 def fit_lbfgs(

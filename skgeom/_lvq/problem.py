@@ -1,4 +1,4 @@
-"""What prototypes are learnt from, and what a fit leaves to the next one."""
+"""What prototypes are learnt from, what is found, and what is left to go on from."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,6 +6,12 @@ from functools import cached_property
 import numpy as np
 
 from skgeom._lvq.spaces import Space
+
+SINGULAR = (
+    "The samples, or prototypes on their way, are too close to singular for this "
+    "metric. Add a small multiple of the identity to X, or use a shrunk covariance "
+    'estimate, such as pyriemann.estimation.Covariances("oas").'
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,31 @@ def find_spread(space, Z, prototypes, y, labels, weights):
         return spread
     # Samples that all lie on prototypes: what is left is the distance of those.
     return squared.mean() / 2 or 1.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a solver found: the variables, and the loss on the way.
+
+    Attributes
+    ----------
+    prototypes : ndarray
+        The prototypes, encoded.
+    scale : float
+        The scale of the loss, as it was learnt or used last.
+    losses : ndarray
+        The loss, iteration by iteration.
+    n_iter : int
+        Number of iterations.
+    matrix : ndarray or None
+        The matrix of the reduction, if one was learnt.
+    """
+
+    prototypes: np.ndarray
+    scale: float
+    losses: np.ndarray
+    n_iter: int
+    matrix: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

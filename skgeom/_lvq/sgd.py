@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._lvq.lbfgs import SINGULAR, Outcome
+from skgeom._lvq.problem import SINGULAR, Outcome
 
 # Of the estimators that have this solver.
 STOCHASTIC_CONSTRAINTS = {
