@@ -8,6 +8,7 @@ from sklearn.utils import check_array, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom.utils._threads import map_threads
+from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_finite
 
 _LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
@@ -126,6 +127,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         self.regularization = regularization
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y=None):
         """Check the parameters and the images; nothing is learned.
 

@@ -18,6 +18,7 @@ from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors
 
 # Starts of the search for the filters of SQFA from which this one starts.
@@ -166,6 +167,7 @@ class AMAGauss(BaseFilters):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y):
         """Learn the filters from samples.
 

@@ -18,6 +18,7 @@ from skgeom.objectives import (
 )
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
 
@@ -151,6 +152,7 @@ class SQFA(BaseFilters):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y):
         """Learn the filters from samples.
 
@@ -190,6 +192,7 @@ class SQFA(BaseFilters):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit_statistics(self, statistics):
         """Learn the filters from the statistics of the classes.
 

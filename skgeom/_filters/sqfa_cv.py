@@ -23,6 +23,7 @@ from skgeom.utils._docs import substitute_docs
 from skgeom.utils._grid_scores import best_values, score_table
 from skgeom.utils._sklearn import with_callbacks
 from skgeom.utils._threads import map_threads, one_blas_thread
+from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
 # Scores need filters that are good to this tolerance only.
@@ -178,6 +179,7 @@ class SQFACV(BaseFilters):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
+    @all_or_nothing
     def fit(self, X, y, groups=None):
         """Choose the regularisation and learn the filters from samples.
 

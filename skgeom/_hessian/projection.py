@@ -22,6 +22,7 @@ from skgeom._hessian.input_hessians import mean_curvature
 from skgeom._hessian.leading_axes import check_rank, leading_axes, positive_rank
 from skgeom._hessian.logit_estimators import classifier_name
 from skgeom._hessian.trained_classifier import trained_classifier
+from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_two_classes
 
 # Number of leading eigenvectors of each matrix in the grid of the diagnostics.
@@ -179,6 +180,7 @@ class CovarianceHessianProjection(
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
+    @all_or_nothing
     def fit(self, X, y):
         """Fit the classifier, and find the eigenvectors of both matrices.
 

@@ -28,6 +28,7 @@ from skgeom._kernel.problem import (
     explain_singular,
 )
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_semidefinite
 
 # Up to this number of samples, "auto" solves exactly: a matrix of 800 MB.
@@ -199,6 +200,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y, sample_weight=None):
         """Learn the discriminant functions.
 

@@ -19,6 +19,7 @@ from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.problem import MAX_REGULARIZATION, KernelProblem
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._grid_scores import best_values, check_score, find_splits, score_table
+from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
 
@@ -124,6 +125,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         self.priors = priors
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y, groups=None):
         """Choose the regularisation, and learn the discriminant functions.
 

@@ -38,6 +38,7 @@ from skgeom.utils._sklearn import (
     check_sample_weight,
     safe_split,
 )
+from skgeom.utils._undo import all_or_nothing
 
 
 def _has(method):
@@ -169,6 +170,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     # The classifier validates its own parameters.
     @_fit_context(prefer_skip_nested_validation=False)
+    @all_or_nothing
     def fit(self, X, y, sample_weight=None, **fit_params):
         """Fit the classifier and, if a rejection rate is given, find the threshold.
 

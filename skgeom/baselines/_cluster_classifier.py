@@ -13,6 +13,8 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skgeom.utils._undo import all_or_nothing
+
 
 class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Classify by clusters, each of which predicts its most frequent class.
@@ -59,6 +61,7 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.clusterer = clusterer
 
     @_fit_context(prefer_skip_nested_validation=False)
+    @all_or_nothing
     def fit(self, X, y):
         """Cluster the samples, and count the classes in the clusters.
 

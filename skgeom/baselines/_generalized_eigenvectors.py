@@ -16,6 +16,7 @@ from skgeom.baselines._base import (
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._threads import map_threads
+from skgeom.utils._undo import all_or_nothing
 
 
 @substitute_docs(**PROJECTION_DOCS)
@@ -94,6 +95,7 @@ class GeneralizedEigenvectors(LinearProjection):
         self.regularization = regularization
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y):
         """Find the eigenvectors.
 

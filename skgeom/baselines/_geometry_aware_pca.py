@@ -13,6 +13,7 @@ from skgeom.geometry import logm, sqrtm
 from skgeom.geometry._affine_invariant import affine_invariant_mean
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, minimize
 from skgeom.utils._signs import fix_signs
+from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_spd_samples
 from skgeom.utils._warnings import warn_user
 
@@ -126,6 +127,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y=None):
         """Learn the components.
 

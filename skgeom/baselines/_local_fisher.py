@@ -14,6 +14,7 @@ from skgeom.baselines._base import (
 )
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._signs import fix_signs
+from skgeom.utils._undo import all_or_nothing
 
 
 @substitute_docs(**PROJECTION_DOCS)
@@ -112,6 +113,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         self.regularization = regularization
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y):
         """Learn the components.
 

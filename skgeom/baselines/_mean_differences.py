@@ -14,6 +14,7 @@ from skgeom.baselines._base import (
 )
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._signs import fix_signs
+from skgeom.utils._undo import all_or_nothing
 
 # A unit vector is linearly dependent if less than this is left by orthogonalisation.
 _DEPENDENT = 1e-8
@@ -84,6 +85,7 @@ class SupervisedPCA(LinearProjection):
         self.n_components = n_components
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y):
         """Find the eigenvectors.
 
@@ -186,6 +188,7 @@ class LOL(LinearProjection):
         self.n_components = n_components
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y):
         """Find the components.
 

@@ -16,6 +16,7 @@ from skgeom.baselines._base import (
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, StartError, minimize
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._signs import fix_signs
+from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
 
@@ -145,6 +146,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y):
         """Learn the components.
 

@@ -230,9 +230,11 @@ def test_gamma_of_kernels_without_it(wine):
 
 def test_gamma_of_constant_samples():
     """As in scikit-learn's SVC, "scale" is one where nothing varies."""
-    kda = KDA(gamma="scale")
+    kda, X = KDA(gamma="scale"), np.full((6, 2), 0.5)
     with pytest.raises(ValueError, match="All samples are the same"):
-        kda.fit(np.full((6, 2), 0.5), [0, 1] * 3)
+        kda.fit(X, [0, 1] * 3)
+    assert not hasattr(kda, "gamma_")  # nothing is left of a fit that failed
+    kda._prepare_kernel(X)
     assert kda.gamma_ == 1
 
 
