@@ -23,6 +23,7 @@ SOLVERS = ["eigen", "cholesky", "nystroem"]
     [
         KDA(),
         KDA(penalty="kernel", criterion="between"),
+        KDA(regularization="auto", penalty="kernel", gamma="scale"),
         KDA(solver="eigen", regularization=0.1),
         KDA(solver="nystroem", penalty="kernel", priors="uniform", gamma="scale"),
         KDA(solver="nystroem", landmarks="leverage", center=False),
