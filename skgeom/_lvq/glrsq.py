@@ -11,7 +11,7 @@ from skgeom._lvq.base import PrototypeClassifier
 from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss
-from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, fit_sgd
+from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, falling, fit_sgd
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._undo import all_or_nothing
 
@@ -154,15 +154,9 @@ class GLRSQ(PrototypeClassifier):
         problem = self._problem(X, y, sample_weight, rng)
         loss = MarginLoss(problem.labels)
         if self._choose_solver(problem.space) == "sgd":
-            epochs = range(1, self.max_iter + 1)
-            slopes = [self._slope(epoch) for epoch in epochs]
-            # A common factor of the weights changes nothing.
-            mean_weight = problem.weights.mean()
-            rates = [
-                self._first_rate(problem, slope)
-                * (decay(epoch, self.max_iter) / mean_weight)
-                for epoch, slope in zip(epochs, slopes, strict=True)
-            ]
+            slopes = [self._slope(epoch) for epoch in range(1, self.max_iter + 1)]
+            first_rates = [self._first_rate(problem, slope) for slope in slopes]
+            rates = falling(first_rates, problem.weights)
             shuffle = rng if self.shuffle else None
             schedule = Schedule(rates, slopes, self.batch_size, shuffle)
             outcome = fit_sgd(problem, loss, schedule, **self._reporting)

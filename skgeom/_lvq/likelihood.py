@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skgeom._lvq.base import PrototypeClassifier
 from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.losses import LikelihoodLoss, class_log_densities
-from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, fit_sgd
+from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, falling, fit_sgd
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors
@@ -168,13 +168,8 @@ class LikelihoodClassifier(PrototypeClassifier):
         if self.annealing:
             unit = problem.space.unit(problem.spread)
             scales = [unit * s for s in annealed(sigma2 / unit, self.max_iter)]
-        # A common factor of the weights changes nothing.
-        mean_weight = problem.weights.mean()
-        rates = [
-            self._first_rate(problem, scale)
-            * (decay(epoch, self.max_iter) / mean_weight)
-            for epoch, scale in enumerate(scales, start=1)
-        ]
+        first_rates = [self._first_rate(problem, scale) for scale in scales]
+        rates = falling(first_rates, problem.weights)
         return Schedule(rates, scales, self.batch_size, rng if self.shuffle else None)
 
     def _choose_solver(self, space):

@@ -39,6 +39,18 @@ def decay(epoch, n_epochs):
     return 0.01 ** (epoch / n_epochs)
 
 
+def falling(first_rates, weights):
+    """Learning rates that fall from first rates, one for each epoch, to a hundredth.
+
+    Steps are weighted by the samples; a common factor of the weights changes nothing.
+    """
+    mean_weight, n_epochs = weights.mean(), len(first_rates)
+    return [
+        rate * (decay(epoch, n_epochs) / mean_weight)
+        for epoch, rate in enumerate(first_rates, start=1)
+    ]
+
+
 def fit_sgd(problem, loss, schedule, *, name="", verbose=0):
     """Take the epochs of a schedule from the start of a problem.
 

@@ -260,7 +260,7 @@ def upper_triangles(matrices):
     ndarray of shape (..., n (n + 1) / 2)
         The vectors, in float64.
     """
-    rows, columns, weights = _weighted_triangle(matrices.shape[-1])
+    rows, columns, weights = weighted_triangle(matrices.shape[-1])
     return matrices[..., rows, columns] * weights
 
 
@@ -278,7 +278,7 @@ def from_upper_triangles(vectors):
         Exactly symmetric matrices, in float64.
     """
     size = int(np.sqrt(2 * vectors.shape[-1]))  # n^2 < n (n + 1) < (n + 1)^2
-    rows, columns, weights = _weighted_triangle(size)
+    rows, columns, weights = weighted_triangle(size)
     values = vectors / weights
     matrices = np.empty((*vectors.shape[:-1], size, size))
     matrices[..., rows, columns] = values
@@ -286,7 +286,7 @@ def from_upper_triangles(vectors):
     return matrices
 
 
-def _weighted_triangle(size):
+def weighted_triangle(size):
     """Rows, columns and weights of the entries of an upper triangle."""
     rows, columns = np.triu_indices(size)
     return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))

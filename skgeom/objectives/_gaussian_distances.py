@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skgeom.geometry._affine_invariant import inverse_factors as _inverse_factors
 from skgeom.objectives._base_distance import Distance, stacked
 
 
@@ -170,11 +171,6 @@ class JeffreysDistance(Distance):
             return self.by_class(i, j, of_i, of_j)
 
         return np.maximum(values, 0), gradient
-
-
-def _inverse_factors(matrices):
-    """Inverses of the lower Cholesky factors."""
-    return np.linalg.inv(np.linalg.cholesky(matrices))
 
 
 def _log_dets(inverse_factors):

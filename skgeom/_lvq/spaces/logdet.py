@@ -7,7 +7,11 @@ import numpy as np
 from skgeom._lvq.spaces.base import CurvedSpace, WhitenedPairs
 from skgeom.geometry._affine_invariant import inverse_factors
 from skgeom.geometry._small_matrices import inverses_and_log_dets, log_dets
-from skgeom.geometry._spd import from_upper_triangles, upper_triangles
+from skgeom.geometry._spd import (
+    from_upper_triangles,
+    upper_triangles,
+    weighted_triangle,
+)
 
 # Smaller divergences have lost half of their digits in differences of logarithms.
 _NEAR = 1e-7
@@ -97,8 +101,7 @@ class LogDetPairs(WhitenedPairs):
 
 def upper_triangles_of_entries(entries):
     """``upper_triangles`` of matrices (k, k, ...) by their lower ones, (p, ...)."""
-    rows, columns = np.triu_indices(len(entries))
-    weights = np.where(rows == columns, 1.0, np.sqrt(2))
+    rows, columns, weights = weighted_triangle(len(entries))
     vectors = entries[columns, rows]
     vectors *= weights.reshape(-1, *[1] * (entries.ndim - 2))
     return vectors
