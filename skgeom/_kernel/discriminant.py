@@ -1,5 +1,6 @@
 """Kernel discriminant analysis."""
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -10,17 +11,23 @@ from sklearn.utils.validation import _check_sample_weight
 
 from skgeom._kernel.base import (
     ATTRIBUTES,
+    CLASS_PARAMETERS,
     PARAMETERS,
     BaseKernelDiscriminant,
     candidate_regularizations,
 )
+from skgeom._kernel.calibration import (
+    calibrate,
+    left_out_components,
+    products_and_squares,
+)
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.landmarks import (
     LandmarkFeatures,
+    LandmarkProblem,
     kmeans_landmarks,
     leverage_landmarks,
     random_landmarks,
-    solve_nystroem,
 )
 from skgeom._kernel.problem import (
     MAX_REGULARIZATION,
@@ -28,19 +35,50 @@ from skgeom._kernel.problem import (
     explain_singular,
 )
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_semidefinite
 
 # Up to this number of samples, "auto" solves exactly: a matrix of 800 MB.
 MAX_EXACT = 10_000
 
-# Samples, and values, by which "auto" chooses the regularisation. With more, the
-# choice would take longer than the fit.
+# Samples that are left out, and values, by which "auto" chooses the regularisation and
+# the temperature. With more, the choice would take longer than the fit.
 _MAX_LEFT_OUT = 1000
 _N_CANDIDATES = 25
+# More samples than one weight may stand for, so that sums of weights are finite.
+_MAX_COPIES = 1e12
 
 
-@substitute_docs(parameters=PARAMETERS, attributes=ATTRIBUTES)
+@dataclass
+class Samples:
+    """Training samples, with classes and weights."""
+
+    X: np.ndarray
+    codes: np.ndarray
+    weights: np.ndarray  # in training, of sum one
+    class_weights: np.ndarray  # their sums over the classes
+    sample_weight: np.ndarray  # as given, relative to the largest
+    copies: np.ndarray  # the number of samples that each one stands for
+
+    def part(self, rows, precomputed):
+        """Some of the samples, with the same weights of the classes."""
+        X = self.X[np.ix_(rows, rows)] if precomputed else self.X[rows]
+        codes, weights = self.codes[rows], self.weights[rows]
+        weights = weights * (self.class_weights / np.bincount(codes, weights))[codes]
+        return Samples(
+            X,
+            codes,
+            weights,
+            self.class_weights,
+            self.sample_weight[rows],
+            self.copies[rows],
+        )
+
+
+@substitute_docs(
+    parameters=PARAMETERS, class_parameters=CLASS_PARAMETERS, attributes=ATTRIBUTES
+)
 class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     r"""Kernel discriminant analysis, exact or with landmarks.
 
@@ -68,23 +106,22 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         The classifier uses these components only. To draw some of them, keep all and
         take the leading columns of :meth:`transform`.
     {parameters}
-    regularization : float or "auto", default=1e-3
+    regularization : float or "auto", default="auto"
         :math:`\lambda` over the trace of :math:`S_t` in coordinates in which R is the
-        identity, so that it means the same for other data, numbers of samples and
-        scales of the kernel. With the centred kernel matrix K, :math:`\lambda` is
-        ``regularization`` times :math:`\|K\|_F^2` for ``penalty="identity"``
-        (:math:`\|C_n K\|_F^2`, with K as it is, for ``center=False``), and times
-        :math:`\operatorname{tr} K` for ``"kernel"``; see ``lambda_``. The default is
-        a heavy penalty for more than a few hundred samples, where values like 1e-6
-        often predict better. ``"auto"`` chooses a value by the squared errors of kernel
-        ridge regression onto the classes when one sample is left out at a time, which
-        have a closed form; beyond 1,000 samples, by a part of them.
+        identity, so that it means the same for other data and scales of the kernel.
+        With the centred kernel matrix K, :math:`\lambda` is ``regularization`` times
+        :math:`\operatorname{tr} K` for ``penalty="kernel"``, and times
+        :math:`\|K\|_F^2` for ``"identity"`` (:math:`\|C_n K\|_F^2`, with K as it is,
+        for ``center=False``); see ``lambda_``. ``"auto"`` chooses a value by the
+        squared errors of kernel ridge regression onto the classes when one sample is
+        left out at a time, which have a closed form. It leaves out up to 1,000 samples.
         :class:`KernelDiscriminantAnalysisCV` chooses by cross-validated scores. Zero
         needs solver "eigen" and a regular :math:`S_w`. The largest value is 1e8. The
         scatter is negligible then, and more would only scale the components.
-    penalty : {"identity", "kernel"}, default="identity"
-        The matrix R: the identity, or K.
-    criterion : {"total", "between"}, default="total"
+    penalty : {"identity", "kernel"}, default="kernel"
+        The matrix R: K, or the identity, which allows kernels that are not positive
+        semidefinite.
+    criterion : {"total", "between"}, default="between"
         The numerator of the ratio: :math:`S_t`, as in [1]_, or :math:`S_b`. They
         differ if ``regularization`` is not zero, see the user guide.
     center : bool, default=True
@@ -94,17 +131,14 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         needs one Cholesky factor. ``"nystroem"`` approximates the kernel with
         landmarks, for many samples. ``"auto"`` is ``"cholesky"`` for up to 10,000
         samples (``"eigen"`` if ``regularization`` is zero), and ``"nystroem"`` above.
-    n_landmarks : int, default=1000
+    n_landmarks : int, default=2000
         Number of landmarks for solver "nystroem". At most ``n_samples`` are used, and
         with "kmeans" at least one for each class.
     landmarks : {"auto", "kmeans", "leverage", "random"}, default="auto"
         How landmarks are chosen: as cluster centres in each class, or as samples drawn
         by their ridge leverage scores, or uniformly at random. ``"auto"`` is
         ``"kmeans"``, or ``"random"`` for a precomputed kernel.
-    priors : None, "empirical", "uniform" or array-like of shape (n_classes,)
-        Class probabilities, which weight the classes in training and prediction. None,
-        the default, or ``"empirical"`` takes them from the samples and
-        ``sample_weight``. Use ``"uniform"`` if rare classes count as much as others.
+    {class_parameters}
     random_state : int, RandomState instance or None, default=None
         For the choice of landmarks.
 
@@ -169,18 +203,20 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         n_components=None,
         *,
         kernel="rbf",
-        gamma=None,
+        gamma="scale",
         degree=3,
         coef0=1,
         kernel_params=None,
-        regularization=1e-3,
-        penalty="identity",
-        criterion="total",
+        regularization="auto",
+        penalty="kernel",
+        criterion="between",
         center=True,
         solver="auto",
-        n_landmarks=1000,
+        n_landmarks=2000,
         landmarks="auto",
+        temperature="auto",
         priors=None,
+        class_weight=None,
         random_state=None,
     ):
         self.n_components = n_components
@@ -196,7 +232,9 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         self.solver = solver
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
+        self.temperature = temperature
         self.priors = priors
+        self.class_weight = class_weight
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -227,63 +265,51 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             same, or if the regularised within-class matrix is singular.
         """
         X, codes = self._validate(X, y)
-        copies = np.ones(len(X))
+        copies, largest_weight = np.ones(len(X)), 1.0
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-            copies = np.maximum(sample_weight, 1)
+            copies = np.clip(sample_weight, 1, _MAX_COPIES)
             # Relative to the largest one, weights have a finite sum.
             largest_weight = float(sample_weight.max()) or 1.0
             sample_weight = sample_weight / largest_weight
-        weights, class_weights = self._weigh(codes, sample_weight)
+        weights, class_weights, self.priors_ = self._weigh(codes, sample_weight)
         self._prepare_kernel(X, sample_weight)
-        self.regularization_ = self.regularization
-        if self.regularization == "auto":
-            self.regularization_ = self._choose_regularization(
-                X, codes, sample_weight, copies
-            )
         self.solver_ = self._chosen_solver(len(X))
+        if sample_weight is None:
+            sample_weight = np.ones(len(X))
+        samples = Samples(X, codes, weights, class_weights, sample_weight, copies)
+        left_out = self._left_out(samples)
         solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
-        settings = {
-            "regularization": self.regularization_,
-            "criterion": self.criterion,
-            "n_components": self.n_components or len(self.classes_) - 1,
-        }
-        with explain_singular(self.regularization_, np.finfo(X.dtype).eps):
-            discriminants = solve(X, codes, weights, class_weights, settings)
-        n_samples = len(X)
-        if sample_weight is not None:
-            n_samples = float(sample_weight.sum()) * largest_weight
-        self._set_discriminants(discriminants, n_samples)
+        found, leverages = solve(samples, left_out)
+        self._set_discriminants(found, float(sample_weight.sum()) * largest_weight)
+        if self.temperature == "auto":
+            components = left_out_components(
+                self._project(samples.X[left_out]),
+                codes[left_out],
+                leverages / copies[left_out],
+                found,
+                class_weights,
+                self.criterion,
+            )
+            calibration = calibrate(
+                *products_and_squares(components, self.means_, class_weights),
+                codes[left_out],
+                sample_weight[left_out],
+                copies[left_out],
+                self.priors_,
+            )
+            self._set_calibration(class_weights, *calibration)
         return self
 
-    def _choose_regularization(self, X, codes, sample_weight, copies):
-        """The value of the least error in samples that are left out."""
-        kept = np.arange(len(X))
-        if sample_weight is not None:
-            kept = np.flatnonzero(sample_weight)
-        # Evenly over the samples of each class, so that nothing is left to chance.
+    def _left_out(self, samples):
+        """Samples to leave out: evenly over each class, so nothing is left to chance."""
+        kept = np.flatnonzero(samples.weights)
         step = -(-len(kept) // _MAX_LEFT_OUT)
-        of_classes = [kept[codes[kept] == c][::step] for c in range(len(self.classes_))]
-        kept = np.sort(np.concatenate(of_classes))
-        columns = kept if self.kernel == "precomputed" else slice(None)
-        part, codes = X[kept][:, columns].astype(np.float64), codes[kept]
-        weights = np.ones(len(kept)) if sample_weight is None else sample_weight[kept]
-        sums = np.bincount(codes, weights)
-        problem = KernelProblem(
-            self._kernel_matrix(part),
-            codes,
-            weights * (self.priors_ / sums)[codes],
-            self.priors_,
-            identity=self.penalty == "identity",
-            center=self.center,
-            definite=self._definite,
-            precision=np.finfo(X.dtype).eps,
-        )
-        values = candidate_regularizations(self.penalty, _N_CANDIDATES)
-        errors = problem.errors_left_out(values, copies[kept])
-        return float(values[np.argmin(errors)])
+        codes = samples.codes[kept]
+        classes = range(len(self.classes_))
+        return np.sort(np.concatenate([kept[codes == c][::step] for c in classes]))
 
     def _chosen_solver(self, n_samples):
         solver = self.solver
@@ -303,49 +329,90 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             return f"solver={solver!r}"
         return f"solver={solver!r}, which 'auto' is for more than {MAX_EXACT:,} samples"
 
-    def _solve(self, X, codes, weights, class_weights, settings):
-        """Solve exactly, with the kernel matrix of all samples."""
+    def _solve(self, samples, left_out):
+        """Solve exactly, with the kernel matrix of all samples.
+
+        Returns the discriminants, and the leverages of the samples ``left_out``.
+        """
         self.X_fit_ = None
         if self.kernel != "precomputed":
-            self.X_fit_ = X = np.array(X, dtype=np.float64)
-        kernel = self._kernel_matrix(X)
-        warn_if_alone(kernel, self.kernel)
-        problem = KernelProblem(
+            self.X_fit_ = np.array(samples.X, dtype=np.float64)
+        precision = np.finfo(samples.X.dtype).eps
+        problem = self._problem(samples, precision, warn=True)
+        self.regularization_ = self.regularization
+        if self.regularization == "auto":
+            part, share = problem, 1
+            if len(left_out) < len(samples.X):
+                chosen = samples.part(left_out, self.kernel == "precomputed")
+                part = self._problem(chosen, precision)
+                share = chosen.sample_weight.sum() / samples.sample_weight.sum()
+            values = candidate_regularizations(self.penalty, _N_CANDIDATES)
+            with one_blas_thread():
+                errors = part.errors_left_out(values, samples.copies[left_out])
+            # The trace grows with the number of samples, but the noise that lambda
+            # stands for in a Gaussian process does not.
+            self.regularization_ = float(values[np.argmin(errors)]) * share
+        options = {"criterion": self.criterion, "n_components": self._n_wanted}
+        with explain_singular(self.regularization_, precision):
+            if self.solver_ == "eigen":
+                found = problem.solve_eigen(self.regularization_, **options)
+            else:
+                found = problem.solve_cholesky(
+                    self.regularization_, **options, iterate=self.temperature != "auto"
+                )
+        leverages = None
+        if self.temperature == "auto":
+            leverages = problem.leverages(self.regularization_, left_out)
+        return found, leverages
+
+    def _problem(self, samples, precision, warn=False):
+        kernel = self._kernel_matrix(samples.X.astype(np.float64, copy=False))
+        if warn:
+            warn_if_alone(kernel, self.kernel)
+        return KernelProblem(
             kernel,
-            codes,
-            weights,
-            class_weights,
+            samples.codes,
+            samples.weights,
+            samples.class_weights,
             identity=self.penalty == "identity",
             center=self.center,
             definite=self._definite,
-            precision=np.finfo(X.dtype).eps,
+            precision=precision,
         )
-        if self.solver_ == "eigen":
-            return problem.solve_eigen(**settings)
-        return problem.solve_cholesky(**settings)
 
-    def _solve_nystroem(self, X, codes, weights, class_weights, settings):
-        """Solve with landmarks, which become ``X_fit_``."""
+    def _solve_nystroem(self, samples, left_out):
+        """Solve with landmarks, which become ``X_fit_``; returns as :meth:`_solve`."""
+        X, codes, weights = samples.X, samples.codes, samples.weights
         points, indices = self._choose_landmarks(X, codes, weights)
         features = self._features(X, points, indices, warn=True)
-        means, moment = features.moments(X, codes, weights, class_weights)
-        discriminants = solve_nystroem(
+        problem = LandmarkProblem(
             features,
-            means,
-            moment,
-            class_weights,
+            *features.moments(X, codes, weights, samples.class_weights),
+            samples.class_weights,
             identity=self.penalty == "identity",
             center=self.center,
-            **settings,
         )
+        self.regularization_ = self.regularization
+        if self.regularization == "auto":
+            values = candidate_regularizations(self.penalty, _N_CANDIDATES)
+            some = (a[left_out] for a in (X, codes, weights, samples.copies))
+            errors = problem.errors_left_out(values, *some)
+            self.regularization_ = float(values[np.argmin(errors)])
+        with explain_singular(self.regularization_, np.finfo(X.dtype).eps):
+            found = problem.solve(self.regularization_, self.criterion, self._n_wanted)
+            leverages = None
+            if self.temperature == "auto":
+                leverages = problem.leverages(
+                    self.regularization_, X[left_out], weights[left_out]
+                )
         if self.kernel == "precomputed":
             self.X_fit_ = None
-            coefficients = np.zeros((len(X), discriminants.coefficients.shape[1]))
-            coefficients[indices[features.kept]] = discriminants.coefficients
-            discriminants.coefficients = coefficients
+            coefficients = np.zeros((len(X), found.coefficients.shape[1]))
+            coefficients[indices[features.kept]] = found.coefficients
+            found.coefficients = coefficients
         else:
             self.X_fit_ = points[features.kept]
-        return discriminants
+        return found, leverages
 
     def _choose_landmarks(self, X, codes, weights):
         """Landmarks, and their indices, None if they are not samples."""
