@@ -49,11 +49,11 @@ kernel_params : dict or None, default=None
 
 CLASS_PARAMETERS = r"""
 temperature : float or "auto", default="auto"
-    What scores are divided by, beside the logarithms of the priors, see
-    :meth:`decision_function`. With ``"auto"``, samples that are left out of training
-    choose it, and shrink the class means. A number is taken as it is, with the class
-    means of training: 1 gives the probabilities of LDA in the feature space, which are
-    far too confident where the penalty is light.
+    What distances to the class means are divided by, see :meth:`decision_function`.
+    With ``"auto"``, samples that are left out of training choose it, shrink the class
+    means, and raise small classes. A number is taken as it is, with the class means of
+    training: 1 gives the probabilities of LDA in the feature space, which are far too
+    confident where the penalty is light.
 priors : None, "empirical", "uniform" or array-like of shape (n_classes,), default=None
     Class probabilities, which weight the classes in training and prediction. None or
     ``"empirical"`` takes them from the samples and ``sample_weight``. Use
@@ -83,6 +83,9 @@ decision_means_ : ndarray of shape (n_classes, n_components)
     centre as far as samples that are left out of training are.
 temperature_ : float
     What the scores are divided by, T in :meth:`decision_function`.
+offsets_ : ndarray of shape (n_classes,)
+    What is added to the logarithms of the priors: a multiple of the logarithms of the
+    class sizes, since left-out samples of small classes are further from their class.
 X_fit_ : ndarray of shape (n_samples or n_landmarks, n_features) or None
     The samples, or landmarks, that the kernels are taken with; None for a
     precomputed kernel.
@@ -105,6 +108,15 @@ def candidate_regularizations(penalty, n_values):
     With the identity, the squares of the kernel's eigenvalues count, of a wider range.
     """
     return np.logspace(-12 if penalty == "identity" else -8, 0, n_values)
+
+
+def heaviest_of_the_best(values, errors):
+    """The largest value whose error is the least one, up to a thousandth.
+
+    Where the errors hardly differ, a light penalty would only enlarge rounding.
+    """
+    errors = np.asarray(errors)
+    return float(values[errors <= 1.001 * errors.min()].max())
 
 
 class BaseKernelDiscriminant(
@@ -188,8 +200,9 @@ class BaseKernelDiscriminant(
         r"""Logarithms of the class posteriors, up to a common term.
 
         With the components z of a sample, the means :math:`m_k` in
-        ``decision_means_``, the temperature T and the priors :math:`\pi_k`, they are
-        :math:`(z^\top m_k - \|m_k\|^2 / 2) / T + \log \pi_k`.
+        ``decision_means_``, the temperature T, the priors :math:`\pi_k` and the
+        ``offsets_`` :math:`b_k`, they are :math:`(z^\top m_k - \|m_k\|^2 / 2) / T + \log
+        \pi_k + b_k`.
 
         Parameters
         ----------
@@ -205,9 +218,9 @@ class BaseKernelDiscriminant(
         # As in LDA, with a within-class covariance of T times the identity: by the
         # scaling of the components, it is the identity in training, with the penalty.
         # |z|^2 is common to all classes.
-        means = self.decision_means_
-        scores = self._components(X) @ means.T - (means**2).sum(axis=1) / 2
-        scores = scores / self.temperature_ + np.log(self.priors_)
+        Z, means = self._components(X), self.decision_means_
+        scores = Z @ means.T - (means**2).sum(axis=1) / 2
+        scores = scores / self.temperature_ + np.log(self.priors_) + self.offsets_
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X):
@@ -329,6 +342,8 @@ class BaseKernelDiscriminant(
             )
         priors = check_priors(self.priors, sums)
         class_weights = self._class_weights(priors)
+        # Without priors, a class of twice the weight is one of twice the samples.
+        priors = class_weights if self.priors is None else priors
         return weights * (class_weights / sums)[codes], class_weights, priors
 
     def _class_weights(self, priors):
@@ -404,14 +419,14 @@ class BaseKernelDiscriminant(
         self.lambda_ = float(discriminants.penalty) * n_samples
         if self.penalty == "identity":
             self.lambda_ *= n_samples
-        self.decision_means_ = self.means_
+        self.decision_means_, self.offsets_ = self.means_, np.zeros(len(self.classes_))
         self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
 
-    def _set_calibration(self, class_weights, shrinkage, temperature):
+    def _set_calibration(self, class_weights, shrinkage, temperature, offsets):
         """Set what :func:`calibrate` has found."""
         center = class_weights @ self.means_
-        self.decision_means_ = center + shrinkage[:, None] * (self.means_ - center)
-        self.temperature_ = temperature
+        self.decision_means_ = center + shrinkage * (self.means_ - center)
+        self.temperature_, self.offsets_ = temperature, offsets
 
     def _with_discriminants(self, discriminants, classes, priors, n_samples):
         """This object as if fitted to a precomputed kernel, with what was found."""

@@ -1,27 +1,34 @@
 r"""Probabilities to be believed, by samples that the model has not seen.
 
-The functions follow the training samples closely, so that the classes are further apart
-in training than for new samples, and those of few samples the most. With the class
-means :math:`\mu_k` of the components z, and their centre c, the classifier is therefore
+The functions follow the training samples closely. So the classes are further apart in
+training than for new samples, and new samples of small classes are nearest to the
+others. With the class means :math:`\mu_k` of the components z, their centre c, the
+priors :math:`\pi_k` and the numbers :math:`n_k` of training samples, the classifier is
 
-.. math:: \log p(k \mid z) = \frac{z^\top m_k - \|m_k\|^2 / 2}{T} + \log \pi_k
-   + \text{const}, \qquad m_k = c + a_k (\mu_k - c),
+.. math:: \log p(k \mid z) = \frac{z^\top m_k - \|m_k\|^2 / 2}{T} + \log \pi_k + b_k
+   + \text{const}, \quad m_k = c + a (\mu_k - c), \quad b_k = \gamma \log n_k .
 
-LDA with the within-class covariance T times the identity. The shrinkage :math:`a_k` and
-the temperature T come from components of samples that are left out. All that they need
-of these are the products :math:`(z - c)^\top (\mu_k - c)` and the squares
-:math:`\|\mu_k - c\|^2`, which do not depend on the basis of the components.
+This is LDA with the within-class covariance T times the identity, shrunken means, and
+offsets. The shrinkage a, the temperature T and :math:`\gamma` come from components of
+samples that are left out. All that they need of these are the products :math:`(z -
+c)^\top (\mu_k - c)` and the squares :math:`\|\mu_k - c\|^2`, which do not depend on the
+basis of the components.
 """
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 
 _EPS = np.finfo(np.float64).eps
-# Class means are not shrunk below this, so that the order of the classes is left.
+# Class means are not shrunk below this, so that the discriminants keep their say.
 _LEAST_SHRINKAGE = 0.01
-# The logarithm of the inverse temperature, for scores of size one.
-_LOG_RANGE = -12.0, 12.0
+# The inverse temperature is at least this, for scores of size one.
+_LEAST_INVERSE = 1e-5
+# Precision of the priors of the inverse temperature, and of gamma (a deviation of two).
+_PRECISIONS = np.array([1e-6, 0.25])
+# Left-out samples that are expected to be wrong, at least.
+_LEAST_ERRORS = 0.5
+_STEPS = 100
 
 
 def left_out_components(components, codes, leverages, found, class_weights, criterion):
@@ -66,8 +73,8 @@ def products_and_squares(components, means, class_weights):
     return products, np.broadcast_to(squares, products.shape)
 
 
-def calibrate(products, squares, codes, weights, copies, priors):
-    """Shrinkage of the class means, and the temperature, by samples left out.
+def calibrate(products, squares, codes, weights, copies, priors, sizes):
+    """Shrinkage a, temperature T and offsets b, by samples that are left out.
 
     Parameters
     ----------
@@ -76,70 +83,94 @@ def calibrate(products, squares, codes, weights, copies, priors):
     codes, weights, copies : ndarray of shape (n_samples,)
         Class numbers, positive weights, and the number of samples that each one stands
         for.
-    priors : ndarray of shape (n_classes,)
-        The class probabilities.
+    priors, sizes : ndarray of shape (n_classes,)
+        The class probabilities, and the numbers of training samples up to a factor.
 
     Returns
     -------
-    shrinkage : ndarray of shape (n_classes,)
-    temperature : float
+    shrinkage, temperature : float
+    offsets : ndarray of shape (n_classes,)
     """
-    counts = np.bincount(codes, copies, minlength=len(priors))
     # Nothing is left of a class whose only sample is left out.
-    kept = counts[codes] > 1
+    kept = np.bincount(codes, copies, minlength=len(priors))[codes] > 1
     if not kept.any() or not squares.any():
-        return np.ones_like(priors), 1.0
+        return 1.0, 1.0, np.zeros_like(priors)
     products, squares, codes, weights, copies = (
         array[kept] for array in (products, squares, codes, weights, copies)
     )
     sums = np.bincount(codes, weights, minlength=len(priors))
     weights = weights * (priors / np.where(sums, sums, 1))[codes]
-    shrinkage = _shrinkage(products, squares, codes, weights, counts)
+    weights = weights / weights.sum()
+    own = np.arange(len(codes)), codes
+    trained = weights @ squares[own]
+    ratio = weights @ products[own] / trained if trained else 1.0
+    shrinkage = float(np.clip(ratio, _LEAST_SHRINKAGE, 1))
     scores = shrinkage * products - shrinkage**2 * squares / 2
-    return shrinkage, _temperature(
-        scores, codes, weights / weights.sum(), priors, copies.sum()
+    scale = weights @ np.abs(scores - scores.mean(axis=1, keepdims=True)).mean(axis=1)
+    if not scale:
+        return shrinkage, 1.0, np.zeros_like(priors)
+    log_sizes = np.log(sizes) - np.log(sizes).mean()
+    features = np.stack([scores / scale, np.broadcast_to(log_sizes, scores.shape)])
+    inverse, gamma = _logistic_regression(
+        features, codes, weights, np.log(priors), copies.sum()
     )
+    others = gamma * log_sizes + np.log(priors)
+    inverse = _with_some_errors(features[0], others, copies, inverse)
+    return shrinkage, float(scale / inverse), gamma * log_sizes
 
 
-def _shrinkage(products, squares, codes, weights, counts):
-    """How far the means of left-out samples are from the centre, to those in training.
+def _logistic_regression(features, codes, weights, log_priors, n_samples):
+    """Two coefficients of features, (2, n_samples, n_classes), by Newton's method.
 
-    A class of n samples counts n - 1 times, and the mean of all classes once.
+    They minimise the log-loss and a small penalty, that of normal priors, which keeps
+    them finite where the classes are separated perfectly.
     """
-    rows = np.arange(len(codes))
-    left_out, trained = (
-        np.bincount(codes, weights * array[rows, codes], minlength=len(counts))
-        for array in (products, squares)
-    )
-    trust = np.maximum(counts - 1, 0) / np.maximum(counts, 1)
-    pooled = (trust @ left_out) / (trust @ trained)
-    own = np.full(len(counts), pooled)
-    np.divide(left_out, trained, out=own, where=trained > 0)
-    return np.clip(trust * own + (1 - trust) * pooled, _LEAST_SHRINKAGE, 1)
+    own = features[:, np.arange(len(codes)), codes]
+    precisions = _PRECISIONS / n_samples
+    coefficients = np.zeros(2)
+
+    def loss(coefficients):
+        logits = np.tensordot(coefficients, features, 1) + log_priors
+        fits = log_softmax(logits, axis=1)[np.arange(len(codes)), codes]
+        return precisions @ coefficients**2 / 2 - weights @ fits, logits
+
+    value, logits = loss(coefficients)
+    for _ in range(_STEPS):
+        p = softmax(logits, axis=1)
+        means = (p * features).sum(axis=2)
+        gradient = (means - own) @ weights + precisions * coefficients
+        deviations = features - means[:, :, None]
+        hessian = np.einsum(
+            "inc,jnc,nc->ij", deviations, deviations, p * weights[:, None]
+        )
+        step = np.linalg.solve(hessian + np.diag(precisions), gradient)
+        expected = gradient @ step
+        size = 1.0
+        while True:
+            new, new_logits = loss(coefficients - size * step)
+            if new <= value - 1e-4 * size * expected or size < 1e-6:
+                break
+            size /= 2
+        if not new < value:
+            break
+        coefficients, value, logits = coefficients - size * step, new, new_logits
+        if expected < 1e-20:
+            break
+    return coefficients
 
 
-def _temperature(scores, codes, weights, priors, n_samples):
-    """The temperature of the least log-loss, with one sample more of unknown class.
+def _with_some_errors(scores, others, copies, inverse):
+    """The inverse temperature, lower if hardly a left-out sample is expected wrong.
 
-    That sample keeps it finite where the classes are separated perfectly. The loss is
-    convex in the inverse temperature.
+    No error in n samples does not mean that there will be none: half an error is
+    expected at least.
     """
-    size = np.abs(scores - scores.mean(axis=1, keepdims=True)).mean()
-    if not size:
-        return 1.0
-    targets = np.eye(len(priors))[codes] + priors / n_samples
-    expected = weights @ (targets * scores).sum(axis=1)
 
-    def slope(log_inverse):
-        logits = scores * (np.exp(log_inverse) / size) + np.log(priors)
-        means = (softmax(logits, axis=1) * scores).sum(axis=1)
-        return (1 + 1 / n_samples) * (weights @ means) - expected
+    def missing(log_inverse):
+        sure = softmax(np.exp(log_inverse) * scores + others, axis=1).max(axis=1)
+        return copies @ (1 - sure) - _LEAST_ERRORS
 
-    low, high = _LOG_RANGE
-    if slope(low) >= 0:
-        best = low
-    elif slope(high) <= 0:
-        best = high
-    else:
-        best = brentq(slope, low, high)
-    return float(size / np.exp(best))
+    inverse, low = max(inverse, _LEAST_INVERSE), np.log(_LEAST_INVERSE)
+    if missing(np.log(inverse)) >= 0 or missing(low) <= 0:
+        return inverse
+    return np.exp(brentq(missing, low, np.log(inverse)))

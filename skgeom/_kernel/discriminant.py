@@ -15,6 +15,7 @@ from skgeom._kernel.base import (
     PARAMETERS,
     BaseKernelDiscriminant,
     candidate_regularizations,
+    heaviest_of_the_best,
 )
 from skgeom._kernel.calibration import (
     calibrate,
@@ -299,17 +300,26 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
                 sample_weight[left_out],
                 copies[left_out],
                 self.priors_,
+                np.bincount(codes, sample_weight),
             )
             self._set_calibration(class_weights, *calibration)
         return self
 
     def _left_out(self, samples):
-        """Samples to leave out: evenly over each class, so nothing is left to chance."""
+        """Samples to leave out: evenly over each class, so nothing is left to chance.
+
+        They are a share of each class, but more of the small classes.
+        """
         kept = np.flatnonzero(samples.weights)
-        step = -(-len(kept) // _MAX_LEFT_OUT)
-        codes = samples.codes[kept]
-        classes = range(len(self.classes_))
-        return np.sort(np.concatenate([kept[codes == c][::step] for c in classes]))
+        counts = np.bincount(samples.codes[kept])
+        shares = np.ceil(counts * min(_MAX_LEFT_OUT / len(kept), 1))
+        sizes = np.maximum(shares, _MAX_LEFT_OUT // (2 * len(counts)))
+        parts = []
+        for code, (count, size) in enumerate(zip(counts, sizes, strict=True)):
+            members = kept[samples.codes[kept] == code]
+            spread = np.linspace(0, count, int(min(size, count)), endpoint=False)
+            parts.append(members[spread.astype(int)])
+        return np.sort(np.concatenate(parts))
 
     def _chosen_solver(self, n_samples):
         solver = self.solver
@@ -351,7 +361,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
                 errors = part.errors_left_out(values, samples.copies[left_out])
             # The trace grows with the number of samples, but the noise that lambda
             # stands for in a Gaussian process does not.
-            self.regularization_ = float(values[np.argmin(errors)]) * share
+            self.regularization_ = heaviest_of_the_best(values, errors) * share
         options = {"criterion": self.criterion, "n_components": self._n_wanted}
         with explain_singular(self.regularization_, precision):
             if self.solver_ == "eigen":
@@ -397,7 +407,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             values = candidate_regularizations(self.penalty, _N_CANDIDATES)
             some = (a[left_out] for a in (X, codes, weights, samples.copies))
             errors = problem.errors_left_out(values, *some)
-            self.regularization_ = float(values[np.argmin(errors)])
+            self.regularization_ = heaviest_of_the_best(values, errors)
         with explain_singular(self.regularization_, np.finfo(X.dtype).eps):
             found = problem.solve(self.regularization_, self.criterion, self._n_wanted)
             leverages = None

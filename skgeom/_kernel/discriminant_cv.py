@@ -298,7 +298,15 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         for parts in left_out:
             products, squares = map(np.concatenate, zip(*parts, strict=True))
             calibrations.append(
-                calibrate(products, squares, tested, ones, ones, self.priors_)
+                calibrate(
+                    products,
+                    squares,
+                    tested,
+                    ones,
+                    ones,
+                    self.priors_,
+                    np.bincount(codes),
+                )
             )
         for path in paths:
             for model, calibration in zip(path, calibrations, strict=True):
