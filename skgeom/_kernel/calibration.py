@@ -140,9 +140,8 @@ def _logistic_regression(features, codes, weights, log_priors, n_samples):
         means = (p * features).sum(axis=2)
         gradient = (means - own) @ weights + precisions * coefficients
         deviations = features - means[:, :, None]
-        hessian = np.einsum(
-            "inc,jnc,nc->ij", deviations, deviations, p * weights[:, None]
-        )
+        weighted = deviations * (p * weights[:, None])
+        hessian = np.einsum("inc,jnc->ij", weighted, deviations)
         step = np.linalg.solve(hessian + np.diag(precisions), gradient)
         expected = gradient @ step
         size = 1.0

@@ -25,7 +25,6 @@ from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
-
 # Up to this number of samples, threads of BLAS would wait for each other.
 _SMALL = 2000
 
@@ -294,20 +293,12 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
                 products.append(products_and_squares(components, model.means_, shares))
         tested = codes[np.concatenate([test for _, test in splits])]
         ones = np.ones(len(tested))
+        # What `calibrate` needs besides.
+        others = tested, ones, ones, self.priors_, np.bincount(codes)
         calibrations = []
         for parts in left_out:
             products, squares = map(np.concatenate, zip(*parts, strict=True))
-            calibrations.append(
-                calibrate(
-                    products,
-                    squares,
-                    tested,
-                    ones,
-                    ones,
-                    self.priors_,
-                    np.bincount(codes),
-                )
-            )
+            calibrations.append(calibrate(products, squares, *others))
         for path in paths:
             for model, calibration in zip(path, calibrations, strict=True):
                 shares = model._class_weights(model.priors_)

@@ -158,10 +158,8 @@ class LandmarkProblem:
         eigenvalues = np.maximum(eigenvalues, 0)
         # The ridge regression is that of all samples: it needs their moments only.
         centered = self._coordinates(self.features(X) - self.mean) @ vectors
-        cross = self._coordinates(
-            self.class_weights[:, None] * (self.means - self.mean)
-        )
-        inside, squares = vectors.T @ cross.T, centered**2
+        cross = self._coordinates(self.means - self.mean).T * self.class_weights
+        inside, squares = vectors.T @ cross, centered**2
         targets = np.eye(len(self.class_weights))[codes] - self.class_weights
         errors = []
         for regularization in regularizations:
