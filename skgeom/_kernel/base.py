@@ -55,13 +55,14 @@ temperature : float or "auto", default="auto"
     training: 1 gives the probabilities of LDA in the feature space, which are far too
     confident where the penalty is light.
 priors : None, "empirical", "uniform" or array-like of shape (n_classes,), default=None
-    Class probabilities, which weight the classes in training and prediction. None or
-    ``"empirical"`` takes them from the samples and ``sample_weight``. Use
-    ``"uniform"`` if rare classes count as much as others.
+    Class probabilities, which weight the classes in training and prediction.
+    ``"empirical"`` takes them from the samples and ``sample_weight``, and None from
+    these and ``class_weight``. Use ``"uniform"`` if rare classes count as much as
+    others.
 class_weight : None, "balanced" or dict, default=None
-    Factors of the weights of the classes in training only, by class label; 1 for
-    labels that a dict lacks. With ``"balanced"``, all classes weigh the same in
-    training. Predictions keep the ``priors``.
+    Factors of the weights of the samples in training, by class label; 1 for labels
+    that a dict lacks. With ``"balanced"``, all classes weigh the same. Predictions see
+    it as they see sample weights, unless ``priors`` are given.
 """
 
 ATTRIBUTES = r"""

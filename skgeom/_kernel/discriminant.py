@@ -84,21 +84,21 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     r"""Kernel discriminant analysis, exact or with landmarks.
 
     Finds functions of the form :math:`f(x) = \sum_i \alpha_i k(x, x_i)` that differ
-    much between the classes and little within them; with the default criterion, they
-    are uncorrelated on the training samples. With the kernel matrix K, its rows
+    much between the classes and little within them. With the kernel matrix K, its rows
     :math:`K^{(y)}` of class y, and centring matrices C, their coefficients maximise in
     turn
 
     .. math::
 
-       \frac{\alpha^\top S_t \alpha}{\alpha^\top (S_w + \lambda R) \alpha}, \quad
-       S_t = K^\top C_n K, \quad S_w = \sum_y (K^{(y)})^\top C_{n_y} K^{(y)}
+       \frac{\alpha^\top S_b \alpha}{\alpha^\top (S_w + \lambda R) \alpha}, \quad
+       S_b = S_t - S_w, \quad S_t = K^\top C_n K, \quad
+       S_w = \sum_y (K^{(y)})^\top C_{n_y} K^{(y)},
 
-    (equation 13 of [1]_), or the same with :math:`S_b = S_t - S_w` in place of
-    :math:`S_t`. The functions are the components of :meth:`transform`. To classify,
-    a sample is compared with the class means of the components, as in linear
-    discriminant analysis (LDA). The regularised within-class covariance is the identity
-    there.
+    or the same with :math:`S_t` in place of :math:`S_b` (equation 13 of [1]_). The
+    functions are the components of :meth:`transform`. To classify, a sample is compared
+    with the class means of the components, as in linear discriminant analysis (LDA).
+    Samples that are left out of training choose the penalty :math:`\lambda`, and
+    calibrate the probabilities, see :meth:`decision_function`.
 
     Parameters
     ----------
@@ -124,14 +124,16 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         semidefinite.
     criterion : {"total", "between"}, default="between"
         The numerator of the ratio: :math:`S_t`, as in [1]_, or :math:`S_b`. They
-        differ if ``regularization`` is not zero, see the user guide.
+        differ if ``regularization`` is not zero, see the user guide. With "total", the
+        components are uncorrelated on the training samples.
     center : bool, default=True
         Whether to centre the training samples in the feature space, equation 14.
     solver : {"auto", "eigen", "cholesky", "nystroem"}, default="auto"
         ``"eigen"`` solves the dense eigenproblem. ``"cholesky"`` gives the same and
         needs one Cholesky factor. ``"nystroem"`` approximates the kernel with
         landmarks, for many samples. ``"auto"`` is ``"cholesky"`` for up to 10,000
-        samples (``"eigen"`` if ``regularization`` is zero), and ``"nystroem"`` above.
+        samples (``"eigen"`` if ``regularization`` is zero), and ``"nystroem"`` above,
+        where the exact solution takes several times as long; see ``solver_``.
     n_landmarks : int, default=2000
         Number of landmarks for solver "nystroem". At most ``n_samples`` are used, and
         with "kmeans" at least one for each class.
@@ -148,7 +150,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     regularization_ : float
         The value of ``regularization`` that was used.
     solver_ : str
-        The solver that was used.
+        The solver that was used: "nystroem" if there are landmarks.
     {attributes}
 
     See Also
@@ -161,11 +163,12 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     -----
     Components are scaled such that the denominator of the ratio, in terms of
     covariances, is one: without regularisation they have a variance of one within the
-    classes, as those of scikit-learn's LDA. Their total variance (with "between", that
-    of the class means) is in ``eigenvalues_``. The class whose mean is largest in
+    classes, as those of scikit-learn's LDA. The variance of their class means (with
+    "total", their own) is in ``eigenvalues_``. The class whose mean is largest in
     magnitude, the last one of equals, has a positive one.
 
-    Sample weights stand for repeated samples. A kernel with negative eigenvalues is an
+    Sample weights stand for repeated samples, of which one is left out at a time. A
+    kernel with negative eigenvalues is an
     error, except for ``penalty="identity"`` with an exact solver, where the scatter
     matrices are semidefinite all the same.
 
@@ -180,7 +183,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     >>> from sklearn.datasets import make_circles
     >>> from skgeom import KernelDiscriminantAnalysis
     >>> X, y = make_circles(200, factor=0.5, noise=0.05, random_state=0)
-    >>> kda = KernelDiscriminantAnalysis(kernel="rbf", gamma=1).fit(X, y)
+    >>> kda = KernelDiscriminantAnalysis().fit(X, y)
     >>> kda.transform(X).shape
     (200, 1)
     >>> kda.score(X, y)
@@ -286,24 +289,29 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         found, leverages = solve(samples, left_out)
         self._set_discriminants(found, float(sample_weight.sum()) * largest_weight)
         if self.temperature == "auto":
-            components = left_out_components(
-                self._project(samples.X[left_out]),
-                codes[left_out],
-                leverages / copies[left_out],
-                found,
-                class_weights,
-                self.criterion,
-            )
-            calibration = calibrate(
-                *products_and_squares(components, self.means_, class_weights),
-                codes[left_out],
-                sample_weight[left_out],
-                copies[left_out],
-                self.priors_,
-                np.bincount(codes, sample_weight),
-            )
-            self._set_calibration(class_weights, *calibration)
+            self._calibrate(samples, left_out, leverages, found)
         return self
+
+    def _calibrate(self, samples, left_out, leverages, found):
+        """Set temperature, class means and offsets by samples that are left out."""
+        codes, copies = samples.codes[left_out], samples.copies[left_out]
+        components = left_out_components(
+            self._project(samples.X[left_out]),
+            codes,
+            leverages / copies,
+            found,
+            samples.class_weights,
+            self.criterion,
+        )
+        calibration = calibrate(
+            *products_and_squares(components, self.means_, samples.class_weights),
+            codes,
+            samples.sample_weight[left_out],
+            copies,
+            self.priors_,
+            np.bincount(samples.codes, samples.sample_weight),
+        )
+        self._set_calibration(samples.class_weights, *calibration)
 
     def _left_out(self, samples):
         """Samples to leave out: evenly over each class, so nothing is left to chance.

@@ -40,10 +40,8 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     one reduction of its centred kernel matrix to tridiagonal form, which serves all
     values, and the kernel matrix is computed once. With ``temperature="auto"``, the
     samples left out are those of the test parts, and scores are those of calibrated
-    probabilities. There are no landmarks: it is for up
-    to about 5,000 samples, and for more there is
-    :class:`~sklearn.model_selection.GridSearchCV` with
-    :class:`KernelDiscriminantAnalysis` and ``solver="nystroem"``.
+    probabilities. There are no landmarks: it is for up to about 5,000 samples. For
+    more, :class:`KernelDiscriminantAnalysis` chooses its regularisation itself.
 
     Parameters
     ----------
@@ -337,7 +335,7 @@ def _warn_if_many(n_samples):
         gigabytes = 3 * 8e-9 * n_samples**2  # the kernel matrix, and two as large
         warn_user(
             f"The solutions are exact: with {n_samples:,} samples they take "
-            f"{gigabytes:.1f} GB and many minutes. For landmarks, use GridSearchCV "
-            "with KernelDiscriminantAnalysis(solver='nystroem').",
+            f"{gigabytes:.1f} GB and many minutes. For landmarks, use "
+            "KernelDiscriminantAnalysis(solver='nystroem').",
             UserWarning,
         )

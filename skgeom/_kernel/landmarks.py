@@ -154,7 +154,7 @@ class LandmarkProblem:
 
     def errors_left_out(self, regularizations, X, codes, weights, copies):
         """As :meth:`KernelProblem.errors_left_out`, for some of the samples."""
-        eigenvalues, vectors = eigh(self.total, check_finite=False)
+        eigenvalues, vectors = eigh(self.total, driver="evd", check_finite=False)
         eigenvalues = np.maximum(eigenvalues, 0)
         # The ridge regression is that of all samples: it needs their moments only.
         centered = self._coordinates(self.features(X) - self.mean) @ vectors

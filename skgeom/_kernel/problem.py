@@ -297,7 +297,7 @@ class KernelProblem:
         if self.symmetric:
             if not self.identity:
                 self.check_definite()
-            sizes, left = eigh(self.centered, check_finite=False)
+            sizes, left = eigh(self.centered, driver="evd", check_finite=False)
             right = left * np.where(sizes < 0, -1, 1)
             sizes = sizes if not self.identity else np.abs(sizes)
         else:
