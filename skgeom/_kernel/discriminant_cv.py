@@ -191,9 +191,9 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
                 self._score_path(kernel, codes, train, test, path)
                 for (train, test), path in zip(splits, paths, strict=True)
             ]
-        self._choose(np.transpose(scores))
-        problem, _ = self._problem(kernel, codes, precision)
-        (found,) = problem.solve_path([self.regularization_], *self._settings)
+            self._choose(np.transpose(scores))
+            problem, _ = self._problem(kernel, codes, precision)
+            (found,) = problem.solve_path([self.regularization_], *self._settings)
         self._set_discriminants(found, len(X))
         if calibrations:
             chosen = self.regularizations_.tolist().index(self.regularization_)
