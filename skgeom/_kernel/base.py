@@ -415,7 +415,7 @@ class BaseKernelDiscriminant(
         self.eigenvalues_ = discriminants.eigenvalues
         self.dual_coef_ = discriminants.coefficients
         self.offset_ = discriminants.offset
-        self.means_ = discriminants.means
+        self.means_, self._center = discriminants.means, discriminants.center
         # Weights of samples sum to one in the solvers and are one each in equation 13,
         # so that its scatter matrices are n_samples times as large. For R = I, another
         # n_samples is due to the coefficients, which are divided by the root of it.
@@ -425,10 +425,9 @@ class BaseKernelDiscriminant(
         self.decision_means_, self.offsets_ = self.means_, np.zeros(len(self.classes_))
         self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
 
-    def _set_calibration(self, class_weights, shrinkage, temperature, offsets):
+    def _set_calibration(self, shrinkage, temperature, offsets):
         """Set what :func:`calibrate` has found."""
-        center = class_weights @ self.means_
-        self.decision_means_ = center + shrinkage * (self.means_ - center)
+        self.decision_means_ = self._center + shrinkage * (self.means_ - self._center)
         self.temperature_, self.offsets_ = temperature, offsets
 
     def _with_discriminants(self, discriminants, classes, priors, n_samples):

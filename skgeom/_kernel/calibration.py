@@ -31,7 +31,7 @@ _LEAST_ERRORS = 0.5
 _STEPS = 100
 
 
-def left_out_components(components, codes, leverages, found, class_weights, criterion):
+def left_out_components(components, codes, leverages, found, criterion):
     """Components of training samples, each as if it had been left out of training.
 
     The components are the predictions of kernel ridge regression, with the hat matrix
@@ -47,8 +47,6 @@ def left_out_components(components, codes, leverages, found, class_weights, crit
         Their classes, and how much their own targets count in z.
     found : Discriminants
         The discriminant functions.
-    class_weights : ndarray of shape (n_classes,)
-        Weights of the classes in training.
     criterion : {"total", "between"}
         The numerator of the ratio.
 
@@ -56,17 +54,15 @@ def left_out_components(components, codes, leverages, found, class_weights, crit
     -------
     ndarray of shape (n_samples, n_components)
     """
-    center = class_weights @ found.means
-    members, centered = found.means[codes] - center, components - center
+    members, centered = found.means[codes] - found.center, components - found.center
     own = members if criterion == "between" else centered
     targets = members + own / found.eigenvalues
     rest = np.maximum(1 - leverages, _EPS)
     return components - (targets - centered) * (leverages / rest)[:, None]
 
 
-def products_and_squares(components, means, class_weights):
+def products_and_squares(components, means, center):
     """Products of centred components and class means, and squares of the latter."""
-    center = class_weights @ means
     means = means - center
     squares = np.square(means).sum(axis=1)
     products = (components - center) @ means.T

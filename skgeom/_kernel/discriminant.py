@@ -286,7 +286,9 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         samples = Samples(X, codes, weights, class_weights, sample_weight, copies)
         left_out = self._left_out(samples)
         solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
-        found, leverages = solve(samples, left_out)
+        # Threads of BLAS would wait for each other longer than small matrices take.
+        with one_blas_thread(len(X) <= _MAX_LEFT_OUT):
+            found, leverages = solve(samples, left_out)
         self._set_discriminants(found, float(sample_weight.sum()) * largest_weight)
         if self.temperature == "auto":
             self._calibrate(samples, left_out, leverages, found)
@@ -300,18 +302,17 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             codes,
             leverages / copies,
             found,
-            samples.class_weights,
             self.criterion,
         )
         calibration = calibrate(
-            *products_and_squares(components, self.means_, samples.class_weights),
+            *products_and_squares(components, found.means, found.center),
             codes,
             samples.sample_weight[left_out],
             copies,
             self.priors_,
             np.bincount(samples.codes, samples.sample_weight),
         )
-        self._set_calibration(samples.class_weights, *calibration)
+        self._set_calibration(*calibration)
 
     def _left_out(self, samples):
         """Samples to leave out: evenly over each class, so nothing is left to chance.

@@ -181,7 +181,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         kernel = self._kernel_matrix(X)
         warn_if_alone(kernel, self.kernel)
         splits = self._splits(X, codes, groups)
-        _, class_weights, self.priors_ = self._weigh(codes)
+        _, _, self.priors_ = self._weigh(codes)
         with one_blas_thread(len(X) <= _SMALL):
             paths = [
                 self._fit_path(kernel, codes, precision, train) for train, _ in splits
@@ -197,7 +197,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         self._set_discriminants(found, len(X))
         if calibrations:
             chosen = self.regularizations_.tolist().index(self.regularization_)
-            self._set_calibration(class_weights, *calibrations[chosen])
+            self._set_calibration(*calibrations[chosen])
         return self
 
     def _values(self):
@@ -269,7 +269,6 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
                 kernel="precomputed",
                 penalty=self.penalty,
                 temperature=self.temperature,
-                class_weight=self.class_weight,
             )._with_discriminants(found, self.classes_, priors, len(train))
             for found in problem.solve_path(self.regularizations_, *self._settings)
         ]
@@ -286,9 +285,8 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         for (train, test), path in zip(splits, paths, strict=True):
             K = kernel[np.ix_(test, train)]
             for products, model in zip(left_out, path, strict=True):
-                shares = model._class_weights(model.priors_)
-                components = model._project(K)
-                products.append(products_and_squares(components, model.means_, shares))
+                means, center = model.means_, model._center
+                products.append(products_and_squares(model._project(K), means, center))
         tested = codes[np.concatenate([test for _, test in splits])]
         ones = np.ones(len(tested))
         # What `calibrate` needs besides.
@@ -299,8 +297,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             calibrations.append(calibrate(products, squares, *others))
         for path in paths:
             for model, calibration in zip(path, calibrations, strict=True):
-                shares = model._class_weights(model.priors_)
-                model._set_calibration(shares, *calibration)
+                model._set_calibration(*calibration)
         return calibrations
 
     def _score_path(self, kernel, codes, train, test, path):

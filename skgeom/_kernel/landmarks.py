@@ -194,8 +194,9 @@ class LandmarkProblem:
         if self.identity:
             penalty *= kernel_max
         coefficients = self.features.to_coefficients(vectors)
-        class_means = self.means @ vectors - offset
-        found = Discriminants(ratios, coefficients, offset, class_means, penalty)
+        means = self.means @ vectors - offset
+        center = self.class_weights @ means
+        found = Discriminants(ratios, coefficients, offset, means, center, penalty)
         return found.with_fixed_signs()
 
 

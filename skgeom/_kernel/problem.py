@@ -103,6 +103,7 @@ class Discriminants:
     coefficients: np.ndarray
     offset: np.ndarray
     means: np.ndarray  # of the classes, (n_classes, n_components)
+    center: np.ndarray  # the mean of the components in training
     penalty: float  # lambda, for weights of sum one
 
     def with_fixed_signs(self):
@@ -117,6 +118,7 @@ class Discriminants:
             coefficients=self.coefficients * sign,
             offset=self.offset * sign,
             means=self.means * sign,
+            center=self.center * sign,
         )
 
 
@@ -465,5 +467,6 @@ class KernelProblem:
         offset = self.kernel_mean @ coefficients
         if not self.center:
             means, offset = means + offset, np.zeros_like(offset)
-        found = Discriminants(ratios, coefficients, offset, means, penalty)
+        center = self.class_weights @ means
+        found = Discriminants(ratios, coefficients, offset, means, center, penalty)
         return found.with_fixed_signs()

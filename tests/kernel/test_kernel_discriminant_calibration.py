@@ -281,11 +281,14 @@ def test_float32_and_precomputed(wine):
         assert loss < 0.2
 
 
-def test_temperature_of_the_path_is_that_of_its_test_parts():
+@pytest.mark.parametrize(
+    ("class_weight", "factors"), [(None, [1, 1, 1]), ({1: 4}, [1, 4, 1])]
+)
+def test_temperature_of_the_path_is_that_of_its_test_parts(class_weight, factors):
     X, y = load_iris(return_X_y=True)
     X, y = X[40:], y[40:]
     cv = list(StratifiedKFold(3).split(X, y))
-    settings = {"gamma": 0.2, "center": True}
+    settings = {"gamma": 0.2, "class_weight": class_weight}
     path = PATH(regularizations=[1e-2], cv=cv, **settings).fit(X, y)
     products, squares, codes = [], [], []
     for train, test in cv:
@@ -296,7 +299,9 @@ def test_temperature_of_the_path_is_that_of_its_test_parts():
         codes.append(y[test])
     arrays = (np.concatenate(parts) for parts in (products, squares, codes))
     sizes = np.bincount(y)
-    expected = independent_calibration(*arrays, sizes / sizes.sum(), sizes)
+    priors = sizes * factors / (sizes @ factors)
+    assert_allclose(path.priors_, priors)
+    expected = independent_calibration(*arrays, priors, sizes)
     assert_allclose(path.decision_means_, expected[0] * path.means_, rtol=1e-6)
     assert_allclose(path.temperature_, expected[1], rtol=1e-3)
     assert_allclose(path.offsets_, expected[2], atol=1e-3)
