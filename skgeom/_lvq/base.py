@@ -11,6 +11,7 @@ from sklearn.base import (
 )
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
@@ -50,6 +51,7 @@ class PrototypeClassifier(
 
     _parameter_constraints = {
         "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "class_weight": [None, StrOptions({"balanced"}), dict],
         "init": [StrOptions({"auto", "mean", "kmeans"}), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -179,16 +181,17 @@ class PrototypeClassifier(
         if goes_on:
             self._check_same(classes, counts)
         self.classes_ = classes
-        X, y, weights, class_weights = self._weighted(X, y, sample_weight)
+        X, y, weights, class_sums = self._weighted(X, y, sample_weight)
         # Classes may come later if they are announced and their start is given.
-        if (not announced or isinstance(self.init, str)) and not class_weights.all():
+        if (not announced or isinstance(self.init, str)) and not class_sums.all():
             raise ValueError(
-                f"The class {classes[class_weights.argmin()]} has no sample, or none "
+                f"The class {classes[class_sums.argmin()]} has no sample, or none "
                 "of positive weight. Remove it; for partial_fit, give the first call "
                 "some samples of each class, or init."
             )
         if goes_on:
-            return self._next_problem(X, y, weights, class_weights)
+            return self._next_problem(X, y, weights, class_sums)
+        weights = weights * self._class_factors(class_sums)[y]
         self._find_components(X, y, weights)
         space = self._space(X.ndim, self.metric)
         space.observe(X)
@@ -197,7 +200,7 @@ class PrototypeClassifier(
         start = find_start(space, Z, y, weights, counts, self.init, rng, classes)
         labels = self._prototype_indices
         spread = find_spread(space, Z, start, y, labels, weights)
-        return Problem(space, X, Z, start, y, labels, weights, class_weights, spread)
+        return Problem(space, X, Z, start, y, labels, weights, class_sums, spread)
 
     def _partial_problem(self, X, y, sample_weight, rng, classes):
         """The problem of a call of ``partial_fit``, which goes on if it can."""
@@ -214,12 +217,13 @@ class PrototypeClassifier(
         self._check_same(self.classes_, counts)
         X = self._check_X(X, reset=False)
         y = self._check_y(y, len(X))
-        X, y, weights, class_weights = self._weighted(X, y, sample_weight)
-        class_weights = self._progress.class_weights + class_weights
-        return self._next_problem(X, y, weights, class_weights)
+        X, y, weights, class_sums = self._weighted(X, y, sample_weight)
+        class_sums = self._progress.class_sums + class_sums
+        return self._next_problem(X, y, weights, class_sums)
 
-    def _next_problem(self, X, y, weights, class_weights):
+    def _next_problem(self, X, y, weights, class_sums):
         """The problem of prototypes that go on from where they are."""
+        weights = weights * self._class_factors(class_sums)[y]
         space = self._space(X.ndim, self.metric)
         space.observe(X)
         return Problem(
@@ -230,7 +234,7 @@ class PrototypeClassifier(
             y,
             self._prototype_indices,
             weights,
-            class_weights,
+            class_sums,
             self._progress.spread,
         )
 
@@ -257,7 +261,7 @@ class PrototypeClassifier(
         return y
 
     def _weighted(self, X, y, sample_weight):
-        """X in float64, class indices, weights, and those of the classes.
+        """X in float64, class indices, weights, and their sums by class.
 
         Samples of weight zero are left out.
         """
@@ -277,6 +281,26 @@ class PrototypeClassifier(
         if (weights == 0).any():
             X, y, weights = (part[weights > 0] for part in (X, y, weights))
         return X, y, weights, np.bincount(y, weights, minlength=len(self.classes_))
+
+    def _class_factors(self, class_sums):
+        """By what ``class_weight`` multiplies the weights of samples, (n_classes,).
+
+        ``class_sums`` are the sums of the weights of each class so far. Where they are
+        zero, in ``partial_fit``, the class has yet to come.
+        """
+        if self.class_weight == "balanced":
+            seen = class_sums > 0
+            even = class_sums.sum() / np.count_nonzero(seen)
+            return np.divide(even, class_sums, out=np.ones(len(seen)), where=seen)
+        factors = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=self.classes_
+        )
+        if not (np.isfinite(factors) & (factors > 0)).all():
+            raise ValueError(
+                "The weights of class_weight must be positive and finite, got "
+                f"{self.class_weight}. To leave a class out, remove its samples."
+            )
+        return factors
 
     def _find_components(self, X, y, weights):
         """Find what samples are reduced to, if anything, before they are encoded."""
@@ -324,7 +348,7 @@ class PrototypeClassifier(
         # After fit, the schedule has come to its end, however many calls there are.
         calls = np.inf if n_calls is None else n_calls
         self._progress = Progress(
-            self.metric, problem.spread, problem.class_weights, calls, slope
+            self.metric, problem.spread, problem.class_sums, calls, slope
         )
 
     def _check_definite(self, prototypes):

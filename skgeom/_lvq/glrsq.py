@@ -38,6 +38,7 @@ class GLRSQ(PrototypeClassifier):
         The slope s. ``"auto"`` is 10 for ``"lbfgs"``; for ``"sgd"`` it is the number of
         the epoch, as in the authors' code: in the end it is the samples close to the
         border that count.
+    {class_weight}
     {init}
     {solver}
     {max_iter}
@@ -99,6 +100,7 @@ class GLRSQ(PrototypeClassifier):
         *,
         metric="riemann",
         slope="auto",
+        class_weight=None,
         init="auto",
         solver="auto",
         max_iter=100,
@@ -113,6 +115,7 @@ class GLRSQ(PrototypeClassifier):
         self.n_prototypes = n_prototypes
         self.metric = metric
         self.slope = slope
+        self.class_weight = class_weight
         self.init = init
         self.solver = solver
         self.max_iter = max_iter

@@ -40,6 +40,7 @@ class GMLVQ(PrototypeClassifier):
         distances are taken. None is the number of features.
     slope : float, default=10
         The slope s of the sigmoid.
+    {class_weight}
     {init}
     max_iter : int, default=100
         Largest number of iterations of Riemannian L-BFGS, which learns prototypes and
@@ -104,6 +105,7 @@ class GMLVQ(PrototypeClassifier):
         *,
         n_components=None,
         slope=10.0,
+        class_weight=None,
         init="auto",
         max_iter=100,
         tol=1e-4,
@@ -114,6 +116,7 @@ class GMLVQ(PrototypeClassifier):
         self.n_prototypes = n_prototypes
         self.n_components = n_components
         self.slope = slope
+        self.class_weight = class_weight
         self.init = init
         self.max_iter = max_iter
         self.tol = tol

@@ -34,6 +34,7 @@ class LikelihoodClassifier(PrototypeClassifier):
             StrOptions({"auto", "learn"}),
             Interval(Real, 0, None, closed="neither"),
         ],
+        "sigma2_scale": [Interval(Real, 0, None, closed="neither")],
         "annealing": ["boolean"],
         "representability": [
             StrOptions({"auto"}),
@@ -134,16 +135,18 @@ class LikelihoodClassifier(PrototypeClassifier):
 
     def _loss(self, problem, solver):
         """The loss of a problem; sets ``priors_``."""
-        weights = problem.class_weights
-        if not weights.all():  # in partial_fit, of classes that have yet to come
-            weights = np.ones_like(weights)
-        self.priors_ = check_priors(self.priors, weights)
+        sums = problem.class_sums
+        if not sums.all():  # in partial_fit, of classes that have yet to come
+            sums = np.ones_like(sums)
+        self.priors_ = check_priors(self.priors, sums)
+        training = "uniform" if self.class_weight == "balanced" else None
+        priors = check_priors(training, sums)
         weight = self.representability
         if weight == "auto":
             weight = _REPRESENTABILITY[solver]
         return LikelihoodLoss(
             problem.labels,
-            prototype_log_priors(self.priors_, problem.labels),
+            prototype_log_priors(priors, problem.labels),
             weight,
             # A variance that anneals is its own reference.
             reference=None if solver == "sgd" else problem.spread,
@@ -154,7 +157,7 @@ class LikelihoodClassifier(PrototypeClassifier):
             return float(self.sigma2)
         if self.sigma2 == "learn" and self._goes_on():
             return self.sigma2_
-        return float(problem.spread)
+        return float(self.sigma2_scale * problem.spread)
 
     def _first_rate(self, problem, sigma2):
         if self.learning_rate != "auto":

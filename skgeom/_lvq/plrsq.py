@@ -55,6 +55,7 @@ class PLRSQ(LikelihoodClassifier):
         ``"lbfgs"`` with the metric ``"riemann"`` or ``"logdet"`` learns them together
         with the prototypes; otherwise they stay.
     {priors}
+    {class_weight}
     {init}
     {solver}
     {max_iter}
@@ -122,10 +123,12 @@ class PLRSQ(LikelihoodClassifier):
         *,
         metric="riemann",
         sigma2="auto",
+        sigma2_scale=1.0,
         annealing=True,
         representability="auto",
         n_components=None,
-        priors=None,
+        priors="uniform",
+        class_weight=None,
         init="auto",
         solver="auto",
         max_iter=100,
@@ -140,10 +143,12 @@ class PLRSQ(LikelihoodClassifier):
         self.n_prototypes = n_prototypes
         self.metric = metric
         self.sigma2 = sigma2
+        self.sigma2_scale = sigma2_scale
         self.annealing = annealing
         self.representability = representability
         self.n_components = n_components
         self.priors = priors
+        self.class_weight = class_weight
         self.init = init
         self.solver = solver
         self.max_iter = max_iter

@@ -29,10 +29,11 @@ class Problem:
     y, labels : ndarray of int
         Class index of each sample, and of each prototype.
     weights : ndarray
-        Weights of the samples, positive.
-    class_weights : ndarray of shape (n_classes,)
-        Sums of the weights of each class, since the last ``fit``, that one included,
-        or over all calls of ``partial_fit`` so far.
+        Weights of the samples in training, positive: ``sample_weight`` times the
+        weight of the class.
+    class_sums : ndarray of shape (n_classes,)
+        Sums of ``sample_weight`` of each class, since the last ``fit``, that one
+        included, or over all calls of ``partial_fit`` so far.
     spread : float
         Half of the mean squared distance of the samples from the nearest prototype of
         their class, at the first start: a variance, the unit of scales and rates.
@@ -45,7 +46,7 @@ class Problem:
     y: np.ndarray
     labels: np.ndarray
     weights: np.ndarray
-    class_weights: np.ndarray
+    class_sums: np.ndarray
     spread: float
 
     @cached_property
@@ -99,7 +100,7 @@ class Progress:
     ----------
     metric : str
         The metric of the prototypes.
-    spread, class_weights
+    spread, class_sums
         Those of the problem.
     n_calls : float
         Calls of ``partial_fit`` since the start; infinite after ``fit``, which leaves
@@ -110,6 +111,6 @@ class Progress:
 
     metric: str
     spread: float
-    class_weights: np.ndarray
+    class_sums: np.ndarray
     n_calls: float
     slope: float | None
