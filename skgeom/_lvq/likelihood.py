@@ -122,14 +122,15 @@ class LikelihoodClassifier(PrototypeClassifier):
             )
         problem = self._partial_problem(X, y, sample_weight, rng, classes)
         loss = self._loss(problem, "sgd")
-        sigma2 = self._first_sigma2(problem) if first else self.sigma2_
-        n_calls = 1 if first else self._progress.n_calls + 1
-        epoch = min(n_calls, self.max_iter)
+        n_epochs = self._n_epochs(problem)
+        follows = self.sigma2 == "auto" and np.isfinite(n_epochs)
+        sigma2 = self._first_sigma2(problem) if first or follows else self.sigma2_
+        epoch = min(n_epochs, self.max_iter)
         rate = decay(epoch, self.max_iter) * self._first_rate(problem, sigma2)
         shuffle = rng if self.shuffle else None
         schedule = Schedule([rate], [sigma2], self.batch_size, shuffle)
         outcome = fit_sgd(problem, loss, schedule)
-        self._store(problem, outcome, n_calls=n_calls)
+        self._store(problem, outcome, n_epochs=n_epochs)
         self.sigma2_ = sigma2
         return self
 

@@ -196,7 +196,11 @@ class PLRSQ(LikelihoodClassifier):
         else:
             options = {"learn_scale": self.sigma2 == "learn", **self._search_options}
             if self.n_components is not None and problem.space.learns_subspace:
-                problem = replace(problem, Z=problem.X)
+                prototypes = problem.space.decode(problem.prototypes)
+                space = self._space(3, self.metric)  # that takes samples as they are
+                problem = replace(
+                    problem, space=space, Z=problem.X, prototypes=prototypes
+                )
                 options |= {"reduction": Congruence, "matrix": self.components_.T}
             outcome = fit_lbfgs(problem, loss, sigma2, **options)
             if outcome.matrix is not None:
@@ -223,10 +227,10 @@ class PLRSQ(LikelihoodClassifier):
             )
         self.components_ = start_subspace(X, y, weights, self.n_components).T
 
-    def _encode(self, space, X):
-        if hasattr(self, "components_"):
-            X = self.components_ @ X @ self.components_.T
-        return super()._encode(space, X)
+    def _reduce(self, X):
+        if not hasattr(self, "components_"):
+            return X
+        return self.components_ @ X @ self.components_.T
 
     def _check_same(self, classes, counts):
         super()._check_same(classes, counts)

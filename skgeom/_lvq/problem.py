@@ -49,6 +49,15 @@ class Problem:
     class_sums: np.ndarray
     spread: float
 
+    @property
+    def share_of_epoch(self):
+        """What a call of ``partial_fit`` counts for in the schedule, in epochs.
+
+        That is one, or less if the samples are fewer than the rows of the prototypes.
+        """
+        enough = self.size * len(self.labels)
+        return min(len(self.Z) / enough, 1.0)
+
     @cached_property
     def size(self):
         """Number of rows of the matrices that are compared, or of features."""
@@ -100,17 +109,22 @@ class Progress:
     ----------
     metric : str
         The metric of the prototypes.
+    space, prototypes
+        Those of the outcome. Predictions compare with these: to decode prototypes that
+        are nearly singular, and to encode them again, would cost digits.
     spread, class_sums
         Those of the problem.
-    n_calls : float
-        Calls of ``partial_fit`` since the start; infinite after ``fit``, which leaves
-        the learning rate at its end.
+    n_epochs : float
+        How far ``partial_fit`` has come since the start, in epochs; infinite after
+        ``fit``, which leaves the learning rate at its end.
     slope : float or None
         The slope of the sigmoid that was used last, if there is one.
     """
 
     metric: str
+    space: Space
+    prototypes: np.ndarray
     spread: float
     class_sums: np.ndarray
-    n_calls: float
+    n_epochs: float
     slope: float | None
