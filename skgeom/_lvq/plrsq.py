@@ -132,7 +132,7 @@ class PLRSQ(LikelihoodClassifier):
         init="auto",
         solver="auto",
         max_iter=100,
-        tol=1e-4,
+        tol=0.01,
         learning_rate="auto",
         batch_size=1,
         shuffle=True,

@@ -107,7 +107,7 @@ class RSLVQ(LikelihoodClassifier):
         init="auto",
         solver="auto",
         max_iter=100,
-        tol=1e-4,
+        tol=0.01,
         learning_rate="auto",
         batch_size=1,
         shuffle=True,

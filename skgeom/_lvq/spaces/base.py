@@ -169,7 +169,7 @@ class WhitenedPairs(Pairs):
     """
 
     curvature = 2.0
-    model_tol = 1e-3
+    model_tol = 0.1
 
     def coordinates(self, tangents):
         """Tangent vectors at the prototypes in an orthonormal basis, (M, p)."""

@@ -61,7 +61,6 @@ class LogDetPairs(WhitenedPairs):
     """
 
     curvature = 0.25  # an eighth of that of the affine-invariant metric
-    model_tol = 0.1  # the model is crude at a distance, where the curvature is smaller
 
     def __init__(self, Z, prototypes):
         self._Z = Z
