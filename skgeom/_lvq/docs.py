@@ -36,6 +36,10 @@ LVQ_DOCS = {
         ``"uniform"`` is the same for all classes; or an array of shape (n_classes,) of
         sum one, in the order of ``classes_``.
     """,
+    "class_weight": r"""
+    class_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of samples by the weight of their class.
+    """,
     "init": r"""
     init : str or array-like, default="auto"
         Where the prototypes start: ``"mean"``, at the mean of the class in the metric,

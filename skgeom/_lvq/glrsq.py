@@ -38,6 +38,7 @@ class GLRSQ(PrototypeClassifier):
         The slope s. ``"auto"`` is 10 for ``"lbfgs"``; for ``"sgd"`` it is the number of
         the epoch, as in the authors' code: in the end it is the samples close to the
         border that count.
+    {class_weight}
     {init}
     {solver}
     {max_iter}
@@ -99,10 +100,11 @@ class GLRSQ(PrototypeClassifier):
         *,
         metric="riemann",
         slope="auto",
+        class_weight="balanced",
         init="auto",
         solver="auto",
         max_iter=100,
-        tol=1e-4,
+        tol=0.01,
         learning_rate="auto",
         batch_size=1,
         shuffle=True,
@@ -113,6 +115,7 @@ class GLRSQ(PrototypeClassifier):
         self.n_prototypes = n_prototypes
         self.metric = metric
         self.slope = slope
+        self.class_weight = class_weight
         self.init = init
         self.solver = solver
         self.max_iter = max_iter
@@ -198,23 +201,22 @@ class GLRSQ(PrototypeClassifier):
             If y holds a class that is not in ``classes_``, and as ``fit`` does.
         """
         rng = check_random_state(self.random_state)
-        first = not hasattr(self, "prototypes_")
         problem = self._partial_problem(X, y, sample_weight, rng, classes)
-        n_calls = 1 if first else self._progress.n_calls + 1
-        epoch = min(n_calls, self.max_iter)
+        n_epochs = self._n_epochs(problem)
+        epoch = min(n_epochs, self.max_iter)
         slope = self._slope(epoch)
-        if self.slope == "auto" and n_calls == np.inf:
+        if self.slope == "auto" and n_epochs == np.inf:
             slope = self._progress.slope
         rate = decay(epoch, self.max_iter) * self._first_rate(problem, slope)
         shuffle = rng if self.shuffle else None
         schedule = Schedule([rate], [slope], self.batch_size, shuffle)
         outcome = fit_sgd(problem, MarginLoss(problem.labels), schedule)
-        self._store(problem, outcome, n_calls=n_calls, slope=slope)
+        self._store(problem, outcome, n_epochs=n_epochs, slope=slope)
         return self
 
     def _slope(self, epoch):
         """Slope of the sigmoid in an epoch of stochastic steps."""
-        return float(epoch) if self.slope == "auto" else float(self.slope)
+        return max(float(epoch), 1.0) if self.slope == "auto" else float(self.slope)
 
     def _first_rate(self, problem, slope):
         rate = self.learning_rate

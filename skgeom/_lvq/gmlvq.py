@@ -40,11 +40,12 @@ class GMLVQ(PrototypeClassifier):
         distances are taken. None is the number of features.
     slope : float, default=10
         The slope s of the sigmoid.
+    {class_weight}
     {init}
-    max_iter : int, default=100
+    max_iter : int, default=300
         Largest number of iterations of Riemannian L-BFGS, which learns prototypes and
         metric from all samples together.
-    tol : float, default=1e-4
+    tol : float, default=0.01
         The search stops when ten iterations together lower the cost by less than this
         fraction of it, or when the mean loss falls below it. For features of similar
         scales, 0.01 is often enough, and takes a fraction of the iterations.
@@ -104,9 +105,10 @@ class GMLVQ(PrototypeClassifier):
         *,
         n_components=None,
         slope=10.0,
+        class_weight=None,
         init="auto",
-        max_iter=100,
-        tol=1e-4,
+        max_iter=300,
+        tol=0.01,
         warm_start=False,
         random_state=None,
         verbose=0,
@@ -114,6 +116,7 @@ class GMLVQ(PrototypeClassifier):
         self.n_prototypes = n_prototypes
         self.n_components = n_components
         self.slope = slope
+        self.class_weight = class_weight
         self.init = init
         self.max_iter = max_iter
         self.tol = tol

@@ -93,7 +93,7 @@ def fit_lbfgs(
             callback=note,
             preconditioner=cost.solve if cost.has_curvature(point[0]) else None,
         )
-    if not result.converged and result.n_iter:
+    if not result.converged:
         more = "max_iter or tol" if result.n_iter >= max_iter else "tol"
         warn_user(
             f"{name} did not converge: {result.reason} The prototypes found so far can "

@@ -34,6 +34,7 @@ class LikelihoodClassifier(PrototypeClassifier):
             StrOptions({"auto", "learn"}),
             Interval(Real, 0, None, closed="neither"),
         ],
+        "sigma2_scale": [Interval(Real, 0, None, closed="neither")],
         "annealing": ["boolean"],
         "representability": [
             StrOptions({"auto"}),
@@ -121,29 +122,32 @@ class LikelihoodClassifier(PrototypeClassifier):
             )
         problem = self._partial_problem(X, y, sample_weight, rng, classes)
         loss = self._loss(problem, "sgd")
-        sigma2 = self._first_sigma2(problem) if first else self.sigma2_
-        n_calls = 1 if first else self._progress.n_calls + 1
-        epoch = min(n_calls, self.max_iter)
+        n_epochs = self._n_epochs(problem)
+        follows = self.sigma2 == "auto" and np.isfinite(n_epochs)
+        sigma2 = self._first_sigma2(problem) if first or follows else self.sigma2_
+        epoch = min(n_epochs, self.max_iter)
         rate = decay(epoch, self.max_iter) * self._first_rate(problem, sigma2)
         shuffle = rng if self.shuffle else None
         schedule = Schedule([rate], [sigma2], self.batch_size, shuffle)
         outcome = fit_sgd(problem, loss, schedule)
-        self._store(problem, outcome, n_calls=n_calls)
+        self._store(problem, outcome, n_epochs=n_epochs)
         self.sigma2_ = sigma2
         return self
 
     def _loss(self, problem, solver):
         """The loss of a problem; sets ``priors_``."""
-        weights = problem.class_weights
-        if not weights.all():  # in partial_fit, of classes that have yet to come
-            weights = np.ones_like(weights)
-        self.priors_ = check_priors(self.priors, weights)
+        sums = problem.class_sums
+        if not sums.all():  # in partial_fit, of classes that have yet to come
+            sums = np.ones_like(sums)
+        self.priors_ = check_priors(self.priors, sums)
+        training = "uniform" if self.class_weight == "balanced" else None
+        priors = check_priors(training, sums)
         weight = self.representability
         if weight == "auto":
             weight = _REPRESENTABILITY[solver]
         return LikelihoodLoss(
             problem.labels,
-            prototype_log_priors(self.priors_, problem.labels),
+            prototype_log_priors(priors, problem.labels),
             weight,
             # A variance that anneals is its own reference.
             reference=None if solver == "sgd" else problem.spread,
@@ -154,7 +158,7 @@ class LikelihoodClassifier(PrototypeClassifier):
             return float(self.sigma2)
         if self.sigma2 == "learn" and self._goes_on():
             return self.sigma2_
-        return float(problem.spread)
+        return float(self.sigma2_scale * problem.spread)
 
     def _first_rate(self, problem, sigma2):
         if self.learning_rate != "auto":

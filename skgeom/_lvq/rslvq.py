@@ -44,6 +44,7 @@ class RSLVQ(LikelihoodClassifier):
         Constant otherwise.
     {representability}
     {priors}
+    {class_weight}
     {init}
     {solver}
     {max_iter}
@@ -98,13 +99,15 @@ class RSLVQ(LikelihoodClassifier):
         n_prototypes=1,
         *,
         sigma2="auto",
+        sigma2_scale=1.0,
         annealing=True,
         representability="auto",
-        priors=None,
+        priors="uniform",
+        class_weight=None,
         init="auto",
         solver="auto",
         max_iter=100,
-        tol=1e-4,
+        tol=0.01,
         learning_rate="auto",
         batch_size=1,
         shuffle=True,
@@ -114,9 +117,11 @@ class RSLVQ(LikelihoodClassifier):
     ):
         self.n_prototypes = n_prototypes
         self.sigma2 = sigma2
+        self.sigma2_scale = sigma2_scale
         self.annealing = annealing
         self.representability = representability
         self.priors = priors
+        self.class_weight = class_weight
         self.init = init
         self.solver = solver
         self.max_iter = max_iter
