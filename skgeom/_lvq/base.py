@@ -200,6 +200,7 @@ class PrototypeClassifier(
         space = self._space(X.ndim, self.metric)
         reduced = self._reduce(X)
         space.observe(reduced)
+        space.learn(reduced, y, weights)
         Z = self._encode(space, reduced)
         self.prototype_labels_ = np.repeat(classes, counts)
         start = find_start(space, Z, y, weights, counts, self.init, rng, classes)
@@ -238,7 +239,9 @@ class PrototypeClassifier(
     def _next_problem(self, X, y, weights, class_sums):
         """The problem of prototypes that go on from where they are."""
         weights = weights * self._class_factors(class_sums)[y]
-        space = self._space(X.ndim, self.metric)
+        space = self._progress.space
+        if not space.is_learnt:
+            space = self._space(X.ndim, self.metric)
         reduced = self._reduce(X)
         space.observe(reduced)
         return Problem(

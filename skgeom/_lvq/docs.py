@@ -14,6 +14,12 @@ LVQ_DOCS = {
           former's square nearby, so that a given ``sigma2`` is to be divided by 8, and
           several times faster by ``"lbfgs"`` for many small matrices;
         - ``"logeuclid"``, in which the logarithms of the matrices are vectors: as fast;
+        - ``"tangent"``, in which matrices are vectors of the tangent space at the
+          affine-invariant mean of the training samples: affine-invariant as well, and
+          as fast;
+        - ``"mahalanobis"``, the same with the Mahalanobis distance of the shrunken
+          covariance within the classes, a metric learnt from the samples. With these
+          two, ``partial_fit`` and warm starts keep the space of the first call;
         - ``"wasserstein"``, the Bures-Wasserstein metric, that of optimal transport;
         - ``"euclid"``, with prototypes that are kept positive definite by raising
           eigenvalues below 1e-4 to that value, or to the smallest one of the samples

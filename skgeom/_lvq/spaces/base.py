@@ -42,8 +42,8 @@ _LONGEST = 2.0
 class Space(ABC):
     """Where prototypes live: distances from samples, their gradients, and steps.
 
-    Everything but ``encode`` and ``observe`` works with encoded samples Z and encoded
-    prototypes, whatever encoding the space chooses.
+    All but ``encode``, ``observe`` and ``learn`` works with encoded samples Z and
+    encoded prototypes, whatever encoding the space chooses.
     """
 
     name = "given"  # in messages, as in "the log-Euclidean metric"
@@ -60,6 +60,9 @@ class Space(ABC):
     # Whether pairs have ``coordinates``, ``tangents``, ``slopes``, ``pull_back``,
     # ``curvature`` and ``model_tol``: "lbfgs" builds a model of the curvature of them.
     has_slopes = False
+    # Whether ``learn`` finds something that distances depend on. Prototypes that go on
+    # learning then stay in the same space.
+    is_learnt = False
 
     def encode(self, X):
         """Samples, or prototypes, in the form in which they are compared."""
@@ -71,6 +74,9 @@ class Space(ABC):
 
     def observe(self, X):  # noqa: B027 - most spaces need not
         """Take note of samples before they are encoded."""
+
+    def learn(self, X, y, weights):  # noqa: B027 - most spaces need not
+        """Learn a metric from the samples of the first call, with class indices."""
 
     @abstractmethod
     def manifold(self, shape):
@@ -248,10 +254,10 @@ class WhitenedSpace(CurvedSpace):
         self._condition = np.linalg.cond(self._factor) ** 2
 
     def encode(self, X):
-        return X if self._factor is None else _congruent(self._inverse, X)
+        return X if self._factor is None else congruent(self._inverse, X)
 
     def decode(self, Z):
-        return Z if self._factor is None else _congruent(self._factor, Z)
+        return Z if self._factor is None else congruent(self._factor, Z)
 
     def check_representable(self, prototypes):
         # Decoded ones should not be singular either, unless samples are near to it.
@@ -260,7 +266,7 @@ class WhitenedSpace(CurvedSpace):
         check_spread(eigenvalues[:, 0] * np.exp(limit), eigenvalues[:, -1])
 
 
-def _congruent(A, X):
+def congruent(A, X):
     """The matrices ``A @ X @ A.T``, exactly symmetric."""
     moved = A @ X @ A.T
     return (moved + moved.mT) / 2
