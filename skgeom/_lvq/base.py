@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from skgeom._lvq.losses import nearest_scores
-from skgeom._lvq.problem import Problem, Progress, find_spread
+from skgeom._lvq.problem import SINGULAR, Problem, Progress, find_spread
 from skgeom._lvq.spaces import FlatSpace, find_space
 from skgeom._lvq.starts import find_start, prototype_counts
 from skgeom.utils._sklearn import check_sample_weight
@@ -154,6 +154,21 @@ class PrototypeClassifier(
         """Where samples of ``ndim - 1`` dimensions, and their prototypes, live."""
         return FlatSpace() if ndim == 2 else find_space(metric)
 
+    def _observed(self, X, y, weights, space=None):
+        """A space that has taken note of the samples, and what it makes of them.
+
+        It is a new one, unless ``space`` has learnt a metric before.
+        """
+        X = self._reduce(X)
+        if space is None or not space.is_learnt:
+            space = self._space(X.ndim, self.metric)
+            try:
+                space.observe(X)
+                space.learn(X, y, weights)
+            except np.linalg.LinAlgError:
+                raise ValueError(SINGULAR) from None
+        return space, self._encode(space, X)
+
     def _reduce(self, X):
         """What of the samples is compared."""
         return X
@@ -197,11 +212,7 @@ class PrototypeClassifier(
             return self._next_problem(X, y, weights, class_sums)
         weights = weights * self._class_factors(class_sums)[y]
         self._find_components(X, y, weights)
-        space = self._space(X.ndim, self.metric)
-        reduced = self._reduce(X)
-        space.observe(reduced)
-        space.learn(reduced, y, weights)
-        Z = self._encode(space, reduced)
+        space, Z = self._observed(X, y, weights)
         self.prototype_labels_ = np.repeat(classes, counts)
         start = find_start(space, Z, y, weights, counts, self.init, rng, classes)
         labels = self._prototype_indices
@@ -239,15 +250,11 @@ class PrototypeClassifier(
     def _next_problem(self, X, y, weights, class_sums):
         """The problem of prototypes that go on from where they are."""
         weights = weights * self._class_factors(class_sums)[y]
-        space = self._progress.space
-        if not space.is_learnt:
-            space = self._space(X.ndim, self.metric)
-        reduced = self._reduce(X)
-        space.observe(reduced)
+        space, Z = self._observed(X, y, weights, self._progress.space)
         return Problem(
             space,
             X,
-            self._encode(space, reduced),
+            Z,
             space.encode(self.prototypes_),
             y,
             self._prototype_indices,

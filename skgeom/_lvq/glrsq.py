@@ -38,7 +38,11 @@ class GLRSQ(PrototypeClassifier):
         The slope s. ``"auto"`` is 10 for ``"lbfgs"``; for ``"sgd"`` it is the number of
         the epoch, as in the authors' code: in the end it is the samples close to the
         border that count.
-    {class_weight}
+    class_weight : "balanced", None or dict, default="balanced"
+        What the weights of the samples are multiplied by in training, for each class.
+        ``"balanced"`` makes the sums of their weights equal, lest a large class take
+        the samples of a small one; in ``partial_fit``, the sums are those of all
+        samples so far. A dict has labels and positive numbers.
     {init}
     {solver}
     {max_iter}
@@ -177,10 +181,12 @@ class GLRSQ(PrototypeClassifier):
 
         The first call, on an object that is not fitted, finds the start from its
         samples; these must then contain each class, unless ``init`` is given. With the
-        number of calls, the learning rate falls, to a hundredth at the call number
-        ``max_iter``, and the automatic slope grows; from there on they stay. After
-        ``fit``, they have come to their end already. Each call adds one to ``n_iter_``,
-        and the sum of the losses of its samples to the end of ``loss_curve_``.
+        samples, the learning rate falls, to a hundredth after ``max_iter`` epochs, and
+        the automatic slope grows; from there on they stay. A call counts as an epoch
+        or, if its samples are fewer than the rows of all prototypes together, as that
+        fraction of one. After ``fit``, rate and slope have come to their end already.
+        Each call adds one to ``n_iter_``, and the sum of the losses of its samples to
+        the end of ``loss_curve_``.
 
         Parameters
         ----------

@@ -40,15 +40,18 @@ class GMLVQ(PrototypeClassifier):
         distances are taken. None is the number of features.
     slope : float, default=10
         The slope s of the sigmoid.
-    {class_weight}
+    class_weight : None, "balanced" or dict, default=None
+        What the weights of the samples are multiplied by in training, for each class.
+        ``"balanced"`` makes the sums of their weights equal. A dict has labels and
+        positive numbers.
     {init}
     max_iter : int, default=300
         Largest number of iterations of Riemannian L-BFGS, which learns prototypes and
         metric from all samples together.
     tol : float, default=0.01
         The search stops when ten iterations together lower the cost by less than this
-        fraction of it, or when the mean loss falls below it. For features of similar
-        scales, 0.01 is often enough, and takes a fraction of the iterations.
+        fraction of it, or when the mean loss falls below it: a metric that is learnt
+        further fits the training samples rather than the classes.
     {warm_start}
     random_state : int, RandomState instance or None, default=None
         For the start with several prototypes.

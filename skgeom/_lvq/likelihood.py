@@ -85,15 +85,16 @@ class LikelihoodClassifier(PrototypeClassifier):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Take one epoch of stochastic steps over some samples, in a shuffled order.
 
-        The first call, on an object that is not fitted, finds the start and the
-        variance from its samples; these must then contain each class, unless ``init``
-        is given. With the number of calls, the learning rate falls, to a hundredth at
-        the call number ``max_iter``; from there on it stays, as the variance does from
-        the beginning, whatever ``sigma2`` is set to. After ``fit``, the rate has come
-        to its end already. The priors of ``priors=None`` count the samples since the
-        last ``fit``, that one included, and are equal as long as a class has none. Each
-        call adds one to ``n_iter_``, and the sum of the losses of its samples to the
-        end of ``loss_curve_``.
+        The first call, on an object that is not fitted, finds the start from its
+        samples; these must then contain each class, unless ``init`` is given. The
+        learning rate falls with the samples, to a hundredth after ``max_iter`` epochs:
+        a call counts as an epoch or, if its samples are fewer than the rows of all
+        prototypes together, as that fraction of one. The automatic variance is that of
+        the samples of all calls. After ``fit``, the rate has come to its end already,
+        and the variance stays. The proportions of the classes are those of the samples
+        since the last ``fit``, that one included, and are equal as long as a class has
+        none. Each call adds one to ``n_iter_``, and the sum of the losses of its
+        samples to the end of ``loss_curve_``.
 
         Parameters
         ----------
@@ -140,8 +141,11 @@ class LikelihoodClassifier(PrototypeClassifier):
         if not sums.all():  # in partial_fit, of classes that have yet to come
             sums = np.ones_like(sums)
         self.priors_ = check_priors(self.priors, sums)
-        training = "uniform" if self.class_weight == "balanced" else None
-        priors = check_priors(training, sums)
+        # Training goes by the proportions that the samples have, or are balanced to.
+        # The weights of a dict do not count as proportions, but as costs of errors,
+        # which are to move the boundaries; a change of priors would undo that.
+        balanced = self.class_weight == "balanced"
+        priors = check_priors("uniform" if balanced else None, sums)
         weight = self.representability
         if weight == "auto":
             weight = _REPRESENTABILITY[solver]

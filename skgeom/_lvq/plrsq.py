@@ -43,6 +43,7 @@ class PLRSQ(LikelihoodClassifier):
         assignment. ``"auto"`` is half of the mean squared distance of the samples from
         the nearest prototype of their class at the start. ``"learn"`` starts there and
         is learnt together with the prototypes by ``solver="lbfgs"``.
+    {sigma2_scale}
     annealing : bool, default=True
         Whether ``solver="sgd"`` lets :math:`\sigma^2` fall from epoch to epoch by the
         paper's schedule, faster and faster until it is .4 below its first value or, if
