@@ -160,7 +160,7 @@ class PrototypeClassifier(
         It is a new one, unless ``space`` has learnt a metric before.
         """
         X = self._reduce(X)
-        if space is None or not space.is_learnt:
+        if space is None or not space.learns_metric:
             space = self._space(X.ndim, self.metric)
             try:
                 space.observe(X)

@@ -11,7 +11,9 @@ A metric is a subclass of one of the two halves of :class:`Space`:
   ``learns_subspace``) lets PLRSQ learn a subspace; what :class:`WhitenedPairs` has
   (with ``has_slopes``) lets ``"lbfgs"`` take far fewer iterations.
 
-Both say by attributes what is true of them, and ``first_rate`` whether their distances
+A metric that is learnt from the samples also has ``learn``, and says so by
+``learns_metric``; :class:`~skgeom._lvq.spaces.tangent.MahalanobisSpace` is an example.
+All say by attributes what is true of them, and ``first_rate`` whether their distances
 have a unit. With its name in ``SPD_SPACES``, in ``__init__.py``, the metric is a value
 of the parameter ``metric`` of the estimators, and the tests of the registry find it.
 """
@@ -60,9 +62,9 @@ class Space(ABC):
     # Whether pairs have ``coordinates``, ``tangents``, ``slopes``, ``pull_back``,
     # ``curvature`` and ``model_tol``: "lbfgs" builds a model of the curvature of them.
     has_slopes = False
-    # Whether ``learn`` finds something that distances depend on. Prototypes that go on
-    # learning then stay in the same space.
-    is_learnt = False
+    # Whether distances depend on what ``learn`` finds. Prototypes that go on learning
+    # then stay in the same space.
+    learns_metric = False
 
     def encode(self, X):
         """Samples, or prototypes, in the form in which they are compared."""

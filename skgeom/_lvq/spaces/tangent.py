@@ -35,7 +35,7 @@ class TangentSpace(LogEuclideanSpace):
 
     name = "tangent-space"
     affine_invariant = True
-    is_learnt = True
+    learns_metric = True
     _factor = _inverse = None
 
     def learn(self, X, y, weights):
