@@ -16,6 +16,9 @@ from skgeom._lvq.losses import MarginLoss
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._undo import all_or_nothing
 
+# How much larger than ``tol`` the mean loss may be at which the search ends.
+_ENOUGH = 20
+
 
 @substitute_docs(**LVQ_DOCS)
 class GMLVQ(PrototypeClassifier):
@@ -45,13 +48,13 @@ class GMLVQ(PrototypeClassifier):
         ``"balanced"`` makes the sums of their weights equal. A dict has labels and
         positive numbers.
     {init}
-    max_iter : int, default=300
+    max_iter : int, default=1000
         Largest number of iterations of Riemannian L-BFGS, which learns prototypes and
         metric from all samples together.
-    tol : float, default=0.01
+    tol : float, default=1e-3
         The search stops when ten iterations together lower the cost by less than this
-        fraction of it, or when the mean loss falls below it: a metric that is learnt
-        further fits the training samples rather than the classes.
+        fraction of it, or when the mean loss falls below 20 times it: a metric that is
+        learnt further fits the training samples rather than the classes.
     {warm_start}
     random_state : int, RandomState instance or None, default=None
         For the start with several prototypes.
@@ -110,8 +113,8 @@ class GMLVQ(PrototypeClassifier):
         slope=10.0,
         class_weight=None,
         init="auto",
-        max_iter=300,
-        tol=0.01,
+        max_iter=1000,
+        tol=1e-3,
         warm_start=False,
         random_state=None,
         verbose=0,
@@ -169,6 +172,7 @@ class GMLVQ(PrototypeClassifier):
             float(self.slope),
             reduction=Relevance,
             matrix=omega,
+            enough=_ENOUGH * self.tol,
             **self._search_options,
         )
         self._store(problem, replace(outcome, prototypes=unit * outcome.prototypes))
