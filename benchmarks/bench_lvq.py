@@ -141,7 +141,8 @@ def metrics(folder):
         ),
         "BCI, subject 1": ([load_bci(folder, 1)] * len(SEEDS), 1),
     }
-    names = ["riemann", "logdet", "logeuclid", "wasserstein", "euclid"]
+    names = ["riemann", "logdet", "logeuclid", "tangent", "mahalanobis"]
+    names += ["wasserstein", "euclid"]
     for title, (splits, n_prototypes) in problems.items():
         print(title)
         rows = []
