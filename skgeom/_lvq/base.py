@@ -241,7 +241,12 @@ class PrototypeClassifier(
             return problem
         # The first samples may have been few: the spread is that of all so far.
         found = find_spread(
-            problem.space, problem.Z, problem.prototypes, y, problem.labels, weights
+            problem.space,
+            problem.Z,
+            problem.prototypes,
+            y,
+            problem.labels,
+            problem.weights,
         )
         share = new_sums.sum() / class_sums.sum()
         spread = (1 - share) * problem.spread + share * found

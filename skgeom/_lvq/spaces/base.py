@@ -6,8 +6,9 @@ A metric is a subclass of one of the two halves of :class:`Space`:
   vectors (n, p) with Euclidean distances. It needs ``encode``, which raises ValueError
   for what is no SPD matrix, ``decode``, and, where that can overflow or make matrices
   singular, ``check_representable``;
-- :class:`CurvedSpace`, for any other distance of SPD matrices. It needs ``pairs``, an
-  object with ``squared_distances`` and ``gradient``. ``sample_gradient`` (with
+- :class:`CurvedSpace`, for any other distance of SPD matrices, or
+  :class:`WhitenedSpace` if no congruence changes it. It needs ``pairs``, an object with
+  ``squared_distances`` and ``gradient``. ``sample_gradient`` (with
   ``learns_subspace``) lets PLRSQ learn a subspace; what :class:`WhitenedPairs` has
   (with ``has_slopes``) lets ``"lbfgs"`` take far fewer iterations.
 
