@@ -14,10 +14,23 @@ from skgeom.utils._frames import with_names
 from skgeom.utils._warnings import warn_user
 
 
-def default_network(random_state=None):
-    """The classifier that ``estimator=None`` stands for."""
+def default_network(n_samples, n_classes, random_state=None):
+    """The classifier that ``estimator=None`` stands for.
+
+    It is the network of the paper, with a penalty on the squared weights added to the
+    sum of the samples' losses. Without one, the probabilities come to be zeros and
+    ones, and a few samples decide on the Hessian. The penalty is larger the fewer the
+    classes are, since each sample informs the logits of one class, and it is limited
+    for few samples, since the weights of a deep network vanish if it is too large.
+    """
+    penalty = min(50 / n_classes, n_samples / 15)
+    batch_size = min(200, n_samples)
     network = MLPClassifier(
-        (32, 16, 8), alpha=3.0, max_iter=2000, random_state=random_state
+        (32, 16, 8),
+        alpha=penalty * batch_size / n_samples,  # alpha is divided by the batch size
+        batch_size=batch_size,
+        max_iter=2000,
+        random_state=random_state,
     )
     return make_pipeline(StandardScaler(), network)
 
@@ -42,7 +55,10 @@ def trained_classifier(estimator, X, y, weights, names, random_state):
     """
     if is_function(estimator):
         return estimator
-    estimator = default_network(random_state) if estimator is None else clone(estimator)
+    if estimator is None:
+        estimator = default_network(len(y), len(np.unique(y)), random_state)
+    else:
+        estimator = clone(estimator)
     # Only a frozen estimator has seen names, and may have seen other ones.
     seen = getattr(estimator, "feature_names_in_", None)
     if seen is not None and names is not None and not np.array_equal(seen, names):
