@@ -57,11 +57,11 @@ class CovarianceHessianProjection(
         same features. A classifier that was trained elsewhere is a function of X,
         written with ``autograd.numpy``, that returns the log-probabilities or logits of
         the sorted classes of y. None is a
-        :class:`~sklearn.preprocessing.StandardScaler` and the network of [1]_, with
-        ReLU layers of 32, 16 and 8 units. Its weights are penalised, so that
-        probabilities stay away from zero and one: the sum of the samples' losses and
-        of half the squared weights times the smaller of ``50 / n_classes`` and
-        ``n_samples / 15`` is minimised.
+        :class:`~sklearn.preprocessing.StandardScaler` and a network with a layer of 32
+        tanh units. Its squared weights are penalised by
+        ``alpha=min(n_samples, 500) / (5 * n_classes)``, so that probabilities stay away
+        from zero and one. With classes that a line separates well, it is nearly linear,
+        and the first Hessian eigenvector is the only one that matters.
     n_covariance : int, default=1
         Number of covariance eigenvectors. With 0, it is the Hessian method of [1]_.
     n_hessian : int, default=1

@@ -7,15 +7,29 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_blobs,
+)
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.metrics import cohen_kappa_score, make_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    StratifiedKFold,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -148,7 +162,7 @@ def test_function_stands_for_a_frozen_estimator(cancer):
     def log_proba(X):
         layer = (X - scaler.mean_) / scaler.scale_
         for coef, bias in zip(mlp.coefs_[:-1], mlp.intercepts_[:-1], strict=True):
-            layer = anp.maximum(layer @ coef + bias, 0)
+            layer = anp.tanh(layer @ coef + bias)
         z = layer @ mlp.coefs_[-1] + mlp.intercepts_[-1]
         return -anp.logaddexp(0, anp.concatenate([z, -z], axis=1))
 
@@ -228,6 +242,61 @@ def test_gauss_newton_has_no_negative_eigenvalue(rng):
 
 
 # What a user sees.
+
+
+def test_default_reaches_the_published_scores():
+    """F1, balanced accuracy and kappa that the authors print, by their protocol."""
+    X, y = load_breast_cancer(return_X_y=True)
+    low, high = np.percentile(X, [25, 75], axis=0)
+    X = np.clip(X, low - 1.5 * (high - low), high + 1.5 * (high - low))
+    X, y = StandardScaler().fit_transform(X), 1 - y
+    scores = cross_validate(
+        make_pipeline(CHP(random_state=0), LinearSVC(random_state=1)),
+        X,
+        y,
+        cv=KFold(10, shuffle=True, random_state=42),
+        scoring={
+            "F1": "f1",
+            "balanced accuracy": "balanced_accuracy",
+            "kappa": make_scorer(cohen_kappa_score),
+        },
+    )
+    for name, printed in [
+        ("F1", 0.9647),
+        ("balanced accuracy", 0.9703),
+        ("kappa", 0.9431),
+    ]:
+        assert scores[f"test_{name}"].mean() > printed
+
+
+@pytest.mark.parametrize(
+    "load", [load_iris, load_wine, load_digits, load_breast_cancer]
+)
+def test_default_network_does_not_depend_on_scales_and_converges(load):
+    """Nor much on the seed; warnings are errors."""
+    X, y = load(return_X_y=True)
+    scales = 10.0 ** (np.arange(X.shape[1]) % 7 - 3)
+    model, scaled, other = CHP(random_state=0), CHP(random_state=0), CHP(random_state=1)
+    proba = model.fit(X, y).estimator_.predict_proba(X)
+    scaled.fit(X * scales, y)
+    np.testing.assert_allclose(
+        scaled.estimator_.predict_proba(X * scales), proba, atol=0.02
+    )
+    change = other.fit(X, y).estimator_.predict_proba(X) - proba
+    assert np.abs(change).mean() < 0.01
+
+
+@pytest.mark.parametrize("n_samples", [5, 10, 50])
+def test_default_network_learns_from_few_samples(n_samples):
+    """The penalty does not make the network constant."""
+    for X, y in [
+        load_wine(return_X_y=True),
+        make_blobs(300, centers=2, n_features=10, cluster_std=5, random_state=1),
+    ]:
+        index = [np.flatnonzero(y == label)[:n_samples] for label in np.unique(y)]
+        index = np.concatenate(index)
+        model = CHP(random_state=0).fit(X[index], y[index])
+        assert model.estimator_.score(X, y) > 0.85
 
 
 def test_beats_pca_for_several_classes():
