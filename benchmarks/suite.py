@@ -27,15 +27,16 @@ class Problem:
     X: np.ndarray
     y: np.ndarray
     splits: tuple
+    table: bool = False  # columns of unlike units, to be standardised
 
     def parts(self):
         for train, test in self.splits:
             yield self.X[train], self.y[train], self.X[test], self.y[test]
 
 
-def folds(name, X, y, n_splits=5):
+def folds(name, X, y, n_splits=5, table=False):
     cv = StratifiedKFold(n_splits, shuffle=True, random_state=0)
-    return Problem(name, X, y, tuple(cv.split(X, y)))
+    return Problem(name, X, y, tuple(cv.split(X, y)), table)
 
 
 def shuffled(name, X, y, *, train_size, test_size=None, n_splits=3):
@@ -70,7 +71,7 @@ def table(name, file, target):
     values = values[np.isfinite(values).all(axis=1)]
     features = [i for i, c in enumerate(columns) if c not in ("num", "target")]
     y = values[:, columns.index(target)] > 0
-    return folds(name, values[:, features], y.astype(int))
+    return folds(name, values[:, features], y.astype(int), table=True)
 
 
 def log_vectors(matrices):
@@ -218,7 +219,7 @@ def unequal_spd(seed):
 
 VECTORS = {
     "choose": [
-        lambda: folds("iris", *load_iris(return_X_y=True)),
+        lambda: folds("iris", *load_iris(return_X_y=True), table=True),
         lambda: table("heart", "heart_cleveland.csv", "target"),
         lambda: folds("digits", *load_digits(return_X_y=True)),
         rare_digits,
@@ -229,8 +230,10 @@ VECTORS = {
         lambda: in_logs(ssvep(range(1, 7))),
     ],
     "report": [
-        lambda: folds("wine", *load_wine(return_X_y=True)),
-        lambda: folds("breast cancer", *load_breast_cancer(return_X_y=True)),
+        lambda: folds("wine", *load_wine(return_X_y=True), table=True),
+        lambda: folds(
+            "breast cancer", *load_breast_cancer(return_X_y=True), table=True
+        ),
         lambda: table("Pima", "pima_diabetes.csv", "target"),
         rare_mnist,
         few_cifar,

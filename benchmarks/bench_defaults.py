@@ -1,0 +1,353 @@
+"""How good are the defaults? Each estimator as it comes, its own best, the plain ones.
+
+    python -m benchmarks.bench_defaults [--results FILE] [--write FOLDER] [--only TEXT]
+
+Every problem of benchmarks/suite.py is fitted by every estimator with nothing set but
+the number of components, and by those of skgeom once more with the best of a small
+grid, found by a cross-validation of the training samples. Tables are standardised,
+everything else is taken as it is. Four problems run at once, with one thread each; the
+two largest run at the end, alone. Finished rows are kept in FILE (JSON lines), so that
+an interrupted run goes on where it was. ``--write doc/user_guide`` writes the tables
+of the documentation.
+"""
+
+import argparse
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from pyriemann.classification import MDM, FgMDM
+from pyriemann.tangentspace import TangentSpace
+from scipy.stats import rankdata
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    cohen_kappa_score,
+    log_loss,
+)
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from benchmarks import suite
+from skgeom import (
+    GLRSQ,
+    GMLVQ,
+    PLRSQ,
+    RSLVQ,
+    SQFA,
+    SQFACV,
+    AMAGauss,
+    CovarianceHessianProjection,
+    KernelDiscriminantAnalysis,
+)
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """An estimator for k components, and a search of its own on samples X."""
+
+    make: Callable
+    search: Callable | None = None
+    plain: bool = False
+    fits: Callable = lambda problem: True
+
+
+def then_qda(filters):
+    return make_pipeline(filters, QuadraticDiscriminantAnalysis(tol=0))
+
+
+def two_classes(problem):
+    return len(np.unique(problem.y)) == 2
+
+
+def full_covariances(problem):
+    """Whether every class has samples enough for a covariance of its own."""
+    train, _ = problem.splits[0]
+    return np.bincount(problem.y[train]).min() > problem.X.shape[1]
+
+
+def by_grid(estimator, grid):
+    cv = StratifiedKFold(3, shuffle=True, random_state=0)
+    return GridSearchCV(estimator, grid, cv=cv)
+
+
+def search_kernel(k, X):
+    grid = {
+        "gamma": np.array([0.25, 1, 4]) / (X.shape[1] * X.var()),
+        "regularization": np.logspace(-7, 0, 8),
+    }
+    return by_grid(KernelDiscriminantAnalysis(), grid)
+
+
+def search_prototypes(estimator):
+    return lambda k, X: by_grid(estimator, {"n_prototypes": [1, 2, 3]})
+
+
+VECTORS = {
+    "KDA": Contestant(lambda k: KernelDiscriminantAnalysis(), search_kernel),
+    "SQFA": Contestant(
+        lambda k: then_qda(SQFA(k)), lambda k, X: then_qda(SQFACV(k, cv=3))
+    ),
+    "AMA-Gauss": Contestant(lambda k: then_qda(AMAGauss(k))),
+    "RSLVQ": Contestant(lambda k: RSLVQ(), search_prototypes(RSLVQ())),
+    "GMLVQ": Contestant(lambda k: GMLVQ(), search_prototypes(GMLVQ())),
+    "cov. + Hessian": Contestant(
+        lambda k: make_pipeline(CovarianceHessianProjection(), LogisticRegression()),
+        fits=two_classes,
+    ),
+    "LDA": Contestant(lambda k: LinearDiscriminantAnalysis(), plain=True),
+    "shrunken LDA": Contestant(
+        lambda k: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
+        plain=True,
+    ),
+    "QDA": Contestant(
+        lambda k: QuadraticDiscriminantAnalysis(tol=0),
+        plain=True,
+        fits=full_covariances,
+    ),
+    "SVC": Contestant(lambda k: SVC(), plain=True),
+    "logistic": Contestant(lambda k: LogisticRegression(max_iter=2_000), plain=True),
+    "NCA + neighbours": Contestant(
+        lambda k: make_pipeline(
+            NeighborhoodComponentsAnalysis(k, random_state=0), KNeighborsClassifier()
+        ),
+        plain=True,
+    ),
+}
+MATRICES = {
+    "PLRSQ": Contestant(lambda k: PLRSQ(), search_prototypes(PLRSQ())),
+    "GLRSQ": Contestant(lambda k: GLRSQ(), search_prototypes(GLRSQ())),
+    "MDM": Contestant(lambda k: MDM(), plain=True),
+    "tangent space": Contestant(
+        lambda k: make_pipeline(TangentSpace(), LogisticRegression(max_iter=2_000)),
+        plain=True,
+    ),
+    "FgMDM": Contestant(lambda k: FgMDM(), plain=True),
+}
+# Training samples beyond which an estimator is left out, since it would take hours
+MOST = {"NCA + neighbours": 2_000, "SVC": 60_000, "RSLVQ": 60_000, "GMLVQ": 20_000}
+SEARCHED = 3_000  # training samples up to which the own search is run
+ALONE = 30_000  # training samples from which on a problem runs alone, on all cores
+
+
+def scores(model, X, y):
+    """What is reported of a fitted model on test samples."""
+    predicted = model.predict(X)
+    row = {
+        "accuracy": accuracy_score(y, predicted),
+        "balanced accuracy": balanced_accuracy_score(y, predicted),
+        "kappa": cohen_kappa_score(y, predicted),
+    }
+    if hasattr(model, "predict_proba"):
+        row["log-loss"] = log_loss(y, model.predict_proba(X), labels=model.classes_)
+    return row
+
+
+def mean_scores(problem, make, n_threads):
+    """Mean scores over the splits, median seconds of a fit, and all warnings."""
+    rows, seconds, messages = [], [], set()
+    for X, y, X_test, y_test in problem.parts():
+        model = make(X)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with threadpool_limits(n_threads):
+                start = time.perf_counter()
+                model.fit(X, y)
+                seconds.append(time.perf_counter() - start)
+                rows.append(scores(model, X_test, y_test))
+        messages |= {f"{w.category.__name__}: {w.message}"[:200] for w in caught}
+    means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    return means | {"seconds": float(np.median(seconds)), "warnings": sorted(messages)}
+
+
+def makers(problem, contestants):
+    """Methods that fit the problem, whether searched, and what makes each for X."""
+    n_train = len(problem.splits[0][0])
+    k = max(2, min(len(np.unique(problem.y)) - 1, problem.X.shape[1]))
+
+    def default(contestant, X):
+        return contestant.make(k)
+
+    def search(contestant, X):
+        return contestant.search(k, X)
+
+    def standardized(make, X):
+        scaler = StandardScaler()
+        return make_pipeline(scaler, make(scaler.fit_transform(X)))
+
+    for name, contestant in contestants.items():
+        if n_train > MOST.get(name, n_train) or not contestant.fits(problem):
+            continue
+        for is_searched, make in ((False, default), (True, search)):
+            if is_searched and (contestant.search is None or n_train > SEARCHED):
+                continue
+            make = partial(make, contestant)
+            if problem.table:
+                make = partial(standardized, make)
+            yield name, is_searched, make
+
+
+def run_problem(kind, part, problem, known, file, n_threads):
+    """Fit what is not known yet; a line of ``file`` for each row."""
+    contestants = {"vectors": VECTORS, "matrices": MATRICES}[kind]
+    for method, is_searched, make in makers(problem, contestants):
+        key = [kind, part, problem.name, method, is_searched]
+        if tuple(key) in known:
+            continue
+        try:
+            row = mean_scores(problem, make, n_threads)
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+            row = {"error": f"{type(error).__name__}: {error}"[:300]}
+        with open(file, "a") as out:
+            out.write(json.dumps([key, row]) + "\n")
+        print(*key, {k: v for k, v in row.items() if k != "balanced accuracy"})
+
+
+def read(file):
+    if not Path(file).exists():
+        return {}
+    with open(file) as lines:
+        return {tuple(key): row for key, row in map(json.loads, lines)}
+
+
+def run(file, only):
+    known = read(file)
+    small, large = [], []
+    for kind in ("matrices", "vectors"):
+        for part in ("choose", "report"):
+            for problem in getattr(suite, kind)(part):
+                if only in problem.name:
+                    group = large if len(problem.splits[0][0]) > ALONE else small
+                    group.append((kind, part, problem, known, file))
+    Parallel(n_jobs=4)(delayed(run_problem)(*job, n_threads=1) for job in small)
+    for job in large:
+        run_problem(*job, n_threads=os.cpu_count())
+
+
+# Tables
+
+
+def csv_table(title, header, rows):
+    lines = [f".. csv-table:: {title}", "   :header-rows: 1", ""]
+    lines += ["   " + ", ".join(f'"{cell}"' for cell in row) for row in [header, *rows]]
+    return "\n".join(lines) + "\n"
+
+
+def cell(row, score):
+    if row is None:
+        return "–"
+    if score not in row:
+        return "error" if "error" in row else "–"
+    value = row[score]
+    return f"{value:.2g}" if score == "seconds" else f"{value:.3f}"
+
+
+def score_table(results, kind, part, score, searched_too=True):
+    """A row for each problem, a column for each method; in brackets its own search."""
+    methods = {"vectors": VECTORS, "matrices": MATRICES}[kind]
+    problems = dict.fromkeys(key[2] for key in results if key[:2] == (kind, part))
+    rows = []
+    for problem in problems:
+        cells = []
+        for method in methods:
+            text = cell(results.get((kind, part, problem, method, False)), score)
+            own = results.get((kind, part, problem, method, True))
+            if searched_too and own is not None and score in own:
+                text += f" ({cell(own, score)})"
+            cells.append(text)
+        rows.append([problem, *cells])
+    return csv_table(f"{score.capitalize()}, {part}", ["", *methods], rows)
+
+
+def summary(results, kind, part, score):
+    """Mean rank, distance to the best plain method and to the own search."""
+    methods = {"vectors": VECTORS, "matrices": MATRICES}[kind]
+    problems = dict.fromkeys(key[2] for key in results if key[:2] == (kind, part))
+    ranks, behind_plain, behind_search = ({m: [] for m in methods} for _ in range(3))
+    for problem in problems:
+        defaults = {
+            m: results[kind, part, problem, m, False][score]
+            for m in methods
+            if score in results.get((kind, part, problem, m, False), {})
+        }
+        plain = max(v for m, v in defaults.items() if methods[m].plain)
+        for method, rank in zip(
+            defaults, rankdata([-v for v in defaults.values()]), strict=True
+        ):
+            ranks[method].append(rank)
+            behind_plain[method].append((plain - defaults[method], problem))
+            own = results.get((kind, part, problem, method, True), {})
+            if score in own:
+                behind_search[method].append((own[score] - defaults[method], problem))
+    rows = []
+    for method in methods:
+        if not ranks[method]:
+            continue
+        cells = [method, len(ranks[method]), f"{np.mean(ranks[method]):.1f}"]
+        for behind in (behind_plain[method], behind_search[method]):
+            if behind:
+                worst, where = max(behind)
+                cells += [
+                    f"{-np.mean([b for b, _ in behind]):+.3f}",
+                    f"{-worst:+.3f} ({where})",
+                ]
+            else:
+                cells += ["–", "–"]
+        rows.append(cells)
+    header = ["", "problems", "mean rank", "to the best plain method, mean", "worst"]
+    header += ["to its own search, mean", "worst"]
+    return csv_table(f"{score.capitalize()}, {part}, in short", header, rows)
+
+
+def write(results, folder):
+    parts = []
+    for kind, score in (("vectors", "accuracy"), ("matrices", "kappa")):
+        for part in ("report", "choose"):
+            if not any(key[:2] == (kind, part) for key in results):
+                continue
+            parts += [
+                summary(results, kind, part, score),
+                score_table(results, kind, part, score),
+                score_table(results, kind, part, "log-loss", searched_too=False),
+                score_table(results, kind, part, "seconds", searched_too=False),
+            ]
+    text = "\n".join(parts)
+    if folder is None:
+        print(text)
+    else:
+        Path(folder, "defaults_benchmark.inc").write_text(text, encoding="utf-8")
+    for key, row in results.items():
+        for message in row.get("warnings", [row.get("error")]):
+            print(*key, message)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--results", default="defaults.jsonl", help="finished rows")
+    parser.add_argument("--write", help="folder for the tables; printed without")
+    parser.add_argument("--only", default="", help="problems whose name has this text")
+    options = parser.parse_args()
+    run(options.results, options.only)
+    write(read(options.results), options.write)
+
+
+if __name__ == "__main__":
+    main()
