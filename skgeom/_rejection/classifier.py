@@ -331,7 +331,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             results = [_outcomes(self.estimator_, X, y)]
             tested = np.arange(len(results[0][0]))
         else:
-            cv = self._folds(y) if self.cv is None else self.cv
+            cv = _n_folds(y) if self.cv is None else self.cv
             cv = check_cv(cv, y, classifier=True)
             splits = list(cv.split(X, y, **routed.splitter.split))
             results = Parallel(n_jobs=self.n_jobs)(
@@ -349,11 +349,6 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"of {len(confidences)} samples, so no threshold can be found."
             )
         return confidences, correct, tested
-
-    def _folds(self, y):
-        """Number of folds: many, so that their classifiers are like the final one."""
-        smallest = np.unique(y, return_counts=True)[1].min()
-        return int(np.clip(smallest, 5, 10))
 
     def predict(self, X):
         """Predict the most probable class, or the reject label if it is too improbable.
@@ -489,6 +484,12 @@ def _check_labels(y):
         raise ValueError(
             f"Unknown label type: {kind}. y must hold one class label a sample."
         )
+
+
+def _n_folds(y):
+    """Number of folds: many, so that their classifiers are like the final one."""
+    smallest = np.unique(y, return_counts=True)[1].min()
+    return int(np.clip(smallest, 5, 10))
 
 
 def _fold_outcomes(classifier, X, y, train, test, fit_params):
