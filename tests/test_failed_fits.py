@@ -74,7 +74,7 @@ def test_singular_classes_leave_no_half_fitted_filters():
     """The case that was met: transform then raised AttributeError."""
     lone = np.hstack([X, X[:, :1]])
     lone[y == 0, 4] = 0
-    sqfa = skgeom.SQFA(regularization=0)
+    sqfa = skgeom.SQFA(regularization=0, covariance_estimator=None)
     with pytest.raises(ValueError, match="singular"):
         sqfa.fit(lone, y)
     with pytest.raises(NotFittedError):
