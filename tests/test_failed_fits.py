@@ -18,6 +18,7 @@ ESTIMATORS = [
     skgeom.SecondMomentSQFA(random_state=0),
     skgeom.AMAGauss(random_state=0),
     skgeom.SQFACV(regularizations=2, cv=2, random_state=0),
+    skgeom.AMAGaussCV(regularizations=2, cv=2, random_state=0),
     skgeom.KernelDiscriminantAnalysis(regularization="auto"),
     skgeom.KernelDiscriminantAnalysisCV(cv=2, regularizations=[1e-3, 1e-2, 1e-1]),
     skgeom.CovarianceHessianProjection(LinearDiscriminantAnalysis()),

@@ -148,44 +148,23 @@ class AMAGauss(BaseAMAGauss):
     {regularization}
     {constraint}
     {covariance_estimator}
-    init : str or array-like of shape (n_components, n_features), default="auto"
-        Where to start: ``"auto"``, the filters of :class:`SQFA` with the Hellinger
-        distance, which are close already; ``"pca"``, the leading principal axes;
-        ``"lda"``, the linear discriminants, completed by principal axes; ``"random"``;
-        or given filters.
-    n_init : "auto" or int, default="auto"
-        Number of starts, of which the best is followed to the end. Those that ``init``
-        does not name are random. ``"auto"`` is 10 for ``init="random"`` and otherwise
-        1.
+    {init_of_ama}
+    {n_init_of_ama}
     {group_size}
     {optimizer}
     {max_iter}
     {tol}
-    priors : "uniform", "empirical", None or array-like, default="uniform"
-        Prior probabilities :math:`\pi_i`: ``"uniform"``, equal; ``"empirical"`` or
-        None, the proportions of the classes in y; or an array of shape (n_classes,) of
-        sum one, in the order of ``classes_``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the samples of each class in the objective: None, one; "balanced",
-        inversely proportional to their number; or a dictionary of labels. Those that
-        it lacks have weight one. The priors do not depend on it.
-    batch_size : int or None, default=None
-        If given, the size of the batches of samples for stochastic gradient steps,
-        which shorten when an epoch no longer raises the objective; ``optimizer`` and
-        ``tol`` are then not used, and ``max_iter`` and ``n_iter_`` count epochs. It is
-        worthwhile beyond about 100,000 samples; the result is a little less exact.
+    {priors}
+    {class_weight_of_samples}
+    {batch_size}
     {random_state}
     {verbose}
 
     Attributes
     ----------
     {components_}
-    objective_ : float
-        The mean log posterior, in nats, that they reach. The search maximises the
-        information gained, which is this minus the mean log prior; ``tol`` is relative
-        to it, and ``verbose`` prints it.
-    priors_ : ndarray of shape (n_classes,)
-        The prior probabilities that were used.
+    {log_posterior_}
+    {priors_}
     {regularization_}
     {classes_}
     {n_iter_}

@@ -145,4 +145,46 @@ FILTER_DOCS = {
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
     """,
+    "init_of_ama": r"""
+    init : str or array-like of shape (n_components, n_features), default="auto"
+        Where to start: ``"auto"``, the filters of :class:`SQFA` with the Hellinger
+        distance, which are close already; ``"pca"``, the leading principal axes;
+        ``"lda"``, the linear discriminants, completed by principal axes; ``"random"``;
+        or given filters.
+    """,
+    "n_init_of_ama": r"""
+    n_init : "auto" or int, default="auto"
+        Number of starts, of which the best is followed to the end. Those that ``init``
+        does not name are random. ``"auto"`` is 10 for ``init="random"`` and otherwise
+        1.
+    """,
+    "priors": r"""
+    priors : "uniform", "empirical", None or array-like, default="uniform"
+        Prior probabilities :math:`\pi_i`: ``"uniform"``, equal; ``"empirical"`` or
+        None, the proportions of the classes in y; or an array of shape (n_classes,) of
+        sum one, in the order of ``classes_``.
+    """,
+    "class_weight_of_samples": r"""
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the samples of each class in the objective: None, one; "balanced",
+        inversely proportional to their number; or a dictionary of labels. Those that
+        it lacks have weight one. The priors do not depend on it.
+    """,
+    "batch_size": r"""
+    batch_size : int or None, default=None
+        If given, the size of the batches of samples for stochastic gradient steps,
+        which shorten when an epoch no longer raises the objective; ``optimizer`` and
+        ``tol`` are then not used, and ``max_iter`` and ``n_iter_`` count epochs. It is
+        worthwhile beyond about 100,000 samples; the result is a little less exact.
+    """,
+    "log_posterior_": r"""
+    objective_ : float
+        The mean log posterior, in nats, that they reach. The search maximises the
+        information gained, which is this minus the mean log prior; ``tol`` is relative
+        to it, and ``verbose`` prints it.
+    """,
+    "priors_": r"""
+    priors_ : ndarray of shape (n_classes,)
+        The prior probabilities that were used.
+    """,
 }

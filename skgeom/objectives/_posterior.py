@@ -159,10 +159,10 @@ class _Gaussians:
     def __call__(self, features, labels, weights):
         """Sums over samples: of the value and of what the gradient is made of.
 
-        Takes features (m, N), labels (N,) and weights (N,). Returns the sum of the information; its
-        gradient with respect to the features, (m, N); and, by class, the sums of
-        ``a w`` (c, m), ``a w w.T`` (c, m, m) and ``a`` (c,), with a the indicator of
-        the correct class minus the posterior, times the weight.
+        Takes features (m, N), labels (N,) and weights (N,). Returns the sum of the
+        information; its gradient with respect to the features, (m, N); and, by class,
+        the sums of ``a w`` (c, m), ``a w w.T`` (c, m, m) and ``a`` (c,), with a the
+        indicator of the correct class minus the posterior, times the weight.
         """
         n_classes, n_filters, _ = self._inverse_factors.shape
         # All classes in one product: (c m, m) @ (m, N).
