@@ -173,7 +173,9 @@ class SQFA(BaseSQFA):
        \theta_i = (F^\top \gamma_i,\; F^\top \Phi_i F + \sigma^2 I)
 
     with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (equation 1 and
-    section 4 of [1]_). Unlike linear discriminant analysis, it uses differences of the
+    section 4 of [1]_). For a classifier of images or signals choose
+    ``distance="hellinger"``; the default is the distance of the paper; the user guide
+    compares them. Unlike linear discriminant analysis, SQFA uses differences of the
     covariances as well as of the means, so it can give more than ``n_classes - 1``
     useful features. They are made for quadratic discriminant analysis.
 
@@ -332,8 +334,10 @@ class SQFA(BaseSQFA):
         Parameters
         ----------
         statistics : ClassStatistics
-            Counts, means and covariances of at least two classes.
-            ``covariance_estimator`` is not used.
+            Counts, means and covariances of at least two classes, which are taken as
+            they are: ``covariance_estimator`` is not used. Those of few samples should
+            be shrunk first, ``statistics.shrunk()``, as :meth:`fit` does. The automatic
+            regularisation is the sampling noise, by the counts.
 
         Returns
         -------
