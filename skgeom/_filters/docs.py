@@ -12,7 +12,8 @@ FILTER_DOCS = {
         ``"auto"`` is at least what so few samples leave in doubt, and more if the
         log posterior of the samples then is higher, see the user guide; a common
         factor on X changes nothing. It is of this package, not of the paper. With
-        0, all class covariances must be regular.
+        0, all class covariances must be regular. What is ``"auto"`` for
+        :class:`SQFA` is multiplied by three for :class:`AMAGauss`.
     """,
     "regularizations": r"""
     regularizations : int or array-like of shape (n_values,), default=10
