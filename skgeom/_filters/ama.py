@@ -23,8 +23,8 @@ from skgeom.utils._validation import check_priors
 
 # Starts of the search for the filters of SQFA from which this one starts.
 _N_INIT_OF_SQFA = 4
-# Filters made for the samples themselves, and not for their statistics, need more noise
-# before they do as well on others.
+# Filters made for the samples themselves, and not for their statistics, fit them more
+# closely, and need more noise; how much was found by trial.
 _NOISE_FACTOR = 3
 
 
