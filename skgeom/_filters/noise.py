@@ -29,8 +29,8 @@ def sampling_noise(pooled, counts):
     :math:`\operatorname{tr}(W) / n` along some directions, however little the class
     varies there (Koltchinskii and Lounici, 2017, where the effective rank is above n);
     W is the covariance within the classes, and n their mean number of samples. Half of
-    that did best, by trial, beside shrunken covariances. If the data do not vary within the
-    classes, the total covariance takes its place; without any variance, this is 1.
+    that did best, by trial, beside shrunken covariances. If the data do not vary within
+    the classes, the total covariance takes its place; without any variance, this is 1.
     """
     for covariance in (pooled.within, pooled.total):
         trace = np.trace(covariance)
