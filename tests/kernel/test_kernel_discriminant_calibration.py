@@ -253,6 +253,17 @@ def test_rare_classes():
     assert raw + 0.02 < auto < balanced
 
 
+@pytest.mark.parametrize("n_rare", [2, 3])
+def test_a_rare_class_that_is_separated(n_rare):
+    """The error that must be expected is not found where the priors outvote it."""
+    rng = np.random.default_rng(0)
+    common, rare = rng.normal(size=(900, 3)), 4 + 0.1 * rng.normal(size=(n_rare, 3))
+    y = np.repeat([0, 1], [900, n_rare])
+    kda = KDA().fit(np.concatenate([common, rare]), y)
+    assert kda.predict(4 + 0.1 * rng.normal(size=(20, 3))).all()
+    assert not kda.predict(common).any()
+
+
 @BOTH
 @pytest.mark.parametrize("priors", [None, "uniform"])
 def test_decisions_and_probabilities_agree(wine, estimator, priors):
