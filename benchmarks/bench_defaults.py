@@ -116,7 +116,12 @@ VECTORS = {
         lambda k: then_qda(AMAGauss(k)), lambda k, X: then_qda(AMAGaussCV(k, cv=3))
     ),
     "RSLVQ": Contestant(lambda k: RSLVQ(), search_prototypes(RSLVQ())),
-    "GMLVQ": Contestant(lambda k: GMLVQ(), search_prototypes(GMLVQ())),
+    "GMLVQ": Contestant(
+        lambda k: GMLVQ(),
+        search_prototypes(GMLVQ()),
+        # Its metric is a matrix of all features, which takes minutes beyond that.
+        fits=lambda problem: problem.X.shape[1] <= 1_000,
+    ),
     "cov. + Hessian": Contestant(
         lambda k: make_pipeline(CovarianceHessianProjection(), LogisticRegression()),
         fits=two_classes,
