@@ -156,7 +156,7 @@ MATRICES = {
     "FgMDM": Contestant(lambda k: FgMDM(), plain=True),
 }
 # Training samples beyond which an estimator is left out, since it would take hours
-MOST = {"NCA + neighbours": 2_000, "SVC": 60_000, "RSLVQ": 60_000, "GMLVQ": 20_000}
+MOST = {"NCA + neighbours": 2_000, "SVC": 20_000, "RSLVQ": 20_000, "GMLVQ": 20_000}
 SEARCHED = 3_000, 1_000  # training samples and features up to which it is searched
 ALONE = 30_000  # training samples from which on a problem runs alone, on all cores
 
