@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skgeom._statistics import ClassStatistics
+from skgeom.utils._dask import by_blocks, empty_block, is_dask
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors, check_two_classes
 
@@ -255,6 +256,9 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _validated(self, X, y, reset):
+        if is_dask(X):
+            validate_data(self, empty_block(X), ensure_min_samples=0, reset=reset)
+            return X, y
         X, y = validate_data(
             self,
             X,
@@ -330,6 +334,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             joint[:, seen] = np.maximum(densities, _LOWEST) + np.log(self.priors_[seen])
         return joint, common
 
+    @by_blocks
     def decision_function(self, X):
         """Logarithms of prior times density, up to a summand that classes share.
 
@@ -346,6 +351,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         joint, _ = self._log_joint(X)
         return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
 
+    @by_blocks
     def predict(self, X):
         """The most probable class of each sample.
 
@@ -362,6 +368,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         joint, _ = self._log_joint(X)
         return self.classes_[joint.argmax(axis=1)]
 
+    @by_blocks
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
 
@@ -378,6 +385,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         joint, _ = self._log_joint(X)
         return joint - logsumexp(joint, axis=1, keepdims=True)
 
+    @by_blocks
     def predict_proba(self, X):
         """Probabilities of the classes.
 
@@ -393,6 +401,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         """
         return np.exp(self.predict_log_proba(X))
 
+    @by_blocks
     def score_samples(self, X):
         """Logarithm of the density of each sample, to find those that fit no class.
 
@@ -416,6 +425,10 @@ class _Singular(ValueError):
 
 def _statistics(X, y, covariance_estimator, sample_weight):
     """Statistics of samples up to 1e150, whose squares would overflow in sums."""
+    if is_dask(X):
+        return ClassStatistics.from_data(
+            X, y, covariance_estimator, sample_weight=sample_weight
+        )
     size = np.abs(X).max()
     scale = 2.0 ** np.frexp(size)[1] if size > 1e100 else 1.0
     statistics = ClassStatistics.from_data(

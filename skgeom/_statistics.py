@@ -11,6 +11,7 @@ from sklearn.utils.validation import (
 )
 
 from skgeom.objectives import ProjectedClasses
+from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._validation import check_semidefinite, check_symmetric
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
@@ -139,6 +140,8 @@ class ClassStatistics:
             to less than 1, if ``covariance_estimator`` is unknown, or if it is given
             together with weights.
         """
+        if is_dask(X):
+            return _statistics_of_blocks(X, y, covariance_estimator, sample_weight)
         X, y = check_X_y(X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         if sample_weight is not None:
@@ -178,24 +181,15 @@ class ClassStatistics:
         >>> ClassStatistics.from_blocks(blocks)
         ClassStatistics(10 classes, 64 features, 1797 samples)
         """
-        total = None
-        for number, block in enumerate(blocks):
-            try:
-                X, y, *weight = block
-                if np.shape(X)[0] == 0:
-                    continue
-                part = cls.from_data(X, y, sample_weight=weight[0] if weight else None)
-                if total is None:
-                    total = _Total(part)
-                else:
-                    total.add(part)
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"Block {number}: {error}") from error
-        if total is None:
+        statistics = _merge(
+            _of_block(number, X, y, *(weight or [None]))
+            for number, (X, y, *weight) in enumerate(blocks)
+        )
+        if statistics is None:
             raise ValueError(
                 "There are no samples: all blocks are empty, or none came."
             )
-        return total.statistics()
+        return statistics
 
     @classmethod
     def _from_valid_data(cls, X, y, covariance_estimator=None, sample_weight=None):
@@ -465,6 +459,50 @@ class _Total:
             np.array([m.mean for m in moments]),
             np.array([m.covariance() for m in moments]),
         )
+
+
+def _statistics_of_blocks(X, y, covariance_estimator, sample_weight):
+    """Statistics of a Dask array or frame: one task a block, merged by a tree."""
+    import dask
+
+    if covariance_estimator is not None:
+        raise ValueError(
+            "Statistics of blocks add up only if they are sample covariances, "
+            f"covariance_estimator=None, but {covariance_estimator=!r}."
+        )
+    of_block, merge = dask.delayed(_of_block), dask.delayed(_merge)
+    parts = [
+        of_block(number, *block)
+        for number, block in enumerate(row_blocks(X, y, sample_weight))
+    ]
+    while len(parts) > 1:
+        parts = [merge(parts[i : i + 8]) for i in range(0, len(parts), 8)]
+    (statistics,) = dask.compute(parts[0])
+    if statistics is None:
+        raise ValueError("There are no samples: all blocks of X are empty.")
+    return statistics
+
+
+def _of_block(number, X, y, sample_weight):
+    """Statistics of a block, None if it is empty; errors have its number."""
+    if len(X) == 0:
+        return None
+    try:
+        return ClassStatistics.from_data(X, y, sample_weight=sample_weight)
+    except ValueError as error:
+        raise ValueError(f"Block {number}: {error}") from error
+
+
+def _merge(parts):
+    total = None
+    for part in parts:
+        if part is None:
+            continue
+        if total is None:
+            total = _Total(part)
+        else:
+            total.add(part)
+    return None if total is None else total.statistics()
 
 
 class _SecondMoments(ClassStatistics):
