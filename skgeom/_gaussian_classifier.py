@@ -326,12 +326,13 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
                 for k, (whitener, log_scale) in enumerate(whiteners):
                     Z = (X - means[k]) @ whitener
                     densities[:, k] = -np.square(Z).sum(axis=1) / 2 - log_scale
-                common = np.full(len(X), constant)
+                # A finite bound keeps the classes comparable where squares overflow.
+                largest = np.maximum(densities.max(axis=1), _LOWEST)
+                densities = np.maximum(densities, _LOWEST) - largest[:, None]
+                common = constant + largest
             joint = np.full((len(X), len(self.classes_)), -np.inf)
             seen = np.searchsorted(self.classes_, self.statistics_.classes)
-            # A finite bound keeps the classes comparable at distances whose squares
-            # overflow.
-            joint[:, seen] = np.maximum(densities, _LOWEST) + np.log(self.priors_[seen])
+            joint[:, seen] = densities + np.log(self.priors_[seen])
         return joint, common
 
     @by_blocks
