@@ -430,7 +430,7 @@ def _statistics(X, y, covariance_estimator, sample_weight):
         return ClassStatistics.from_data(
             X, y, covariance_estimator, sample_weight=sample_weight
         )
-    size = np.abs(X).max()
+    size = float(np.abs(X).max())
     scale = 2.0 ** np.frexp(size)[1] if size > 1e100 else 1.0
     statistics = ClassStatistics.from_data(
         X / scale, y, covariance_estimator, sample_weight=sample_weight
