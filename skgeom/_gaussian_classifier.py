@@ -1,6 +1,7 @@
 """Discriminant analysis by Gaussian classes, from samples or from their statistics."""
 
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -48,9 +49,10 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     ----------
     covariance : {"full", "shared"}, default="full"
         Whether each class has its own covariance, or all have one.
-    regularization : float, default=0.0
+    regularization : "auto" or float, default="auto"
         The variance :math:`\sigma^2`, in squared units of X, that is added to all
-        variances.
+        variances. ``"auto"`` adds nothing if all covariances are regular, and the mean
+        variance of the features within the classes if one is singular.
     covariance_estimator : None, str, or object, default=None
         How :meth:`fit` estimates the covariance of a class, as in
         :meth:`ClassStatistics.from_data`; None is the sample covariance.
@@ -64,6 +66,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         The class labels.
     priors_ : ndarray of shape (n_classes,)
         Probabilities of the classes.
+    regularization_ : float
+        The variance that was added.
     statistics_ : ClassStatistics
         Counts, means and covariances of the classes.
     n_features_in_ : int
@@ -79,7 +83,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     Features that are linear combinations of others in all samples, as constant ones
-    are, say nothing about the class: without ``regularization``, only the span of the
+    are, say nothing about the class: where nothing is added, only the span of the
     samples counts, and :meth:`score_samples` is the logarithm of the density in it.
 
     References
@@ -112,7 +116,10 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints = {
         "covariance": [StrOptions({"full", "shared"})],
-        "regularization": [Interval(Real, 0, None, closed="left")],
+        "regularization": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, None, closed="left"),
+        ],
         "covariance_estimator": [None, str, HasMethods("fit")],
         "priors": [None, StrOptions({"uniform"}), "array-like"],
     }
@@ -121,7 +128,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self,
         covariance="full",
         *,
-        regularization=0.0,
+        regularization="auto",
         covariance_estimator=None,
         priors=None,
     ):
@@ -153,14 +160,16 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the data are malformed, if there is one class only, or if a covariance
-            is singular; the message names the class.
+            If the data are malformed, if there is one class only, if no feature varies,
+            or if a covariance is singular and ``regularization`` is zero; the message
+            names the class.
         """
         X, y = self._validated(X, y, reset=True)
         statistics = _statistics(X, y, self.covariance_estimator, sample_weight)
         check_two_classes(statistics.classes, type(self).__name__)
         self._store(statistics, statistics.classes)
         self._gaussians = self._solve()
+        self.regularization_ = self._gaussians.regularization
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -183,8 +192,9 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         TypeError
             If ``statistics`` is something else.
         ValueError
-            If there is one class only, if ``statistics`` has second moments only, or
-            if a covariance is singular; the message names the class.
+            If there is one class only, if ``statistics`` has second moments only, if no
+            feature varies, or if a covariance is singular and ``regularization`` is
+            zero; the message names the class.
         """
         if not isinstance(statistics, ClassStatistics):
             raise TypeError(
@@ -202,6 +212,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         check_two_classes(statistics.classes, type(self).__name__)
         self._store(statistics, statistics.classes)
         self._gaussians = self._solve()
+        self.regularization_ = self._gaussians.regularization
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -227,8 +238,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         self
-            This object. While a covariance is singular, predictions raise the error
-            that :meth:`fit` would raise.
+            This object. As long as :meth:`fit` would refuse the samples so far,
+            predictions raise its error.
 
         Raises
         ------
@@ -251,6 +262,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self._store(statistics, np.union1d(known, statistics.classes))
         try:
             self._gaussians = self._solve()
+            self.regularization_ = self._gaussians.regularization
         except _Singular:
             self._gaussians = None
         return self
@@ -278,6 +290,19 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self.priors_ = check_priors(self.priors, counts)
 
     def _solve(self):
+        """The Gaussians of the statistics, with the regularisation that they need."""
+        if self.regularization != "auto":
+            return self._regularized(float(self.regularization))
+        try:
+            return self._regularized(0.0)
+        except _Singular:
+            within, total = self.statistics_.pooled_covariances()
+            variance = np.diag(within).mean() or np.diag(total).mean()
+            if not variance > _SMALLEST:
+                raise
+            return self._regularized(float(variance))
+
+    def _regularized(self, regularization):
         statistics = self.statistics_
         covariances, counts = statistics.covariances, statistics.counts
         if statistics._covariance_estimator is None:
@@ -287,16 +312,17 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         if self.covariance == "shared":
             pooled = np.tensordot(counts / counts.sum(), covariances, axes=1)
             covariances, names = pooled[None], ["all classes together"]
-        span = _Span.of(statistics) if self.regularization == 0 else None
-        means = statistics.means
+        means, span = statistics.means, None
+        if regularization == 0:
+            span = _Span.of(statistics)
         if span is not None:
             means = span.coordinates(means)
             covariances = span.basis.T @ covariances @ span.basis
         whiteners = [
-            _whitener(covariance, self.regularization, name)
+            _whitener(covariance, regularization, name)
             for covariance, name in zip(covariances, names, strict=True)
         ]
-        return span, means, whiteners
+        return _Gaussians(regularization, span, means, whiteners)
 
     # Prediction
 
@@ -309,7 +335,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         X = X.astype(np.float64, copy=False)
-        span, means, whiteners = self._gaussians or self._solve()
+        _, span, means, whiteners = self._gaussians or self._solve()
         constant = -X.shape[1] * np.log(2 * np.pi) / 2
         if span is not None:
             X = span.coordinates(X)
@@ -418,6 +444,15 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         """
         joint, common = self._log_joint(X)
         return logsumexp(joint, axis=1) + common
+
+
+class _Gaussians(NamedTuple):
+    """The densities, in coordinates of the span of the samples if that is not None."""
+
+    regularization: float
+    span: "_Span | None"
+    means: np.ndarray
+    whiteners: list  # of each class, or one that all share; with its log-scale
 
 
 class _Singular(ValueError):

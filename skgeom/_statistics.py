@@ -597,8 +597,8 @@ def _weighted_samples(X, y, sample_weight):
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
     positive = sample_weight > 0
-    if not positive.any():
-        raise ValueError("sample_weight must not be zero for all samples.")
+    if not positive.any():  # older versions of scikit-learn let this pass
+        raise ValueError("sample_weight must have at least one non-zero number.")
     return X[positive], y[positive], sample_weight[positive]
 
 
