@@ -53,6 +53,7 @@ from skgeom import (
     SQFA,
     SQFACV,
     AMAGauss,
+    AMAGaussCV,
     CovarianceHessianProjection,
     KernelDiscriminantAnalysis,
 )
@@ -95,8 +96,11 @@ def search_kernel(k, X):
     return by_grid(KernelDiscriminantAnalysis(), grid)
 
 
-def search_prototypes(estimator):
-    return lambda k, X: by_grid(estimator, {"n_prototypes": [1, 2, 3]})
+def search_prototypes(estimator, **grid):
+    return lambda k, X: by_grid(estimator, {"n_prototypes": [1, 2, 3], **grid})
+
+
+METRICS = ["riemann", "tangent", "mahalanobis"]
 
 
 VECTORS = {
@@ -104,7 +108,13 @@ VECTORS = {
     "SQFA": Contestant(
         lambda k: then_qda(SQFA(k)), lambda k, X: then_qda(SQFACV(k, cv=3))
     ),
-    "AMA-Gauss": Contestant(lambda k: then_qda(AMAGauss(k))),
+    "SQFA, Hellinger": Contestant(
+        lambda k: then_qda(SQFA(k, distance="hellinger")),
+        lambda k, X: then_qda(SQFACV(k, distance="hellinger", cv=3)),
+    ),
+    "AMA-Gauss": Contestant(
+        lambda k: then_qda(AMAGauss(k)), lambda k, X: then_qda(AMAGaussCV(k, cv=3))
+    ),
     "RSLVQ": Contestant(lambda k: RSLVQ(), search_prototypes(RSLVQ())),
     "GMLVQ": Contestant(lambda k: GMLVQ(), search_prototypes(GMLVQ())),
     "cov. + Hessian": Contestant(
@@ -131,8 +141,8 @@ VECTORS = {
     ),
 }
 MATRICES = {
-    "PLRSQ": Contestant(lambda k: PLRSQ(), search_prototypes(PLRSQ())),
-    "GLRSQ": Contestant(lambda k: GLRSQ(), search_prototypes(GLRSQ())),
+    "PLRSQ": Contestant(lambda k: PLRSQ(), search_prototypes(PLRSQ(), metric=METRICS)),
+    "GLRSQ": Contestant(lambda k: GLRSQ(), search_prototypes(GLRSQ(), metric=METRICS)),
     "MDM": Contestant(lambda k: MDM(), plain=True),
     "tangent space": Contestant(
         lambda k: make_pipeline(TangentSpace(), LogisticRegression(max_iter=2_000)),

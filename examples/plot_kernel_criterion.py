@@ -32,7 +32,6 @@ for row, criterion in zip(axes, ["total", "between"], strict=True):
     for axis, regularization in zip(row, regularizations, strict=True):
         kda = KernelDiscriminantAnalysis(
             gamma=0.1,
-            penalty="kernel",
             criterion=criterion,
             regularization=regularization,
         ).fit(X, y)
@@ -56,7 +55,6 @@ for criterion in ["total", "between"]:
     for regularization in values:
         kda = KernelDiscriminantAnalysis(
             kernel="precomputed",
-            penalty="kernel",
             criterion=criterion,
             regularization=regularization,
         )

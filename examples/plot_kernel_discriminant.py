@@ -53,8 +53,7 @@ figure.savefig("kernel_discriminant_rings.png", dpi=150)
 # A Swiss roll
 # ------------
 # Four classes along a rolled-up band, seen from the side. There are at most three
-# discriminants, one less than classes. They are uncorrelated, and ordered by their
-# ratio.
+# discriminants, one less than classes. They are ordered by their ratio.
 
 X, position = make_swiss_roll(800, noise=0.3, random_state=0)
 X = StandardScaler().fit_transform(X[:, [0, 2]])
@@ -85,7 +84,7 @@ models = {
     ),
     "SVC": GridSearchCV(SVC(), {"gamma": gammas, "C": [1, 10, 100]}),
     "kernel discriminants": GridSearchCV(
-        KernelDiscriminantAnalysis(penalty="kernel", priors="uniform"),
+        KernelDiscriminantAnalysis(priors="uniform"),
         {"gamma": gammas, "regularization": [1e-5, 1e-4, 1e-3]},
     ),
 }
@@ -97,7 +96,7 @@ for name, model in models.items():
 # Two classes have a single discriminant:
 
 Z = StandardScaler().fit_transform(X)
-kda = KernelDiscriminantAnalysisCV(gamma=0.01, penalty="kernel", priors="uniform")
+kda = KernelDiscriminantAnalysisCV(gamma=0.01, priors="uniform")
 discriminant = kda.fit(Z, y).transform(Z)[:, 0]
 figure, axis = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for label, name in enumerate(["malignant", "benign"]):

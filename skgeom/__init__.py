@@ -1,6 +1,7 @@
 """Supervised dimensionality reduction and classification by geometric objectives."""
 
 from skgeom._filters.ama import AMAGauss
+from skgeom._filters.ama_cv import AMAGaussCV
 from skgeom._filters.sqfa import SQFA, SecondMomentSQFA
 from skgeom._filters.sqfa_cv import SQFACV
 from skgeom._gaussian_classifier import GaussianClassifier
@@ -26,6 +27,7 @@ __all__ = [
     "SQFA",
     "SQFACV",
     "AMAGauss",
+    "AMAGaussCV",
     "ClassStatistics",
     "CovarianceHessianProjection",
     "GaussianClassifier",

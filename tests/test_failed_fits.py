@@ -18,6 +18,7 @@ ESTIMATORS = [
     skgeom.SecondMomentSQFA(random_state=0),
     skgeom.AMAGauss(random_state=0),
     skgeom.SQFACV(regularizations=2, cv=2, random_state=0),
+    skgeom.AMAGaussCV(regularizations=2, cv=2, random_state=0),
     skgeom.KernelDiscriminantAnalysis(regularization="auto"),
     skgeom.KernelDiscriminantAnalysisCV(cv=2, regularizations=[1e-3, 1e-2, 1e-1]),
     skgeom.CovarianceHessianProjection(LinearDiscriminantAnalysis()),
@@ -74,7 +75,7 @@ def test_singular_classes_leave_no_half_fitted_filters():
     """The case that was met: transform then raised AttributeError."""
     lone = np.hstack([X, X[:, :1]])
     lone[y == 0, 4] = 0
-    sqfa = skgeom.SQFA(regularization=0)
+    sqfa = skgeom.SQFA(regularization=0, covariance_estimator=None)
     with pytest.raises(ValueError, match="singular"):
         sqfa.fit(lone, y)
     with pytest.raises(NotFittedError):

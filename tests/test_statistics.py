@@ -13,7 +13,7 @@ from pyriemann.geometry.covariance import covariances as pyriemann_covariances
 from sklearn.base import BaseEstimator
 from sklearn.covariance import LedoitWolf
 
-from skgeom import ClassStatistics, _statistics
+from skgeom import SQFA, ClassStatistics, _statistics
 
 NAMED_ESTIMATORS = ["cov", "lwf", "mcd", "oas", "sch", "scm"]
 
@@ -521,3 +521,112 @@ def test_bad_weights(data):
         ClassStatistics.from_data(X, y, sample_weight=np.full(len(y), -1))
     with pytest.raises(ValueError, match="sample_weight needs sample covariances"):
         ClassStatistics.from_data(X, y, "oas", sample_weight=np.ones(len(y)))
+
+
+# Shrinkage towards the pooled covariance.
+
+
+def plain_shrinkage(X, y):
+    """The estimate of the docstring, class by class."""
+    classes, counts = np.unique(y, return_counts=True)
+    own = [
+        np.cov(X[y == k].T) if n > 1 else 0
+        for k, n in zip(classes, counts, strict=True)
+    ]
+    total = sum(n - 1 for n in counts)
+    pooled = sum((n - 1) * S for n, S in zip(counts, own, strict=True)) / total
+    error = np.trace(pooled @ pooled) + np.trace(pooled) ** 2
+    between = sum(
+        (n - 1) * np.sum((S - pooled) ** 2) for n, S in zip(counts, own, strict=True)
+    )
+    divisor = total - sum((n - 1) ** 2 for n in counts) / total
+    scatter = (between - (len(counts) - 1) * error) / divisor
+    q = min(error / scatter, total) if scatter > 0 else total
+    return [
+        ((n - 1) * S + q * pooled) / (n - 1 + q)
+        for n, S in zip(counts, own, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("counts", [[50, 50], [400, 20, 3], [30, 1, 2, 10]])
+def test_shrunk_as_by_hand(counts, rng):
+    y = np.repeat(np.arange(len(counts)), counts)
+    X = rng.normal(size=(len(y), 6)) * (1 + y)[:, None] + y[:, None]
+    statistics = ClassStatistics.from_data(X, y)
+    shrunk = statistics.shrunk()
+    expected = plain_shrinkage(X, y)
+    np.testing.assert_allclose(shrunk.covariances, expected, rtol=1e-10)
+    np.testing.assert_array_equal(shrunk.means, statistics.means)
+    np.testing.assert_array_equal(shrunk.counts, statistics.counts)
+
+
+@pytest.mark.parametrize("factor", [1e-100, 1e-3, 1e60])
+def test_shrunk_follows_the_scale(factor, rng):
+    y = np.repeat([0, 1, 2], [40, 10, 3])
+    X = rng.normal(size=(53, 4)) * (1 + y)[:, None]
+    plain = ClassStatistics.from_data(X, y).shrunk().covariances
+    scaled = ClassStatistics.from_data(factor * X, y).shrunk().covariances
+    np.testing.assert_allclose(scaled / factor / factor, plain, rtol=1e-9)
+
+
+def test_shrunk_of_a_rotation(rng):
+    y = np.repeat([0, 1, 2], [40, 10, 3])
+    X = rng.normal(size=(53, 4)) * (1 + y)[:, None]
+    Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    plain = ClassStatistics.from_data(X, y).shrunk().covariances
+    rotated = ClassStatistics.from_data(X @ Q, y).shrunk().covariances
+    np.testing.assert_allclose(rotated, Q.T @ plain @ Q, atol=1e-10)
+
+
+def test_shrunk_vanishes_with_many_samples(rng):
+    y = np.repeat([0, 1], 20_000)
+    X = rng.normal(size=(40_000, 3)) * (1 + y)[:, None]
+    statistics = ClassStatistics.from_data(X, y)
+    np.testing.assert_allclose(
+        statistics.shrunk().covariances, statistics.covariances, atol=1e-2
+    )
+
+
+def test_shrunk_of_classes_that_agree_is_nearer_to_the_truth(rng):
+    """By much, where a class has fewer samples than features."""
+    y = np.repeat(np.arange(5), 10)
+    X = rng.normal(size=(50, 20))
+    statistics = ClassStatistics.from_data(X, y)
+    error, plain = (
+        np.square(s.covariances - np.eye(20)).sum()
+        for s in (statistics.shrunk(), statistics)
+    )
+    assert error < 0.3 * plain
+
+
+@pytest.mark.parametrize("counts", [[1, 1], [3, 1]])
+def test_shrunk_without_variance(counts):
+    statistics = ClassStatistics([0, 1], counts, np.eye(2), np.zeros((2, 2, 2)))
+    np.testing.assert_array_equal(statistics.shrunk().covariances, 0)
+
+
+def test_what_cannot_be_shrunk(rng):
+    X, y = rng.normal(size=(20, 3)), np.repeat([0, 1], 10)
+    statistics = ClassStatistics.from_data(X, y)
+    with pytest.raises(ValueError, match=r"can be shrunk only if .*'shrunk'"):
+        statistics.shrunk().shrunk()
+    with pytest.raises(ValueError, match=r"can be added only if .*'shrunk'"):
+        statistics + statistics.shrunk()
+    with pytest.raises(ValueError, match=r"can be shrunk only if .*'oas'"):
+        ClassStatistics.from_data(X, y, covariance_estimator="oas").shrunk()
+    moments = ClassStatistics.from_second_moments([0, 1], [2, 2], [np.eye(2)] * 2)
+    with pytest.raises(ValueError, match="shrunk only if they hold covariances"):
+        moments.shrunk()
+
+
+def test_filters_of_shrunk_statistics_are_those_of_the_samples(rng):
+    y = np.repeat([0, 1, 2], [60, 20, 4])
+    X = rng.normal(size=(84, 5)) * (1 + y)[:, None]
+    options = {"regularization": 0.1, "random_state": 0}
+    fitted = SQFA(2, **options).fit(X, y)
+    statistics = ClassStatistics.from_data(X, y)
+    again = SQFA(2, **options).fit_statistics(statistics.shrunk())
+    np.testing.assert_allclose(again.components_, fitted.components_, atol=1e-12)
+    as_they_are = SQFA(2, **options).fit_statistics(statistics)
+    plain = SQFA(2, covariance_estimator=None, **options).fit(X, y)
+    np.testing.assert_allclose(as_they_are.components_, plain.components_, atol=1e-12)

@@ -32,7 +32,13 @@ def estimator(method, subject, seed):
         return BASELINES[method]()
     if method == "GLRSQ":
         n_prototypes, epochs = GLRSQ_SETTINGS[subject]
-        return GLRSQ(n_prototypes, solver="sgd", max_iter=epochs, random_state=seed)
+        return GLRSQ(
+            n_prototypes,
+            class_weight=None,
+            solver="sgd",
+            max_iter=epochs,
+            random_state=seed,
+        )
     if method in ("PLRSQ", "PLRSQ, annealed"):
         n_prototypes, epochs, sigma2 = PLRSQ_SETTINGS[subject]
         return PLRSQ(

@@ -24,7 +24,7 @@ GRIDS = {
     "riemann": {"n_prototypes": [5, 10], "sigma2": [0.1, 0.2]},
     "logeuclid": {"n_prototypes": [5, 10, 20], "sigma2": [0.05, 0.1, 0.2]},
 }
-L_BFGS = {"representability": 0.003, "max_iter": 20}
+L_BFGS = {"representability": 0.003, "max_iter": 20, "tol": 1e-4}
 
 
 def estimator(method, n_categories, seed, **options):

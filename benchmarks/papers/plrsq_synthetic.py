@@ -60,11 +60,11 @@ def grid(method, data):
 def estimator(method, seed, **settings):
     settings["random_state"] = seed
     if method == "GMLVQ":
-        return GMLVQ(**settings)
+        return GMLVQ(tol=1e-4, **settings)
     if method == "PLRSQ, L-BFGS":
-        return PLRSQ(**settings)
+        return PLRSQ(tol=1e-4, **settings)
     if method == "PLRSQ, L-BFGS, log-Euclidean":
-        return PLRSQ(metric="logeuclid", **settings)
+        return PLRSQ(metric="logeuclid", tol=1e-4, **settings)
     settings |= {"solver": "sgd", "max_iter": EPOCHS, "batch_size": BATCH_SIZE}
     settings["priors"] = "uniform"
     if method == "RSLVQ":

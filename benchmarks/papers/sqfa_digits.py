@@ -75,7 +75,7 @@ COMPARATORS = {
         N_FILTERS, init="pca", max_iter=50
     ),
     "WDA, 200 a class": make_pipeline(PCA(100), WDA),
-    "AMA-Gauss": AMAGauss(N_FILTERS, regularization=1),
+    "AMA-Gauss": AMAGauss(N_FILTERS, regularization=1, covariance_estimator=None),
 }
 SUBSETS = {name: int(name.split()[1]) for name in COMPARATORS if "a class" in name}
 

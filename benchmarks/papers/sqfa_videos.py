@@ -30,7 +30,7 @@ SETTINGS = {
     "n_init": 1,
 }
 VARIANTS = {
-    "AMA-Gauss": AMAGauss(N_FILTERS, **SETTINGS),
+    "AMA-Gauss": AMAGauss(N_FILTERS, covariance_estimator=None, **SETTINGS),
     "SQFA-H": SQFA(N_FILTERS, distance="hellinger", **SETTINGS),
     "SQFA": SQFA(N_FILTERS, **SETTINGS),
     "smSQFA": SecondMomentSQFA(N_FILTERS, **SETTINGS),

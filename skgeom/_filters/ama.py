@@ -11,10 +11,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from skgeom._filters.base import BaseFilters, ClassMoments, independent_directions
+from skgeom._filters.base import BaseFilters, ClassMoments
+from skgeom._filters.class_weight import weights_of_samples
 from skgeom._filters.docs import FILTER_DOCS
-from skgeom._filters.filter_search import PooledCovariances
-from skgeom._statistics import ClassStatistics
+from skgeom._filters.filter_search import PooledCovariances, independent_directions
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
@@ -23,10 +23,107 @@ from skgeom.utils._validation import check_priors
 
 # Starts of the search for the filters of SQFA from which this one starts.
 _N_INIT_OF_SQFA = 4
+# Filters made for the samples themselves, and not for their statistics, fit them more
+# closely, and need more noise; how much was found by trial.
+_NOISE_FACTOR = 3
+
+
+class BaseAMAGauss(BaseFilters):
+    """Filters that maximise the mean log posterior of the samples."""
+
+    _value_name = "information"
+    _parallel = True
+    _uses_samples = True
+    _parameter_constraints = {
+        **BaseFilters._parameter_constraints,
+        "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
+        "batch_size": [None, Interval(Integral, 1, None, closed="left")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def _fit(self, statistics, X, y, regularization=None):
+        """Learn the filters from samples and their statistics."""
+        moments = self._moments(statistics)
+        start = None
+        if regularization is None:
+            regularization, start = self._regularization_of(statistics, moments, X, y)
+        objective, search = self._problem(statistics, moments, regularization, X, y)
+        search = self._started(search, moments, start)
+        self.classes_ = statistics.classes
+        self.priors_ = check_priors(self.priors, statistics.counts)
+        self._maximize(objective, search, moments.pooled, X, y)
+        # From the information to the log posterior.
+        self.objective_ += objective.mean_log_prior
+        return self
+
+    def _regularization_of(self, statistics, moments, X=None, y=None):
+        """That of SQFA, times a factor where it is automatic."""
+        value, start = super()._regularization_of(statistics, moments, X, y)
+        if self.regularization == "auto":
+            value *= _NOISE_FACTOR
+        return value, start
+
+    def _moments(self, statistics):
+        pooled = PooledCovariances(*statistics.pooled_covariances())
+        return ClassMoments(statistics.means, statistics.covariances, pooled)
+
+    def _problem(self, statistics, moments, regularization, X, y):
+        """The objective, and the search for its maximum."""
+        priors = check_priors(self.priors, statistics.counts)
+        objective = MeanInformation(
+            X,
+            np.searchsorted(statistics.classes, y),
+            moments.means,
+            moments.covariances,
+            regularization,
+            np.log(priors),
+            weights=weights_of_samples(self.class_weight, y),
+        )
+        span_only = self._is_negligible(regularization, statistics, moments)
+        search = self._search(regularization, span_only)
+        if self.batch_size is not None:
+            # Batches and random starts have one source of random numbers.
+            rng = check_random_state(self.random_state)
+            maximize = partial(search.maximize, batches=(self.batch_size, rng))
+            search = replace(search, random_state=rng, maximize=maximize)
+        return objective, search
+
+    def _started(self, search, moments, start=None):
+        """The search from filters of SQFA, unless ``init`` names other ones."""
+        if not search.starts_anywhere:
+            return search
+        if start is None or independent_directions(start) < self.n_components:
+            start = self._filters_of_sqfa(search, moments)
+        return replace(
+            search, init="random", n_init=search.n_init - 1, warm_start=start
+        )
+
+    def _filters_of_sqfa(self, search, moments):
+        """Filters of SQFA with the Hellinger distance."""
+        search = self._search(search.regularization, search.span_only)
+        # Filters that are equal have equal gradients, and would remain so.
+        search = replace(search, n_init=_N_INIT_OF_SQFA, distinct=True)
+        objective = self._objective(moments, search.regularization)
+        filters, _ = search.run(objective, moments.pooled)
+        return filters
+
+    def _objective(self, moments, regularization):
+        """That of SQFA with the Hellinger distance."""
+        return MeanPairwiseDistance(
+            moments.means,
+            moments.covariances,
+            regularization,
+            DISTANCES["hellinger"],
+        )
+
+    def _n_starts(self):
+        if isinstance(self.init, str) and (self.init, self.n_init) == ("auto", "auto"):
+            return 1
+        return super()._n_starts()
 
 
 @substitute_docs(**FILTER_DOCS)
-class AMAGauss(BaseFilters):
+class AMAGauss(BaseAMAGauss):
     r"""Accuracy maximisation analysis with Gaussian responses.
 
     Learns linear filters for which a quadratic decoder does best: the features of each
@@ -51,40 +148,23 @@ class AMAGauss(BaseFilters):
     {regularization}
     {constraint}
     {covariance_estimator}
-    init : str or array-like of shape (n_components, n_features), default="auto"
-        Where to start: ``"auto"``, the filters of :class:`SQFA` with the Hellinger
-        distance, which are close already; ``"pca"``, the leading principal axes;
-        ``"lda"``, the linear discriminants, completed by principal axes; ``"random"``;
-        or given filters.
-    n_init : "auto" or int, default="auto"
-        Number of starts, of which the best is followed to the end. Those that ``init``
-        does not name are random. ``"auto"`` is 10 for ``init="random"`` and otherwise
-        1.
+    {init_of_ama}
+    {n_init_of_ama}
     {group_size}
     {optimizer}
     {max_iter}
     {tol}
-    priors : "uniform", "empirical", None or array-like, default="uniform"
-        Prior probabilities :math:`\pi_i`: ``"uniform"``, equal; ``"empirical"`` or
-        None, the proportions of the classes in y; or an array of shape (n_classes,) of
-        sum one, in the order of ``classes_``.
-    batch_size : int or None, default=None
-        If given, the size of the batches of samples for stochastic gradient steps,
-        which shorten when an epoch no longer raises the objective; ``optimizer`` and
-        ``tol`` are then not used, and ``max_iter`` and ``n_iter_`` count epochs. It is
-        worthwhile beyond about 100,000 samples; the result is a little less exact.
+    {priors}
+    {class_weight_of_samples}
+    {batch_size}
     {random_state}
     {verbose}
 
     Attributes
     ----------
     {components_}
-    objective_ : float
-        The mean log posterior, in nats, that they reach. The search maximises the
-        information gained, which is this minus the mean log prior; ``tol`` is relative
-        to it, and ``verbose`` prints it.
-    priors_ : ndarray of shape (n_classes,)
-        The prior probabilities that were used.
+    {log_posterior_}
+    {priors_}
     {regularization_}
     {classes_}
     {n_iter_}
@@ -125,20 +205,13 @@ class AMAGauss(BaseFilters):
     True
     """
 
-    _value_name = "information"
-    _parameter_constraints = {
-        **BaseFilters._parameter_constraints,
-        "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
-        "batch_size": [None, Interval(Integral, 1, None, closed="left")],
-    }
-
     def __init__(
         self,
         n_components=2,
         *,
         regularization="auto",
         constraint="unit-norm",
-        covariance_estimator=None,
+        covariance_estimator="auto",
         init="auto",
         n_init="auto",
         group_size=None,
@@ -146,6 +219,7 @@ class AMAGauss(BaseFilters):
         max_iter=500,
         tol=1e-6,
         priors="uniform",
+        class_weight=None,
         batch_size=None,
         random_state=None,
         verbose=0,
@@ -161,6 +235,7 @@ class AMAGauss(BaseFilters):
         self.max_iter = max_iter
         self.tol = tol
         self.priors = priors
+        self.class_weight = class_weight
         self.batch_size = batch_size
         self.random_state = random_state
         self.verbose = verbose
@@ -200,53 +275,5 @@ class AMAGauss(BaseFilters):
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        self._check_sizes(self.classes_)
-        statistics = ClassStatistics._from_valid_data(X, y, self.covariance_estimator)
-        self.priors_ = check_priors(self.priors, statistics.counts)
-        pooled = PooledCovariances(*statistics.pooled_covariances())
-        moments = ClassMoments(statistics.means, statistics.covariances, pooled)
-        regularization = self._regularization_of(pooled)
-        span_only = self._is_negligible(regularization, statistics, moments)
-        search = self._search(regularization, span_only)
-        if isinstance(self.init, str) and self.init == "auto":
-            search = replace(
-                search,
-                init="random",
-                n_init=search.n_init - 1,
-                warm_start=self._filters_of_sqfa(search, moments),
-            )
-        if self.batch_size is not None:
-            # Batches and random starts have one source of random numbers.
-            rng = check_random_state(self.random_state)
-            maximize = partial(search.maximize, batches=(self.batch_size, rng))
-            search = replace(search, random_state=rng, maximize=maximize)
-        log_priors = np.log(self.priors_)
-        objective = MeanInformation(
-            X, labels, moments.means, moments.covariances, regularization, log_priors
-        )
-        self._maximize(objective, search, pooled, X, y)
-        # From the information to the log posterior.
-        self.objective_ += log_priors[labels].mean()
-        return self
-
-    def _filters_of_sqfa(self, search, moments):
-        """Filters of SQFA with the Hellinger distance."""
-        search = replace(search, n_init=_N_INIT_OF_SQFA)
-        objective = MeanPairwiseDistance(
-            moments.means,
-            moments.covariances,
-            search.regularization,
-            DISTANCES["hellinger"],
-        )
-        filters, _ = search.run(objective, moments.pooled)
-        if independent_directions(filters) < self.n_components:
-            # Filters that are equal have equal gradients, and would remain so.
-            search = replace(search, constraint="orthonormal")
-            filters, _ = search.run(objective, moments.pooled)
-        return filters
-
-    def _n_starts(self):
-        if isinstance(self.init, str) and (self.init, self.n_init) == ("auto", "auto"):
-            return 1
-        return super()._n_starts()
+        self._check_sizes(np.unique(y))
+        return self._fit(self._statistics_of(X, y), X, y)

@@ -15,20 +15,21 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skgeom._filters.filter_search import (
+    DEPENDENT,
     FEW_FEATURES,
     INITS,
     FilterSearch,
     PooledCovariances,
+    independent_directions,
     whitening_coordinates,
 )
+from skgeom._filters.noise import most_informative_noise, sampling_noise
+from skgeom._statistics import ClassStatistics
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_coarse_to_fine
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._sklearn import CallbackSupportMixin, FitCallbacks
 from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
-
-# Filters of unit norm are taken for dependent below this smallest singular value.
-DEPENDENT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,23 @@ class ClassMoments:
         Those of the classes; or zeros, and second moments.
     pooled : PooledCovariances
         Those of all classes together.
+    weights : ndarray of shape (c,) or None
+        How much each class counts in a mean over pairs; None, all alike.
     """
 
     means: np.ndarray
     covariances: np.ndarray
     pooled: PooledCovariances
+    weights: np.ndarray | None = None
+
+    def project(self, basis):
+        """Those of the data in the coordinates ``basis.T @ x``."""
+        return ClassMoments(
+            self.means @ basis,
+            basis.T @ (self.covariances @ basis),
+            self.pooled.project(basis),
+            self.weights,
+        )
 
 
 class BaseFilters(
@@ -125,11 +138,49 @@ class BaseFilters(
         few = 8 if self.n_features_in_ <= FEW_FEATURES else 4
         return {"auto": few, "random": 10}.get(self.init, 1)
 
-    def _regularization_of(self, pooled):
-        """The value of the regularisation."""
-        if self.regularization == "auto":
-            return automatic_regularization(pooled, self.n_components)
-        return float(self.regularization)
+    @property
+    def _estimator_of_classes(self):
+        """How covariances are estimated class by class; "auto" needs all of them."""
+        estimator = self.covariance_estimator
+        return None if estimator == "auto" else estimator
+
+    def _statistics_of(self, X, y):
+        """The statistics of valid samples."""
+        estimator = self._estimator_of_classes
+        return self._shrunk(ClassStatistics._from_valid_data(X, y, estimator))
+
+    @property
+    def _distinct(self):
+        """Whether filters must not repeat each other, by no choice of the user's."""
+        return self.regularization == "auto"
+
+    # Whether the objective is made of samples, and not of their statistics alone.
+    _uses_samples = False
+
+    def _started(self, search, moments):
+        """The search with its starts."""
+        return search
+
+    def _shrunk(self, statistics):
+        """The statistics that the filters are learnt from, given those of samples."""
+        if self.covariance_estimator == "auto":
+            return statistics.shrunk()
+        return statistics
+
+    def _regularization_of(self, statistics, moments, X=None, y=None):
+        """The value of the regularisation, and filters found for it, or None.
+
+        X and y are None if there are statistics alone.
+        """
+        if self.regularization != "auto":
+            return float(self.regularization), None
+        least = sampling_noise(moments.pooled, statistics.counts)
+        if X is None:
+            return least, None
+        search = self._search(least, span_only=False)
+        return most_informative_noise(
+            search, statistics, moments, self._objective, X, y
+        )
 
     def _is_negligible(self, regularization, statistics, moments):
         """Whether the noise is below rounding; then the classes are checked."""
@@ -150,6 +201,7 @@ class BaseFilters(
             init=self._checked_init(),
             n_init=self._n_starts(),
             group_size=self.group_size,
+            distinct=self._distinct,
             random_state=self.random_state,
             maximize=partial(
                 maximize_coarse_to_fine,
@@ -177,7 +229,8 @@ class BaseFilters(
         self.regularization_ = search.regularization
         self.components_ = np.ascontiguousarray(filters.T, dtype=dtype)
         self.objective_ = -last.cost
-        self.n_iter_ = sum(result.n_iter for result, _ in groups)
+        # At least one, as scikit-learn asks for: filters may be found with the noise.
+        self.n_iter_ = max(sum(result.n_iter for result, _ in groups), 1)
         callbacks.end()
         if not quiet:
             self._warn(groups, filters)
@@ -228,30 +281,6 @@ class BaseFilters(
         return tags
 
 
-def independent_directions(filters):
-    """Number of directions that filters of unit norm, in columns, span."""
-    return np.linalg.matrix_rank(filters, tol=DEPENDENT)
-
-
-def automatic_regularization(pooled, n_components):
-    """Noise variance from the scale of the data.
-
-    A quarter of the variance within the classes along the principal axis of rank
-    ``n_components``, so that there is room above the noise for all filters. If the data
-    vary in fewer directions, along the last of these; if they do not vary within the
-    classes, the total covariance takes its place; without any variance, 1.
-    """
-    for covariance in (pooled.within, pooled.total):
-        trace = np.trace(covariance)
-        if trace > 0:
-            # Divided first, so that very small or large numbers stay in range.
-            variances = np.linalg.eigvalsh(covariance / trace)[::-1]
-            precision = len(covariance) * np.finfo(float).eps * variances[0]
-            rank = np.count_nonzero(variances > precision)
-            return float(0.25 * trace * variances[min(n_components, rank) - 1])
-    return 1.0
-
-
 def check_regular(statistics, moments, n_components):
     """Raise unless all class covariances are regular on the span of the data.
 
@@ -278,6 +307,6 @@ def check_regular(statistics, moments, n_components):
                 f"is singular: its rank is {class_rank}, but the data vary in {rank} "
                 "directions. Without regularization its distance to other classes has "
                 "no bound: set regularization to 'auto' or to a positive number, or "
-                "reduce the features by PCA first, or shrink the covariances (in fit, "
-                "by covariance_estimator='oas')."
+                "reduce the features by PCA first, or shrink the covariances by "
+                "covariance_estimator='auto'."
             )

@@ -9,21 +9,64 @@ FILTER_DOCS = {
     regularization : "auto" or float, default="auto"
         The variance :math:`\sigma^2`, in squared units of X, that is added to that
         of each filter's output. Directions of a smaller variance count for little.
-        ``"auto"`` is a quarter of the variance within the classes along the
-        principal axis of rank ``n_components``, so that a common factor on X
-        changes nothing; a heuristic of this package, not of the paper. With 0, all
-        class covariances must be regular.
+        ``"auto"`` is at least what so few samples leave in doubt, and more if the
+        log posterior of the samples then is higher, see the user guide; a common
+        factor on X changes nothing. It is of this package, not of the paper. With
+        0, all class covariances must be regular. What is ``"auto"`` for
+        :class:`SQFA` is multiplied by three for :class:`AMAGauss`.
+    """,
+    "regularizations": r"""
+    regularizations : int or array-like of shape (n_values,), default=10
+        The values of :math:`\sigma^2` to try, or their number: they are then spread
+        evenly, on a logarithmic scale, from a tenth of to a hundred times the sampling
+        noise, the least that ``regularization="auto"`` would be. If the best of these
+        is at an end, the next three beyond it are tried, and so on.
+    """,
+    "cv": r"""
+    cv : int, cross-validation generator or iterable, default=None
+        How folds are made, as in scikit-learn: None for 5 stratified folds. Folds of
+        groups get these from :meth:`fit`.
+    """,
+    "classifier": r"""
+    classifier : classifier or None, default=None
+        What the features are for; None is a
+        :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`.
+    """,
+    "scoring": r"""
+    scoring : str, callable or None, default=None
+        A scorer of classifiers, as in scikit-learn; None is the classifier's ``score``.
+    """,
+    "chosen_regularization_": r"""
+    regularization_ : float
+        The chosen value of :math:`\sigma^2`; of equal ones, the first.
+    """,
+    "best_score_": r"""
+    best_score_ : float
+        Its mean score.
+    """,
+    "cv_results_": r"""
+    cv_results_ : dict of ndarrays
+        With one entry for each value: ``"regularization"``, ``"mean_test_score"``,
+        ``"std_test_score"``, and ``"split0_test_score"`` and so on.
     """,
     "constraint": r"""
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
         What the filters must satisfy.
     """,
     "covariance_estimator": r"""
-    covariance_estimator : None, str or object, default=None
-        How the class covariances are estimated: None for the sample covariance, one
+    covariance_estimator : "auto", None, str or object, default="auto"
+        How the class covariances are estimated: ``"auto"``, the sample covariances,
+        each drawn towards that within the classes, the more the fewer samples the
+        class has, see the user guide; None, the sample covariances as they are; one
         of the names ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"``,
-        ``"scm"`` of ``pyriemann.geometry.covariance``, or an object whose ``fit``
+        ``"scm"`` of ``pyriemann.geometry.covariance``; or an object whose ``fit``
         sets ``covariance_``. The means are sample means in any case.
+    """,
+    "class_weight": r"""
+    class_weight : None, "balanced" or dict, default=None
+        How much each class counts: the mean over pairs has the weights
+        :math:`w_i w_j`. None and ``"balanced"``: all alike, whatever the number of
+        their samples. Classes that a dictionary of labels lacks have weight one.
     """,
     "init": r"""
     init : str or array-like of shape (n_components, n_features), default="auto"
@@ -79,7 +122,8 @@ FILTER_DOCS = {
     """,
     "statistics_": r"""
     statistics_ : ClassStatistics
-        The statistics of the features of the classes, without the regularisation.
+        The statistics of the features of the classes, without the regularisation,
+        but shrunk as ``covariance_estimator`` says.
     """,
     "regularization_": r"""
     regularization_ : float
@@ -101,5 +145,47 @@ FILTER_DOCS = {
     "feature_names_in_": r"""
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    """,
+    "init_of_ama": r"""
+    init : str or array-like of shape (n_components, n_features), default="auto"
+        Where to start: ``"auto"``, the filters of :class:`SQFA` with the Hellinger
+        distance, which are close already; ``"pca"``, the leading principal axes;
+        ``"lda"``, the linear discriminants, completed by principal axes; ``"random"``;
+        or given filters.
+    """,
+    "n_init_of_ama": r"""
+    n_init : "auto" or int, default="auto"
+        Number of starts, of which the best is followed to the end. Those that ``init``
+        does not name are random. ``"auto"`` is 10 for ``init="random"`` and otherwise
+        1.
+    """,
+    "priors": r"""
+    priors : "uniform", "empirical", None or array-like, default="uniform"
+        Prior probabilities :math:`\pi_i`: ``"uniform"``, equal; ``"empirical"`` or
+        None, the proportions of the classes in y; or an array of shape (n_classes,) of
+        sum one, in the order of ``classes_``.
+    """,
+    "class_weight_of_samples": r"""
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the samples of each class in the objective: None, one; "balanced",
+        inversely proportional to their number; or a dictionary of labels. Those that
+        it lacks have weight one. The priors do not depend on it.
+    """,
+    "batch_size": r"""
+    batch_size : int or None, default=None
+        If given, the size of the batches of samples for stochastic gradient steps,
+        which shorten when an epoch no longer raises the objective; ``optimizer`` and
+        ``tol`` are then not used, and ``max_iter`` and ``n_iter_`` count epochs. It is
+        worthwhile beyond about 100,000 samples; the result is a little less exact.
+    """,
+    "log_posterior_": r"""
+    objective_ : float
+        The mean log posterior, in nats, that they reach. The search maximises the
+        information gained, which is this minus the mean log prior; ``tol`` is relative
+        to it, and ``verbose`` prints it.
+    """,
+    "priors_": r"""
+    priors_ : ndarray of shape (n_classes,)
+        The prior probabilities that were used.
     """,
 }

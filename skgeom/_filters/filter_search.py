@@ -8,7 +8,7 @@ leading principal axes, or whitens the data where only the span of the filters m
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -30,6 +30,15 @@ INITS = tuple(_NAMED_STARTS)
 
 # A subspace of this many principal axes is small; with fewer features there is none.
 FEW_FEATURES = 100
+
+
+# Filters of unit norm are taken for dependent below this smallest singular value.
+DEPENDENT = 1e-3
+
+
+def independent_directions(filters):
+    """Number of directions that filters of unit norm, in columns, span."""
+    return np.linalg.matrix_rank(filters, tol=DEPENDENT)
 
 
 def n_named_starts(init):
@@ -77,6 +86,8 @@ class FilterSearch:
         :func:`skgeom.optim.maximize_coarse_to_fine` with the options of the optimiser.
     warm_start : ndarray of shape (n, n_components) or None
         Filters to start from as well.
+    distinct : bool
+        Whether filters that repeat each other are sought once more, orthonormal.
     """
 
     n_components: int
@@ -89,6 +100,25 @@ class FilterSearch:
     random_state: object
     maximize: Callable
     warm_start: object = None
+    distinct: bool = False
+
+    def beside(self, filters):
+        """The same search, if it is free to, from filters found before.
+
+        The best of several starts led to them, so that random ones are left out;
+        unless they repeat each other, as they then would to the end.
+        """
+        if filters is None or self.group_size or not self.starts_anywhere:
+            return self
+        if independent_directions(filters) < self.n_components:
+            return self
+        n_init = min(self.n_init, n_named_starts(self.init))
+        return replace(self, n_init=n_init, warm_start=filters)
+
+    @property
+    def starts_anywhere(self):
+        """Whether the starts are left to the search."""
+        return isinstance(self.init, str) and self.init == "auto"
 
     @property
     def group_sizes(self):
@@ -100,7 +130,7 @@ class FilterSearch:
     @property
     def n_stages(self):
         """Largest number of stages that a callback is told of."""
-        return len(self.group_sizes) * self._stages_per_group
+        return len(self.group_sizes) * self._stages_per_group * (1 + self.distinct)
 
     @property
     def _stages_per_group(self):
@@ -126,6 +156,20 @@ class FilterSearch:
         groups : list of (MinimizeResult, list of float)
             For each group how its search ended and what its starts reached.
         """
+        filters, groups = self._run(objective, pooled, callback)
+        if self.distinct and independent_directions(filters) < self.n_components:
+            # Some direction is worth more twice than any other once. What follows
+            # needs features that differ.
+            again = replace(self, constraint="orthonormal", distinct=False)
+            stage = self.n_stages // 2
+
+            def report(later, filters, value):
+                return callback(stage + later, filters, value)
+
+            filters, groups = again._run(objective, pooled, callback and report)
+        return filters, groups
+
+    def _run(self, objective, pooled, callback):
         rng = check_random_state(self.random_state)
         filters = np.empty((len(pooled.total), 0))
         groups = []

@@ -6,9 +6,10 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skgeom._filters.base import DEPENDENT, BaseFilters, ClassMoments
+from skgeom._filters.base import BaseFilters, ClassMoments
+from skgeom._filters.class_weight import weights_of_classes
 from skgeom._filters.docs import FILTER_DOCS
-from skgeom._filters.filter_search import PooledCovariances
+from skgeom._filters.filter_search import DEPENDENT, PooledCovariances
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import (
     DISTANCES,
@@ -22,209 +23,16 @@ from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
 
-@substitute_docs(**FILTER_DOCS)
-class SQFA(BaseFilters):
-    r"""Supervised quadratic feature analysis.
-
-    Learns linear filters for which the classes, taken as Gaussians, are far from each
-    other: the columns of F maximise the mean distance between all pairs of classes
-
-    .. math::
-
-       \max_F \; \tfrac{2}{c (c - 1)} \sum_{i < j} d(\theta_i, \theta_j), \quad
-       \theta_i = (F^\top \gamma_i,\; F^\top \Phi_i F + \sigma^2 I)
-
-    with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (equation 1 and
-    section 4 of [1]_). Unlike linear discriminant analysis, it uses differences of the
-    covariances as well as of the means, so it can give more than ``n_classes - 1``
-    useful features. They are made for quadratic discriminant analysis.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        Number m of filters, at most ``n_features``.
-    distance : str, StudentT or callable, default="fisher-rao"
-        Distance between two classes, see the user guide: ``"fisher-rao"`` (the
-        Calvo-Oller lower bound, :func:`skgeom.geometry.distance_calvo_oller`),
-        ``"bhattacharyya"``, ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"``,
-        ``"mahalanobis"``, or a :class:`skgeom.objectives.StudentT`. A function
-        ``distance(means_a, covariances_a, means_b, covariances_b)`` of the projected
-        moments of p pairs, of shapes (p, m) and (p, m, m), returns p distances in terms
-        of ``autograd.numpy``, which differentiates it.
-    {squared}
-    {regularization}
-    {constraint}
-    {covariance_estimator}
-    {init}
-    {n_init}
-    {group_size}
-    {optimizer}
-    {max_iter}
-    {tol}
-    {random_state}
-    {verbose}
-
-    Attributes
-    ----------
-    {components_}
-    {objective_}
-    {statistics_}
-    {regularization_}
-    {classes_}
-    {n_iter_}
-    {n_features_in_}
-    {feature_names_in_}
-
-    See Also
-    --------
-    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : The classifier that
-        these features are made for.
-    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Uses the class means and
-        one common covariance.
-
-    Notes
-    -----
-    ``transform`` is ``X @ components_.T``, without centring. Each filter's sign is
-    chosen so that its entry of largest magnitude is positive.
-
-    References
-    ----------
-    .. [1] D. Herrera-Esposito and J. Burge, "Supervised Quadratic Feature Analysis:
-       Information Geometry for Dimensionality Reduction", 2025.
-
-    Examples
-    --------
-    Two classes that differ in the direction of their spread only, next to a feature of
-    larger variance that is no use:
-
-    >>> import numpy as np
-    >>> from skgeom import SQFA
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((400, 3))
-    >>> y = np.repeat([0, 1], 200)
-    >>> X[:, 0] *= 2
-    >>> X[y == 0, 1] *= 0.2
-    >>> X[y == 1, 2] *= 0.2
-    >>> sqfa = SQFA(n_components=2, random_state=0).fit(X, y)
-    >>> bool(np.linalg.norm(sqfa.components_[:, 1:]) > 1.4)
-    True
-    """
+class BaseSQFA(BaseFilters):
+    """Filters that maximise the mean distance between the classes."""
 
     _parameter_constraints = {
         **BaseFilters._parameter_constraints,
         "distance": [StrOptions(set(DISTANCES)), callable],
         "squared": ["boolean"],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
     }
     _distances = DISTANCES
-
-    def __init__(
-        self,
-        n_components=2,
-        *,
-        distance="fisher-rao",
-        squared=False,
-        regularization="auto",
-        constraint="unit-norm",
-        covariance_estimator=None,
-        init="auto",
-        n_init="auto",
-        group_size=None,
-        optimizer="lbfgs",
-        max_iter=500,
-        tol=1e-6,
-        random_state=None,
-        verbose=0,
-    ):
-        self.n_components = n_components
-        self.distance = distance
-        self.squared = squared
-        self.regularization = regularization
-        self.constraint = constraint
-        self.covariance_estimator = covariance_estimator
-        self.init = init
-        self.n_init = n_init
-        self.group_size = group_size
-        self.optimizer = optimizer
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    def fit(self, X, y):
-        """Learn the filters from samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples; not modified.
-        y : array-like of shape (n_samples,)
-            Their class labels, of at least two classes.
-
-        Returns
-        -------
-        self
-            This object, fitted.
-
-        Raises
-        ------
-        ValueError
-            If X or y is malformed, if there is one class only, if ``n_components``
-            exceeds the number of features, if ``init`` has a wrong shape, if, without
-            regularisation, a class covariance is singular, or if the objective is not
-            finite at any start.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If a search does not end within ``max_iter`` iterations.
-        UserWarning
-            If the filters found are linearly dependent, or if the classes do not
-            differ.
-        """
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        self._check_sizes(np.unique(y))
-        statistics = ClassStatistics._from_valid_data(X, y, self.covariance_estimator)
-        return self._fit(statistics, X, y)
-
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    def fit_statistics(self, statistics):
-        """Learn the filters from the statistics of the classes.
-
-        Parameters
-        ----------
-        statistics : ClassStatistics
-            Counts, means and covariances of at least two classes.
-            ``covariance_estimator`` is not used.
-
-        Returns
-        -------
-        self
-            This object, fitted.
-
-        Raises
-        ------
-        TypeError
-            If ``statistics`` is no :class:`ClassStatistics`.
-        ValueError
-            As :meth:`fit`.
-        """
-        if not isinstance(statistics, ClassStatistics):
-            raise TypeError(
-                "statistics must be a ClassStatistics, made for example by "
-                "ClassStatistics.from_data(X, y), got "
-                f"{type(statistics).__name__}."
-            )
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        self.n_features_in_ = statistics.n_features
-        self._check_sizes(statistics.classes)
-        return self._fit(statistics)
 
     def class_distances(self, *, regularized=True):
         """Distances between the classes in the space of the features.
@@ -289,16 +97,14 @@ class SQFA(BaseFilters):
         self.objective_ = objective(np.eye(len(filters)))[0]
         return self
 
-    def _fit(self, statistics, X=None, y=None, *, owner=None):
-        """Learn the filters from statistics, and set the attributes of ``owner``.
-
-        That is this object, unless an ``SQFACV`` leaves its last fit to it. Messages
-        and callbacks are about the owner as well.
-        """
-        owner = self if owner is None else owner
+    def _fit(self, statistics, X=None, y=None, regularization=None):
+        """Learn the filters from statistics; X and y may be None."""
         moments = self._moments(statistics)
-        regularization = self._regularization_of(moments.pooled)
+        start = None
+        if regularization is None:
+            regularization, start = self._regularization_of(statistics, moments, X, y)
         objective, search = self._problem(statistics, moments, regularization)
+        search = search.beside(start)
         coincide = _coincide(moments)
         if coincide:
             warn_user(
@@ -308,12 +114,12 @@ class SQFA(BaseFilters):
             )
         else:
             _warn_of_lone_samples(statistics, moments)
-        owner.classes_ = statistics.classes
-        filters = owner._maximize(
+        self.classes_ = statistics.classes
+        filters = self._maximize(
             objective, search, moments.pooled, X, y, quiet=coincide
         )
-        owner.statistics_ = statistics.project(filters.T)
-        return owner
+        self.statistics_ = statistics.project(filters.T)
+        return self
 
     def _moments(self, statistics):
         """What is compared of the classes."""
@@ -328,20 +134,234 @@ class SQFA(BaseFilters):
             # An offset that all classes share would cost digits.
             means = means - means.mean(axis=0)
         pooled = PooledCovariances(*statistics.pooled_covariances())
-        return ClassMoments(means, statistics.covariances, pooled)
+        weights = weights_of_classes(self.class_weight, statistics.classes)
+        return ClassMoments(means, statistics.covariances, pooled, weights)
 
     def _objective(self, moments, regularization):
         distance = find_distance(self.distance, self._distances)
         return MeanPairwiseDistance(
-            moments.means, moments.covariances, regularization, distance, self.squared
+            moments.means,
+            moments.covariances,
+            regularization,
+            distance,
+            self.squared,
+            moments.weights,
         )
 
-    def _problem(self, statistics, moments, regularization):
+    @property
+    def _parallel(self):
+        return find_distance(self.distance, self._distances).parallel
+
+    def _problem(self, statistics, moments, regularization, X=None, y=None):
         """The objective, and the search for its maximum."""
         objective = self._objective(moments, regularization)
         negligible = self._is_negligible(regularization, statistics, moments)
         span_only = negligible and objective.distance.affine_invariant
         return objective, self._search(regularization, span_only)
+
+
+@substitute_docs(**FILTER_DOCS)
+class SQFA(BaseSQFA):
+    r"""Supervised quadratic feature analysis.
+
+    Learns linear filters for which the classes, taken as Gaussians, are far from each
+    other: the columns of F maximise the mean distance between all pairs of classes
+
+    .. math::
+
+       \max_F \; \tfrac{2}{c (c - 1)} \sum_{i < j} d(\theta_i, \theta_j), \quad
+       \theta_i = (F^\top \gamma_i,\; F^\top \Phi_i F + \sigma^2 I)
+
+    with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (equation 1 and
+    section 4 of [1]_). For a classifier of images or signals choose
+    ``distance="hellinger"``; the default is the distance of the paper; the user guide
+    compares them. Unlike linear discriminant analysis, SQFA uses differences of the
+    covariances as well as of the means, so it can give more than ``n_classes - 1``
+    useful features. They are made for quadratic discriminant analysis.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number m of filters, at most ``n_features``.
+    distance : str, StudentT or callable, default="fisher-rao"
+        Distance between two classes, see the user guide: ``"fisher-rao"`` (the
+        Calvo-Oller lower bound, :func:`skgeom.geometry.distance_calvo_oller`),
+        ``"bhattacharyya"``, ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"``,
+        ``"mahalanobis"``, or a :class:`skgeom.objectives.StudentT`. A function
+        ``distance(means_a, covariances_a, means_b, covariances_b)`` of the projected
+        moments of p pairs, of shapes (p, m) and (p, m, m), returns p distances in terms
+        of ``autograd.numpy``, which differentiates it.
+    {squared}
+    {regularization}
+    {constraint}
+    {covariance_estimator}
+    {class_weight}
+    {init}
+    {n_init}
+    {group_size}
+    {optimizer}
+    {max_iter}
+    {tol}
+    {random_state}
+    {verbose}
+
+    Attributes
+    ----------
+    {components_}
+    {objective_}
+    {statistics_}
+    {regularization_}
+    {classes_}
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : The classifier that
+        these features are made for.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Uses the class means and
+        one common covariance.
+
+    Notes
+    -----
+    ``transform`` is ``X @ components_.T``, without centring. Each filter's sign is
+    chosen so that its entry of largest magnitude is positive.
+
+    References
+    ----------
+    .. [1] D. Herrera-Esposito and J. Burge, "Supervised Quadratic Feature Analysis:
+       Information Geometry for Dimensionality Reduction", 2025.
+
+    Examples
+    --------
+    Two classes that differ in the direction of their spread only, next to a feature of
+    larger variance that is no use:
+
+    >>> import numpy as np
+    >>> from skgeom import SQFA
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((400, 3))
+    >>> y = np.repeat([0, 1], 200)
+    >>> X[:, 0] *= 2
+    >>> X[y == 0, 1] *= 0.2
+    >>> X[y == 1, 2] *= 0.2
+    >>> sqfa = SQFA(n_components=2, random_state=0).fit(X, y)
+    >>> bool(np.linalg.norm(sqfa.components_[:, 1:]) > 1.4)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        distance="fisher-rao",
+        squared=False,
+        regularization="auto",
+        constraint="unit-norm",
+        covariance_estimator="auto",
+        class_weight=None,
+        init="auto",
+        n_init="auto",
+        group_size=None,
+        optimizer="lbfgs",
+        max_iter=500,
+        tol=1e-6,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.distance = distance
+        self.squared = squared
+        self.regularization = regularization
+        self.constraint = constraint
+        self.covariance_estimator = covariance_estimator
+        self.class_weight = class_weight
+        self.init = init
+        self.n_init = n_init
+        self.group_size = group_size
+        self.optimizer = optimizer
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def fit(self, X, y):
+        """Learn the filters from samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples; not modified.
+        y : array-like of shape (n_samples,)
+            Their class labels, of at least two classes.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            If X or y is malformed, if there is one class only, if ``n_components``
+            exceeds the number of features, if ``init`` has a wrong shape, if, without
+            regularisation, a class covariance is singular, or if the objective is not
+            finite at any start.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a search does not end within ``max_iter`` iterations.
+        UserWarning
+            If the filters found are linearly dependent, or if the classes do not
+            differ.
+        """
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self._check_sizes(np.unique(y))
+        return self._fit(self._statistics_of(X, y), X, y)
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def fit_statistics(self, statistics):
+        """Learn the filters from the statistics of the classes.
+
+        Parameters
+        ----------
+        statistics : ClassStatistics
+            Counts, means and covariances of at least two classes, which are taken as
+            they are: ``covariance_estimator`` is not used. Those of few samples should
+            be shrunk first, ``statistics.shrunk()``, as :meth:`fit` does. The automatic
+            regularisation is the sampling noise, by the counts.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        TypeError
+            If ``statistics`` is no :class:`ClassStatistics`.
+        ValueError
+            As :meth:`fit`.
+        """
+        if not isinstance(statistics, ClassStatistics):
+            raise TypeError(
+                "statistics must be a ClassStatistics, made for example by "
+                "ClassStatistics.from_data(X, y), got "
+                f"{type(statistics).__name__}."
+            )
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.n_features_in_ = statistics.n_features
+        self._check_sizes(statistics.classes)
+        return self._fit(statistics)
 
 
 @substitute_docs(**FILTER_DOCS)
@@ -372,6 +392,7 @@ class SecondMomentSQFA(SQFA):
     {regularization}
     {constraint}
     {covariance_estimator}
+    {class_weight}
     {init}
     {n_init}
     {group_size}
@@ -431,7 +452,8 @@ class SecondMomentSQFA(SQFA):
         squared=False,
         regularization="auto",
         constraint="unit-norm",
-        covariance_estimator=None,
+        covariance_estimator="auto",
+        class_weight=None,
         init="auto",
         n_init="auto",
         group_size=None,
@@ -448,6 +470,7 @@ class SecondMomentSQFA(SQFA):
             regularization=regularization,
             constraint=constraint,
             covariance_estimator=covariance_estimator,
+            class_weight=class_weight,
             init=init,
             n_init=n_init,
             group_size=group_size,
@@ -464,7 +487,9 @@ class SecondMomentSQFA(SQFA):
         weights = statistics.counts / statistics.counts.sum()
         total = np.tensordot(weights, second_moments, axes=1)
         means = np.zeros(second_moments.shape[:2])
-        return ClassMoments(means, second_moments, PooledCovariances(within, total))
+        pooled = PooledCovariances(within, total)
+        weights = weights_of_classes(self.class_weight, statistics.classes)
+        return ClassMoments(means, second_moments, pooled, weights)
 
 
 def _coincide(moments):

@@ -151,10 +151,21 @@ def input_hessian(
 
 @dataclass
 class MeanCurvature:
-    """The mean Hessian, and the trace that each sample's Gauss-Newton term adds."""
+    """The mean Hessian of samples.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n_features, n_features)
+        The mean.
+    traces : ndarray of shape (n_samples,)
+        What the Gauss-Newton term of each sample adds to its trace.
+    saturated : bool
+        Whether all probabilities are zero or one, up to rounding.
+    """
 
     matrix: np.ndarray
     traces: np.ndarray
+    saturated: bool
 
 
 def mean_curvature(estimator, X, y, weights, curvature, derivatives):
@@ -164,7 +175,7 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
     codes = order[np.searchsorted(classes, y, sorter=order)]
     model = _model(estimator, X, len(classes), curvature, derivatives)
     weights = weights / weights.sum()
-    total, traces = 0.0, np.empty(len(X))
+    total, traces, saturated = 0.0, np.empty(len(X)), True
     rows = max(_BLOCK // model.floats_per_sample, 1)
     # An overflow is reported after the sum, with its cause.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -172,8 +183,14 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
         for batch in gen_batches(len(X), rows):
             expansion = model.expand(model.inputs(X[batch]))
             _check_own_probability(expansion.logits, codes[batch], y[batch], estimator)
+            residuals, factors = cross_entropy_derivatives(
+                expansion.logits, codes[batch]
+            )
+            # The sum of the squares of a sample's factors is 1 - sum_k p_k^2.
+            spread = np.square(factors[weights[batch] > 0]).sum(axis=(1, 2))
+            saturated &= bool((spread < np.finfo(np.float64).eps).all())
             part, traces[batch] = _curvature(
-                expansion, codes[batch], weights[batch], curvature, gram
+                expansion, residuals, factors, weights[batch], curvature, gram
             )
             total += part
         matrix = model.to_samples(total)
@@ -183,17 +200,15 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
             "parameters, or its logits of these samples, are NaN, infinite or too "
             "large. Scale the features, or regularise its training."
         )
-    return MeanCurvature((matrix + matrix.T) / 2, traces)
+    return MeanCurvature((matrix + matrix.T) / 2, traces, saturated)
 
 
-def _curvature(expansion, codes, weights, curvature, gram):
+def _curvature(expansion, residuals, factors, weights, curvature, gram):
     """Weighted sum of samples' Hessians, and the traces of their Gauss-Newton parts."""
-    residuals, factors = cross_entropy_derivatives(expansion.logits, codes)
     # Equation 3 by the chain rule. The Gauss-Newton part J^T B^T B J of all samples is
     # one product of the rows B J with themselves, so that it is semidefinite whatever
     # the rounding.
-    factors *= np.sqrt(weights)[:, None, None]
-    products = expansion.pull_back(factors)
+    products = expansion.pull_back(factors * np.sqrt(weights)[:, None, None])
     rows = products.reshape(-1, products.shape[2])
     total = rows.T @ rows
     # For the affine map A, the trace of A^T (B J)^T (B J) A needs A A^T only.

@@ -24,6 +24,7 @@ from skgeom._hessian.logit_estimators import classifier_name
 from skgeom._hessian.trained_classifier import trained_classifier
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_two_classes
+from skgeom.utils._warnings import warn_user
 
 # Number of leading eigenvectors of each matrix in the grid of the diagnostics.
 _GRID = 10
@@ -56,8 +57,11 @@ class CovarianceHessianProjection(
         same features. A classifier that was trained elsewhere is a function of X,
         written with ``autograd.numpy``, that returns the log-probabilities or logits of
         the sorted classes of y. None is a
-        :class:`~sklearn.preprocessing.StandardScaler` and a network with ReLU layers of
-        32, 16 and 8 units. Its weight decay keeps probabilities away from zero and one.
+        :class:`~sklearn.preprocessing.StandardScaler` and a network with a layer of 32
+        tanh units. Its squared weights are penalised by
+        ``alpha=min(n_samples, 500) / (5 * n_classes)``, so that probabilities stay away
+        from zero and one. With classes that a line separates well, it is nearly linear,
+        and the first Hessian eigenvector is the only one that matters.
     n_covariance : int, default=1
         Number of covariance eigenvectors. With 0, it is the Hessian method of [1]_.
     n_hessian : int, default=1
@@ -204,6 +208,12 @@ class CovarianceHessianProjection(
             is zero or not finite, if the classifier has no probabilities or these are
             not smooth, or if a frozen one was fitted on other features or classes; see
             :func:`input_hessian`.
+
+        Warns
+        -----
+        UserWarning
+            If all probabilities are zero or one up to rounding, so that a few samples
+            decide on the Hessian; if ``class_weight`` does not reach the training.
         """
         X, codes = self._validate(X, y)
         self.covariance_ = np.atleast_2d(np.cov(X, rowvar=False))
@@ -322,6 +332,14 @@ class CovarianceHessianProjection(
                 "are all zero or one. Stop its training earlier or regularise it more "
                 "if it is saturated, and less if it always predicts the same; a "
                 "classifier that is piecewise constant, such as a tree, has no Hessian."
+            )
+        if mean.saturated:
+            warn_user(
+                f"All probabilities of {classifier_name(self.estimator_)} are zero or "
+                "one up to rounding. So its Hessian is nearly zero, and one or a few "
+                "samples decide on the eigenvectors. Regularise its training more, or "
+                "stop it earlier.",
+                UserWarning,
             )
         self.hessian_eigenvalues_, self.hessian_eigenvectors_ = leading_axes(
             self.hessian_

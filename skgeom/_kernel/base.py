@@ -12,7 +12,7 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
-from sklearn.utils import gen_batches
+from sklearn.utils import compute_class_weight, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -35,7 +35,7 @@ kernel : str or callable, default="rbf"
     symmetric function of two samples (1-D arrays) that returns a number, or
     ``"precomputed"``: then X is the kernel matrix of the training samples,
     (n_samples, n_samples), and later that of samples and training samples.
-gamma : float, "scale" or None, default=None
+gamma : float, "scale" or None, default="scale"
     Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
     ``"scale"`` is ``1 / (n_features * X.var())``. None is the kernel's own default,
     ``1 / n_features`` or, for "chi2", 1.
@@ -45,6 +45,24 @@ coef0 : float, default=1
     Constant of the polynomial and the sigmoid kernel.
 kernel_params : dict or None, default=None
     Arguments of a callable kernel, besides the two samples.
+"""
+
+CLASS_PARAMETERS = r"""
+temperature : float or "auto", default="auto"
+    What distances to the class means are divided by, see :meth:`decision_function`.
+    With ``"auto"``, samples that are left out of training choose it, shrink the class
+    means, and raise small classes. A number is taken as it is, with the class means of
+    training: 1 gives the probabilities of LDA in the feature space, which are far too
+    confident where the penalty is light.
+priors : None, "empirical", "uniform" or array-like of shape (n_classes,), default=None
+    Class probabilities, which weight the classes in training and prediction.
+    ``"empirical"`` takes them from the samples and ``sample_weight``, and None from
+    these and ``class_weight``. Use ``"uniform"`` if rare classes count as much as
+    others.
+class_weight : None, "balanced" or dict, default=None
+    Factors of the weights of the samples in training, by class label; 1 for labels
+    that a dict lacks. With ``"balanced"``, all classes weigh the same. Predictions see
+    it as they see sample weights, unless ``priors`` are given.
 """
 
 ATTRIBUTES = r"""
@@ -61,6 +79,14 @@ offset_ : ndarray of shape (n_components,)
     What is subtracted from the components to centre them.
 means_ : ndarray of shape (n_classes, n_components)
     The class means of the components.
+decision_means_ : ndarray of shape (n_classes, n_components)
+    The class means that samples are compared with: ``means_``, moved towards their
+    centre as far as samples that are left out of training are.
+temperature_ : float
+    What the scores are divided by, T in :meth:`decision_function`.
+offsets_ : ndarray of shape (n_classes,)
+    What is added to the logarithms of the priors: a multiple of the logarithms of the
+    class sizes, since left-out samples of small classes are further from their class.
 X_fit_ : ndarray of shape (n_samples or n_landmarks, n_features) or None
     The samples, or landmarks, that the kernels are taken with; None for a
     precomputed kernel.
@@ -83,6 +109,16 @@ def candidate_regularizations(penalty, n_values):
     With the identity, the squares of the kernel's eigenvalues count, of a wider range.
     """
     return np.logspace(-12 if penalty == "identity" else -8, 0, n_values)
+
+
+def heaviest_of_the_best(values, errors):
+    """The largest value whose error is the least one, up to a fiftieth.
+
+    Errors of left-out samples are no more precise, and a light penalty that hardly
+    lowers them enlarges rounding.
+    """
+    errors = np.asarray(errors)
+    return float(values[errors <= 1.02 * errors.min()].max())
 
 
 class BaseKernelDiscriminant(
@@ -110,7 +146,12 @@ class BaseKernelDiscriminant(
         "penalty": [StrOptions({"identity", "kernel"})],
         "criterion": [StrOptions({"total", "between"})],
         "center": ["boolean"],
+        "temperature": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
         "priors": [None, StrOptions({"empirical", "uniform"}), "array-like"],
+        "class_weight": [None, StrOptions({"balanced"}), dict],
     }
 
     def transform(self, X):
@@ -143,7 +184,12 @@ class BaseKernelDiscriminant(
                     f"be the kernel matrix of samples and the {n_samples} training "
                     f"samples, of shape (n_samples, {n_samples})."
                 )
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return self._project(
+            validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        )
+
+    def _project(self, X):
+        """The components of valid samples."""
         Z = np.empty((len(X), self.dual_coef_.shape[1]), X.dtype)
         row_bytes = self.dual_coef_.shape[0] * np.dtype(np.float64).itemsize
         rows = max(int(get_config()["working_memory"] * 2**20 / row_bytes), 1)
@@ -153,7 +199,13 @@ class BaseKernelDiscriminant(
         return Z
 
     def decision_function(self, X):
-        """Logarithms of the class posteriors, up to a common term.
+        r"""Logarithms of the class posteriors, up to a common term.
+
+        With the components z of a sample, the means :math:`m_k` in
+        ``decision_means_``, the temperature T, the priors :math:`\pi_k` and the
+        ``offsets_`` :math:`b_k`, they are
+
+        .. math:: (z^\top m_k - \|m_k\|^2 / 2) / T + \log \pi_k + b_k .
 
         Parameters
         ----------
@@ -166,11 +218,12 @@ class BaseKernelDiscriminant(
             One column for each class. With two classes, the score of the second minus
             that of the first; it is positive where the second is predicted.
         """
-        # As in LDA, with the regularised within-class covariance of the components,
-        # which is the identity by their scaling. |z|^2 is common to all classes.
-        Z = self._components(X)
-        half_squares = (self.means_**2).sum(axis=1) / 2
-        scores = Z @ self.means_.T - half_squares + np.log(self.priors_)
+        # As in LDA, with a within-class covariance of T times the identity: by the
+        # scaling of the components, it is the identity in training, with the penalty.
+        # |z|^2 is common to all classes.
+        Z, means = self._components(X), self.decision_means_
+        scores = Z @ means.T - (means**2).sum(axis=1) / 2
+        scores = scores / self.temperature_ + np.log(self.priors_) + self.offsets_
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X):
@@ -209,7 +262,7 @@ class BaseKernelDiscriminant(
         return log_softmax(scores, axis=1)
 
     def predict_proba(self, X):
-        """Class probabilities, for Gaussian classes with one covariance.
+        """Class probabilities, calibrated by samples that are left out of training.
 
         Parameters
         ----------
@@ -277,10 +330,11 @@ class BaseKernelDiscriminant(
         """A class label as Python writes it, for messages."""
         return repr(self.classes_.tolist()[code])
 
-    def _weigh(self, codes, sample_weight):
-        """Weights of sum one of the samples, and of the classes; sets ``priors_``.
+    def _weigh(self, codes, sample_weight=None):
+        """Training weights of sum one, of samples and classes; and the priors.
 
-        The weights of the classes are the priors, and those of their samples follow.
+        The weights of the classes are the priors, times ``class_weight``, and those of
+        their samples follow.
         """
         weights = np.ones(len(codes)) if sample_weight is None else sample_weight
         sums = np.bincount(codes, weights, minlength=len(self.classes_))
@@ -289,8 +343,29 @@ class BaseKernelDiscriminant(
             raise ValueError(
                 f"The class {label} has no sample of positive weight; remove it."
             )
-        self.priors_ = check_priors(self.priors, sums)
-        return weights * (self.priors_ / sums)[codes], self.priors_
+        priors = check_priors(self.priors, sums)
+        class_weights = self._class_weights(priors)
+        # Without priors, a class of twice the weight is one of twice the samples.
+        priors = class_weights if self.priors is None else priors
+        return weights * (class_weights / sums)[codes], class_weights, priors
+
+    def _class_weights(self, priors):
+        """Weights of the classes in training, of sum one."""
+        if self.class_weight == "balanced":
+            return np.full(len(priors), 1 / len(priors))
+        # Of the classes, not of y: counts enter by the priors.
+        factors = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=self.classes_
+        )
+        wrong = ~((factors > 0) & np.isfinite(factors))
+        if wrong.any():
+            label = self._label_repr(wrong.argmax())
+            raise ValueError(
+                f"class_weight must be positive and finite, got {factors[wrong][0]:g} "
+                f"for the class {label}; remove the class to leave it out."
+            )
+        weights = priors * (factors / factors.max())
+        return weights / weights.sum()
 
     def _kernel(self, X, Y=None):
         """Kernel matrix of samples X and Y."""
@@ -314,6 +389,11 @@ class BaseKernelDiscriminant(
         return (kernel + kernel.T) / 2 if self.kernel == "precomputed" else kernel
 
     @property
+    def _n_wanted(self):
+        """Number of components to look for."""
+        return self.n_components or len(self.classes_) - 1
+
+    @property
     def _definite(self):
         """Whether the kernel is known to be positive semidefinite."""
         if self.kernel in ("poly", "polynomial"):
@@ -335,13 +415,20 @@ class BaseKernelDiscriminant(
         self.eigenvalues_ = discriminants.eigenvalues
         self.dual_coef_ = discriminants.coefficients
         self.offset_ = discriminants.offset
-        self.means_ = discriminants.means
+        self.means_, self._center = discriminants.means, discriminants.center
         # Weights of samples sum to one in the solvers and are one each in equation 13,
         # so that its scatter matrices are n_samples times as large. For R = I, another
         # n_samples is due to the coefficients, which are divided by the root of it.
         self.lambda_ = float(discriminants.penalty) * n_samples
         if self.penalty == "identity":
             self.lambda_ *= n_samples
+        self.decision_means_, self.offsets_ = self.means_, np.zeros(len(self.classes_))
+        self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
+
+    def _set_calibration(self, shrinkage, temperature, offsets):
+        """Set what :func:`calibrate` has found."""
+        self.decision_means_ = self._center + shrinkage * (self.means_ - self._center)
+        self.temperature_, self.offsets_ = temperature, offsets
 
     def _with_discriminants(self, discriminants, classes, priors, n_samples):
         """This object as if fitted to a precomputed kernel, with what was found."""

@@ -1,5 +1,6 @@
 """Kernel discriminant analysis."""
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -10,17 +11,24 @@ from sklearn.utils.validation import _check_sample_weight
 
 from skgeom._kernel.base import (
     ATTRIBUTES,
+    CLASS_PARAMETERS,
     PARAMETERS,
     BaseKernelDiscriminant,
     candidate_regularizations,
+    heaviest_of_the_best,
+)
+from skgeom._kernel.calibration import (
+    calibrate,
+    left_out_components,
+    products_and_squares,
 )
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.landmarks import (
     LandmarkFeatures,
+    LandmarkProblem,
     kmeans_landmarks,
     leverage_landmarks,
     random_landmarks,
-    solve_nystroem,
 )
 from skgeom._kernel.problem import (
     MAX_REGULARIZATION,
@@ -28,38 +36,69 @@ from skgeom._kernel.problem import (
     explain_singular,
 )
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_semidefinite
 
 # Up to this number of samples, "auto" solves exactly: a matrix of 800 MB.
 MAX_EXACT = 10_000
 
-# Samples, and values, by which "auto" chooses the regularisation. With more, the
-# choice would take longer than the fit.
+# Samples that are left out, and values, by which "auto" chooses the regularisation and
+# the temperature. With more, the choice would take longer than the fit.
 _MAX_LEFT_OUT = 1000
 _N_CANDIDATES = 25
+# More samples than one weight may stand for, so that sums of weights are finite.
+_MAX_COPIES = 1e12
 
 
-@substitute_docs(parameters=PARAMETERS, attributes=ATTRIBUTES)
+@dataclass
+class Samples:
+    """Training samples, with classes and weights."""
+
+    X: np.ndarray
+    codes: np.ndarray
+    weights: np.ndarray  # in training, of sum one
+    class_weights: np.ndarray  # their sums over the classes
+    sample_weight: np.ndarray  # as given, relative to the largest
+    copies: np.ndarray  # the number of samples that each one stands for
+
+    def part(self, rows, precomputed):
+        """Some of the samples, with the same weights of the classes."""
+        X = self.X[np.ix_(rows, rows)] if precomputed else self.X[rows]
+        codes, weights = self.codes[rows], self.weights[rows]
+        weights = weights * (self.class_weights / np.bincount(codes, weights))[codes]
+        return Samples(
+            X,
+            codes,
+            weights,
+            self.class_weights,
+            self.sample_weight[rows],
+            self.copies[rows],
+        )
+
+
+@substitute_docs(
+    parameters=PARAMETERS, class_parameters=CLASS_PARAMETERS, attributes=ATTRIBUTES
+)
 class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     r"""Kernel discriminant analysis, exact or with landmarks.
 
     Finds functions of the form :math:`f(x) = \sum_i \alpha_i k(x, x_i)` that differ
-    much between the classes and little within them; with the default criterion, they
-    are uncorrelated on the training samples. With the kernel matrix K, its rows
+    much between the classes and little within them. With the kernel matrix K, its rows
     :math:`K^{(y)}` of class y, and centring matrices C, their coefficients maximise in
     turn
 
     .. math::
 
-       \frac{\alpha^\top S_t \alpha}{\alpha^\top (S_w + \lambda R) \alpha}, \quad
-       S_t = K^\top C_n K, \quad S_w = \sum_y (K^{(y)})^\top C_{n_y} K^{(y)}
+       \frac{\alpha^\top S_b \alpha}{\alpha^\top (S_w + \lambda R) \alpha}, \quad
+       S_b = S_t - S_w, \quad S_t = K^\top C_n K, \quad
+       S_w = \sum_y (K^{(y)})^\top C_{n_y} K^{(y)},
 
-    (equation 13 of [1]_), or the same with :math:`S_b = S_t - S_w` in place of
-    :math:`S_t`. The functions are the components of :meth:`transform`. To classify,
-    a sample is compared with the class means of the components, as in linear
-    discriminant analysis (LDA). The regularised within-class covariance is the identity
-    there.
+    or the same with :math:`S_t` in place of :math:`S_b` (equation 13 of [1]_). The
+    functions are the components of :meth:`transform`. To classify, a sample is compared
+    with the class means of the components, as in linear discriminant analysis (LDA).
+    Samples that are left out of training choose the penalty :math:`\lambda`, and
+    calibrate the probabilities, see :meth:`decision_function`.
 
     Parameters
     ----------
@@ -68,43 +107,41 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         The classifier uses these components only. To draw some of them, keep all and
         take the leading columns of :meth:`transform`.
     {parameters}
-    regularization : float or "auto", default=1e-3
+    regularization : float or "auto", default="auto"
         :math:`\lambda` over the trace of :math:`S_t` in coordinates in which R is the
-        identity, so that it means the same for other data, numbers of samples and
-        scales of the kernel. With the centred kernel matrix K, :math:`\lambda` is
-        ``regularization`` times :math:`\|K\|_F^2` for ``penalty="identity"``
-        (:math:`\|C_n K\|_F^2`, with K as it is, for ``center=False``), and times
-        :math:`\operatorname{tr} K` for ``"kernel"``; see ``lambda_``. The default is
-        a heavy penalty for more than a few hundred samples, where values like 1e-6
-        often predict better. ``"auto"`` chooses a value by the squared errors of kernel
-        ridge regression onto the classes when one sample is left out at a time, which
-        have a closed form; beyond 1,000 samples, by a part of them.
+        identity, so that it means the same for other data and scales of the kernel.
+        With the centred kernel matrix K, :math:`\lambda` is ``regularization`` times
+        :math:`\operatorname{tr} K` for ``penalty="kernel"``, and times
+        :math:`\|K\|_F^2` for ``"identity"`` (:math:`\|C_n K\|_F^2`, with K as it is,
+        for ``center=False``); see ``lambda_``. ``"auto"`` chooses a value by the
+        squared errors of kernel ridge regression onto the classes when one sample is
+        left out at a time, which have a closed form. It leaves out up to 1,000 samples.
         :class:`KernelDiscriminantAnalysisCV` chooses by cross-validated scores. Zero
         needs solver "eigen" and a regular :math:`S_w`. The largest value is 1e8. The
         scatter is negligible then, and more would only scale the components.
-    penalty : {"identity", "kernel"}, default="identity"
-        The matrix R: the identity, or K.
-    criterion : {"total", "between"}, default="total"
+    penalty : {"identity", "kernel"}, default="kernel"
+        The matrix R: K, or the identity, which allows kernels that are not positive
+        semidefinite.
+    criterion : {"total", "between"}, default="between"
         The numerator of the ratio: :math:`S_t`, as in [1]_, or :math:`S_b`. They
-        differ if ``regularization`` is not zero, see the user guide.
+        differ if ``regularization`` is not zero, see the user guide. With "total", the
+        components are uncorrelated on the training samples.
     center : bool, default=True
         Whether to centre the training samples in the feature space, equation 14.
     solver : {"auto", "eigen", "cholesky", "nystroem"}, default="auto"
         ``"eigen"`` solves the dense eigenproblem. ``"cholesky"`` gives the same and
         needs one Cholesky factor. ``"nystroem"`` approximates the kernel with
         landmarks, for many samples. ``"auto"`` is ``"cholesky"`` for up to 10,000
-        samples (``"eigen"`` if ``regularization`` is zero), and ``"nystroem"`` above.
-    n_landmarks : int, default=1000
+        samples (``"eigen"`` if ``regularization`` is zero), and ``"nystroem"`` above,
+        where the exact solution takes several times as long; see ``solver_``.
+    n_landmarks : int, default=2000
         Number of landmarks for solver "nystroem". At most ``n_samples`` are used, and
         with "kmeans" at least one for each class.
     landmarks : {"auto", "kmeans", "leverage", "random"}, default="auto"
         How landmarks are chosen: as cluster centres in each class, or as samples drawn
         by their ridge leverage scores, or uniformly at random. ``"auto"`` is
         ``"kmeans"``, or ``"random"`` for a precomputed kernel.
-    priors : None, "empirical", "uniform" or array-like of shape (n_classes,)
-        Class probabilities, which weight the classes in training and prediction. None,
-        the default, or ``"empirical"`` takes them from the samples and
-        ``sample_weight``. Use ``"uniform"`` if rare classes count as much as others.
+    {class_parameters}
     random_state : int, RandomState instance or None, default=None
         For the choice of landmarks.
 
@@ -113,7 +150,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     regularization_ : float
         The value of ``regularization`` that was used.
     solver_ : str
-        The solver that was used.
+        The solver that was used: "nystroem" if there are landmarks.
     {attributes}
 
     See Also
@@ -126,11 +163,12 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     -----
     Components are scaled such that the denominator of the ratio, in terms of
     covariances, is one: without regularisation they have a variance of one within the
-    classes, as those of scikit-learn's LDA. Their total variance (with "between", that
-    of the class means) is in ``eigenvalues_``. The class whose mean is largest in
+    classes, as those of scikit-learn's LDA. The variance of their class means (with
+    "total", their own) is in ``eigenvalues_``. The class whose mean is largest in
     magnitude, the last one of equals, has a positive one.
 
-    Sample weights stand for repeated samples. A kernel with negative eigenvalues is an
+    Sample weights stand for repeated samples, of which one is left out at a time. A
+    kernel with negative eigenvalues is an
     error, except for ``penalty="identity"`` with an exact solver, where the scatter
     matrices are semidefinite all the same.
 
@@ -145,7 +183,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     >>> from sklearn.datasets import make_circles
     >>> from skgeom import KernelDiscriminantAnalysis
     >>> X, y = make_circles(200, factor=0.5, noise=0.05, random_state=0)
-    >>> kda = KernelDiscriminantAnalysis(kernel="rbf", gamma=1).fit(X, y)
+    >>> kda = KernelDiscriminantAnalysis().fit(X, y)
     >>> kda.transform(X).shape
     (200, 1)
     >>> kda.score(X, y)
@@ -169,18 +207,20 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         n_components=None,
         *,
         kernel="rbf",
-        gamma=None,
+        gamma="scale",
         degree=3,
         coef0=1,
         kernel_params=None,
-        regularization=1e-3,
-        penalty="identity",
-        criterion="total",
+        regularization="auto",
+        penalty="kernel",
+        criterion="between",
         center=True,
         solver="auto",
-        n_landmarks=1000,
+        n_landmarks=2000,
         landmarks="auto",
+        temperature="auto",
         priors=None,
+        class_weight=None,
         random_state=None,
     ):
         self.n_components = n_components
@@ -196,7 +236,9 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         self.solver = solver
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
+        self.temperature = temperature
         self.priors = priors
+        self.class_weight = class_weight
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -227,63 +269,66 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             same, or if the regularised within-class matrix is singular.
         """
         X, codes = self._validate(X, y)
-        copies = np.ones(len(X))
+        copies, largest_weight = np.ones(len(X)), 1.0
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-            copies = np.maximum(sample_weight, 1)
+            copies = np.clip(sample_weight, 1, _MAX_COPIES)
             # Relative to the largest one, weights have a finite sum.
             largest_weight = float(sample_weight.max()) or 1.0
             sample_weight = sample_weight / largest_weight
-        weights, class_weights = self._weigh(codes, sample_weight)
+        weights, class_weights, self.priors_ = self._weigh(codes, sample_weight)
         self._prepare_kernel(X, sample_weight)
-        self.regularization_ = self.regularization
-        if self.regularization == "auto":
-            self.regularization_ = self._choose_regularization(
-                X, codes, sample_weight, copies
-            )
         self.solver_ = self._chosen_solver(len(X))
+        if sample_weight is None:
+            sample_weight = np.ones(len(X))
+        samples = Samples(X, codes, weights, class_weights, sample_weight, copies)
+        left_out = self._left_out(samples)
         solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
-        settings = {
-            "regularization": self.regularization_,
-            "criterion": self.criterion,
-            "n_components": self.n_components or len(self.classes_) - 1,
-        }
-        with explain_singular(self.regularization_, np.finfo(X.dtype).eps):
-            discriminants = solve(X, codes, weights, class_weights, settings)
-        n_samples = len(X)
-        if sample_weight is not None:
-            n_samples = float(sample_weight.sum()) * largest_weight
-        self._set_discriminants(discriminants, n_samples)
+        # Threads of BLAS would wait for each other longer than small matrices take.
+        with one_blas_thread(len(X) <= _MAX_LEFT_OUT):
+            found, leverages = solve(samples, left_out)
+        self._set_discriminants(found, float(sample_weight.sum()) * largest_weight)
+        if self.temperature == "auto":
+            self._calibrate(samples, left_out, leverages, found)
         return self
 
-    def _choose_regularization(self, X, codes, sample_weight, copies):
-        """The value of the least error in samples that are left out."""
-        kept = np.arange(len(X))
-        if sample_weight is not None:
-            kept = np.flatnonzero(sample_weight)
-        # Evenly over the samples of each class, so that nothing is left to chance.
-        step = -(-len(kept) // _MAX_LEFT_OUT)
-        of_classes = [kept[codes[kept] == c][::step] for c in range(len(self.classes_))]
-        kept = np.sort(np.concatenate(of_classes))
-        columns = kept if self.kernel == "precomputed" else slice(None)
-        part, codes = X[kept][:, columns].astype(np.float64), codes[kept]
-        weights = np.ones(len(kept)) if sample_weight is None else sample_weight[kept]
-        sums = np.bincount(codes, weights)
-        problem = KernelProblem(
-            self._kernel_matrix(part),
+    def _calibrate(self, samples, left_out, leverages, found):
+        """Set temperature, class means and offsets by samples that are left out."""
+        codes, copies = samples.codes[left_out], samples.copies[left_out]
+        components = left_out_components(
+            self._project(samples.X[left_out]),
             codes,
-            weights * (self.priors_ / sums)[codes],
-            self.priors_,
-            identity=self.penalty == "identity",
-            center=self.center,
-            definite=self._definite,
-            precision=np.finfo(X.dtype).eps,
+            leverages / copies,
+            found,
+            self.criterion,
         )
-        values = candidate_regularizations(self.penalty, _N_CANDIDATES)
-        errors = problem.errors_left_out(values, copies[kept])
-        return float(values[np.argmin(errors)])
+        calibration = calibrate(
+            *products_and_squares(components, found.means, found.center),
+            codes,
+            samples.sample_weight[left_out],
+            copies,
+            self.priors_,
+            np.bincount(samples.codes, samples.sample_weight),
+        )
+        self._set_calibration(*calibration)
+
+    def _left_out(self, samples):
+        """Samples to leave out: evenly over each class, so nothing is left to chance.
+
+        They are a share of each class, but more of the small classes.
+        """
+        kept = np.flatnonzero(samples.weights)
+        counts = np.bincount(samples.codes[kept])
+        shares = np.ceil(counts * min(_MAX_LEFT_OUT / len(kept), 1))
+        sizes = np.maximum(shares, _MAX_LEFT_OUT // (2 * len(counts)))
+        parts = []
+        for code, (count, size) in enumerate(zip(counts, sizes, strict=True)):
+            members = kept[samples.codes[kept] == code]
+            spread = np.linspace(0, count, int(min(size, count)), endpoint=False)
+            parts.append(members[spread.astype(int)])
+        return np.sort(np.concatenate(parts))
 
     def _chosen_solver(self, n_samples):
         solver = self.solver
@@ -303,49 +348,90 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             return f"solver={solver!r}"
         return f"solver={solver!r}, which 'auto' is for more than {MAX_EXACT:,} samples"
 
-    def _solve(self, X, codes, weights, class_weights, settings):
-        """Solve exactly, with the kernel matrix of all samples."""
+    def _solve(self, samples, left_out):
+        """Solve exactly, with the kernel matrix of all samples.
+
+        Returns the discriminants, and the leverages of the samples ``left_out``.
+        """
         self.X_fit_ = None
         if self.kernel != "precomputed":
-            self.X_fit_ = X = np.array(X, dtype=np.float64)
-        kernel = self._kernel_matrix(X)
-        warn_if_alone(kernel, self.kernel)
-        problem = KernelProblem(
+            self.X_fit_ = np.array(samples.X, dtype=np.float64)
+        precision = np.finfo(samples.X.dtype).eps
+        problem = self._problem(samples, precision, warn=True)
+        self.regularization_ = self.regularization
+        if self.regularization == "auto":
+            part, share = problem, 1
+            if len(left_out) < len(samples.X):
+                chosen = samples.part(left_out, self.kernel == "precomputed")
+                part = self._problem(chosen, precision)
+                share = chosen.sample_weight.sum() / samples.sample_weight.sum()
+            values = candidate_regularizations(self.penalty, _N_CANDIDATES)
+            with one_blas_thread():
+                errors = part.errors_left_out(values, samples.copies[left_out])
+            # The trace grows with the number of samples, but the noise that lambda
+            # stands for in a Gaussian process does not.
+            self.regularization_ = heaviest_of_the_best(values, errors) * share
+        options = {"criterion": self.criterion, "n_components": self._n_wanted}
+        with explain_singular(self.regularization_, precision):
+            if self.solver_ == "eigen":
+                found = problem.solve_eigen(self.regularization_, **options)
+            else:
+                found = problem.solve_cholesky(
+                    self.regularization_, **options, iterate=self.temperature != "auto"
+                )
+        leverages = None
+        if self.temperature == "auto":
+            leverages = problem.leverages(self.regularization_, left_out)
+        return found, leverages
+
+    def _problem(self, samples, precision, warn=False):
+        kernel = self._kernel_matrix(samples.X.astype(np.float64, copy=False))
+        if warn:
+            warn_if_alone(kernel, self.kernel)
+        return KernelProblem(
             kernel,
-            codes,
-            weights,
-            class_weights,
+            samples.codes,
+            samples.weights,
+            samples.class_weights,
             identity=self.penalty == "identity",
             center=self.center,
             definite=self._definite,
-            precision=np.finfo(X.dtype).eps,
+            precision=precision,
         )
-        if self.solver_ == "eigen":
-            return problem.solve_eigen(**settings)
-        return problem.solve_cholesky(**settings)
 
-    def _solve_nystroem(self, X, codes, weights, class_weights, settings):
-        """Solve with landmarks, which become ``X_fit_``."""
+    def _solve_nystroem(self, samples, left_out):
+        """Solve with landmarks, which become ``X_fit_``; returns as :meth:`_solve`."""
+        X, codes, weights = samples.X, samples.codes, samples.weights
         points, indices = self._choose_landmarks(X, codes, weights)
         features = self._features(X, points, indices, warn=True)
-        means, moment = features.moments(X, codes, weights, class_weights)
-        discriminants = solve_nystroem(
+        problem = LandmarkProblem(
             features,
-            means,
-            moment,
-            class_weights,
+            *features.moments(X, codes, weights, samples.class_weights),
+            samples.class_weights,
             identity=self.penalty == "identity",
             center=self.center,
-            **settings,
         )
+        self.regularization_ = self.regularization
+        if self.regularization == "auto":
+            values = candidate_regularizations(self.penalty, _N_CANDIDATES)
+            some = (a[left_out] for a in (X, codes, weights, samples.copies))
+            errors = problem.errors_left_out(values, *some)
+            self.regularization_ = heaviest_of_the_best(values, errors)
+        with explain_singular(self.regularization_, np.finfo(X.dtype).eps):
+            found = problem.solve(self.regularization_, self.criterion, self._n_wanted)
+            leverages = None
+            if self.temperature == "auto":
+                leverages = problem.leverages(
+                    self.regularization_, X[left_out], weights[left_out]
+                )
         if self.kernel == "precomputed":
             self.X_fit_ = None
-            coefficients = np.zeros((len(X), discriminants.coefficients.shape[1]))
-            coefficients[indices[features.kept]] = discriminants.coefficients
-            discriminants.coefficients = coefficients
+            coefficients = np.zeros((len(X), found.coefficients.shape[1]))
+            coefficients[indices[features.kept]] = found.coefficients
+            found.coefficients = coefficients
         else:
             self.X_fit_ = points[features.kept]
-        return discriminants
+        return found, leverages
 
     def _choose_landmarks(self, X, codes, weights):
         """Landmarks, and their indices, None if they are not samples."""

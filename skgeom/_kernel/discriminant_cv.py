@@ -10,30 +10,38 @@ from sklearn.utils.validation import check_array
 
 from skgeom._kernel.base import (
     ATTRIBUTES,
+    CLASS_PARAMETERS,
     PARAMETERS,
     BaseKernelDiscriminant,
     candidate_regularizations,
 )
+from skgeom._kernel.calibration import calibrate, products_and_squares
 from skgeom._kernel.discriminant import MAX_EXACT, KernelDiscriminantAnalysis
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.problem import MAX_REGULARIZATION, KernelProblem
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._grid_scores import best_values, check_score, find_splits, score_table
+from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
+# Up to this number of samples, threads of BLAS would wait for each other.
+_SMALL = 2000
 
-@substitute_docs(parameters=PARAMETERS, attributes=ATTRIBUTES)
+
+@substitute_docs(
+    parameters=PARAMETERS, class_parameters=CLASS_PARAMETERS, attributes=ATTRIBUTES
+)
 class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     r"""Kernel discriminant analysis that chooses its regularisation.
 
     The same as :class:`KernelDiscriminantAnalysis`, solved exactly, with the value of
     ``regularization`` that scores best in cross-validation. Each part of the data needs
     one reduction of its centred kernel matrix to tridiagonal form, which serves all
-    values, and the kernel matrix is computed once. There are no landmarks: it is for up
-    to about 5,000 samples, and for more there is
-    :class:`~sklearn.model_selection.GridSearchCV` with
-    :class:`KernelDiscriminantAnalysis` and ``solver="nystroem"``.
+    values, and the kernel matrix is computed once. With ``temperature="auto"``, the
+    samples left out are those of the test parts, and scores are those of calibrated
+    probabilities. There are no landmarks: it is for up to about 5,000 samples. For
+    more, :class:`KernelDiscriminantAnalysis` chooses its regularisation itself.
 
     Parameters
     ----------
@@ -43,9 +51,9 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     regularizations : int or array-like of shape (n_values,), default=20
         The values to try, positive, or how many, at least 2, evenly spaced in the
         logarithm between 1e-8 and 1, or from 1e-12 on for ``penalty="identity"``.
-    penalty : {"identity", "kernel"}, default="identity"
-        The matrix R of equation 13: the identity, or the kernel matrix.
-    criterion : {"total", "between"}, default="total"
+    penalty : {"identity", "kernel"}, default="kernel"
+        The matrix R of equation 13: the kernel matrix, or the identity.
+    criterion : {"total", "between"}, default="between"
         The numerator of the ratio.
     center : bool, default=True
         Whether to centre the training samples in the feature space.
@@ -55,9 +63,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     scoring : str, callable or None, default=None
         What is best, as in :class:`sklearn.model_selection.GridSearchCV`; a callable is
         called with kernel matrices for X. None is the accuracy.
-    priors : None, "empirical", "uniform" or array-like of shape (n_classes,)
-        Class probabilities; None, the default, or ``"empirical"`` takes them from the
-        samples.
+    {class_parameters}
 
     Attributes
     ----------
@@ -81,7 +87,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     >>> from sklearn.datasets import load_iris
     >>> from skgeom import KernelDiscriminantAnalysisCV
     >>> X, y = load_iris(return_X_y=True)
-    >>> kda = KernelDiscriminantAnalysisCV(gamma="scale").fit(X, y)
+    >>> kda = KernelDiscriminantAnalysisCV().fit(X, y)
     >>> bool(kda.best_score_ > 0.95)
     True
     """
@@ -98,17 +104,19 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         n_components=None,
         *,
         kernel="rbf",
-        gamma=None,
+        gamma="scale",
         degree=3,
         coef0=1,
         kernel_params=None,
         regularizations=20,
-        penalty="identity",
-        criterion="total",
+        penalty="kernel",
+        criterion="between",
         center=True,
         cv=None,
         scoring=None,
+        temperature="auto",
         priors=None,
+        class_weight=None,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -122,7 +130,9 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         self.center = center
         self.cv = cv
         self.scoring = scoring
+        self.temperature = temperature
         self.priors = priors
+        self.class_weight = class_weight
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -170,14 +180,24 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             self.X_fit_ = X = np.array(X, dtype=np.float64)
         kernel = self._kernel_matrix(X)
         warn_if_alone(kernel, self.kernel)
-        scores = [
-            self._score_path(kernel, codes, precision, *split)
-            for split in self._splits(X, codes, groups)
-        ]
-        self._choose(np.transpose(scores))
-        problem = self._problem(kernel, codes, precision)
-        (found,) = problem.solve_path([self.regularization_], *self._settings)
+        splits = self._splits(X, codes, groups)
+        _, _, self.priors_ = self._weigh(codes)
+        with one_blas_thread(len(X) <= _SMALL):
+            paths = [
+                self._fit_path(kernel, codes, precision, train) for train, _ in splits
+            ]
+            calibrations = self._calibrate_paths(kernel, codes, splits, paths)
+            scores = [
+                self._score_path(kernel, codes, train, test, path)
+                for (train, test), path in zip(splits, paths, strict=True)
+            ]
+            self._choose(np.transpose(scores))
+            problem, _ = self._problem(kernel, codes, precision)
+            (found,) = problem.solve_path([self.regularization_], *self._settings)
         self._set_discriminants(found, len(X))
+        if calibrations:
+            chosen = self.regularizations_.tolist().index(self.regularization_)
+            self._set_calibration(*calibrations[chosen])
         return self
 
     def _values(self):
@@ -239,27 +259,57 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         self.best_score_ = float(means[best[0]])
         self.regularization_ = values[best].max()
 
-    def _score_path(self, kernel, codes, precision, train, test):
-        """Scores of all values on a test part, with one tridiagonal form."""
-        problem = self._problem(kernel[np.ix_(train, train)], codes[train], precision)
-        X_test, y_test = kernel[np.ix_(test, train)], self.classes_[codes[test]]
-        scorer = check_scoring(self, scoring=self.scoring)
-        scores = []
-        for found in problem.solve_path(self.regularizations_, *self._settings):
-            model = KernelDiscriminantAnalysis(
+    def _fit_path(self, kernel, codes, precision, train):
+        """Models of all values for a training part, with one tridiagonal form."""
+        part = kernel[np.ix_(train, train)]
+        problem, priors = self._problem(part, codes[train], precision)
+        return [
+            KernelDiscriminantAnalysis(
                 self.n_components,
                 kernel="precomputed",
                 penalty=self.penalty,
-                priors=self.priors,
-            )._with_discriminants(
-                found, self.classes_, problem.class_weights, len(train)
-            )
-            scores.append(check_score(scorer(model, X_test, y_test)))
-        return scores
+                temperature=self.temperature,
+            )._with_discriminants(found, self.classes_, priors, len(train))
+            for found in problem.solve_path(self.regularizations_, *self._settings)
+        ]
+
+    def _calibrate_paths(self, kernel, codes, splits, paths):
+        """Calibrate the models of each value by all test parts together.
+
+        Returns the calibrations of the values, or an empty list with a given
+        temperature.
+        """
+        if self.temperature != "auto":
+            return []
+        left_out = [[] for _ in self.regularizations_]
+        for (train, test), path in zip(splits, paths, strict=True):
+            K = kernel[np.ix_(test, train)]
+            for products, model in zip(left_out, path, strict=True):
+                means, center = model.means_, model._center
+                products.append(products_and_squares(model._project(K), means, center))
+        tested = codes[np.concatenate([test for _, test in splits])]
+        ones = np.ones(len(tested))
+        # What `calibrate` needs besides.
+        others = tested, ones, ones, self.priors_, np.bincount(codes)
+        calibrations = []
+        for parts in left_out:
+            products, squares = map(np.concatenate, zip(*parts, strict=True))
+            calibrations.append(calibrate(products, squares, *others))
+        for path in paths:
+            for model, calibration in zip(path, calibrations, strict=True):
+                model._set_calibration(*calibration)
+        return calibrations
+
+    def _score_path(self, kernel, codes, train, test, path):
+        """Scores of the models of all values on a test part."""
+        X_test, y_test = kernel[np.ix_(test, train)], self.classes_[codes[test]]
+        scorer = check_scoring(self, scoring=self.scoring)
+        return [check_score(scorer(model, X_test, y_test)) for model in path]
 
     def _problem(self, kernel, codes, precision):
-        weights, class_weights = self._weigh(codes, None)
-        return KernelProblem(
+        """The problem of a kernel matrix, which is overwritten, and the priors."""
+        weights, class_weights, priors = self._weigh(codes)
+        problem = KernelProblem(
             kernel,
             codes,
             weights,
@@ -269,11 +319,12 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             definite=self._definite,
             precision=precision,
         )
+        return problem, priors
 
     @property
     def _settings(self):
         """Criterion and number of components."""
-        return self.criterion, self.n_components or len(self.classes_) - 1
+        return self.criterion, self._n_wanted
 
 
 def _warn_if_many(n_samples):
@@ -281,7 +332,7 @@ def _warn_if_many(n_samples):
         gigabytes = 3 * 8e-9 * n_samples**2  # the kernel matrix, and two as large
         warn_user(
             f"The solutions are exact: with {n_samples:,} samples they take "
-            f"{gigabytes:.1f} GB and many minutes. For landmarks, use GridSearchCV "
-            "with KernelDiscriminantAnalysis(solver='nystroem').",
+            f"{gigabytes:.1f} GB and many minutes. For landmarks, use "
+            "KernelDiscriminantAnalysis(solver='nystroem').",
             UserWarning,
         )

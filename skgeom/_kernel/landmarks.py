@@ -8,7 +8,7 @@ that memory does not grow with their number.
 """
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cho_factor, eigh, solve_triangular
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
@@ -29,6 +29,7 @@ from skgeom._kernel.solvers import (
 _BLOCK = 4096
 # Largest number of random landmarks by which leverage scores are estimated.
 _PILOT = 1000
+_EPS = np.finfo(np.float64).eps
 
 
 class LandmarkFeatures:
@@ -106,18 +107,8 @@ class LandmarkFeatures:
         return sums / class_weights[:, None], moment
 
 
-def solve_nystroem(
-    features,
-    means,
-    moment,
-    class_weights,
-    *,
-    identity,
-    center,
-    regularization,
-    **settings,
-):
-    """Discriminants from the moments of landmark features.
+class LandmarkProblem:
+    """The scatter matrices of landmark features.
 
     Parameters
     ----------
@@ -129,45 +120,84 @@ def solve_nystroem(
         Weights of the classes, of sum one.
     identity, center : bool
         As for :class:`KernelProblem`.
-    regularization : float
-        Lambda over the trace of the total scatter matrix.
-    **settings : dict
-        ``criterion`` and ``n_components``.
-
-    Returns
-    -------
-    discriminants : Discriminants
-        With coefficients of the landmarks kept.
     """
-    mean = class_weights @ means
-    check_finite_kernel(moment)
-    total = moment - np.outer(mean, mean)
-    if np.trace(total) <= 10 * np.finfo(features.dtype).eps * np.trace(moment):
-        raise ValueError(ALL_SAMPLES_EQUAL)
-    between = (means.T * np.sqrt(class_weights)) @ class_contrasts(class_weights)
-    rounding = 100 * np.finfo(features.dtype).eps * np.sqrt(np.trace(moment))
-    if settings["criterion"] == "between" and np.linalg.norm(between) <= rounding:
-        raise ValueError(ALL_MEANS_EQUAL)
-    if identity:
-        # The penalty is on coefficients a of all samples, of which the vector v = Z^T a
-        # is wanted. The smallest such a for v = M x, with M M^T = Z^T Z, the (centred)
-        # moment, is as long as x. So in the coordinates x the penalty is the identity.
-        root = semidefinite_root(
-            total if center else moment, 10 * np.finfo(features.dtype).eps
+
+    def __init__(self, features, means, moment, class_weights, *, identity, center):
+        self.features, self.means, self.class_weights = features, means, class_weights
+        self.identity, self.center = identity, center
+        self.mean = class_weights @ means
+        check_finite_kernel(moment)
+        total = moment - np.outer(self.mean, self.mean)
+        if np.trace(total) <= 10 * np.finfo(features.dtype).eps * np.trace(moment):
+            raise ValueError(ALL_SAMPLES_EQUAL)
+        between = (means.T * np.sqrt(class_weights)) @ class_contrasts(class_weights)
+        rounding = 100 * np.finfo(features.dtype).eps * np.sqrt(np.trace(moment))
+        self._same_means = np.linalg.norm(between) <= rounding
+        self.root = None
+        if identity:
+            # The penalty is on coefficients a of all samples, of which the vector v =
+            # Z^T a is wanted. The smallest such a for v = M x, with M M^T = Z^T Z, the
+            # (centred) moment, is as long as x. So in the coordinates x the penalty is
+            # the identity.
+            self.root = semidefinite_root(
+                total if center else moment, 10 * np.finfo(features.dtype).eps
+            )
+            total, between = self.root.T @ total @ self.root, self.root.T @ between
+        self.total, self.between = total, between
+
+    def _coordinates(self, z):
+        """Coordinates in which the penalty is the identity, from those of features."""
+        return z if self.root is None else z @ self.root
+
+    def _penalty(self, regularization):
+        return regularization * np.trace(self.total)
+
+    def errors_left_out(self, regularizations, X, codes, weights, copies):
+        """As :meth:`KernelProblem.errors_left_out`, for some of the samples."""
+        eigenvalues, vectors = eigh(self.total, driver="evd", check_finite=False)
+        eigenvalues = np.maximum(eigenvalues, 0)
+        # The ridge regression is that of all samples: it needs their moments only.
+        centered = self._coordinates(self.features(X) - self.mean) @ vectors
+        cross = self._coordinates(self.means - self.mean).T * self.class_weights
+        inside, squares = vectors.T @ cross, centered**2
+        targets = np.eye(len(self.class_weights))[codes] - self.class_weights
+        errors = []
+        for regularization in regularizations:
+            inverse = 1 / (eigenvalues + self._penalty(regularization))
+            residuals = targets - centered @ (inverse[:, None] * inside)
+            leverages = weights * (squares @ inverse + 1) / copies
+            rest = np.maximum(1 - leverages, _EPS)
+            errors.append(weights @ np.square(residuals / rest[:, None]).sum(axis=1))
+        return errors
+
+    def leverages(self, regularization, X, weights):
+        """As :meth:`KernelProblem.leverages`, for some samples and their weights."""
+        regularized = self.total.copy()
+        regularized.flat[:: len(regularized) + 1] += self._penalty(regularization)
+        centered = self._coordinates(self.features(X) - self.mean).astype(np.float64)
+        factor, lower = cho_factor(regularized, lower=True, check_finite=False)
+        whitened = solve_triangular(factor, centered.T, lower=lower, check_finite=False)
+        return weights * (np.einsum("ij,ij->j", whitened, whitened) + 1)
+
+    def solve(self, regularization, criterion, n_components):
+        """Discriminants with coefficients of the landmarks kept."""
+        if criterion == "between" and self._same_means:
+            raise ValueError(ALL_MEANS_EQUAL)
+        penalty = self._penalty(regularization)
+        ratios, vectors = solve_primal(
+            self.total, self.between, penalty, criterion, n_components
         )
-        total, between = root.T @ total @ root, root.T @ between
-    penalty = regularization * np.trace(total)
-    ratios, vectors = solve_primal(total, between, penalty, **settings)
-    if identity:
-        vectors = root @ vectors
-    offset = mean @ vectors if center else np.zeros(vectors.shape[1])
-    penalty = float(penalty) * features.kernel_max
-    if identity:
-        penalty *= features.kernel_max
-    coefficients = features.to_coefficients(vectors)
-    class_means = means @ vectors - offset
-    found = Discriminants(ratios, coefficients, offset, class_means, penalty)
-    return found.with_fixed_signs()
+        vectors = vectors if self.root is None else self.root @ vectors
+        offset = self.mean @ vectors if self.center else np.zeros(vectors.shape[1])
+        kernel_max = self.features.kernel_max
+        penalty = float(penalty) * kernel_max
+        if self.identity:
+            penalty *= kernel_max
+        coefficients = self.features.to_coefficients(vectors)
+        means = self.means @ vectors - offset
+        center = self.class_weights @ means
+        found = Discriminants(ratios, coefficients, offset, means, center, penalty)
+        return found.with_fixed_signs()
 
 
 def random_landmarks(n_landmarks, weights, random_state):

@@ -23,6 +23,7 @@ from sklearn.utils import gen_batches
 from skgeom._kernel.solvers import (
     class_contrasts,
     factorize,
+    inverse_diagonal,
     semidefinite_root,
     solve_davidson,
     solve_dense,
@@ -102,6 +103,7 @@ class Discriminants:
     coefficients: np.ndarray
     offset: np.ndarray
     means: np.ndarray  # of the classes, (n_classes, n_components)
+    center: np.ndarray  # the mean of the components in training
     penalty: float  # lambda, for weights of sum one
 
     def with_fixed_signs(self):
@@ -116,6 +118,7 @@ class Discriminants:
             coefficients=self.coefficients * sign,
             offset=self.offset * sign,
             means=self.means * sign,
+            center=self.center * sign,
         )
 
 
@@ -171,6 +174,7 @@ class KernelProblem:
         self.centered = self._center(kernel)
         if max_abs(self.centered) <= max(_CONSTANT, precision) * weights.max():
             raise ValueError(ALL_SAMPLES_EQUAL)
+        self._solve = None  # multiplies by the inverse of F F^T + lambda I
         levels = class_contrasts(class_weights) / np.sqrt(class_weights)[:, None]
         self.indicators = self.root_weights[:, None] * levels[codes]
 
@@ -240,8 +244,7 @@ class KernelProblem:
         list of float
             For each value, the weighted sum over samples and classes.
         """
-        left, sizes, _ = self._singular_vectors()
-        eigenvalues = sizes**2 if self.identity else sizes
+        left, eigenvalues = self._gram_eigenvectors
         members = np.eye(len(self.class_weights))[self.codes] - self.class_weights
         targets = self.root_weights[:, None] * members
         inside, squares = left.T @ targets, left**2
@@ -249,11 +252,30 @@ class KernelProblem:
         for regularization in regularizations:
             shrink = eigenvalues / (eigenvalues + regularization * self.total_trace)
             residuals = targets - left @ (shrink[:, None] * inside)
-            # The intercept, a constant function, has the leverages w.
             leverages = (squares @ shrink + self.weights) / copies
             rest = np.maximum(1 - leverages, _EPS)
             errors.append(np.square(residuals / rest[:, None]).sum())
         return errors
+
+    def leverages(self, regularization, rows):
+        """Diagonal entries of the hat matrix H of ridge regression, and an intercept.
+
+        Of the samples ``rows``. The intercept, a constant function, has the leverages
+        w.
+        """
+        penalty = regularization * self.total_trace
+        if self._solve is None:
+            left, eigenvalues = self._gram_eigenvectors
+            shrink = eigenvalues / (eigenvalues + penalty)
+            return left[rows] ** 2 @ shrink + self.weights[rows]
+        # H = I - lambda (F F^T + lambda I)^-1
+        return 1 - penalty * inverse_diagonal(self._solve, rows) + self.weights[rows]
+
+    @cached_property
+    def _gram_eigenvectors(self):
+        """Eigenvectors of the Gram matrix F F^T of the penalty, and its eigenvalues."""
+        left, sizes, _ = self._singular_vectors
+        return left, sizes**2 if self.identity else sizes
 
     def solve_eigen(self, regularization, criterion, n_components):
         """Solve the generalised eigenproblem of dense matrices."""
@@ -263,7 +285,7 @@ class KernelProblem:
             features = self.centered
             ratios, x = solve_dense(features, self.indicators, *settings)
             return self._discriminants(ratios, x, features @ x, penalty)
-        left, sizes, right = self._singular_vectors()
+        left, sizes, right = self._singular_vectors
         if not penalty:
             # The largest share of the variance that is between the classes.
             between = np.linalg.norm(left.T @ self.indicators, 2) ** 2
@@ -271,12 +293,13 @@ class KernelProblem:
                 raise LinAlgError("the within-class matrix is singular")
         return self._solve_in_range(left, sizes, right, *settings)
 
+    @cached_property
     def _singular_vectors(self):
         """Singular values of the centred kernel above rounding, and their vectors."""
         if self.symmetric:
             if not self.identity:
                 self.check_definite()
-            sizes, left = eigh(self.centered, check_finite=False)
+            sizes, left = eigh(self.centered, driver="evd", check_finite=False)
             right = left * np.where(sizes < 0, -1, 1)
             sizes = sizes if not self.identity else np.abs(sizes)
         else:
@@ -305,11 +328,15 @@ class KernelProblem:
         )
         return self._discriminants(ratios, (right / root) @ x, features @ x, penalty)
 
-    def solve_cholesky(self, regularization, criterion, n_components):
-        """Solve by one Cholesky factor; overwrites the matrix where it can."""
+    def solve_cholesky(self, regularization, criterion, n_components, iterate=True):
+        """Solve by one Cholesky factor; overwrites the matrix where it can.
+
+        With ``iterate``, large problems are solved by Davidson's method, which leaves
+        no factor for :meth:`leverages`.
+        """
         penalty = self._penalty(regularization, criterion)
         settings = penalty, criterion, n_components
-        if self._suits_davidson(n_components):
+        if iterate and self._suits_davidson(n_components):
             found = solve_davidson(self.centered, self.indicators, *settings)
             if found:
                 return self._discriminants(*found, penalty)
@@ -324,11 +351,12 @@ class KernelProblem:
             if regularization < _LIGHT and self.precision <= _EPS:
                 eigenvectors = self._low_rank_eigenvectors()
                 if eigenvectors:
+                    self._singular_vectors = eigenvectors
                     return self._solve_in_range(*eigenvectors, *settings)
             gram = self.centered
         images = gram @ self.indicators
         gram.flat[:: len(gram) + 1] += penalty
-        solve = factorize(gram, overwrite=True)
+        self._solve = solve = factorize(gram, overwrite=True)
         ratios, duals, scores = solve_dual(solve, self.indicators, images, *settings)
         coefficients = self.centered.T @ duals if self.identity else duals
         return self._discriminants(ratios, coefficients, scores, penalty)
@@ -439,5 +467,6 @@ class KernelProblem:
         offset = self.kernel_mean @ coefficients
         if not self.center:
             means, offset = means + offset, np.zeros_like(offset)
-        found = Discriminants(ratios, coefficients, offset, means, penalty)
+        center = self.class_weights @ means
+        found = Discriminants(ratios, coefficients, offset, means, center, penalty)
         return found.with_fixed_signs()

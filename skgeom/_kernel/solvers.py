@@ -39,7 +39,7 @@ the span of H E, and only a matrix of order c - 1 remains.
 from functools import partial
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.utils import gen_batches
@@ -277,6 +277,17 @@ def factorize(matrix, overwrite=False):
     # The transpose of an array in C order is one in Fortran order: it is not copied.
     factor = cho_factor(matrix.T, lower=True, overwrite_a=overwrite, check_finite=False)
     return partial(cho_solve, factor, check_finite=False)
+
+
+def inverse_diagonal(solve, rows):
+    """Diagonal entries of the inverse of a matrix that was factorised."""
+    factor, lower = solve.args[0]
+    units = np.zeros((len(factor), len(rows)), order="F")
+    units[rows, np.arange(len(rows))] = 1
+    columns = solve_triangular(
+        factor, units, lower=lower, overwrite_b=True, check_finite=False
+    )
+    return np.einsum("ij,ij->j", columns, columns)
 
 
 def pivoted_cholesky(matrix, tol):

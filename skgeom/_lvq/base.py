@@ -1,5 +1,6 @@
 """What the estimators of learning vector quantisation have in common."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.base import (
 )
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
@@ -20,7 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from skgeom._lvq.losses import nearest_scores
-from skgeom._lvq.problem import Problem, Progress, find_spread
+from skgeom._lvq.problem import SINGULAR, Problem, Progress, find_spread
 from skgeom._lvq.spaces import FlatSpace, find_space
 from skgeom._lvq.starts import find_start, prototype_counts
 from skgeom.utils._sklearn import check_sample_weight
@@ -50,6 +52,7 @@ class PrototypeClassifier(
 
     _parameter_constraints = {
         "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "class_weight": [None, StrOptions({"balanced"}), dict],
         "init": [StrOptions({"auto", "mean", "kmeans"}), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -134,9 +137,8 @@ class PrototypeClassifier(
         """Squared distances from the prototypes, and the dtype of X."""
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
-        space = self._space(X.ndim, self._progress.metric)
-        Z = self._encode(space, X.astype(np.float64, copy=False))
-        prototypes = space.encode(self.prototypes_)
+        space, prototypes = self._progress.space, self._progress.prototypes
+        Z = self._encode(space, self._reduce(X.astype(np.float64, copy=False)))
         rows = max(_BLOCK // prototypes.size, 1)
         parts = map_threads(
             lambda block: self._compare(space, Z[block], prototypes),
@@ -151,6 +153,25 @@ class PrototypeClassifier(
     def _space(self, ndim, metric):
         """Where samples of ``ndim - 1`` dimensions, and their prototypes, live."""
         return FlatSpace() if ndim == 2 else find_space(metric)
+
+    def _observed(self, X, y, weights, space=None):
+        """A space that has taken note of the samples, and what it makes of them.
+
+        It is a new one, unless ``space`` has learnt a metric before.
+        """
+        X = self._reduce(X)
+        if space is None or not space.learns_metric:
+            space = self._space(X.ndim, self.metric)
+            try:
+                space.observe(X)
+                space.learn(X, y, weights)
+            except np.linalg.LinAlgError:
+                raise ValueError(SINGULAR) from None
+        return space, self._encode(space, X)
+
+    def _reduce(self, X):
+        """What of the samples is compared."""
+        return X
 
     def _encode(self, space, X):
         Z = space.encode(X)
@@ -179,25 +200,24 @@ class PrototypeClassifier(
         if goes_on:
             self._check_same(classes, counts)
         self.classes_ = classes
-        X, y, weights, class_weights = self._weighted(X, y, sample_weight)
+        X, y, weights, class_sums = self._weighted(X, y, sample_weight)
         # Classes may come later if they are announced and their start is given.
-        if (not announced or isinstance(self.init, str)) and not class_weights.all():
+        if (not announced or isinstance(self.init, str)) and not class_sums.all():
             raise ValueError(
-                f"The class {classes[class_weights.argmin()]} has no sample, or none "
+                f"The class {classes[class_sums.argmin()]} has no sample, or none "
                 "of positive weight. Remove it; for partial_fit, give the first call "
                 "some samples of each class, or init."
             )
         if goes_on:
-            return self._next_problem(X, y, weights, class_weights)
+            return self._next_problem(X, y, weights, class_sums)
+        weights = weights * self._class_factors(class_sums)[y]
         self._find_components(X, y, weights)
-        space = self._space(X.ndim, self.metric)
-        space.observe(X)
-        Z = self._encode(space, X)
+        space, Z = self._observed(X, y, weights)
         self.prototype_labels_ = np.repeat(classes, counts)
         start = find_start(space, Z, y, weights, counts, self.init, rng, classes)
         labels = self._prototype_indices
         spread = find_spread(space, Z, start, y, labels, weights)
-        return Problem(space, X, Z, start, y, labels, weights, class_weights, spread)
+        return Problem(space, X, Z, start, y, labels, weights, class_sums, spread)
 
     def _partial_problem(self, X, y, sample_weight, rng, classes):
         """The problem of a call of ``partial_fit``, which goes on if it can."""
@@ -214,23 +234,37 @@ class PrototypeClassifier(
         self._check_same(self.classes_, counts)
         X = self._check_X(X, reset=False)
         y = self._check_y(y, len(X))
-        X, y, weights, class_weights = self._weighted(X, y, sample_weight)
-        class_weights = self._progress.class_weights + class_weights
-        return self._next_problem(X, y, weights, class_weights)
+        X, y, weights, new_sums = self._weighted(X, y, sample_weight)
+        class_sums = self._progress.class_sums + new_sums
+        problem = self._next_problem(X, y, weights, class_sums)
+        if np.isinf(self._progress.n_epochs):
+            return problem
+        # The first samples may have been few: the spread is that of all so far.
+        found = find_spread(
+            problem.space,
+            problem.Z,
+            problem.prototypes,
+            y,
+            problem.labels,
+            problem.weights,
+        )
+        share = new_sums.sum() / class_sums.sum()
+        spread = (1 - share) * problem.spread + share * found
+        return replace(problem, spread=spread)
 
-    def _next_problem(self, X, y, weights, class_weights):
+    def _next_problem(self, X, y, weights, class_sums):
         """The problem of prototypes that go on from where they are."""
-        space = self._space(X.ndim, self.metric)
-        space.observe(X)
+        weights = weights * self._class_factors(class_sums)[y]
+        space, Z = self._observed(X, y, weights, self._progress.space)
         return Problem(
             space,
             X,
-            self._encode(space, X),
+            Z,
             space.encode(self.prototypes_),
             y,
             self._prototype_indices,
             weights,
-            class_weights,
+            class_sums,
             self._progress.spread,
         )
 
@@ -257,7 +291,7 @@ class PrototypeClassifier(
         return y
 
     def _weighted(self, X, y, sample_weight):
-        """X in float64, class indices, weights, and those of the classes.
+        """X in float64, class indices, weights, and their sums by class.
 
         Samples of weight zero are left out.
         """
@@ -277,6 +311,26 @@ class PrototypeClassifier(
         if (weights == 0).any():
             X, y, weights = (part[weights > 0] for part in (X, y, weights))
         return X, y, weights, np.bincount(y, weights, minlength=len(self.classes_))
+
+    def _class_factors(self, class_sums):
+        """By what ``class_weight`` multiplies the weights of samples, (n_classes,).
+
+        ``class_sums`` are the sums of the weights of each class so far. Where they are
+        zero, in ``partial_fit``, the class has yet to come.
+        """
+        if self.class_weight == "balanced":
+            seen = class_sums > 0
+            even = class_sums.sum() / np.count_nonzero(seen)
+            return np.divide(even, class_sums, out=np.ones(len(seen)), where=seen)
+        factors = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=self.classes_
+        )
+        if not (np.isfinite(factors) & (factors > 0)).all():
+            raise ValueError(
+                "The weights of class_weight must be positive and finite, got "
+                f"{self.class_weight}. To leave a class out, remove its samples."
+            )
+        return factors
 
     def _find_components(self, X, y, weights):
         """Find what samples are reduced to, if anything, before they are encoded."""
@@ -311,20 +365,33 @@ class PrototypeClassifier(
             return self.solver
         return "lbfgs" if space.keeps_definite else "sgd"
 
-    def _store(self, problem, outcome, n_calls=None, slope=None):
-        """Set what all fits set; ``n_calls`` counts calls of ``partial_fit``."""
+    def _n_epochs(self, problem):
+        """How far ``partial_fit`` is in its schedule, this call included."""
+        goes_on = hasattr(self, "prototypes_")
+        before = self._progress.n_epochs if goes_on else 0.0
+        return before + problem.share_of_epoch
+
+    def _store(self, problem, outcome, n_epochs=None, slope=None):
+        """Set what all fits set; ``n_epochs`` is that of ``partial_fit``."""
         prototypes = problem.space.decode(outcome.prototypes)
-        self._check_definite(prototypes)
+        # Of whitened ones, rounding hides less; and predictions use what is encoded.
+        encoded_as_matrices = outcome.prototypes.ndim == 3
+        self._check_definite(outcome.prototypes if encoded_as_matrices else prototypes)
         self.prototypes_ = prototypes
-        if n_calls is None or n_calls == 1:
-            self.loss_curve_, self.n_iter_ = outcome.losses, outcome.n_iter
-        else:
+        if n_epochs is not None and hasattr(self, "loss_curve_"):
             self.loss_curve_ = np.append(self.loss_curve_, outcome.losses)
             self.n_iter_ += outcome.n_iter
-        # After fit, the schedule has come to its end, however many calls there are.
-        calls = np.inf if n_calls is None else n_calls
+        else:
+            self.loss_curve_, self.n_iter_ = outcome.losses, outcome.n_iter
         self._progress = Progress(
-            self.metric, problem.spread, problem.class_weights, calls, slope
+            self.metric,
+            problem.space,
+            outcome.prototypes,
+            problem.spread,
+            problem.class_sums,
+            # After fit, the schedule has come to its end, however many calls there are.
+            np.inf if n_epochs is None else n_epochs,
+            slope,
         )
 
     def _check_definite(self, prototypes):

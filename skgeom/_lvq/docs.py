@@ -14,6 +14,12 @@ LVQ_DOCS = {
           former's square nearby, so that a given ``sigma2`` is to be divided by 8, and
           several times faster by ``"lbfgs"`` for many small matrices;
         - ``"logeuclid"``, in which the logarithms of the matrices are vectors: as fast;
+        - ``"tangent"``, in which matrices are vectors of the tangent space at the
+          affine-invariant mean of the training samples: affine-invariant as well, and
+          as fast;
+        - ``"mahalanobis"``, the same with the Mahalanobis distance of the shrunken
+          covariance within the classes, a metric learnt from the samples. With these
+          two, ``partial_fit`` and warm starts keep the space of the first call;
         - ``"wasserstein"``, the Bures-Wasserstein metric, that of optimal transport;
         - ``"euclid"``, with prototypes that are kept positive definite by raising
           eigenvalues below 1e-4 to that value, or to the smallest one of the samples
@@ -23,18 +29,34 @@ LVQ_DOCS = {
     representability : "auto" or float, default="auto"
         Weight of a term that draws prototypes to the samples of their class: minus
         this times the log of their mixture density, :math:`\sum_{l: c_l = y} P(l)
-        \exp(-\delta^2(X, W_l) / 2 \sigma_0^2)` with the automatic value of ``sigma2``
-        as :math:`\sigma_0^2`. Where classes can be separated,
+        \exp(-\delta^2(X, W_l) / 2 \sigma_0^2)` with the automatic value of ``sigma2``,
+        for ``sigma2_scale=1``, as :math:`\sigma_0^2`. Where classes can be separated,
         likelihood alone drives prototypes ever farther away. 0 is the cost of the
         paper, which ends the search early instead. ``"auto"`` is 0 for ``"sgd"`` and
         0.03 for ``"lbfgs"``, which goes on to the minimum.
     """,
+    "sigma2_scale": r"""
+    sigma2_scale : float, default=1.0
+        What the automatic ``sigma2`` is multiplied by, and where ``"learn"`` starts. A
+        search over it suits each fold, metric and number of prototypes. It has no
+        effect on a ``sigma2`` that is a number.
+    """,
     "priors": r"""
-    priors : None, "empirical", "uniform" or array-like, default=None
-        Class probabilities, which the prototypes of a class share equally: None and
-        ``"empirical"`` are the proportions of the classes in the training samples,
-        ``"uniform"`` is the same for all classes; or an array of shape (n_classes,) of
-        sum one, in the order of ``classes_``.
+    priors : "uniform", None, "empirical" or array-like, default="uniform"
+        Class probabilities for decisions, which the prototypes of a class share
+        equally: ``"uniform"`` is the same for all classes, as in the paper; None and
+        ``"empirical"`` are the proportions of the classes in the training samples; or
+        an array of shape (n_classes,) of sum one, in the order of ``classes_``.
+        Training itself goes by the proportions of its samples; Bayes' rule puts these
+        probabilities in their place.
+    """,
+    "class_weight": r"""
+    class_weight : None, "balanced" or dict, default=None
+        What the weights of the samples are multiplied by in training, for each class.
+        ``"balanced"`` makes all classes count alike: the sums of their weights become
+        equal, and they are equally probable in training. In ``partial_fit``, the sums
+        are those of all samples so far. A dict of labels and positive numbers says what
+        an error in a class costs: a class of larger weight is predicted more often.
     """,
     "init": r"""
     init : str or array-like, default="auto"
@@ -62,9 +84,10 @@ LVQ_DOCS = {
         Number of epochs of ``"sgd"``, largest number of iterations of ``"lbfgs"``.
     """,
     "tol": r"""
-    tol : float, default=1e-4
+    tol : float, default=0.01
         ``"lbfgs"`` stops when ten iterations together lower the cost by less than this
-        fraction of it, or when the mean loss falls below it. ``"sgd"`` does not use it.
+        fraction of it, when the mean loss falls below it, or when the gradient falls
+        below this fraction of its norm at the start. ``"sgd"`` does not use it.
     """,
     "learning_rate": r"""
     learning_rate : "auto" or float, default="auto"
@@ -118,7 +141,8 @@ LVQ_DOCS = {
     """,
     "warned_by_fit": """
     ConvergenceWarning
-        If ``solver="lbfgs"`` does not converge within ``max_iter`` iterations.
+        If ``solver="lbfgs"`` does not converge within ``max_iter`` iterations, or
+        stays where it began without being at a minimum.
     UserWarning
         If the prototypes of all classes start at the same point.
     """,

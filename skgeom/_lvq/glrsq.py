@@ -38,6 +38,11 @@ class GLRSQ(PrototypeClassifier):
         The slope s. ``"auto"`` is 10 for ``"lbfgs"``; for ``"sgd"`` it is the number of
         the epoch, as in the authors' code: in the end it is the samples close to the
         border that count.
+    class_weight : "balanced", None or dict, default="balanced"
+        What the weights of the samples are multiplied by in training, for each class.
+        ``"balanced"`` makes the sums of their weights equal, lest a large class take
+        the samples of a small one; in ``partial_fit``, the sums are those of all
+        samples so far. A dict has labels and positive numbers.
     {init}
     {solver}
     {max_iter}
@@ -99,10 +104,11 @@ class GLRSQ(PrototypeClassifier):
         *,
         metric="riemann",
         slope="auto",
+        class_weight="balanced",
         init="auto",
         solver="auto",
         max_iter=100,
-        tol=1e-4,
+        tol=0.01,
         learning_rate="auto",
         batch_size=1,
         shuffle=True,
@@ -113,6 +119,7 @@ class GLRSQ(PrototypeClassifier):
         self.n_prototypes = n_prototypes
         self.metric = metric
         self.slope = slope
+        self.class_weight = class_weight
         self.init = init
         self.solver = solver
         self.max_iter = max_iter
@@ -174,10 +181,12 @@ class GLRSQ(PrototypeClassifier):
 
         The first call, on an object that is not fitted, finds the start from its
         samples; these must then contain each class, unless ``init`` is given. With the
-        number of calls, the learning rate falls, to a hundredth at the call number
-        ``max_iter``, and the automatic slope grows; from there on they stay. After
-        ``fit``, they have come to their end already. Each call adds one to ``n_iter_``,
-        and the sum of the losses of its samples to the end of ``loss_curve_``.
+        samples, the learning rate falls, to a hundredth after ``max_iter`` epochs, and
+        the automatic slope grows; from there on they stay. A call counts as an epoch
+        or, if its samples are fewer than the rows of all prototypes together, as that
+        fraction of one. After ``fit``, rate and slope have come to their end already.
+        Each call adds one to ``n_iter_``, and the sum of the losses of its samples to
+        the end of ``loss_curve_``.
 
         Parameters
         ----------
@@ -198,23 +207,22 @@ class GLRSQ(PrototypeClassifier):
             If y holds a class that is not in ``classes_``, and as ``fit`` does.
         """
         rng = check_random_state(self.random_state)
-        first = not hasattr(self, "prototypes_")
         problem = self._partial_problem(X, y, sample_weight, rng, classes)
-        n_calls = 1 if first else self._progress.n_calls + 1
-        epoch = min(n_calls, self.max_iter)
+        n_epochs = self._n_epochs(problem)
+        epoch = min(n_epochs, self.max_iter)
         slope = self._slope(epoch)
-        if self.slope == "auto" and n_calls == np.inf:
+        if self.slope == "auto" and n_epochs == np.inf:
             slope = self._progress.slope
         rate = decay(epoch, self.max_iter) * self._first_rate(problem, slope)
         shuffle = rng if self.shuffle else None
         schedule = Schedule([rate], [slope], self.batch_size, shuffle)
         outcome = fit_sgd(problem, MarginLoss(problem.labels), schedule)
-        self._store(problem, outcome, n_calls=n_calls, slope=slope)
+        self._store(problem, outcome, n_epochs=n_epochs, slope=slope)
         return self
 
     def _slope(self, epoch):
         """Slope of the sigmoid in an epoch of stochastic steps."""
-        return float(epoch) if self.slope == "auto" else float(self.slope)
+        return max(float(epoch), 1.0) if self.slope == "auto" else float(self.slope)
 
     def _first_rate(self, problem, slope):
         rate = self.learning_rate

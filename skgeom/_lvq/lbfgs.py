@@ -20,6 +20,7 @@ def fit_lbfgs(
     matrix=None,
     max_iter,
     tol,
+    enough=None,
     name,
     verbose=0,
     remedy="",
@@ -40,6 +41,8 @@ def fit_lbfgs(
         Where that matrix starts.
     max_iter, tol, verbose
         As the parameters of the estimators.
+    enough : float or None
+        The mean loss at which the search ends; None is ``tol``.
     name : str
         The estimator, for messages.
     remedy : str, default=""
@@ -70,7 +73,7 @@ def fit_lbfgs(
         reduction,
     )
     point = cost.join(problem.prototypes, scale, matrix)
-    enough = tol * problem.weights.sum()
+    enough = (tol if enough is None else enough) * problem.weights.sum()
     try:
         losses = [cost(point)[0]]
     except np.linalg.LinAlgError:
@@ -93,7 +96,7 @@ def fit_lbfgs(
             callback=note,
             preconditioner=cost.solve if cost.has_curvature(point[0]) else None,
         )
-    if not result.converged and result.n_iter:
+    if not result.converged:
         more = "max_iter or tol" if result.n_iter >= max_iter else "tol"
         warn_user(
             f"{name} did not converge: {result.reason} The prototypes found so far can "

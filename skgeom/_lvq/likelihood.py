@@ -34,6 +34,7 @@ class LikelihoodClassifier(PrototypeClassifier):
             StrOptions({"auto", "learn"}),
             Interval(Real, 0, None, closed="neither"),
         ],
+        "sigma2_scale": [Interval(Real, 0, None, closed="neither")],
         "annealing": ["boolean"],
         "representability": [
             StrOptions({"auto"}),
@@ -84,15 +85,16 @@ class LikelihoodClassifier(PrototypeClassifier):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Take one epoch of stochastic steps over some samples, in a shuffled order.
 
-        The first call, on an object that is not fitted, finds the start and the
-        variance from its samples; these must then contain each class, unless ``init``
-        is given. With the number of calls, the learning rate falls, to a hundredth at
-        the call number ``max_iter``; from there on it stays, as the variance does from
-        the beginning, whatever ``sigma2`` is set to. After ``fit``, the rate has come
-        to its end already. The priors of ``priors=None`` count the samples since the
-        last ``fit``, that one included, and are equal as long as a class has none. Each
-        call adds one to ``n_iter_``, and the sum of the losses of its samples to the
-        end of ``loss_curve_``.
+        The first call, on an object that is not fitted, finds the start from its
+        samples; these must then contain each class, unless ``init`` is given. The
+        learning rate falls with the samples, to a hundredth after ``max_iter`` epochs:
+        a call counts as an epoch or, if its samples are fewer than the rows of all
+        prototypes together, as that fraction of one. The automatic variance is that of
+        the samples of all calls. After ``fit``, the rate has come to its end already,
+        and the variance stays. The proportions of the classes are those of the samples
+        since the last ``fit``, that one included, and are equal as long as a class has
+        none. Each call adds one to ``n_iter_``, and the sum of the losses of its
+        samples to the end of ``loss_curve_``.
 
         Parameters
         ----------
@@ -121,29 +123,35 @@ class LikelihoodClassifier(PrototypeClassifier):
             )
         problem = self._partial_problem(X, y, sample_weight, rng, classes)
         loss = self._loss(problem, "sgd")
-        sigma2 = self._first_sigma2(problem) if first else self.sigma2_
-        n_calls = 1 if first else self._progress.n_calls + 1
-        epoch = min(n_calls, self.max_iter)
+        n_epochs = self._n_epochs(problem)
+        follows = self.sigma2 == "auto" and np.isfinite(n_epochs)
+        sigma2 = self._first_sigma2(problem) if first or follows else self.sigma2_
+        epoch = min(n_epochs, self.max_iter)
         rate = decay(epoch, self.max_iter) * self._first_rate(problem, sigma2)
         shuffle = rng if self.shuffle else None
         schedule = Schedule([rate], [sigma2], self.batch_size, shuffle)
         outcome = fit_sgd(problem, loss, schedule)
-        self._store(problem, outcome, n_calls=n_calls)
+        self._store(problem, outcome, n_epochs=n_epochs)
         self.sigma2_ = sigma2
         return self
 
     def _loss(self, problem, solver):
         """The loss of a problem; sets ``priors_``."""
-        weights = problem.class_weights
-        if not weights.all():  # in partial_fit, of classes that have yet to come
-            weights = np.ones_like(weights)
-        self.priors_ = check_priors(self.priors, weights)
+        sums = problem.class_sums
+        if not sums.all():  # in partial_fit, of classes that have yet to come
+            sums = np.ones_like(sums)
+        self.priors_ = check_priors(self.priors, sums)
+        # Training goes by the proportions that the samples have, or are balanced to.
+        # The weights of a dict do not count as proportions, but as costs of errors,
+        # which are to move the boundaries; a change of priors would undo that.
+        balanced = self.class_weight == "balanced"
+        priors = check_priors("uniform" if balanced else None, sums)
         weight = self.representability
         if weight == "auto":
             weight = _REPRESENTABILITY[solver]
         return LikelihoodLoss(
             problem.labels,
-            prototype_log_priors(self.priors_, problem.labels),
+            prototype_log_priors(priors, problem.labels),
             weight,
             # A variance that anneals is its own reference.
             reference=None if solver == "sgd" else problem.spread,
@@ -154,7 +162,7 @@ class LikelihoodClassifier(PrototypeClassifier):
             return float(self.sigma2)
         if self.sigma2 == "learn" and self._goes_on():
             return self.sigma2_
-        return float(problem.spread)
+        return float(self.sigma2_scale * problem.spread)
 
     def _first_rate(self, problem, sigma2):
         if self.learning_rate != "auto":

@@ -43,6 +43,7 @@ class PLRSQ(LikelihoodClassifier):
         assignment. ``"auto"`` is half of the mean squared distance of the samples from
         the nearest prototype of their class at the start. ``"learn"`` starts there and
         is learnt together with the prototypes by ``solver="lbfgs"``.
+    {sigma2_scale}
     annealing : bool, default=True
         Whether ``solver="sgd"`` lets :math:`\sigma^2` fall from epoch to epoch by the
         paper's schedule, faster and faster until it is .4 below its first value or, if
@@ -55,6 +56,7 @@ class PLRSQ(LikelihoodClassifier):
         ``"lbfgs"`` with the metric ``"riemann"`` or ``"logdet"`` learns them together
         with the prototypes; otherwise they stay.
     {priors}
+    {class_weight}
     {init}
     {solver}
     {max_iter}
@@ -122,14 +124,16 @@ class PLRSQ(LikelihoodClassifier):
         *,
         metric="riemann",
         sigma2="auto",
+        sigma2_scale=1.0,
         annealing=True,
         representability="auto",
         n_components=None,
-        priors=None,
+        priors="uniform",
+        class_weight=None,
         init="auto",
         solver="auto",
         max_iter=100,
-        tol=1e-4,
+        tol=0.01,
         learning_rate="auto",
         batch_size=1,
         shuffle=True,
@@ -140,10 +144,12 @@ class PLRSQ(LikelihoodClassifier):
         self.n_prototypes = n_prototypes
         self.metric = metric
         self.sigma2 = sigma2
+        self.sigma2_scale = sigma2_scale
         self.annealing = annealing
         self.representability = representability
         self.n_components = n_components
         self.priors = priors
+        self.class_weight = class_weight
         self.init = init
         self.solver = solver
         self.max_iter = max_iter
@@ -191,7 +197,11 @@ class PLRSQ(LikelihoodClassifier):
         else:
             options = {"learn_scale": self.sigma2 == "learn", **self._search_options}
             if self.n_components is not None and problem.space.learns_subspace:
-                problem = replace(problem, Z=problem.X)
+                prototypes = problem.space.decode(problem.prototypes)
+                space = self._space(3, self.metric)  # that takes samples as they are
+                problem = replace(
+                    problem, space=space, Z=problem.X, prototypes=prototypes
+                )
                 options |= {"reduction": Congruence, "matrix": self.components_.T}
             outcome = fit_lbfgs(problem, loss, sigma2, **options)
             if outcome.matrix is not None:
@@ -218,10 +228,10 @@ class PLRSQ(LikelihoodClassifier):
             )
         self.components_ = start_subspace(X, y, weights, self.n_components).T
 
-    def _encode(self, space, X):
-        if hasattr(self, "components_"):
-            X = self.components_ @ X @ self.components_.T
-        return super()._encode(space, X)
+    def _reduce(self, X):
+        if not hasattr(self, "components_"):
+            return X
+        return self.components_ @ X @ self.components_.T
 
     def _check_same(self, classes, counts):
         super()._check_same(classes, counts)

@@ -29,10 +29,11 @@ class Problem:
     y, labels : ndarray of int
         Class index of each sample, and of each prototype.
     weights : ndarray
-        Weights of the samples, positive.
-    class_weights : ndarray of shape (n_classes,)
-        Sums of the weights of each class, since the last ``fit``, that one included,
-        or over all calls of ``partial_fit`` so far.
+        Weights of the samples in training, positive: ``sample_weight`` times the
+        weight of the class.
+    class_sums : ndarray of shape (n_classes,)
+        Sums of ``sample_weight`` of each class, since the last ``fit``, that one
+        included, or over all calls of ``partial_fit`` so far.
     spread : float
         Half of the mean squared distance of the samples from the nearest prototype of
         their class, at the first start: a variance, the unit of scales and rates.
@@ -45,8 +46,17 @@ class Problem:
     y: np.ndarray
     labels: np.ndarray
     weights: np.ndarray
-    class_weights: np.ndarray
+    class_sums: np.ndarray
     spread: float
+
+    @property
+    def share_of_epoch(self):
+        """What a call of ``partial_fit`` counts for in the schedule, in epochs.
+
+        That is one, or less if the samples are fewer than the rows of the prototypes.
+        """
+        enough = self.size * len(self.labels)
+        return min(len(self.Z) / enough, 1.0)
 
     @cached_property
     def size(self):
@@ -99,17 +109,22 @@ class Progress:
     ----------
     metric : str
         The metric of the prototypes.
-    spread, class_weights
+    space, prototypes
+        Those of the outcome. Predictions compare with these: to decode prototypes that
+        are nearly singular, and to encode them again, would cost digits.
+    spread, class_sums
         Those of the problem.
-    n_calls : float
-        Calls of ``partial_fit`` since the start; infinite after ``fit``, which leaves
-        the learning rate at its end.
+    n_epochs : float
+        How far ``partial_fit`` has come since the start, in epochs; infinite after
+        ``fit``, which leaves the learning rate at its end.
     slope : float or None
         The slope of the sigmoid that was used last, if there is one.
     """
 
     metric: str
+    space: Space
+    prototypes: np.ndarray
     spread: float
-    class_weights: np.ndarray
-    n_calls: float
+    class_sums: np.ndarray
+    n_epochs: float
     slope: float | None

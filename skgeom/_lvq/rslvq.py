@@ -37,6 +37,7 @@ class RSLVQ(LikelihoodClassifier):
         mean squared distance of the samples from the nearest prototype of their class
         at the start. ``"learn"`` starts there and is learnt together with the
         prototypes by ``solver="lbfgs"``.
+    {sigma2_scale}
     annealing : bool, default=True
         Whether ``solver="sgd"`` lets :math:`\sigma^2` fall from epoch to epoch by the
         schedule of [1]_, faster and faster until it is .4 below its first value or, if
@@ -44,6 +45,7 @@ class RSLVQ(LikelihoodClassifier):
         Constant otherwise.
     {representability}
     {priors}
+    {class_weight}
     {init}
     {solver}
     {max_iter}
@@ -98,13 +100,15 @@ class RSLVQ(LikelihoodClassifier):
         n_prototypes=1,
         *,
         sigma2="auto",
+        sigma2_scale=1.0,
         annealing=True,
         representability="auto",
-        priors=None,
+        priors="uniform",
+        class_weight=None,
         init="auto",
         solver="auto",
         max_iter=100,
-        tol=1e-4,
+        tol=0.01,
         learning_rate="auto",
         batch_size=1,
         shuffle=True,
@@ -114,9 +118,11 @@ class RSLVQ(LikelihoodClassifier):
     ):
         self.n_prototypes = n_prototypes
         self.sigma2 = sigma2
+        self.sigma2_scale = sigma2_scale
         self.annealing = annealing
         self.representability = representability
         self.priors = priors
+        self.class_weight = class_weight
         self.init = init
         self.solver = solver
         self.max_iter = max_iter

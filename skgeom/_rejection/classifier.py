@@ -32,6 +32,7 @@ from sklearn.utils.validation import (
 )
 
 from skgeom._rejection.curve import threshold_of_rate
+from skgeom._rejection.guarantee import threshold_of_error
 from skgeom._rejection.label import with_reject_label
 from skgeom.utils._sklearn import (
     check_method_params,
@@ -39,6 +40,7 @@ from skgeom.utils._sklearn import (
     safe_split,
 )
 from skgeom.utils._undo import all_or_nothing
+from skgeom.utils._validation import check_two_classes
 
 
 def _has(method):
@@ -69,17 +71,24 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         :class:`~sklearn.frozen.FrozenEstimator`.
     threshold : float or None, default=None
         The smallest probability with which a class is predicted, between 0 and 1. None
-        means 0.5, unless ``rejection_rate`` is given.
+        means 0.5, unless ``rejection_rate`` or ``target_error`` is given.
     rejection_rate : float or None, default=None
         Fraction of the samples to reject, between 0 and 1. The threshold is found from
         it, see Notes.
+    target_error : float or None, default=None
+        Largest fraction of errors among the samples that are not rejected, between 0
+        and 1. The threshold is found from it, see Notes. Of this, ``threshold`` and
+        ``rejection_rate``, only one can be given.
+    confidence_level : float, default=0.95
+        Probability with which ``target_error`` is met, between 0 and 1.
     reject_label : str, number or None, default=None
         What is predicted for rejected samples; it must not be a class. None means
         "rejected" if the classes are strings. If they are numbers, it means -1, or one
         less than the smallest class if that is negative.
     cv : int, cross-validation generator or iterable, default=None
-        How folds are made for ``rejection_rate``, as in scikit-learn. None means 5
-        stratified folds.
+        How folds are made for ``rejection_rate`` and ``target_error``, as in
+        scikit-learn. None means 10 stratified folds, or as many as the smallest class
+        has samples, but at least 5.
     n_jobs : int or None, default=None
         Number of folds that are fitted in parallel, as in scikit-learn.
 
@@ -88,7 +97,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator_ : classifier
         The fitted classifier.
     threshold_ : float
-        The smallest probability with which a class is predicted.
+        The smallest probability with which a class is predicted. It is infinite, and
+        all samples are rejected, if no threshold meets ``target_error``.
     reject_label_ : str, number or object
         The label that :meth:`predict` returns for rejected samples.
     classes_ : ndarray of shape (n_classes,)
@@ -106,18 +116,34 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    With ``rejection_rate``, the probabilities of each training sample come from a clone
-    of the classifier that was fitted without the fold of the sample. Probabilities of
-    samples that a classifier was trained with are too large. The threshold lies
-    half-way between two neighbouring confidences, such that at most the wanted fraction
-    of the samples (of the total weight, if there are sample weights) is below it.
-    Samples of equal confidence are not separated. If no sample can be rejected, the
-    threshold lies half-way between the smallest confidence and ``1 / n_classes``, the
-    confidence of a guess. Finally, the classifier is fitted to all samples.
+    With ``rejection_rate`` and ``target_error``, the probabilities of each training
+    sample come from a clone of the classifier that was fitted without the fold of the
+    sample. Probabilities of samples that a classifier was trained with are too large.
+    Finally, the classifier is fitted to all samples. For a
+    :class:`~sklearn.frozen.FrozenEstimator` there are no folds. The threshold is found
+    from its probabilities of the samples given to :meth:`fit`, which should not be the
+    samples that it was trained with.
 
-    For a :class:`~sklearn.frozen.FrozenEstimator` there are no folds. The threshold is
-    found from its probabilities of the samples given to :meth:`fit`, which should not
-    be the samples that it was trained with.
+    For ``rejection_rate``, the threshold lies half-way between two neighbouring
+    confidences. Samples of equal confidence are not separated: the fraction of the
+    samples (of the total weight, if there are sample weights) that is below the
+    threshold is the one nearest to the wanted rate, and of two that are as near the
+    smaller one. The largest confidence is never rejected. If no sample is, the
+    threshold lies half-way between the smallest confidence and ``1 / n_classes``, the
+    confidence of a guess.
+
+    For ``target_error``, up to 20 thresholds are tested, at confidences of fixed ranks.
+    A threshold passes if the upper confidence limit of Clopper and Pearson for the
+    error among the accepted samples is at most the target. The risk
+    ``1 - confidence_level`` is shared equally by the tests, as in [2]_. The smallest
+    threshold that passes is used. With a frozen classifier, and samples that are drawn
+    independently like those to come, this is a guarantee: with probability
+    ``confidence_level`` over the draw of these samples, the classifier makes errors in
+    at most the fraction ``target_error`` of the accepted samples to come. With folds,
+    the classifiers that are tested saw a part of the samples, and the final one saw
+    all. Then it is no strict guarantee, but the final one is usually the better one.
+    The smallest number of samples that can meet a target of .05 at the level .95 is
+    59. If no threshold passes, there is a warning, and all samples are rejected.
 
     If the classes are numbers, the reject label must be a number; if they are strings,
     a string. Classes of type object allow any label. The predictions have a type that
@@ -128,6 +154,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE
        Transactions on Information Theory 16(1), 41-46, 1970.
+    .. [2] Y. Geifman and R. El-Yaniv, "Selective classification for deep neural
+       networks", Advances in Neural Information Processing Systems 30, 2017.
 
     Examples
     --------
@@ -140,12 +168,16 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     array([ 0, -1,  2])
     >>> model.set_params(threshold=None, rejection_rate=0.1).fit(X, y).threshold_ < 0.9
     True
+    >>> model.set_params(rejection_rate=None, target_error=0.05).fit(X, y).threshold_
+    0.654...
     """
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit"])],
         "threshold": [Interval(Real, 0, 1, closed="both"), None],
         "rejection_rate": [Interval(Real, 0, 1, closed="neither"), None],
+        "target_error": [Interval(Real, 0, 1, closed="neither"), None],
+        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "reject_label": [Real, str, None],
         "cv": ["cv_object"],
         "n_jobs": [Integral, None],
@@ -157,6 +189,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         *,
         threshold=None,
         rejection_rate=None,
+        target_error=None,
+        confidence_level=0.95,
         reject_label=None,
         cv=None,
         n_jobs=None,
@@ -164,6 +198,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator = estimator
         self.threshold = threshold
         self.rejection_rate = rejection_rate
+        self.target_error = target_error
+        self.confidence_level = confidence_level
         self.reject_label = reject_label
         self.cv = cv
         self.n_jobs = n_jobs
@@ -172,7 +208,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=False)
     @all_or_nothing
     def fit(self, X, y, sample_weight=None, **fit_params):
-        """Fit the classifier and, if a rejection rate is given, find the threshold.
+        """Fit the classifier and, if a rate or an error is given, find the threshold.
 
         Parameters
         ----------
@@ -181,7 +217,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Their class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, for the classifier and for the rejection rate.
+            Weights of the samples, for the classifier and for the rejection rate. Not
+            with ``target_error``, which counts samples.
         **fit_params : dict
             Further parameters of the classifier's ``fit``. Those with one entry per
             sample are split into folds like the samples.
@@ -194,15 +231,25 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the classifier has no ``predict_proba``, if both ``threshold`` and
-            ``rejection_rate`` are given, if the reject label is a class or of another
-            kind than the classes, if a sample has no label or several, if there are
-            sample weights that the classifier does not accept, or if its probabilities
-            are NaN; and whatever the classifier raises.
+            If the classifier has no ``predict_proba``, if more than one of
+            ``threshold``, ``rejection_rate`` and ``target_error`` are given, if the
+            reject label is a class or of another kind than the classes, if there is one
+            class only, if a sample has no label or several, if there are sample weights
+            that the classifier does not accept, or with ``target_error``, if its
+            probabilities are NaN, or if ``cv`` tests a sample twice for
+            ``target_error``; and whatever the classifier raises.
+
+        Warns
+        -----
+        UserWarning
+            If no threshold meets ``target_error``.
         """
-        self._check_parameters()
+        self._check_parameters(sample_weight)
         X, y = indexable(X, y)
         _check_labels(y)
+        # The classifier itself complains of no samples, and a frozen one saw others.
+        if len(y) and not isinstance(self.estimator, FrozenEstimator):
+            check_two_classes(np.unique(y), type(self).__name__)
         weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
         routed = self._route(sample_weight, fit_params)
         self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)
@@ -212,20 +259,44 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        if self.rejection_rate is None:
-            self.threshold_ = 0.5 if self.threshold is None else float(self.threshold)
-            return self
-        confidences, weights = self._validated_confidences(X, y, weights, routed)
-        self.threshold_ = threshold_of_rate(
-            confidences, weights, self.rejection_rate, 1 / len(self.classes_)
-        )
+        self.threshold_ = self._find_threshold(X, y, weights, routed)
         return self
 
-    def _check_parameters(self):
-        if self.threshold is not None and self.rejection_rate is not None:
+    def _find_threshold(self, X, y, weights, routed):
+        if self.rejection_rate is None and self.target_error is None:
+            return 0.5 if self.threshold is None else float(self.threshold)
+        confidences, correct, tested = self._validated(X, y, routed)
+        if self.target_error is not None:
+            if len(np.unique(tested)) < len(tested):
+                raise ValueError(
+                    "cv tests some samples more than once, so that their errors are "
+                    "not independent. With target_error, use folds without overlap."
+                )
+            return threshold_of_error(
+                confidences, correct, self.target_error, self.confidence_level
+            )
+        if not weights[tested].any():
+            raise ValueError("sample_weight is zero for all samples that cv tests.")
+        return threshold_of_rate(
+            confidences, weights[tested], self.rejection_rate, 1 / len(self.classes_)
+        )
+
+    def _check_parameters(self, sample_weight):
+        rules = {
+            name: getattr(self, name)
+            for name in ("threshold", "rejection_rate", "target_error")
+            if getattr(self, name) is not None
+        }
+        if len(rules) > 1:
+            given = " and ".join(f"{name}={value}" for name, value in rules.items())
             raise ValueError(
-                f"Of threshold={self.threshold} and rejection_rate="
-                f"{self.rejection_rate} only one can be given. Set the other to None."
+                f"Of {given} only one can be given. Set the others to None."
+            )
+        if self.target_error is not None and sample_weight is not None:
+            raise ValueError(
+                "sample_weight cannot be used with target_error, whose guarantee is "
+                "about counted samples. Freeze a classifier that was trained with "
+                "weights (sklearn.frozen.FrozenEstimator), and give fit other samples."
             )
         if not hasattr(self.estimator, "predict_proba"):
             raise ValueError(
@@ -251,30 +322,33 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
         return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
 
-    def _validated_confidences(self, X, y, weights, routed):
-        """Confidences in samples that were not trained with, and their weights."""
+    def _validated(self, X, y, routed):
+        """Largest probabilities of samples that were not trained with.
+
+        Also whether their classes are correct, and the numbers of the samples.
+        """
         if isinstance(self.estimator, FrozenEstimator):
-            confidences = self.estimator_.predict_proba(X).max(axis=1)
+            results = [_outcomes(self.estimator_, X, y)]
+            tested = np.arange(len(results[0][0]))
         else:
-            cv = check_cv(self.cv, y, classifier=True)
+            cv = _n_folds(y) if self.cv is None else self.cv
+            cv = check_cv(cv, y, classifier=True)
             splits = list(cv.split(X, y, **routed.splitter.split))
-            folds = Parallel(n_jobs=self.n_jobs)(
-                delayed(_fold_confidences)(
+            results = Parallel(n_jobs=self.n_jobs)(
+                delayed(_fold_outcomes)(
                     clone(self.estimator), X, y, train, test, routed.estimator.fit
                 )
                 for train, test in splits
             )
-            confidences = np.concatenate(folds)
-            weights = np.concatenate([weights[test] for _, test in splits])
+            tested = np.concatenate([test for _, test in splits])
+        confidences, correct = map(np.concatenate, zip(*results, strict=True))
         bad = np.isnan(confidences).sum()
         if bad:
             raise ValueError(
                 f"{type(self.estimator).__name__} gives NaN as probabilities of {bad} "
                 f"of {len(confidences)} samples, so no threshold can be found."
             )
-        if not weights.any():
-            raise ValueError("sample_weight is zero for all samples that cv tests.")
-        return confidences, weights
+        return confidences, correct, tested
 
     def predict(self, X):
         """Predict the most probable class, or the reject label if it is too improbable.
@@ -412,10 +486,23 @@ def _check_labels(y):
         )
 
 
-def _fold_confidences(classifier, X, y, train, test, fit_params):
-    """Largest probabilities of the test part, after a fit to the training part."""
+def _n_folds(y):
+    """Number of folds: many, so that their classifiers are like the final one."""
+    smallest = np.unique(y, return_counts=True)[1].min()
+    return int(np.clip(smallest, 5, 10))
+
+
+def _fold_outcomes(classifier, X, y, train, test, fit_params):
+    """Outcomes in the test part, after a fit to the training part."""
     X_train, y_train = safe_split(classifier, X, y, train)
-    X_test, _ = safe_split(classifier, X, y, test, train)
+    X_test, y_test = safe_split(classifier, X, y, test, train)
     params = check_method_params(X, fit_params, indices=train)
     classifier.fit(X_train, y_train, **params)
-    return classifier.predict_proba(X_test).max(axis=1)
+    return _outcomes(classifier, X_test, y_test)
+
+
+def _outcomes(classifier, X, y):
+    """Largest probability of each sample, and whether its class is correct."""
+    probabilities = classifier.predict_proba(X)
+    predicted = np.asarray(classifier.classes_)[probabilities.argmax(axis=1)]
+    return probabilities.max(axis=1), predicted == np.asarray(column_or_1d(y))

@@ -145,17 +145,20 @@ def _checked_scores(y_true, y_score):
 
 
 def threshold_of_rate(confidences, weights, rate, guess):
-    """Threshold below which at most a fraction ``rate`` of the weight lies.
+    """Threshold below which a fraction of the weight lies that is nearest to ``rate``.
 
-    It is half-way between neighbouring confidences. ``guess`` is the smallest possible
-    confidence, and stands for the neighbour below the smallest one that occurs.
+    Of two that are as near, it is the smaller one. Equal confidences are not separated,
+    and the largest one is kept. The threshold is half-way between two neighbours.
+    ``guess`` is the smallest possible confidence, and stands for the neighbour below
+    the smallest one that occurs.
     """
     seen = weights > 0
     values, which = np.unique(confidences[seen], return_inverse=True)
     totals = np.cumsum(np.bincount(which, weights[seen]))
     below = np.concatenate([[0.0], totals[:-1]])
-    # 0.29 * 100 is 28.999999999999996: 29 of 100 samples must still be allowed.
-    first = np.flatnonzero(below <= rate * totals[-1] * (1 + 1e-9))[-1]
+    gaps = np.abs(below - rate * totals[-1])
+    # 0.29 * 50 is 14.499999999999998: 14 and 15 are as near, but for rounding.
+    first = np.flatnonzero(gaps <= gaps.min() + 1e-9 * totals[-1])[0]
     lower, upper = values[first - 1] if first else min(guess, values[0]), values[first]
     middle = lower + (upper - lower) / 2
     # Between neighbouring floating-point numbers, the middle may round to the lower.

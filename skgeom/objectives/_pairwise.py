@@ -35,12 +35,26 @@ class MeanPairwiseDistance:
         One of the values of :data:`skgeom.objectives.DISTANCES`.
     squared : bool, default=False
         Whether to average the squares of the distances.
+    weights : ndarray of shape (c,), default=None
+        Weights :math:`w_i` of the classes: the mean is then that with the weights
+        :math:`w_i w_j` of the pairs. None: all count alike.
     """
 
-    def __init__(self, means, covariances, regularization, distance, squared=False):
+    def __init__(
+        self,
+        means,
+        covariances,
+        regularization,
+        distance,
+        squared=False,
+        weights=None,
+    ):
         self.distance = distance
         self.squared = squared
-        self._pairs = np.triu_indices(len(means), 1)
+        self.weights = np.ones(len(means)) if weights is None else weights
+        self._pairs = i, j = np.triu_indices(len(means), 1)
+        of_pairs = self.weights[i] * self.weights[j]
+        self._weights_of_pairs = of_pairs / of_pairs.sum()
         self.classes = ProjectedClasses(
             means, covariances, regularization, self.parallel
         )
@@ -71,7 +85,7 @@ class MeanPairwiseDistance:
         ``basis @ G`` meet the constraint of unit norm together.
         """
         moments = self.classes.project(basis)
-        return MeanPairwiseDistance(*moments, self.distance, self.squared)
+        return MeanPairwiseDistance(*moments, self.distance, self.squared, self.weights)
 
     def __call__(self, filters):
         """Value and gradient, (n, m), at ``filters``, (n, m).
@@ -83,12 +97,12 @@ class MeanPairwiseDistance:
         """
         means, covariances, pull_back = self.classes(filters)
         distance = self.distance(means, covariances)
-        n_pairs = len(self._pairs[0])
 
         def evaluate(block):
-            values, gradient = distance.pairs(*block)
+            i, j, weights = block
+            values, gradient = distance.pairs(i, j)
             values, slopes = self._averaged(values)
-            return values.sum() / n_pairs, gradient(slopes / n_pairs)
+            return values @ weights, gradient(slopes * weights)
 
         blocks = map_threads(evaluate, self._blocks(), self.distance.parallel)
         values, gradients = zip(*blocks, strict=True)
@@ -100,7 +114,8 @@ class MeanPairwiseDistance:
         distance = self.distance(means, covariances)
 
         def evaluate(block):
-            values, _ = distance.pairs(*block)
+            i, j, _ = block
+            values, _ = distance.pairs(i, j)
             return values
 
         blocks = map_threads(evaluate, self._blocks(), self.distance.parallel)
@@ -110,9 +125,10 @@ class MeanPairwiseDistance:
         return matrix + matrix.T
 
     def _blocks(self):
-        """Pairs of classes, (i, j), in parts of about equal size."""
+        """Pairs of classes, (i, j), with weights, in parts of about equal size."""
         n_blocks = -(-len(self._pairs[0]) // _PAIRS_PER_BLOCK)
-        parts = (np.array_split(indices, n_blocks) for indices in self._pairs)
+        arrays = (*self._pairs, self._weights_of_pairs)
+        parts = (np.array_split(array, n_blocks) for array in arrays)
         return list(zip(*parts, strict=True))
 
     def _averaged(self, values):

@@ -50,13 +50,25 @@ class MeanInformation:
         :math:`\sigma^2`, in squared units of the data.
     log_priors : ndarray of shape (c,)
         Logarithms of the prior probabilities :math:`\pi_i`.
+    weights : ndarray of shape (N,), default=None
+        Weights of the samples in the mean; None: all count alike.
     """
 
-    def __init__(self, X, labels, means, covariances, regularization, log_priors):
+    def __init__(
+        self,
+        X,
+        labels,
+        means,
+        covariances,
+        regularization,
+        log_priors,
+        weights=None,
+    ):
         self.X = X
         self.labels = labels
         self.classes = ProjectedClasses(means, covariances, regularization)
         self.log_priors = log_priors
+        self.weights = np.ones(len(X)) if weights is None else weights
 
     @property
     def n_features(self):
@@ -82,14 +94,24 @@ class MeanInformation:
         blocks = [self.X[block] @ basis for block in self._blocks()]
         moments = self.classes.project(basis)
         return MeanInformation(
-            np.concatenate(blocks), self.labels, *moments, self.log_priors
+            np.concatenate(blocks),
+            self.labels,
+            *moments,
+            self.log_priors,
+            self.weights,
         )
 
     def sample(self, rows):
         """The same objective of some samples only; the classes remain as they are."""
         sampled = copy(self)
         sampled.X, sampled.labels = self.X[rows], self.labels[rows]
+        sampled.weights = self.weights[rows]
         return sampled
+
+    @property
+    def mean_log_prior(self):
+        """What the information lacks to be the mean log posterior."""
+        return np.average(self.log_priors[self.labels], weights=self.weights)
 
     def __call__(self, filters):
         """Value and gradient, (n, m), at ``filters``, (n, m).
@@ -104,12 +126,14 @@ class MeanInformation:
 
         def evaluate(block):
             X = self.X[block].astype(np.float64, copy=False)
-            value, of_features, *sums = gaussians(filters.T @ X.T, self.labels[block])
+            value, of_features, *sums = gaussians(
+                filters.T @ X.T, self.labels[block], self.weights[block]
+            )
             return value, (of_features @ X).T, *sums
 
         parts = map_threads(evaluate, self._blocks())
         value, of_filters, *sums = (
-            sum(part) / self.n_samples for part in zip(*parts, strict=True)
+            sum(part) / self.weights.sum() for part in zip(*parts, strict=True)
         )
         return value, of_filters + pull_back(*gaussians.pull_back(*sums))
 
@@ -132,13 +156,13 @@ class _Gaussians:
         self._log_priors = log_priors
         self._centres = self._inverse_factors @ means[:, :, None]
 
-    def __call__(self, features, labels):
+    def __call__(self, features, labels, weights):
         """Sums over samples: of the value and of what the gradient is made of.
 
-        Takes features (m, N) and labels (N,). Returns the sum of the information; its
-        gradient with respect to the features, (m, N); and, by class, the sums of
-        ``a w`` (c, m), ``a w w.T`` (c, m, m) and ``a`` (c,), with a the indicator of
-        the correct class minus the posterior.
+        Takes features (m, N), labels (N,) and weights (N,). Returns the sum of the
+        information; its gradient with respect to the features, (m, N); and, by class,
+        the sums of ``a w`` (c, m), ``a w w.T`` (c, m, m) and ``a`` (c,), with a the
+        indicator of the correct class minus the posterior, times the weight.
         """
         n_classes, n_filters, _ = self._inverse_factors.shape
         # All classes in one product: (c m, m) @ (m, N).
@@ -150,10 +174,11 @@ class _Gaussians:
         logits -= logits.max(axis=0)
         likelihoods = np.exp(logits)
         totals = likelihoods.sum(axis=0)
-        value = (logits[labels, columns] - np.log(totals)).sum()
-        value -= self._log_priors[labels].sum()
+        gains = logits[labels, columns] - np.log(totals) - self._log_priors[labels]
+        value = gains @ weights
         a = likelihoods / -totals
         a[labels, columns] += 1
+        a *= weights
         weighted = a[:, None] * whitened
         of_features = -(stacked.T @ weighted.reshape(n_classes * n_filters, -1))
         spread = weighted @ whitened.mT

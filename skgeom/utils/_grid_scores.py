@@ -73,7 +73,7 @@ def score_table(values, scores):
     }
 
 
-def best_values(values, scores, name="regularization"):
+def best_values(values, scores, name="regularization", warn=True):
     """Indices of the values whose mean score is best; those with a NaN are left out.
 
     Warns if the best value is the smallest or the largest one, so that there may be
@@ -88,6 +88,8 @@ def best_values(values, scores, name="regularization"):
         Their scores.
     name : str
         What the warning calls a value.
+    warn : bool, default=True
+        Whether to warn; not if better ones were looked for beyond the ends.
 
     Raises
     ------
@@ -103,7 +105,7 @@ def best_values(values, scores, name="regularization"):
         )
     best = np.flatnonzero(means == np.nanmax(means))
     chosen = values[best[0]]
-    if len(best) == 1 and len(values) > 2 and chosen > 0:
+    if warn and len(best) == 1 and len(values) > 2 and chosen > 0:
         for end, extreme in (("smallest", values.min()), ("largest", values.max())):
             if chosen == extreme:
                 warn_user(

@@ -190,10 +190,13 @@ def test_a_class_of_one_sample(iris):
     X, y = (array[:101] for array in iris)
     for method in (SupervisedPCA(), LOL(), LocalFisherDiscriminantAnalysis()):
         assert np.isfinite(method.fit(X, y).components_).all()
+    assert np.isfinite(SQFA().fit(X, y).components_).all()  # its covariance is pooled
     with pytest.warns(UserWarning, match="the first one 2, have a single sample"):
-        assert np.isfinite(SQFA().fit(X, y).components_).all()
+        SQFA(covariance_estimator=None).fit(X, y)
     assert GeneralizedEigenvectors().fit(X, y).components_.shape == (6, 4)
-    for method in (GeneralizedEigenvectors(), SQFA(), SecondMomentSQFA(), AMAGauss()):
+    plain = {"covariance_estimator": None}
+    ours = SQFA(**plain), SecondMomentSQFA(**plain), AMAGauss(**plain)
+    for method in (GeneralizedEigenvectors(), *ours):
         with pytest.raises(ValueError, match=r"class 2\b.* is singular"):
             method.set_params(regularization=0).fit(X, y)
     with pytest.raises(ValueError, match="Class 2 has 1 sample, fewer than"):

@@ -44,7 +44,8 @@ def noisy():
 
 
 def grid_search(X, y, values, classifier, **options):
-    model = make_pipeline(SQFA(3, random_state=0), classifier)
+    sqfa = SQFA(3, covariance_estimator=None, random_state=0)
+    model = make_pipeline(sqfa, classifier)
     return GridSearchCV(model, {"sqfa__regularization": values}, **options).fit(X, y)
 
 
@@ -73,6 +74,7 @@ def test_chooses_as_a_grid_search(classifier, scoring, cv, noisy):
         classifier=classifier,
         scoring=scoring,
         cv=cv,
+        covariance_estimator=None,
         random_state=0,
     ).fit(X, y)
     assert sqfa.regularization_ == search.best_params_["sqfa__regularization"]
@@ -111,11 +113,30 @@ def test_folds_of_groups(noisy):
         assert_allclose(found[name], values, rtol=1e-12)
 
 
-def test_default_values_are_around_the_automatic_one(wine):
+def test_default_values_are_around_the_sampling_noise(wine):
+    """Half the trace within the classes over their mean number of samples."""
     X, y = wine
-    automatic = SQFA(2, random_state=0).fit(X, y).regularization_
-    values = SQFACV(2, regularizations=4, cv=2).fit(X, y).cv_results_["regularization"]
-    assert_allclose(values, automatic * np.logspace(-2, 1, 4))
+    within = sum((y == k).mean() * np.cov(X[y == k].T) for k in range(3))
+    noise = np.trace(within) / (2 * len(y) / 3)
+    sqfa = SQFACV(2, regularizations=4, cv=2, covariance_estimator=None).fit(X, y)
+    values = sqfa.cv_results_["regularization"]
+    assert_allclose(values, noise * np.logspace(-1, 2, 4))
+
+
+@pytest.mark.parametrize("best", ["smallest", "largest"])
+def test_grid_goes_on_where_the_best_value_is_at_its_end(best, noisy):
+    """By the same steps, without a warning."""
+    X, y = np.tile(noisy[0], (20, 1)), np.tile(noisy[1], 20)
+    scores = iter(np.arange(1000.0) * (1 if best == "largest" else -1))
+    sqfa = SQFACV(
+        2, regularizations=4, cv=2, scoring=lambda *_: next(scores), random_state=0
+    )
+    sqfa.fit(X, y)
+    values = sqfa.cv_results_["regularization"]
+    assert_allclose(np.diff(np.log10(values)), 1)
+    assert len(values) > 4
+    if best == "largest":
+        assert sqfa.regularization_ == values[-1] < X.var(axis=0).sum()
 
 
 def test_scores_of_an_exact_solution(noisy):

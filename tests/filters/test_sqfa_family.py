@@ -79,7 +79,9 @@ def test_classes_of_heavy_tails():
 @pytest.mark.parametrize("regularized", [True, False])
 def test_class_distances(regularized, wine):
     X, y = wine
-    sqfa = SQFA(3, regularization=0.2, random_state=0).fit(X, y)
+    sqfa = SQFA(3, covariance_estimator=None, regularization=0.2, random_state=0).fit(
+        X, y
+    )
     matrix = sqfa.class_distances(regularized=regularized)
     features = ClassStatistics.from_data(sqfa.transform(X), y)
     covariances = features.covariances + 0.2 * regularized * np.eye(3)
@@ -127,7 +129,7 @@ def test_what_needs_a_fit():
 def test_orthonormal_filters_leave_the_decisions(dtype, wine):
     X, y = wine
     X = X.astype(dtype)
-    sqfa = SQFA(3, random_state=0).fit(X, y)
+    sqfa = SQFA(3, covariance_estimator=None, random_state=0).fit(X, y)
     before = sqfa.components_.copy()
     decisions = QuadraticDiscriminantAnalysis().fit(sqfa.transform(X), y)
     expected = decisions.predict_proba(sqfa.transform(X))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -77,3 +78,25 @@ def test_dead_network_is_named(rng):
     network.intercepts_[0] -= 1e3
     with pytest.raises(ValueError, match="Hessian of MLPClassifier is zero"):
         CHP(FrozenEstimator(network)).fit(X, y)
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
+@pytest.mark.parametrize("derivatives", ["analytic", "differences"])
+def test_saturated_probabilities(classes, derivatives):
+    """Warned of for two classes as for more, and refused once the Hessian is zero."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[np.isin(y, classes)], y[np.isin(y, classes)]
+    model = LogisticRegression(max_iter=1000).fit(X, y)
+    coef, intercept = model.coef_, model.intercept_
+    projection = CHP(FrozenEstimator(model), derivatives=derivatives)
+    projection.fit(X, y)  # without a warning
+    factor = 1
+    while (model.predict_proba(X).max(axis=1) < 1).any():
+        factor *= 10
+        model.coef_, model.intercept_ = factor * coef, factor * intercept
+    with pytest.warns(UserWarning, match="LogisticRegression are zero or one"):
+        projection.fit(X, y)
+    model.coef_, model.intercept_ = 1e9 * coef, 1e9 * intercept
+    if derivatives == "analytic":
+        with pytest.raises(ValueError, match="Hessian of LogisticRegression is zero"):
+            projection.fit(X, y)

@@ -45,6 +45,7 @@ def test_path_equals_a_grid_search(digits, criterion, penalty, center):
         "criterion": criterion,
         "penalty": penalty,
         "center": center,
+        "temperature": 1.0,
     }
     path = KernelDiscriminantAnalysisCV(regularizations=values, **settings).fit(X, y)
     search = GridSearchCV(KDA(**settings), {"regularization": values}).fit(X, y)
@@ -120,8 +121,9 @@ def test_path_of_an_indefinite_kernel(wine):
     K = rbf_kernel(X, gamma=0.05) - 0.3 * np.eye(len(y))
     with pytest.raises(ValueError, match=r"negative .* Use penalty='identity'"):
         PATH(kernel="precomputed", penalty="kernel").fit(K, y)
-    path = PATH(kernel="precomputed").fit(K, y)
-    single = KDA(kernel="precomputed", regularization=path.regularization_).fit(K, y)
+    settings = {"kernel": "precomputed", "penalty": "identity"}
+    path = PATH(**settings).fit(K, y)
+    single = KDA(**settings, regularization=path.regularization_).fit(K, y)
     Z = single.transform(K)
     np.testing.assert_allclose(path.transform(K), Z, rtol=0, atol=1e-6 * abs(Z).max())
 
@@ -150,6 +152,7 @@ def test_path_options(wine):
     X, y = wine
     K = rbf_kernel(X, gamma=0.05)
     settings = {"regularizations": 4, "cv": 3, "scoring": "neg_log_loss"}
+    settings["penalty"] = "identity"
     named = KernelDiscriminantAnalysisCV(gamma=0.05, **settings).fit(X, y)
     given = KernelDiscriminantAnalysisCV(kernel="precomputed", **settings).fit(K, y)
     for key, column in named.cv_results_.items():
@@ -212,9 +215,11 @@ def test_scores_that_are_not_numbers(wine):
         PATH(scoring=lambda model, X, y: [1.0]).fit(X, y)
     values, split = [1e-6, 1e-3, 10], list(StratifiedKFold(2).split(X, y))[:1]
     train = split[0][0]
-    lightest = KDA(regularization=1e-6).fit(X[train], y[train]).lambda_
+    kda = KDA(gamma=0.05, regularization=1e-6)
+    lightest = kda.fit(X[train], y[train]).lambda_
     with pytest.warns(UserWarning, match="1 of 3 values .* score that is NaN"):
-        path = PATH(regularizations=values, scoring=sometimes, cv=split).fit(X, y)
+        path = PATH(gamma=0.05, regularizations=values, scoring=sometimes, cv=split)
+        path.fit(X, y)
     assert path.regularization_ == 1e-3
 
 

@@ -50,6 +50,7 @@ def test_linear_kernel_is_lda(data, criterion, penalty, regularization, solver, 
         criterion=criterion,
         solver=solver,
         center=center,
+        temperature=1,
     )
     moved = X if center else X + 1  # so that the centred C K is not symmetric
     Z, expected = kda.fit(moved, y).transform(moved), lda.transform(X)
@@ -102,7 +103,9 @@ def test_wbcd_rbf(wbcd):
     X, y = wbcd
 
     def fit(X, y):
-        kda = KernelDiscriminantAnalysis(gamma=0.001).fit(X, y)
+        kda = KernelDiscriminantAnalysis(
+            gamma=0.001, penalty="identity", criterion="total", regularization=1e-3
+        ).fit(X, y)
         # The attribute lambda_ is proportional to the parameter.
         kda.set_params(regularization=kda.regularization * 0.1 / kda.lambda_)
         assert kda.fit(X, y).lambda_ == pytest.approx(0.1)

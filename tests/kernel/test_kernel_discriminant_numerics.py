@@ -39,7 +39,12 @@ def mirrored():
 def test_directions_that_symmetry_hides(mirrored, regularization, criterion):
     """Without squaring K, as solved with the two features themselves."""
     X, y = mirrored
-    kda = KDA(kernel="linear", regularization=regularization, criterion=criterion)
+    kda = KDA(
+        kernel="linear",
+        regularization=regularization,
+        penalty="identity",
+        criterion=criterion,
+    )
     # With K = X X^T, alpha = X x, and V = X^T X / n, S_t is V^3 up to powers of n.
     V = X.T @ X / len(X)
     mean = (X[y].mean(axis=0) - X[~y].mean(axis=0)) / 2
@@ -58,8 +63,9 @@ def test_indefinite_kernel_without_penalty(wine, solver):
     X = X[:, :4]
     K = (X @ X.T) - 0.2 * np.outer(X[:, 0], X[:, 0]) * len(X)
     assert np.linalg.eigvalsh(K)[0] < -1
-    kda = KDA(kernel="precomputed", regularization=0, solver=solver).fit(K, y)
-    linear = KDA(kernel="linear", regularization=0, solver=solver).fit(X, y)
+    settings = {"regularization": 0, "penalty": "identity", "solver": solver}
+    kda = KDA(kernel="precomputed", **settings).fit(K, y)
+    linear = KDA(kernel="linear", **settings).fit(X, y)
     np.testing.assert_allclose(kda.eigenvalues_, linear.eigenvalues_, rtol=1e-8)
     np.testing.assert_allclose(kda.transform(K), linear.transform(X), atol=1e-8)
 
@@ -125,8 +131,9 @@ def test_scale_of_the_weights(wine, factor):
     X, y = wine
     weights = np.random.default_rng(0).uniform(1, 2, len(y))
     for gamma in (0.05, "scale"):
-        expected = KDA(gamma=gamma).fit(X, y, weights).transform(X)
-        found = KDA(gamma=gamma).fit(X, y, factor * weights).transform(X)
+        kda = KDA(gamma=gamma, regularization=1e-3)
+        expected = kda.fit(X, y, weights).transform(X)
+        found = kda.fit(X, y, factor * weights).transform(X)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
 
 

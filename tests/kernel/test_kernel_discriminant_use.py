@@ -22,16 +22,16 @@ SOLVERS = ["eigen", "cholesky", "nystroem"]
 @parametrize_with_checks(
     [
         KDA(),
-        KDA(penalty="kernel", criterion="between"),
-        KDA(regularization="auto", penalty="kernel", gamma="scale"),
+        KDA(penalty="identity", criterion="total"),
+        KDA(regularization=1e-3),
         KDA(solver="eigen", regularization=0.1),
-        KDA(solver="nystroem", penalty="kernel", priors="uniform", gamma="scale"),
+        KDA(solver="nystroem"),
         KDA(solver="nystroem", landmarks="leverage", center=False),
         KDA(kernel="linear", criterion="between"),
         KDA(kernel="poly", degree=2, penalty="kernel", solver="eigen"),
         KernelDiscriminantAnalysisCV(regularizations=3, cv=3),
         KernelDiscriminantAnalysisCV(
-            regularizations=[1e-3, 1e-1], cv=2, penalty="kernel", criterion="between"
+            regularizations=[1e-3, 1e-1], cv=2, penalty="identity", criterion="total"
         ),
     ]
 )
@@ -109,7 +109,7 @@ def test_regularization_carries_over_to_more_data_and_other_scales():
     X, y = load_iris(return_X_y=True)
     K = rbf_kernel(X)
     for penalty in ("identity", "kernel"):
-        kda = KDA(kernel="precomputed", penalty=penalty)
+        kda = KDA(kernel="precomputed", penalty=penalty, regularization=1e-3)
         expected = kda.fit(K, y).transform(K)
         scaled = kda.fit(100 * K, y).transform(100 * K)
         np.testing.assert_allclose(scaled, expected, rtol=1e-7, atol=1e-9)
@@ -123,8 +123,9 @@ def test_priors(wine):
     """Priors reweight the classes, and shift the decision."""
     X, y = wine
     counts = np.bincount(y)
-    uniform = KDA(priors="uniform").fit(X, y)
-    weighted = KDA().fit(X, y, sample_weight=1 / counts[y])
+    kda = KDA(gamma=0.05, regularization=1e-3)
+    uniform = clone(kda).set_params(priors="uniform").fit(X, y)
+    weighted = clone(kda).fit(X, y, sample_weight=1 / counts[y])
     np.testing.assert_allclose(uniform.transform(X), weighted.transform(X), atol=1e-8)
     np.testing.assert_allclose(uniform.priors_, 1 / 3)
     given = KDA(priors=counts / counts.sum()).fit(X, y)
@@ -168,9 +169,10 @@ def test_nearly_singular_landmark_kernel(digits):
     X, y = digits
     X = np.vstack([X, X, X + 1e-9])
     y = np.tile(y, 3)
-    expected = KDA(gamma=1e-3).fit(X, y)
+    settings = {"gamma": 1e-3, "penalty": "identity", "regularization": 1e-3}
+    expected = KDA(**settings).fit(X, y)
     for dtype, tol in ((np.float64, 1e-5), (np.float32, 2e-2)):
-        kda = KDA(gamma=1e-3, solver="nystroem", n_landmarks=2000)
+        kda = KDA(**settings, solver="nystroem", n_landmarks=2000)
         kda.fit(X.astype(dtype), y)
         assert len(kda.X_fit_) <= len(X) // 3
         np.testing.assert_allclose(kda.eigenvalues_, expected.eigenvalues_, rtol=tol)
@@ -214,7 +216,8 @@ def test_precomputed_kernel_in_cross_validation(wine):
 @pytest.mark.filterwarnings("ignore:To the kernel most samples")
 def test_parameters_of_the_kernel_survive_clone_and_search(wine):
     X, y = wine
-    search = GridSearchCV(KDA(), {"gamma": [1e-6, 0.05, 1e3]}, cv=3).fit(X, y)
+    kda = KDA(penalty="identity", regularization=1e-3)
+    search = GridSearchCV(kda, {"gamma": [1e-6, 0.05, 1e3]}, cv=3).fit(X, y)
     assert search.best_params_ == {"gamma": 0.05}
 
 
@@ -285,7 +288,7 @@ def test_one_class_and_too_many_components(wine, solver):
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_constant_features_and_duplicated_samples(wine, solver, penalty, kernel):
     X, y = wine
-    kda = KDA(kernel=kernel, solver=solver, penalty=penalty)
+    kda = KDA(kernel=kernel, solver=solver, penalty=penalty, regularization=1e-3)
     expected = clone(kda).set_params(gamma=0.05).fit(X, y)
     more = np.column_stack([X, np.full(len(X), 3.0)])
     more, labels = np.vstack([more, more]), np.tile(y, 2)

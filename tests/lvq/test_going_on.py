@@ -273,3 +273,80 @@ def test_null_step_moves_nothing(spd, estimator):
     for part in (X + 1e-6 * np.eye(4), 1e6 * X):
         model.partial_fit(part, y)
         assert_allclose(model.prototypes_, before, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [PLRSQ(), PLRSQ(metric="logeuclid"), PLRSQ(metric="logdet"), GLRSQ(), RSLVQ()],
+    ids=repr,
+)
+def test_trial_by_trial_or_all_at_once(make_signals, estimator):
+    """The rate falls with the samples, however they are divided among calls."""
+    X, y = make_signals(per_class=120, size=5)
+    if isinstance(estimator, RSLVQ):
+        X = X[:, *np.triu_indices(5)]
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = order[:240], order[240:]
+    start = np.stack(
+        [X[train][y[train] == label][:5].mean(axis=0) for label in [0, 1, 2]]
+    )
+    model = clone(estimator).set_params(init=start, random_state=0)
+    whole = clone(model).partial_fit(X[train], y[train])
+    for i in train:
+        model.partial_fit(X[[i]], y[[i]], classes=[0, 1, 2])
+    assert abs(model.score(X[test], y[test]) - whole.score(X[test], y[test])) <= 0.02
+    assert len(model.loss_curve_) == model.n_iter_ == 240
+    if hasattr(model, "sigma2_"):
+        assert model.sigma2_ == pytest.approx(whole.sigma2_, rel=0.5)
+
+
+def test_the_rate_falls_with_the_samples(spd):
+    """Two calls of half of the rows of the prototypes are one of all of them."""
+    X, y = spd
+    start = np.stack([X[y == label][0] for label in range(3)])
+    model = PLRSQ(init=start, sigma2=1.0, shuffle=False, max_iter=2)
+    rows = np.arange(0, 60, 5)  # twelve: three prototypes of four rows
+    halves = clone(model).partial_fit(X[rows[::2]], y[rows[::2]], classes=[0, 1, 2])
+    assert halves._progress.n_epochs == 0.5
+    halves.partial_fit(X[rows[1::2]], y[rows[1::2]])
+    assert halves._progress.n_epochs == 1
+    assert model.partial_fit(X, y)._progress.n_epochs == 1
+    # With max_iter=1, half an epoch leaves a tenth of the rate, one a hundredth, as in
+    # the only epoch of fit.
+    model.set_params(max_iter=1)
+    fit = clone(model).set_params(solver="sgd", annealing=False)
+    for part, left in ((rows[::2], 0.1), (rows, 0.01)):
+        one = clone(model).set_params(learning_rate=1e-4)
+        one.partial_fit(X[part], y[part], classes=[0, 1, 2])
+        fit.set_params(learning_rate=1e-4 * left / 0.01).fit(X[part], y[part])
+        assert_allclose(one.prototypes_, fit.prototypes_, rtol=1e-12)
+        assert np.abs(one.prototypes_ - start).max() > 0
+
+
+def test_the_automatic_variance_is_that_of_all_samples_so_far(spd):
+    X, y = spd
+    start = np.stack([X[y == label].mean(axis=0) for label in range(3)])
+    model = PLRSQ(init=start, learning_rate=1e-300)
+    whole = clone(model).partial_fit(X, y).sigma2_
+    for part in np.array_split(np.random.default_rng(0).permutation(60), 7):
+        model.partial_fit(X[part], y[part], classes=[0, 1, 2])
+    assert model.sigma2_ == pytest.approx(whole)
+    model = PLRSQ(init=start).fit(X, y)
+    fitted = model.sigma2_
+    assert model.partial_fit(X[:5], y[:5]).sigma2_ == fitted
+
+
+@pytest.mark.parametrize("metric", ["riemann", "logeuclid", "logdet"])
+def test_sigma2_scale_is_relative_to_the_automatic_value(spd, metric):
+    model = PLRSQ(metric=metric)
+    automatic = model.fit(*spd).sigma2_
+    scaled = PLRSQ(metric=metric, sigma2_scale=0.5).fit(*spd)
+    assert scaled.sigma2_ == pytest.approx(automatic / 2)
+    given = PLRSQ(metric=metric, sigma2=automatic / 2, sigma2_scale=7.0).fit(*spd)
+    assert_allclose(given.prototypes_, scaled.prototypes_, rtol=1e-6)
+    part = PLRSQ(metric=metric, sigma2_scale=0.5).partial_fit(*spd)
+    assert part.sigma2_ == pytest.approx(automatic / 2)
+    learnt = PLRSQ(metric=metric, sigma2="learn", sigma2_scale=0.5).fit(*spd)
+    assert learnt.loss_curve_[0] == pytest.approx(scaled.loss_curve_[0])
+    with pytest.raises(ValueError, match="sigma2_scale"):
+        PLRSQ(sigma2_scale=0.0).fit(*spd)

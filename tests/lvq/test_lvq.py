@@ -581,7 +581,7 @@ def test_prototypes_share_the_prior_of_their_class(spd):
 def test_priors_of_partial_fit_count_the_samples_of_all_calls(spd):
     X, y = spd
     init = np.stack([X[y == label][0] for label in range(3)])
-    model = PLRSQ(init=init, sigma2=1.0)
+    model = PLRSQ(init=init, sigma2=1.0, priors=None)
     model.partial_fit(X[:30], y[:30], classes=[0, 1, 2])
     assert_allclose(model.priors_, np.full(3, 1 / 3))  # class 2 has yet to come
     model.partial_fit(X[30:50], y[30:50])

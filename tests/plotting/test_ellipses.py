@@ -182,7 +182,7 @@ def test_given_axes_and_properties(statistics):
 
 def test_classes_as_an_estimator_sees_them(iris):
     X, y = iris
-    sqfa = SQFA(3, random_state=0).fit(X, y)
+    sqfa = SQFA(3, covariance_estimator=None, random_state=0).fit(X, y)
     kept = ClassEllipsesDisplay.from_estimator(sqfa, dims=(0, 2))
     given = ClassEllipsesDisplay.from_estimator(sqfa, X, y, dims=(0, 2))
     expected = ClassStatistics.from_data(sqfa.transform(X)[:, [0, 2]], y)

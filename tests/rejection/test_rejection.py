@@ -10,7 +10,8 @@ from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_iris, make_blobs, make_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -109,6 +110,47 @@ def test_rate_of_hundredths_is_met_exactly():
         model = RejectionClassifier(frozen, rejection_rate=hundredths / 100)
         rejected = model.fit(X, [0, 1] * 50).predict(X) == -1
         assert rejected.sum() == hundredths
+
+
+def test_rate_of_equal_confidences_is_the_nearest():
+    """A forest of ten trees has ten confidences. Two that are as near: the smaller."""
+    confidences = np.repeat([0.6, 0.7, 0.8, 1.0], [10, 20, 30, 40])
+    X = np.column_stack([confidences, 1 - confidences])
+    y = [0, 1] * 50
+    frozen = FrozenEstimator(Told().fit(X, y))
+    for rate, expected in [
+        (0.04, 0), (0.05, 0), (0.06, 10), (0.2, 10), (0.21, 30), (0.5, 60), (0.95, 60),
+    ]:  # fmt: skip
+        model = RejectionClassifier(frozen, rejection_rate=rate).fit(X, y)
+        assert (model.predict(X) == -1).sum() == expected
+
+
+def test_rate_of_a_forest_holds_for_other_samples():
+    """Means of ten draws of 300 + 1000 samples, of deviation below .01."""
+    X, y = make_classification(
+        n_samples=5000, n_informative=5, n_classes=3, flip_y=0.1, random_state=0
+    )
+    forest = RandomForestClassifier(30, random_state=0)
+    shares = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(y))
+        train, test = order[:300], order[300:1300]
+        model = RejectionClassifier(forest, rejection_rate=0.2).fit(X[train], y[train])
+        shares.append((model.predict(X[test]) == -1).mean())
+    assert np.mean(shares) == pytest.approx(0.2, abs=0.03)
+
+
+def test_default_folds(blobs):
+    X, y = blobs
+    part = (y != 2) | (np.cumsum(y == 2) <= 7)
+    for X_part, y_part, folds in [(X, y, 10), (X[part], y[part], 7)]:
+        found, expected = (
+            RejectionClassifier(GaussianNB(), rejection_rate=0.2, cv=cv)
+            for cv in (None, folds)
+        )
+        found.fit(X_part, y_part)
+        assert found.threshold_ == expected.fit(X_part, y_part).threshold_
 
 
 def test_frozen_classifier_is_kept(blobs):
@@ -214,12 +256,13 @@ def test_pandas_strings_and_pickle():
 
 
 @pytest.mark.parametrize("dtype", ["string", "category", object])
-def test_labels_of_pandas(dtype, blobs):
+@pytest.mark.parametrize("rule", [{"threshold": 0.6}, {"target_error": 0.45}])
+def test_labels_of_pandas(dtype, rule, blobs):
     X, y = blobs
     names = pd.Series(np.array(["a", "b", "c"])[y]).astype(dtype)
-    model = RejectionClassifier(GaussianNB(), threshold=0.6).fit(X.tolist(), names)
+    model = RejectionClassifier(GaussianNB(), **rule).fit(X.tolist(), names)
     found = pd.Series(model.predict(X.tolist()))
-    expected = RejectionClassifier(GaussianNB(), threshold=0.6).fit(X, y).predict(X)
+    expected = RejectionClassifier(GaussianNB(), **rule).fit(X, y).predict(X)
     assert_array_equal(found.map({"a": 0, "b": 1, "c": 2, "rejected": -1}), expected)
     assert model.score(X, names) == pytest.approx((expected == y).mean())
 
@@ -294,8 +337,9 @@ def test_metadata_routing(blobs, rng):
         confidences[test] = bayes.predict_proba(scaler.transform(X[test])).max(axis=1)
     expected = GaussianNB().fit(Z, y, weights).predict_proba(Z)
     assert_allclose(model.predict_proba(X), expected)
+    shares = np.cumsum(weights[np.argsort(confidences)]) / weights.sum()
     share = weights[confidences < model.threshold_].sum() / weights.sum()
-    assert 0.2 - weights.max() / weights.sum() < share <= 0.2
+    assert abs(share - 0.2) == pytest.approx(np.abs(shares - 0.2).min())
 
 
 def test_weights_that_the_classifier_does_not_take(blobs):
@@ -309,6 +353,9 @@ def test_weights_that_the_classifier_does_not_take(blobs):
     ("options", "message"),
     [
         ({"threshold": 0.5, "rejection_rate": 0.1}, "only one can be given"),
+        ({"target_error": 0.5, "rejection_rate": 0.1}, "rate=0.1 and target_error=0.5"),
+        ({"target_error": 1}, "The 'target_error' parameter"),
+        ({"confidence_level": 1}, "The 'confidence_level' parameter"),
         ({"threshold": 1.1}, "The 'threshold' parameter"),
         ({"threshold": np.nan}, "The 'threshold' parameter"),
         ({"rejection_rate": 0}, "The 'rejection_rate' parameter"),
@@ -329,6 +376,9 @@ def test_bad_data(blobs):
         RejectionClassifier(GaussianNB()).fit(X, np.eye(3, dtype=int)[y])
     with pytest.raises(ValueError, match="Input y contains NaN"):
         RejectionClassifier(GaussianNB()).fit(X, np.where(y == 0, np.nan, y))
+    for classifier in (GaussianNB(), DecisionTreeClassifier(), LogisticRegression()):
+        with pytest.raises(ValueError, match=r"RejectionClassifier .* one class only"):
+            RejectionClassifier(classifier).fit(X, np.ones(len(y)))
     bad = FrozenEstimator(Told().fit(X, y))
     with pytest.raises(ValueError, match=r"FrozenEstimator gives NaN .* 1 of 2"):
         RejectionClassifier(bad, rejection_rate=0.1).fit(

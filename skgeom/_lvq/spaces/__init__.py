@@ -7,11 +7,14 @@ from skgeom._lvq.spaces.base import Space as Space
 from skgeom._lvq.spaces.flat import EuclideanSPDSpace, LogEuclideanSpace
 from skgeom._lvq.spaces.flat import FlatSpace as FlatSpace
 from skgeom._lvq.spaces.logdet import LogDetSpace
+from skgeom._lvq.spaces.tangent import MahalanobisSpace, TangentSpace
 from skgeom._lvq.spaces.wasserstein import WassersteinSpace
 
 SPD_SPACES = {
     "riemann": AffineInvariantSpace,
     "logeuclid": LogEuclideanSpace,
+    "tangent": TangentSpace,
+    "mahalanobis": MahalanobisSpace,
     "euclid": EuclideanSPDSpace,
     "logdet": LogDetSpace,
     "wasserstein": WassersteinSpace,

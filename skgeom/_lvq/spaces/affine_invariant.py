@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skgeom._lvq.spaces.base import CurvedSpace, WhitenedPairs
+from skgeom._lvq.spaces.base import WhitenedPairs, WhitenedSpace
 from skgeom.geometry._affine_invariant import (
     affine_invariant_mean,
     from_spectrum,
@@ -17,7 +17,7 @@ from skgeom.geometry._affine_invariant import (
 from skgeom.geometry._spd import upper_triangles
 
 
-class AffineInvariantSpace(CurvedSpace):
+class AffineInvariantSpace(WhitenedSpace):
     r"""SPD matrices with the affine-invariant metric.
 
     With :math:`W = F F^\top` and the eigenvalues :math:`\lambda_i` and eigenvectors V
@@ -30,7 +30,6 @@ class AffineInvariantSpace(CurvedSpace):
 
     name = "affine-invariant"
     has_geodesics = True
-    affine_invariant = True
     learns_subspace = True
     has_slopes = True
 

@@ -6,12 +6,15 @@ A metric is a subclass of one of the two halves of :class:`Space`:
   vectors (n, p) with Euclidean distances. It needs ``encode``, which raises ValueError
   for what is no SPD matrix, ``decode``, and, where that can overflow or make matrices
   singular, ``check_representable``;
-- :class:`CurvedSpace`, for any other distance of SPD matrices. It needs ``pairs``, an
-  object with ``squared_distances`` and ``gradient``. ``sample_gradient`` (with
+- :class:`CurvedSpace`, for any other distance of SPD matrices, or
+  :class:`WhitenedSpace` if no congruence changes it. It needs ``pairs``, an object with
+  ``squared_distances`` and ``gradient``. ``sample_gradient`` (with
   ``learns_subspace``) lets PLRSQ learn a subspace; what :class:`WhitenedPairs` has
   (with ``has_slopes``) lets ``"lbfgs"`` take far fewer iterations.
 
-Both say by attributes what is true of them, and ``first_rate`` whether their distances
+A metric that is learnt from the samples also has ``learn``, and says so by
+``learns_metric``; :class:`~skgeom._lvq.spaces.tangent.MahalanobisSpace` is an example.
+All say by attributes what is true of them, and ``first_rate`` whether their distances
 have a unit. With its name in ``SPD_SPACES``, in ``__init__.py``, the metric is a value
 of the parameter ``metric`` of the estimators, and the tests of the registry find it.
 """
@@ -31,6 +34,10 @@ from skgeom.optim import MANIFOLDS, minimize
 # Prototypes whose eigenvalues spread wider are singular up to rounding: log(1e15).
 WIDEST_LOG_RATIO = 34.5
 
+# Samples that are worse conditioned than this are so by their units, or by a common
+# reference, and no limit to prototypes that are seen without them.
+_WORST_CONDITION = 1e6
+
 # The largest change of the logarithm of an eigenvalue by a step along a gradient.
 _LONGEST = 2.0
 
@@ -38,8 +45,8 @@ _LONGEST = 2.0
 class Space(ABC):
     """Where prototypes live: distances from samples, their gradients, and steps.
 
-    Everything but ``encode`` and ``observe`` works with encoded samples Z and encoded
-    prototypes, whatever encoding the space chooses.
+    All but ``encode``, ``observe`` and ``learn`` works with encoded samples Z and
+    encoded prototypes, whatever encoding the space chooses.
     """
 
     name = "given"  # in messages, as in "the log-Euclidean metric"
@@ -56,6 +63,9 @@ class Space(ABC):
     # Whether pairs have ``coordinates``, ``tangents``, ``slopes``, ``pull_back``,
     # ``curvature`` and ``model_tol``: "lbfgs" builds a model of the curvature of them.
     has_slopes = False
+    # Whether distances depend on what ``learn`` finds. Prototypes that go on learning
+    # then stay in the same space.
+    learns_metric = False
 
     def encode(self, X):
         """Samples, or prototypes, in the form in which they are compared."""
@@ -67,6 +77,9 @@ class Space(ABC):
 
     def observe(self, X):  # noqa: B027 - most spaces need not
         """Take note of samples before they are encoded."""
+
+    def learn(self, X, y, weights):  # noqa: B027 - most spaces need not
+        """Learn a metric from the samples of the first call, with class indices."""
 
     @abstractmethod
     def manifold(self, shape):
@@ -165,7 +178,7 @@ class WhitenedPairs(Pairs):
     """
 
     curvature = 2.0
-    model_tol = 1e-3
+    model_tol = 0.1
 
     def coordinates(self, tangents):
         """Tangent vectors at the prototypes in an orthonormal basis, (M, p)."""
@@ -222,6 +235,44 @@ class CurvedSpace(Space):
     def check_representable(self, prototypes):
         eigenvalues = np.linalg.eigvalsh(prototypes)
         check_spread(eigenvalues[:, 0] * np.exp(WIDEST_LOG_RATIO), eigenvalues[:, -1])
+
+
+class WhitenedSpace(CurvedSpace):
+    r"""SPD matrices with a distance that a congruence of all matrices does not change.
+
+    So matrices are compared as their mean sees them, encoded by its Cholesky factor L
+    as :math:`L^{-1} X L^{-\top}`: directions in which all samples are small, be it by
+    their unit or because a common reference was subtracted, then count as all others.
+    Before :meth:`observe`, matrices are taken as they are.
+    """
+
+    affine_invariant = True
+    _factor = _inverse = None
+    _condition = 1.0
+
+    def observe(self, X):
+        """Whiten by the mean of these matrices from now on."""
+        self._factor = np.linalg.cholesky(X.mean(axis=0))
+        self._inverse = np.linalg.inv(self._factor)
+        self._condition = np.linalg.cond(self._factor) ** 2
+
+    def encode(self, X):
+        return X if self._factor is None else congruent(self._inverse, X)
+
+    def decode(self, Z):
+        return Z if self._factor is None else congruent(self._factor, Z)
+
+    def check_representable(self, prototypes):
+        # Decoded ones should not be singular either, unless samples are near to it.
+        limit = WIDEST_LOG_RATIO - np.log(min(self._condition, _WORST_CONDITION))
+        eigenvalues = np.linalg.eigvalsh(prototypes)
+        check_spread(eigenvalues[:, 0] * np.exp(limit), eigenvalues[:, -1])
+
+
+def congruent(A, X):
+    """The matrices ``A @ X @ A.T``, exactly symmetric."""
+    moved = A @ X @ A.T
+    return (moved + moved.mT) / 2
 
 
 class Steps:

@@ -93,7 +93,7 @@ class FlatPairs(Pairs):
     """Squared Euclidean distances, with gradients."""
 
     curvature = 2.0
-    model_tol = 1e-3
+    model_tol = 0.1
 
     def __init__(self, Z, prototypes):
         self._Z, self._prototypes = Z, prototypes

@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skgeom._lvq.spaces.base import CurvedSpace, WhitenedPairs
+from skgeom._lvq.spaces.base import WhitenedPairs, WhitenedSpace
 from skgeom.geometry._affine_invariant import inverse_factors
 from skgeom.geometry._small_matrices import inverses_and_log_dets, log_dets
 from skgeom.geometry._spd import (
@@ -17,7 +17,7 @@ from skgeom.geometry._spd import (
 _NEAR = 1e-7
 
 
-class LogDetSpace(CurvedSpace):
+class LogDetSpace(WhitenedSpace):
     r"""SPD matrices with Stein's S-divergence, the symmetric log-det divergence [1]_.
 
     The squared distance
@@ -40,7 +40,6 @@ class LogDetSpace(CurvedSpace):
     """
 
     name = "log-determinant"
-    affine_invariant = True
     learns_subspace = True
     has_slopes = True
 
@@ -62,7 +61,6 @@ class LogDetPairs(WhitenedPairs):
     """
 
     curvature = 0.25  # an eighth of that of the affine-invariant metric
-    model_tol = 0.1  # the model is crude at a distance, where the curvature is smaller
 
     def __init__(self, Z, prototypes):
         self._Z = Z

@@ -1,0 +1,174 @@
+"""AMA-Gauss with the regularisation chosen by cross-validation."""
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from skgeom._filters.ama import BaseAMAGauss
+from skgeom._filters.docs import FILTER_DOCS
+from skgeom._filters.regularization_cv import RegularizationCV
+from skgeom.utils._docs import substitute_docs
+from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._undo import all_or_nothing
+
+
+@substitute_docs(**FILTER_DOCS)
+class AMAGaussCV(RegularizationCV, BaseAMAGauss):
+    r"""AMA-Gauss with the regularisation chosen by cross-validation of a classifier.
+
+    It is to :class:`AMAGauss` what :class:`SQFACV` is to :class:`SQFA`: for each fold,
+    the filters of each value of :math:`\sigma^2` are sought from those of the next
+    larger one, and the classifier is scored on the rest. The value with the best mean
+    score then serves for a fit to all samples.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number m of filters, at most ``n_features``.
+    {regularizations}
+    {cv}
+    {classifier}
+    {scoring}
+    {constraint}
+    {covariance_estimator}
+    {init_of_ama}
+    {n_init_of_ama}
+    {group_size}
+    {optimizer}
+    {max_iter}
+    {tol}
+    {priors}
+    {class_weight_of_samples}
+    {batch_size}
+    {random_state}
+    {verbose}
+
+    Attributes
+    ----------
+    {chosen_regularization_}
+    {best_score_}
+    {cv_results_}
+    {components_}
+    {log_posterior_}
+    {priors_}
+    {classes_}
+    {n_iter_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    AMAGauss : With a given regularisation, or an automatic one.
+    SQFACV : The same for SQFA, which is faster.
+
+    Notes
+    -----
+    The filters of the folds are sought with a tolerance of 1e-3, or ``tol`` if that is
+    larger. The folds are spread over threads as those of :class:`SQFACV`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skgeom import AMAGaussCV
+    >>> X, y = load_wine(return_X_y=True)
+    >>> ama = AMAGaussCV(2, cv=3, random_state=0)
+    >>> ama = ama.fit(StandardScaler().fit_transform(X), y)
+    >>> bool(ama.best_score_ > 0.95)
+    True
+    """
+
+    _parameter_constraints = {
+        **BaseAMAGauss._parameter_constraints,
+        **RegularizationCV._parameter_constraints,
+    }
+    _parameter_constraints.pop("regularization")
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        regularizations=10,
+        cv=None,
+        classifier=None,
+        scoring=None,
+        constraint="unit-norm",
+        covariance_estimator="auto",
+        init="auto",
+        n_init="auto",
+        group_size=None,
+        optimizer="lbfgs",
+        max_iter=500,
+        tol=1e-6,
+        priors="uniform",
+        class_weight=None,
+        batch_size=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.regularizations = regularizations
+        self.cv = cv
+        self.classifier = classifier
+        self.scoring = scoring
+        self.constraint = constraint
+        self.covariance_estimator = covariance_estimator
+        self.init = init
+        self.n_init = n_init
+        self.group_size = group_size
+        self.optimizer = optimizer
+        self.max_iter = max_iter
+        self.tol = tol
+        self.priors = priors
+        self.class_weight = class_weight
+        self.batch_size = batch_size
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=False)
+    @all_or_nothing
+    def fit(self, X, y, groups=None):
+        """Choose the regularisation and learn the filters from samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples; not modified.
+        y : array-like of shape (n_samples,)
+            Their class labels, of at least two classes.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Groups of samples that the splits of ``cv`` keep together, such as the
+            recordings of one person for :class:`~sklearn.model_selection.GroupKFold`.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`AMAGauss.fit`; or if ``regularizations`` has anything but
+            non-negative numbers, if a split of ``cv`` is not usable, if a class has
+            fewer samples than there are folds and than three, if ``classifier`` is
+            none, if ``scoring`` returns no number, or if no value has a score.
+
+        Warns
+        -----
+        FitFailedWarning
+            If the classifier cannot be fitted or scored for some values, or if a score
+            is not finite; these values are then not chosen.
+        ConvergenceWarning
+            If a search does not end within ``max_iter`` iterations.
+        UserWarning
+            If the best of three or more given values is the smallest or the largest
+            one, and no other has its score; or if the filters found are linearly
+            dependent.
+        """
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self._check_sizes(np.unique(y))
+        statistics, regularization = self._cross_validate(X, y, groups)
+        return self._fit(statistics, X, y, regularization)

@@ -1,0 +1,113 @@
+"""The automatic regularisation: the noise that few samples, or other shapes, leave."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from skgeom._filters.filter_search import independent_directions, principal_coordinates
+from skgeom.objectives import MeanInformation
+from skgeom.optim import maximize_coarse_to_fine
+
+# Each noise is this many times as large as the one before.
+_STEP = 3.0
+# Filters that are good to this tolerance tell which noise is best.
+_TOL = 1e-3
+_MAX_ITER = 100
+# A smaller rise of the score, in nats, is no reason for more noise.
+_LEAST_RISE = 1e-3
+# Starts of the search with the least noise, from whose filters the others go on.
+_N_STARTS = 8
+# Samples that are scored.
+_MOST_SAMPLES = 10_000
+
+
+def sampling_noise(pooled, counts):
+    r"""Half of the variance that the samples of a class leave in doubt.
+
+    Where n samples have many features, their covariance is wrong by about
+    :math:`\operatorname{tr}(W) / n` along some directions, however little the class
+    varies there (Koltchinskii and Lounici, 2017, where the effective rank is above n);
+    W is the covariance within the classes, and n their mean number of samples. Half of
+    that did best, by trial, beside shrunken covariances. If the data do not vary within
+    the classes, the total covariance takes its place; without any variance, this is 1.
+    """
+    for covariance in (pooled.within, pooled.total):
+        trace = np.trace(covariance)
+        if trace > 0:
+            return float(trace / (2 * counts.mean()))
+    return 1.0
+
+
+def most_informative_noise(search, statistics, moments, make_objective, X, y):
+    """The noise whose filters tell most about the classes of samples, and the filters.
+
+    Where classes are no Gaussians, directions of small variance separate their
+    covariances more than their samples, and more noise keeps filters away from them. So
+    it rises from the sampling noise as long as the mean log posterior of the correct
+    class does, of the samples that the filters are learnt from: the sampling noise
+    keeps that from being too hopeful. Filters are sought in the span of the leading
+    principal axes.
+
+    Parameters
+    ----------
+    search : FilterSearch
+        That of the final filters, with the sampling noise.
+    statistics : ClassStatistics
+        Those of the samples; its Gaussians give the posterior.
+    moments : ClassMoments
+        What the objective is made of.
+    make_objective : callable
+        Maps moments and a noise to an objective of filters.
+    X, y : ndarray of shape (N, n), (N,)
+        The samples and their labels.
+    """
+    least, pooled = search.regularization, moments.pooled
+    basis = principal_coordinates(pooled, np.inf, search.n_components).basis
+    moments = moments.project(basis)
+    search = replace(
+        search,
+        init="auto",
+        n_init=_N_STARTS,
+        group_size=None,
+        random_state=0,  # the noise is a matter of the data alone
+        maximize=partial(maximize_coarse_to_fine, max_iter=_MAX_ITER, tol=_TOL),
+    )
+
+    def find(noise, **starts):
+        at_noise = replace(search, regularization=noise, **starts)
+        filters, _ = at_noise.run(make_objective(moments, noise), moments.pooled)
+        return filters
+
+    noise, filters = least, find(least)
+    best = noise, basis @ filters
+    information = _information(statistics, X, y, least).project(basis)
+    best_score, _ = information(filters)
+    largest = np.linalg.eigvalsh(pooled.within)[-1]
+    n_worse = 0
+    while n_worse < 2 and _STEP * noise <= largest:
+        noise *= _STEP
+        filters = find(noise, init="random", n_init=0, warm_start=filters)
+        score, _ = information(filters)
+        n_worse += 1
+        distinct = independent_directions(filters) == search.n_components
+        if score > best_score + _LEAST_RISE and distinct:
+            best, best_score, n_worse = (noise, basis @ filters), score, 0
+    return best
+
+
+def _information(statistics, X, y, noise):
+    """What features tell about the classes of some of the samples."""
+    rows = slice(None)
+    if len(X) > _MOST_SAMPLES:
+        # The same ones for each fit, and at random, whatever the order of the samples.
+        rows = np.random.default_rng(0).choice(len(X), _MOST_SAMPLES, replace=False)
+    labels = np.searchsorted(statistics.classes, y[rows])
+    return MeanInformation(
+        X[rows],
+        labels,
+        statistics.means,
+        statistics.covariances,
+        noise,
+        np.log(statistics.counts / statistics.counts.sum()),
+    )

@@ -1,0 +1,219 @@
+"""The choice of the regularisation of filters by cross-validation of a classifier."""
+
+from copy import copy
+from dataclasses import replace
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
+from sklearn.metrics import check_scoring
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_array
+
+from skgeom._filters.filter_search import (
+    FEW_FEATURES,
+    independent_directions,
+    n_named_starts,
+)
+from skgeom._filters.folds import FoldStatistics, checked_splits, fit_and_score, project
+from skgeom._filters.noise import sampling_noise
+from skgeom.utils._grid_scores import best_values, score_table
+from skgeom.utils._threads import map_threads, one_blas_thread
+from skgeom.utils._warnings import warn_user
+
+# Scores need filters that are good to this tolerance only.
+_PATH_TOL = 1e-3
+# The decades around the sampling noise that are tried first.
+_LOWEST, _HIGHEST = -1.0, 2.0
+# Values by which a grid is extended at a time.
+_N_MORE = 3
+# Part of the sampling noise below which nothing is tried.
+_LEAST = 1e-3
+
+
+class RegularizationCV:
+    """Adds the parameters and the search of a cross-validation to filters."""
+
+    _parameter_constraints = {
+        "regularizations": [
+            Interval(Integral, 2, None, closed="left"),
+            "array-like",
+        ],
+        "cv": ["cv_object"],
+        "classifier": [None, HasMethods(["fit", "predict"])],
+        "scoring": [None, str, callable],
+    }
+    _distinct = False
+    _more_noise, _less_noise = "the regularizations", "smaller regularizations"
+
+    def _cross_validate(self, X, y, groups):
+        """Statistics of all samples, and the best value; sets what was seen."""
+        splits = checked_splits(self.cv, X, y, groups)
+        folds = FoldStatistics(X, y, splits, self._estimator_of_classes)
+        statistics = self._shrunk(folds.all())
+        is_grid = isinstance(self.regularizations, Integral)
+        values = self._grid(statistics) if is_grid else self._given_values()
+        scores = self._scores(X, y, splits, folds, values)
+        while is_grid and len(more := self._beyond(values, scores, statistics)):
+            values = np.concatenate([values, more])
+            scores = np.concatenate([scores, self._scores(X, y, splits, folds, more)])
+            order = np.argsort(values)
+            values, scores = values[order], scores[order]
+        self.cv_results_ = score_table(values, scores)
+        means = self.cv_results_["mean_test_score"]
+        if self.verbose:
+            for value, mean in zip(values, means, strict=True):
+                print(
+                    f"[{type(self).__name__}] regularization {value:.6g}: mean score "
+                    f"{mean:.6f}"
+                )
+        best = best_values(values, scores, warn=not is_grid)[0]
+        self.best_score_ = float(means[best])
+        return statistics, float(values[best])
+
+    def _grid(self, statistics):
+        pooled = self._moments(statistics).pooled
+        noise = sampling_noise(pooled, statistics.counts)
+        return noise * np.logspace(_LOWEST, _HIGHEST, self.regularizations)
+
+    def _beyond(self, values, scores, statistics):
+        """Values beyond the end of a rising grid at which the best score is, if any.
+
+        None are above the variance of the data, where only principal axes count, or
+        far below the sampling noise, where nothing changes.
+        """
+        means = scores.mean(axis=1)
+        best = np.flatnonzero(means == np.nanmax(means, initial=-np.inf))
+        if len(best) != 1 or best[0] not in (0, len(values) - 1):
+            return np.empty(0)
+        steps = (values[1] / values[0]) ** np.arange(1, _N_MORE + 1)
+        more = values[0] / steps if best[0] == 0 else values[-1] * steps
+        pooled = self._moments(statistics).pooled
+        least = _LEAST * sampling_noise(pooled, statistics.counts)
+        return more[(more < np.trace(pooled.total)) & (more > least)]
+
+    def _given_values(self):
+        values = check_array(
+            self.regularizations,
+            dtype=np.float64,
+            ensure_2d=False,
+            input_name="regularizations",
+        )
+        if values.ndim != 1 or (values < 0).any():
+            raise ValueError(
+                "regularizations must be a number of values, or a list of non-negative "
+                f"numbers, got {self.regularizations!r}."
+            )
+        return values
+
+    def _scores(self, X, y, splits, folds, values):
+        """Scores of the classifier, (n_values, n_splits); NaN where it fails."""
+        paths, converged = self._paths(X, y, splits, folds, values)
+        classifier = self._checked_classifier()
+        scorer = check_scoring(classifier, scoring=self.scoring)
+
+        def score(fold):
+            # One pass over X serves all values.
+            features = project(X, np.hstack(paths[fold]))
+            return [
+                fit_and_score(classifier, scorer, Z, y, splits[fold])
+                for Z in np.split(features, len(paths[fold]), axis=1)
+            ]
+
+        # What is the user's may not be made for threads.
+        known = type(classifier) is QuadraticDiscriminantAnalysis
+        known &= classifier.get_params().get("covariance_estimator") is None
+        parallel = known and not callable(self.scoring)
+        with one_blas_thread(parallel):
+            results = map_threads(score, range(len(splits)), parallel)
+        # From rows of folds to rows of values.
+        results = [result for value in zip(*results, strict=True) for result in value]
+        failures = [result for result in results if isinstance(result, Exception)]
+        scores = [np.nan if isinstance(r, Exception) else r for r in results]
+        self._warn_of(failures, len(results) - np.sum(converged), len(results))
+        return np.reshape(scores, (-1, len(splits)))
+
+    def _paths(self, X, y, splits, folds, values):
+        """What ``_path`` returns for each split: filters, and what converged."""
+        # One seed for all folds: threads must not share a source of random numbers.
+        seed = self.random_state
+        if not isinstance(seed, Integral):
+            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
+        filters = copy(self)
+        filters.random_state, filters.tol = seed, max(self.tol, _PATH_TOL)
+
+        def path(fold):
+            statistics = self._shrunk(folds.training(fold))
+            rows = splits[fold][0]
+            samples = (X[rows], y[rows]) if self._uses_samples else ()
+            return _path(filters, statistics, values, *samples)
+
+        # autograd and estimators of the user's are not made for threads.
+        parallel = self._parallel and self._estimator_of_classes is None
+        # Each core has a fold of its own; threads within products would compete.
+        with one_blas_thread(parallel):
+            paths = map_threads(path, range(len(splits)), parallel)
+        return zip(*paths, strict=True)
+
+    def _checked_classifier(self):
+        if self.classifier is None:
+            # Whatever the units of X: scikit-learn compares tol with absolute sizes.
+            return QuadraticDiscriminantAnalysis(tol=0)
+        if not is_classifier(self.classifier):
+            raise ValueError(
+                f"classifier must be a classifier, got {self.classifier!r}."
+            )
+        return self.classifier
+
+    def _warn_of(self, failures, n_unfinished, n_searches):
+        if len(failures) == n_searches:
+            raise ValueError(
+                "The classifier or scorer fails for every value and fold. The first "
+                f"error is: {failures[0]}"
+            ) from failures[0]
+        if failures:
+            warn_user(
+                f"The classifier or scorer fails in {len(failures)} of {n_searches} "
+                "fits, whose values are not chosen. The first error is: "
+                f"{failures[0]}",
+                FitFailedWarning,
+            )
+        if n_unfinished:
+            warn_user(
+                f"{n_unfinished} of the {n_searches} searches of the cross-validation "
+                "did not converge. Increase max_iter, tol or the regularizations.",
+                ConvergenceWarning,
+            )
+
+
+def _path(estimator, statistics, values, *samples):
+    """Filters for each value, and whether their searches converged.
+
+    From the largest value to the smallest: with much noise there are few optima, and
+    those of a value are a good start for the next one.
+    """
+    moments = estimator._moments(statistics)
+    filters, path, converged = None, [None] * len(values), [None] * len(values)
+    for k in np.argsort(-values, kind="stable"):
+        objective, search = estimator._problem(
+            statistics, moments, float(values[k]), *samples
+        )
+        if filters is None:
+            search = estimator._started(search, moments)
+        else:
+            # Filters that repeat each other would do so along the whole path, and with
+            # few features other starts cost little.
+            dependent = independent_directions(filters) < len(filters.T)
+            others = dependent or len(filters) <= FEW_FEATURES
+            n_init = min(search.n_init, n_named_starts(search.init) * others)
+            search = replace(search, n_init=n_init, warm_start=filters)
+            if n_init == 0:
+                # Without given filters, the search may be a coarse one first.
+                search = replace(search, init="random")
+        filters, groups = search.run(objective, moments.pooled)
+        path[k] = filters
+        converged[k] = all(result.converged for result, _ in groups)
+    return path, converged

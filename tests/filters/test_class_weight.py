@@ -1,0 +1,119 @@
+"""``class_weight``: of classes in pairs for SQFA, of samples for AMA-Gauss."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
+
+from skgeom import SQFA, SQFACV, AMAGauss, AMAGaussCV, SecondMomentSQFA
+from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
+
+
+@pytest.fixture
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+WEIGHTS = {0: 2.0, 2: 0.5}  # and class 1 has weight one
+
+
+@pytest.mark.parametrize("estimator", [SQFA, SecondMomentSQFA])
+def test_mean_over_pairs_is_weighted(estimator, wine):
+    sqfa = estimator(2, class_weight=WEIGHTS, regularization=0.3, random_state=0)
+    distances = sqfa.fit(*wine).class_distances()
+    i, j = np.triu_indices(3, 1)
+    weights = np.array([2, 1, 0.5])
+    expected = np.average(distances[i, j], weights=weights[i] * weights[j])
+    assert sqfa.objective_ == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [SQFA, AMAGauss])
+def test_balanced_and_ones_are_none(estimator):
+    X, y = load_iris(return_X_y=True)
+    found = [
+        estimator(2, class_weight=weight, random_state=0).fit(X, y).components_
+        for weight in (None, "balanced", {0: 1.0}, {0: 3, 1: 3, 2: 3})
+    ]
+    for components in found[1:]:
+        assert_allclose(components, found[0], atol=1e-6)
+
+
+def test_class_of_no_weight_is_left_out(wine):
+    X, y = wine
+    options = {"regularization": 0.3, "covariance_estimator": None, "random_state": 0}
+    without = SQFA(2, **options).fit(X[y < 2], y[y < 2])
+    weightless = SQFA(2, class_weight={2: 0}, **options).fit(X, y)
+    assert weightless.objective_ == pytest.approx(without.objective_, rel=1e-6)
+
+
+def test_integer_weights_repeat_samples(rng):
+    X, labels = rng.normal(size=(30, 4)), rng.integers(3, size=30)
+    means, covariances = rng.normal(size=(3, 4)), np.tile(np.eye(4), (3, 1, 1))
+    moments = means, covariances, 0.1, np.log(np.full(3, 1 / 3))
+    weights = np.array([1, 2, 3])[labels]
+    filters = rng.normal(size=(4, 2))
+    found = MeanInformation(X, labels, *moments, weights)
+    repeated = [np.repeat(array, weights, axis=0) for array in (X, labels)]
+    expected = MeanInformation(*repeated, *moments)
+    for a, b in zip(found(filters), expected(filters), strict=True):
+        assert_allclose(a, b, rtol=1e-10)
+    assert found.mean_log_prior == pytest.approx(expected.mean_log_prior)
+    basis = np.linalg.qr(rng.normal(size=(4, 3)))[0]
+    assert_allclose(
+        found.project(basis)(filters[:3])[0], expected.project(basis)(filters[:3])[0]
+    )
+    rows = np.arange(10)
+    assert_allclose(found.sample(rows).weights, weights[:10])
+
+
+def test_gradient_of_weighted_pairs(rng):
+    means, factors = rng.normal(size=(4, 5)), rng.normal(size=(4, 5, 5))
+    weights = np.array([1.0, 0.3, 2.0, 0.0])
+    objective = MeanPairwiseDistance(
+        means, factors @ factors.mT, 0.1, DISTANCES["fisher-rao"], weights=weights
+    )
+    filters, step = rng.normal(size=(5, 2)), rng.normal(size=(5, 2))
+    _, gradient = objective(filters)
+    numeric = (objective(filters + 1e-6 * step)[0] - objective(filters)[0]) / 1e-6
+    assert numeric == pytest.approx(np.sum(gradient * step), rel=1e-4)
+    i, j = np.triu_indices(4, 1)
+    basis = np.linalg.qr(filters)[0]
+    projected = objective.project(basis)
+    distances = projected.matrix()[i, j]
+    expected = np.average(distances, weights=weights[i] * weights[j])
+    assert projected(np.eye(2))[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_priors_do_not_depend_on_the_weights(wine):
+    ama = AMAGauss(2, class_weight=WEIGHTS, priors=None, regularization=0.3)
+    assert_allclose(ama.fit(*wine).priors_, np.bincount(wine[1]) / len(wine[1]))
+
+
+@pytest.mark.parametrize("estimator", [SQFACV, AMAGaussCV])
+def test_in_cross_validation(estimator, wine):
+    model = estimator(2, regularizations=[0.1, 1], cv=2, class_weight=WEIGHTS)
+    assert model.fit(*wine).components_.shape == (2, 13)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ({0: -1.0}, "class_weight .* not negative, got -1.0 for class 0"),
+        ({0: np.inf}, "class_weight must hold finite numbers"),
+        ({0: 2.0, 7: 1.0}, "not in class_weight"),
+        ("heavy", "class_weight"),
+    ],
+)
+@pytest.mark.parametrize("estimator", [SQFA, AMAGauss])
+def test_bad_weights(estimator, weight, message, wine):
+    with pytest.raises(ValueError, match=message):
+        estimator(2, class_weight=weight).fit(*wine)
+
+
+def test_weights_that_leave_no_pair(wine):
+    with pytest.raises(ValueError, match="positive for at least two classes"):
+        SQFA(2, class_weight={0: 0, 1: 0}).fit(*wine)
+    with pytest.raises(ValueError, match="positive for some class"):
+        AMAGauss(2, class_weight={0: 0, 1: 0, 2: 0}).fit(*wine)

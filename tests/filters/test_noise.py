@@ -1,0 +1,115 @@
+"""The automatic regularisation."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+
+from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
+
+
+def gaussians(rng, n_samples, n_features=20, n_classes=5):
+    """Classes with random means and random, nearly singular covariances."""
+    y = rng.integers(n_classes, size=n_samples)
+    X = np.empty((n_samples, n_features))
+    for label in range(n_classes):
+        spread = rng.normal(size=(n_features, n_features))
+        noise = rng.normal(size=((y == label).sum(), n_features))
+        X[y == label] = rng.normal(size=n_features) + noise @ spread.T
+    return X, y
+
+
+def sampling_noise(X, y):
+    classes, counts = np.unique(y, return_counts=True)
+    within = sum(n * np.cov(X[y == k].T) for k, n in zip(classes, counts, strict=True))
+    return np.trace(within / len(y)) / (2 * counts.mean())
+
+
+@pytest.mark.parametrize("second_moments", [False, True])
+def test_sampling_noise_of_statistics(second_moments, rng):
+    X, y = gaussians(rng, 500, 6, 3)
+    statistics = ClassStatistics.from_data(X, y)
+    estimator = (SecondMomentSQFA if second_moments else SQFA)(2, random_state=0)
+    found = estimator.fit_statistics(statistics).regularization_
+    assert found == pytest.approx(sampling_noise(X, y), rel=1e-12)
+
+
+def test_more_samples_have_less_noise(rng):
+    X, y = gaussians(rng, 8000)
+    few, many = (ClassStatistics.from_data(X[:n], y[:n]) for n in (500, 8000))
+    few, many = (SQFA(2).fit_statistics(s).regularization_ for s in (few, many))
+    assert many == pytest.approx(few / 16, rel=0.1)
+
+
+def test_gaussians_have_the_sampling_noise(rng):
+    """And so filters that find what a class has little variance along."""
+    X, y = gaussians(rng, 4000)
+    sqfa = SQFA(4, covariance_estimator=None, random_state=0).fit(X, y)
+    assert sqfa.regularization_ == pytest.approx(sampling_noise(X, y), rel=1e-12)
+    noisy = SQFA(4, regularization=100 * sqfa.regularization_, random_state=0)
+    qda = QuadraticDiscriminantAnalysis()
+    scores = [
+        qda.fit(Z, y).score(Z, y)
+        for Z in (sqfa.transform(X), noisy.fit(X, y).transform(X))
+    ]
+    assert scores[0] > scores[1] + 0.1
+
+
+def test_classes_that_are_no_gaussians_have_more_noise(rng):
+    """Features that hardly ever vary set the covariances apart, but few samples."""
+    n = 2000
+    y = np.repeat([0, 1, 2], n)
+    X = rng.normal(size=(3 * n, 6))
+    X[:, :3] += 1.5 * (y[:, None] == np.arange(3))
+    # One sample in 20 of a class has nearly all of the variance of a feature.
+    rare = rng.random((3 * n, 3)) < 0.05
+    X[:, 3:] *= np.where(rare & (y[:, None] == np.arange(3)), 3, 1e-2)
+    sqfa = SQFA(1, random_state=0).fit(X, y)
+    assert sqfa.regularization_ > 2 * sampling_noise(X, y)
+    assert np.linalg.norm(sqfa.components_[0, :3]) > 0.9
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1e-3, 1e9])
+@pytest.mark.parametrize("estimator", [SQFA, SecondMomentSQFA, AMAGauss])
+def test_common_factor(estimator, factor):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:400, 10:30], y[:400]
+    plain, scaled = (
+        estimator(3, random_state=0).fit(s * X, y).regularization_ for s in (1, factor)
+    )
+    assert scaled == pytest.approx(factor**2 * plain, rel=1e-6)
+
+
+def test_order_of_samples():
+    X, y = load_digits(return_X_y=True)
+    order = np.argsort(y, kind="stable")
+    plain, sorted_ = (
+        SQFA(3, random_state=0).fit(X[rows], y[rows]).regularization_
+        for rows in (slice(None), order)
+    )
+    assert sorted_ == pytest.approx(plain, rel=1e-6)
+
+
+def test_random_state_is_not_used_for_the_noise():
+    X, y = load_digits(return_X_y=True)
+    values = {SQFA(4, random_state=k).fit(X, y).regularization_ for k in range(3)}
+    assert len(values) == 1
+
+
+@pytest.mark.parametrize("estimator", [SQFA(2), SQFA(2, distance="hellinger")])
+def test_filters_that_repeat_each_other_are_sought_again_orthonormal(estimator):
+    """One direction separates these blobs, and twice it is worth more than another."""
+    X, y = make_blobs(
+        [15, 15], centers=[[0, 0, 0], [1, 1, 1]], cluster_std=0.1, random_state=0
+    )
+    filters = estimator.set_params(random_state=0).fit(X, y).components_
+    assert np.linalg.svd(filters, compute_uv=False)[-1] > 0.01
+    assert_allclose(np.linalg.norm(filters, axis=1), 1)
+
+
+def test_data_without_variance(rng):
+    X = np.zeros((20, 3))
+    with pytest.warns(UserWarning, match="classes do not differ"):
+        sqfa = SQFA(1).fit(X, np.repeat([0, 1], 10))
+    assert sqfa.regularization_ == 1

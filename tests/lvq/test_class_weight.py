@@ -1,0 +1,161 @@
+"""Classes of different sizes: their weights in training, and priors in decisions."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.utils.class_weight import compute_sample_weight
+
+from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
+from skgeom.datasets import make_spd_classes
+
+FAMILY = [PLRSQ(), GLRSQ(), RSLVQ(), GMLVQ()]
+
+
+def samples_of(estimator, X):
+    """Matrices, or vectors for the estimators that are for those."""
+    if isinstance(estimator, RSLVQ | GMLVQ):
+        return X[:, *np.triu_indices(X.shape[1])]
+    return X
+
+
+@pytest.fixture
+def unequal(make_signals):
+    """Covariances, 60 of class 0, 12 of class 1 and 6 of class 2."""
+    X, y = make_signals(per_class=60)
+    keep = np.r_[0:60, 60:72, 120:126]
+    return X[keep], y[keep]
+
+
+@pytest.fixture(scope="module")
+def overlapping():
+    """Two classes, of which 100 and 20 matrices train."""
+    X, y = make_spd_classes(2, 200, 8, separation=0.6, dispersion=1.5, random_state=3)
+    train = np.r_[np.flatnonzero(y == 0)[:100], np.flatnonzero(y == 1)[:20]]
+    test = np.setdiff1d(np.arange(len(y)), train)
+    return X[train], y[train], X[test], y[test]
+
+
+@pytest.mark.parametrize("metric", ["riemann", "logeuclid", "logdet"])
+@pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ()], ids=repr)
+def test_a_large_class_does_not_take_all(overlapping, estimator, metric):
+    X, y, X_test, y_test = overlapping
+    model = clone(estimator).set_params(metric=metric).fit(X, y)
+    assert balanced_accuracy_score(y_test, model.predict(X_test)) > 0.93
+
+
+@pytest.mark.parametrize("estimator", [GLRSQ(), GMLVQ()], ids=repr)
+def test_a_dict_is_a_weight_of_the_samples(unequal, estimator):
+    X, y = samples_of(estimator, unequal[0]), unequal[1]
+    weights = {0: 0.5, 1: 2.0, 2: 3.0}
+    model = clone(estimator).set_params(class_weight=weights).fit(X, y)
+    plain = clone(estimator).set_params(class_weight=None)
+    plain.fit(X, y, sample_weight=compute_sample_weight(weights, y))
+    assert_allclose(model.transform(X), plain.transform(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("estimator", [PLRSQ(), RSLVQ()], ids=repr)
+def test_a_dict_is_no_proportion(unequal, estimator):
+    """Weights of samples change both the cost and the proportions, a dict the cost."""
+    X, y = samples_of(estimator, unequal[0]), unequal[1]
+    weights = {0: 0.5, 1: 2.0, 2: 3.0}
+    model = clone(estimator).set_params(class_weight=weights, priors=None).fit(X, y)
+    assert_allclose(model.priors_, np.bincount(y) / len(y))
+    fitted = model.loss_curve_[-1]
+    # The cost of equation 18, weighted, with the proportions of the samples in it.
+    losses = -model.predict_log_proba(X)[np.arange(len(y)), y]
+    expected = compute_sample_weight(weights, y) @ losses
+    model.set_params(representability=0, warm_start=True, tol=1.0).fit(X, y)
+    assert_allclose(model.loss_curve_[0], expected, rtol=1e-8)
+    assert expected < fitted  # which counts the representability as well
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("estimator", FAMILY, ids=repr)
+def test_balanced_is_the_weight_that_makes_classes_equal(unequal, estimator):
+    X, y = samples_of(estimator, unequal[0]), unequal[1]
+    model = clone(estimator).set_params(class_weight="balanced", max_iter=5).fit(X, y)
+    weights = compute_sample_weight("balanced", y)
+    plain = clone(model).set_params(class_weight=None)
+    plain.fit(X, y, sample_weight=weights)
+    assert_allclose(model.transform(X), plain.transform(X), rtol=1e-8)
+    # And a sample of weight two counts as two when classes are balanced.
+    twice = 1 + np.arange(len(y)) % 2
+    weighted = clone(model).fit(X, y, sample_weight=twice).transform(X)
+    repeated = clone(model).fit(np.repeat(X, twice, axis=0), np.repeat(y, twice))
+    assert_allclose(weighted, repeated.transform(X), rtol=1e-5)
+
+
+@pytest.mark.parametrize("estimator", FAMILY, ids=repr)
+def test_a_heavier_class_is_predicted_more_often(overlapping, estimator):
+    X, y, X_test, _ = overlapping
+    X, X_test = samples_of(estimator, X), samples_of(estimator, X_test)
+    shares = []
+    for weight in (0.01, 1.0, 100.0):
+        model = clone(estimator).set_params(class_weight={0: weight, 1: 1.0})
+        shares.append(np.mean(model.fit(X, y).predict(X_test) == 0))
+    assert shares[0] < shares[1] < shares[2]
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("estimator", [PLRSQ(), RSLVQ()], ids=repr)
+def test_priors_act_on_decisions_by_bayes_rule(unequal, estimator, class_weight):
+    X, y = samples_of(estimator, unequal[0]), unequal[1]
+    model = clone(estimator).set_params(class_weight=class_weight)
+    uniform = model.fit(X, y).predict_proba(X)
+    assert_allclose(model.priors_, np.full(3, 1 / 3))
+    shifted = clone(model).set_params(priors=None).fit(X, y)
+    assert_allclose(shifted.priors_, np.bincount(y) / len(y))  # not those of weights
+    assert_allclose(shifted.prototypes_, model.prototypes_)
+    expected = uniform * shifted.priors_
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert_allclose(shifted.predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+def test_weights_in_partial_fit(unequal, balanced):
+    """Balanced are the samples seen so far; a dict is what it is."""
+    order = np.random.default_rng(0).permutation(len(unequal[1]))
+    X, y = unequal[0][order], unequal[1][order]
+    start = np.stack([X[y == label][0] for label in range(3)])
+    given = {0: 0.5, 1: 2.0, 2: 3.0}
+    model = GLRSQ(init=start, class_weight="balanced" if balanced else given)
+    plain = GLRSQ(init=start, class_weight=None)
+    sums = np.zeros(3)
+    for part in np.array_split(np.arange(len(y)), 15):
+        sums += np.bincount(y[part], minlength=3)
+        weights = compute_sample_weight(given, y[part])
+        if balanced:
+            even = sums.sum() / np.count_nonzero(sums)
+            weights = np.array([even / sums[label] for label in y[part]])
+        for one, options in ((model, {}), (plain, {"sample_weight": weights})):
+            one.set_params(random_state=0)
+            one.partial_fit(X[part], y[part], classes=[0, 1, 2], **options)
+        assert_allclose(model.prototypes_, plain.prototypes_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("estimator", FAMILY, ids=repr)
+@pytest.mark.parametrize(
+    ("class_weight", "message"),
+    [
+        ({0: 1.0, 1: -1.0}, "class_weight must be positive and finite"),
+        ({0: 1.0, 1: 0.0}, "class_weight must be positive and finite"),
+        ({0: 1.0, 1: np.inf}, "class_weight must be positive and finite"),
+        ({0: 1.0, 7: 1.0}, "are not in class_weight"),
+        ("even", "class_weight"),
+        ([1, 2, 3], "class_weight"),
+    ],
+)
+def test_bad_class_weights(unequal, estimator, class_weight, message):
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).set_params(class_weight=class_weight).fit(*unequal)
+
+
+def test_names_of_classes_are_keys(unequal):
+    X, y = unequal
+    names = np.array(["left", "right", "up"])
+    weights = dict(zip(names.tolist(), [0.5, 2.0, 3.0], strict=True))
+    named = PLRSQ(class_weight=weights).fit(X, names[y])
+    model = PLRSQ(class_weight=dict(enumerate(weights.values()))).fit(X, y)
+    assert_array_equal(named.prototypes_, model.prototypes_)

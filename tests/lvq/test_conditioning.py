@@ -1,0 +1,103 @@
+"""Matrices of unlike scales, or of nearly no rank, with affine-invariant metrics."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pyriemann.classification import MDM
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from skgeom import GLRSQ, PLRSQ
+from skgeom._lvq.spaces import SPD_SPACES
+from skgeom._lvq.spaces.base import WhitenedSpace
+
+WHITENED = [name for name in SPD_SPACES if issubclass(SPD_SPACES[name], WhitenedSpace)]
+
+
+def test_what_is_whitened_is_what_is_affine_invariant():
+    """Unless it learns where to look from: test_tangent_spaces.py."""
+    invariant = [
+        name
+        for name, space in SPD_SPACES.items()
+        if space.affine_invariant and not space.learns_metric
+    ]
+    assert invariant == WHITENED
+
+
+@pytest.mark.parametrize("name", WHITENED)
+def test_whitening_changes_no_distance_and_can_be_undone(spd, name):
+    X, _ = spd
+    plain, space = SPD_SPACES[name](), SPD_SPACES[name]()
+    space.observe(X)
+    Z = space.encode(X)
+    assert_allclose(Z.mean(axis=0), np.eye(4), atol=1e-13)
+    assert_array_equal(Z, Z.mT)
+    assert_allclose(space.decode(Z), X, rtol=1e-12, atol=1e-13)
+    assert_allclose(
+        space.squared_distances(Z, Z[:3]), plain.squared_distances(X, X[:3]), atol=1e-11
+    )
+    assert plain.encode(X) is X
+
+
+@pytest.mark.parametrize(
+    "scales", [[1, 1e-6, 1, 1e-6], [1, 1e-8, 1e-8, 1], [1e4, 1, 1e-3, 1e-8]], ids=str
+)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PLRSQ(),
+        PLRSQ(2, max_iter=10, random_state=0),
+        PLRSQ(sigma2="learn"),
+        PLRSQ(solver="sgd", max_iter=10, random_state=0),
+        PLRSQ(solver="sgd", max_iter=10, batch_size=5, random_state=0),
+        GLRSQ(),
+        GLRSQ(solver="sgd", max_iter=10, random_state=0),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("metric", WHITENED)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_channels_of_unlike_units(spd, metric, estimator, scales):
+    """Volts beside microvolts: the same distances as in one unit."""
+    X, y = spd
+    D = np.diag(scales)
+    model = clone(estimator).set_params(metric=metric)
+    expected = clone(model).fit(X, y)
+    model.fit(D @ X @ D, y)
+    assert_allclose(model.transform(D @ X @ D), expected.transform(X), rtol=1e-6)
+    assert_allclose(model.prototypes_, D @ expected.prototypes_ @ D, rtol=1e-5)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.transform(D @ X @ D), model.transform(D @ X @ D))
+    # And they go on learning in any of them.
+    for one, scale in ((model, D), (expected, np.eye(4))):
+        one.set_params(random_state=0).partial_fit(scale @ X @ scale, y)
+    assert_allclose(model.transform(D @ X @ D), expected.transform(X), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Convergence not reached:UserWarning")  # of MDM
+@pytest.mark.parametrize("ridge", [1e-6, 1e-10, 1e-13])
+@pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ()], ids=repr)
+@pytest.mark.parametrize("metric", WHITENED)
+def test_a_common_reference_and_a_small_ridge(make_signals, metric, estimator, ridge):
+    """Centred channels have no full rank, which a small multiple of I mends."""
+    X, y = make_signals(per_class=60, size=6)
+    centering = np.eye(6) - 1 / 6
+    X = centering @ X @ centering + ridge * np.eye(6)
+    train = np.arange(len(y)) % 2 == 0
+    means = MDM().fit(X[train], y[train]).score(X[~train], y[~train])
+    model = clone(estimator).set_params(metric=metric).fit(X[train], y[train])
+    assert model.score(X[~train], y[~train]) >= means - 0.02
+
+
+def test_a_search_that_stays_where_it_began_says_so(spd, monkeypatch):
+    from skgeom.optim import _minimize
+
+    def stopped(self, problem, *, initial_point):
+        problem.riemannian_gradient(initial_point)
+        raise _minimize._Stop("No step lowers the cost any more.", False)
+
+    monkeypatch.setattr(_minimize.RiemannianLBFGS, "run", stopped)
+    with pytest.warns(ConvergenceWarning, match="No step lowers the cost"):
+        PLRSQ().fit(*spd)

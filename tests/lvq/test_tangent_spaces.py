@@ -1,0 +1,205 @@
+"""Prototypes in the tangent space at the mean, and the Mahalanobis distance there."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from pyriemann.tangentspace import TangentSpace
+from scipy.spatial.distance import cdist
+from sklearn.covariance import OAS, empirical_covariance
+from sklearn.exceptions import ConvergenceWarning
+
+from skgeom import GLRSQ, PLRSQ, RSLVQ
+from skgeom._lvq.spaces import tangent
+from skgeom.datasets import make_spd_classes
+from skgeom.utils._validation import check_positive
+
+METRICS = ["tangent", "mahalanobis"]
+
+
+def pyriemann_vectors(X, *others):
+    """Tangent vectors of X, and of other matrices, at the mean of X."""
+    space = TangentSpace(tsupdate=False).fit(X)
+    # Its mean stops at 1e-9 or so of the distances.
+    return [space.transform(matrices) for matrices in (X, *others)]
+
+
+def residuals(vectors, y):
+    return np.concatenate(
+        [vectors[y == c] - vectors[y == c].mean(axis=0) for c in np.unique(y)]
+    )
+
+
+def mahalanobis_matrix(vectors, y):
+    """The metric, from scikit-learn's covariance estimators."""
+    within = residuals(vectors, y)
+    precision = OAS(assume_centered=True).fit(within).precision_
+    covariance = empirical_covariance(within, assume_centered=True)
+    return precision * np.trace(covariance) / np.trace(precision @ covariance)
+
+
+def whitening_root(matrix):
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.sqrt(eigenvalues)) @ vectors.T
+
+
+@pytest.fixture(params=METRICS)
+def metric(request):
+    return request.param
+
+
+@pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
+def test_distances_are_those_of_pyriemanns_tangent_vectors(spd, estimator):
+    X, y = spd
+    model = estimator(metric="tangent").fit(X, y)
+    samples, prototypes = pyriemann_vectors(X, model.prototypes_)
+    assert_allclose(model.transform(X), cdist(samples, prototypes), rtol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
+@pytest.mark.parametrize("per_class", [2, 5, 40])  # fewer than dimensions, and more
+def test_mahalanobis_distances_are_those_of_scikit_learn(
+    make_signals, estimator, per_class
+):
+    X, y = make_signals(per_class=per_class)
+    model = estimator(metric="mahalanobis").fit(X, y)
+    samples, prototypes = pyriemann_vectors(X, model.prototypes_)
+    matrix = mahalanobis_matrix(samples, y)
+    expected = cdist(samples, prototypes, "mahalanobis", VI=matrix)
+    assert_allclose(model.transform(X), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_prototypes", [1, 2])
+def test_the_model_is_that_of_vectors_whitened_beforehand(spd, metric, n_prototypes):
+    X, y = spd
+    options = {"n_prototypes": n_prototypes, "random_state": 0}
+    train, test = X[::2], X[1::2]
+    vectors, others = pyriemann_vectors(train, test)
+    if metric == "mahalanobis":
+        root = whitening_root(mahalanobis_matrix(vectors, y[::2]))
+        vectors, others = vectors @ root, others @ root
+    model = PLRSQ(metric=metric, **options).fit(train, y[::2])
+    reference = RSLVQ(**options).fit(vectors, y[::2])
+    assert_allclose(model.loss_curve_, reference.loss_curve_, rtol=1e-5)
+    assert_allclose(
+        model.predict_proba(test), reference.predict_proba(others), atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("scales", [[1, 1, 1, 1], [1, 1e-6, 1, 1e-3]], ids=str)
+def test_linear_maps_of_the_signals_change_nothing(spd, metric, scales):
+    X, y = spd
+    A = np.diag(scales) @ np.random.default_rng(1).normal(size=(4, 4))
+    model = PLRSQ(metric=metric).fit(X, y)
+    moved = PLRSQ(metric=metric).fit(A @ X @ A.T, y)
+    assert_allclose(moved.transform(A @ X @ A.T), model.transform(X), rtol=1e-6)
+    back = np.linalg.inv(A)
+    found = back @ moved.prototypes_ @ back.T
+    assert_allclose(found, model.prototypes_, rtol=1e-5, atol=1e-6)
+
+
+def test_isotropic_classes_need_no_other_metric(spd, monkeypatch):
+    """Full shrinkage leaves the tangent space, without a factor."""
+    X, y = spd
+    monkeypatch.setattr(tangent, "oas_intensity", lambda *_: 1.0)
+    plain, full = (PLRSQ(metric=m).fit(X, y) for m in ["tangent", "mahalanobis"])
+    assert_allclose(full.sigma2_, plain.sigma2_)
+    assert_allclose(full.transform(X), plain.transform(X), rtol=1e-9)
+
+
+def test_intensity_of_a_multiple_of_the_identity():
+    assert tangent.oas_intensity(np.full(5, 0.1), 5, 100) == 1
+
+
+def test_spread_of_the_classes_is_that_of_the_tangent_space(spd):
+    X, y = spd
+    squared = []
+    for name in METRICS:
+        model = PLRSQ(metric=name, max_iter=1, tol=1e9).fit(X, y)
+        squared.append(model.sigma2_)
+    assert_allclose(*squared)
+
+
+def test_order_of_the_samples_does_not_matter(spd, metric):
+    X, y = spd
+    order = np.random.default_rng(0).permutation(len(y))
+    model = PLRSQ(metric=metric).fit(X, y)
+    shuffled = PLRSQ(metric=metric).fit(X[order], y[order])
+    assert_allclose(shuffled.predict_proba(X), model.predict_proba(X), atol=1e-6)
+
+
+def test_weights_stand_for_repetitions(spd, metric):
+    X, y = spd
+    counts = np.random.default_rng(0).integers(0, 4, size=len(y))
+    weighted = PLRSQ(metric=metric).fit(X, y, sample_weight=counts)
+    repeated = PLRSQ(metric=metric).fit(np.repeat(X, counts, 0), np.repeat(y, counts))
+    assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-6)
+
+
+def test_going_on_keeps_the_space_of_the_first_call(spd, metric):
+    X, y = spd
+    first, later = X[::2], 1.5 * X[1::2]
+    model = PLRSQ(metric=metric, random_state=0).partial_fit(first, y[::2])
+    model.partial_fit(later, y[1::2])
+    samples, prototypes, others = pyriemann_vectors(first, model.prototypes_, later)
+    matrix = np.eye(10)
+    if metric == "mahalanobis":
+        matrix = mahalanobis_matrix(samples, y[::2])
+    expected = cdist(others, prototypes, "mahalanobis", VI=matrix)
+    assert_allclose(model.transform(later), expected, rtol=1e-5)
+    model.set_params(warm_start=True).fit(later, y[1::2])
+    prototypes = pyriemann_vectors(first, model.prototypes_)[1]
+    expected = cdist(others, prototypes, "mahalanobis", VI=matrix)
+    assert_allclose(model.transform(later), expected, rtol=1e-5)
+    model.set_params(warm_start=False).fit(later, y[1::2])  # a new one
+    fresh = PLRSQ(metric=metric).fit(later, y[1::2])
+    assert_allclose(model.transform(later), fresh.transform(later))
+
+
+def test_pickled_models_predict_alike(spd, metric):
+    X, y = spd
+    model = PLRSQ(metric=metric).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_subspace_is_taken_first(spd, metric):
+    X, y = spd
+    model = PLRSQ(metric=metric, n_components=2).fit(X, y)
+    F = model.components_
+    reduced = PLRSQ(metric=metric).fit(F @ X @ F.T, y)
+    assert_allclose(model.transform(X), reduced.transform(F @ X @ F.T), rtol=1e-6)
+
+
+def test_prototypes_of_many_channels_are_matrices(metric):
+    X, y = make_spd_classes(3, 20, 40, separation=0.5, random_state=0)
+    model = PLRSQ(metric=metric).fit(X, y)
+    check_positive(np.linalg.eigvalsh(model.prototypes_), "prototypes_")
+    assert model.score(X, y) == 1
+    # What is stored stands for what is compared.
+    space, encoded = model._progress.space, model._progress.prototypes
+    assert_allclose(space.encode(model.prototypes_), encoded, atol=1e-9)
+
+
+def test_one_sample_a_class_teaches_no_metric(spd):
+    X, y = spd
+    some = [np.flatnonzero(y == label)[0] for label in range(3)]
+    plain, learnt = (PLRSQ(metric=m).fit(X[some], y[some]) for m in METRICS)
+    assert_allclose(learnt.transform(X), plain.transform(X))
+
+
+def test_samples_that_are_nearly_singular(spd, metric):
+    """They are learnt from, or refused with the remedy."""
+    centering = np.eye(4) - 1 / 4
+    X = centering @ spd[0] @ centering + 1e-14 * np.eye(4)
+    model = PLRSQ(metric=metric, max_iter=10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            model.fit(X, spd[1])
+        except ValueError as error:
+            assert "multiple of the identity" in str(error)
+        else:
+            assert model.score(X, spd[1]) > 0.5

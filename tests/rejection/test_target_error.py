@@ -1,0 +1,185 @@
+"""The threshold that keeps the error among accepted samples below a target."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import beta, binom
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_blobs
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from skgeom import RejectionClassifier
+from skgeom._rejection.guarantee import threshold_of_error
+
+
+class Told(ClassifierMixin, BaseEstimator):
+    """Its probabilities are the samples themselves."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.asarray(X)
+
+
+def rising(confidences):
+    """Half of the least confident predictions are wrong."""
+    return 0.5 * (1 - confidences)
+
+
+def overconfident(confidences):
+    """The most confident tenth is wrong more often than the rest."""
+    return np.where(confidences > 0.9, 0.2, 0.02)
+
+
+def at_target(confidences):
+    """The error is just above the target at each threshold."""
+    return np.full_like(confidences, 0.1001)
+
+
+def drawn(error, n, rng, levels=None):
+    """Confidences between 0 and 1, and whether the predictions are correct."""
+    confidences = rng.random(n)
+    if levels is not None:
+        confidences = np.ceil(confidences * levels) / levels
+    return confidences, rng.random(n) >= error(confidences)
+
+
+def true_error(error, threshold, levels=None):
+    """Error among all accepted samples that could be drawn."""
+    confidences = (np.arange(200_000) + 0.5) / 200_000
+    if levels is not None:
+        confidences = np.ceil(confidences * levels) / levels
+    kept = confidences >= threshold
+    return error(confidences[kept]).mean() if kept.any() else 0.0
+
+
+@pytest.mark.filterwarnings("ignore:All samples are rejected:UserWarning")
+@pytest.mark.parametrize("levels", [None, 7])
+@pytest.mark.parametrize("error", [rising, overconfident, at_target])
+@pytest.mark.parametrize("n", [150, 1000])
+def test_guarantee(error, levels, n):
+    """In 600 draws at the level .8, at most as many fail as chance explains.
+
+    The number of failures of a rule with the risk .2 is above the limit with a
+    probability of one in a million.
+    """
+    rng = np.random.default_rng(0)
+    failures = 0
+    for _ in range(600):
+        threshold = threshold_of_error(*drawn(error, n, rng, levels), 0.1, 0.8)
+        failures += true_error(error, threshold, levels) > 0.1
+    assert failures <= binom.isf(1e-6, 600, 0.2)
+
+
+def test_accepts_most_of_what_could_be():
+    """With 20,000 samples, nearly as many as with the best threshold, .6."""
+    rng = np.random.default_rng(0)
+    threshold = threshold_of_error(*drawn(rising, 20_000, rng), 0.1, 0.95)
+    assert true_error(rising, 0.6) == pytest.approx(0.1, abs=1e-3)
+    assert 0.6 < threshold < 0.68
+
+
+def test_limit_of_clopper_and_pearson(rng):
+    """What is accepted has an upper limit below the target, with the shared risk."""
+    confidences, correct = drawn(rising, 1000, rng)
+    threshold = threshold_of_error(confidences, correct, 0.1, 0.95)
+    kept = confidences >= threshold
+    wrong = (~correct[kept]).sum()
+    assert 0 < wrong < kept.sum() < 1000
+    assert beta.isf(0.05 / 20, wrong + 1, kept.sum() - wrong) <= 0.1
+
+
+@pytest.mark.parametrize(("target", "n"), [(0.05, 59), (0.1, 29), (0.01, 299)])
+def test_fewest_samples(target, n):
+    """The rule of three: (1 - target)^n is at most .05."""
+    confidences, correct = np.linspace(0.5, 1, n), np.ones(n, dtype=bool)
+    assert threshold_of_error(confidences, correct, target, 0.95) == 0
+    with pytest.warns(UserWarning, match=rf"takes {n} validation .* are {n - 1} valid"):
+        found = threshold_of_error(confidences[1:], correct[1:], target, 0.95)
+    assert found == np.inf
+
+
+def test_equal_confidences_are_accepted_or_rejected_together():
+    """The errors are at .7, which the smallest threshold above leaves out."""
+    confidences = np.repeat([0.7, 0.9], [100, 400])
+    correct = confidences > 0.8
+    threshold = threshold_of_error(confidences, correct, 0.05, 0.95)
+    assert threshold == np.nextafter(0.7, 1)
+    single = confidences.astype(np.float32)
+    threshold = threshold_of_error(single, correct, 0.05, 0.95)
+    np.testing.assert_array_equal(single >= threshold, correct)
+
+
+def test_all_are_rejected_if_the_target_cannot_be_met():
+    X, y = make_blobs(300, centers=[[0, 0], [0.1, 0]], random_state=0)
+    model = RejectionClassifier(GaussianNB(), target_error=0.05)
+    with pytest.warns(UserWarning, match=r"All samples are rejected.*too many errors"):
+        model.fit(X, y)
+    assert model.threshold_ == np.inf
+    assert (model.predict(X) == model.reject_label_).all()
+
+
+def test_nothing_is_rejected_if_the_classifier_is_good_enough():
+    X, y = make_blobs(300, centers=4, cluster_std=0.5, random_state=0)
+    model = RejectionClassifier(GaussianNB(), target_error=0.05).fit(X, y)
+    assert model.threshold_ == 0
+    assert (model.predict(X) == model.predict_proba(X).argmax(axis=1)).all()
+
+
+@pytest.mark.parametrize("classifier", [GaussianNB(), KNeighborsClassifier(15)])
+@pytest.mark.parametrize("frozen", [True, False])
+def test_classifiers_of_several_classes(classifier, frozen):
+    """Held-out samples, or folds: the target holds in nearly all of 40 draws.
+
+    A risk of .05 explains more than 8 failures with a probability of one in 10,000.
+    """
+    X, y = make_blobs(50_000, centers=4, cluster_std=2.0, random_state=3)
+    rng = np.random.default_rng(0)
+    failures, accepted = 0, []
+    for _ in range(40):
+        train, held_out, test = np.split(rng.permutation(len(y))[:6400], [400, 1400])
+        if frozen:
+            fitted = FrozenEstimator(classifier.fit(X[train], y[train]))
+            model = RejectionClassifier(fitted, target_error=0.05)
+            model.fit(X[held_out], y[held_out])
+        else:
+            model = RejectionClassifier(classifier, target_error=0.05)
+            model.fit(X[held_out], y[held_out])
+        predicted = model.predict(X[test])
+        kept = predicted != model.reject_label_
+        # The error is itself estimated by the 5,000 test samples.
+        wrong = (predicted[kept] != y[test][kept]).sum()
+        failures += binom.sf(wrong - 1, kept.sum(), 0.05) < 0.05
+        accepted.append(kept.mean())
+    assert failures <= 8
+    assert np.mean(accepted) > 0.3
+
+
+def test_what_is_not_supported():
+    X, y = make_blobs(200, centers=2, random_state=0)
+    model = RejectionClassifier(GaussianNB(), target_error=0.05)
+    with pytest.raises(ValueError, match="sample_weight cannot be used with target"):
+        model.fit(X, y, sample_weight=np.ones(200))
+    model.set_params(cv=RepeatedStratifiedKFold(n_splits=3, n_repeats=2))
+    with pytest.raises(ValueError, match="cv tests some samples more than once"):
+        model.fit(X, y)
+
+
+def test_folds_and_labels(rng):
+    """Outcomes of folds are those of classifiers that did not see the samples."""
+    confidences, correct = drawn(rising, 500, rng)
+    X = np.column_stack([(1 + confidences) / 2, (1 - confidences) / 2])
+    y = np.where(correct, "a", "b")
+    cv = StratifiedKFold(5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        folds = RejectionClassifier(Told(), target_error=0.2, cv=cv).fit(X, y)
+    frozen = RejectionClassifier(FrozenEstimator(Told().fit(X, y)), target_error=0.2)
+    assert folds.threshold_ == frozen.fit(X, y).threshold_
+    assert 0.5 < folds.threshold_ < 1
