@@ -145,7 +145,7 @@ class ClassStatistics:
         X, y = check_X_y(X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         if sample_weight is not None:
-            X, y, sample_weight = _weighted_samples(X, y, sample_weight)
+            X, y, sample_weight = weighted_samples(X, y, sample_weight)
         return cls._from_valid_data(X, y, covariance_estimator, sample_weight)
 
     @classmethod
@@ -669,7 +669,7 @@ def _sample_moments(X, rows, label, sample_weight=None):
     return moments.mean, moments.covariance()
 
 
-def _weighted_samples(X, y, sample_weight):
+def weighted_samples(X, y, sample_weight):
     """The samples of positive weight, and their weights."""
     sample_weight = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True

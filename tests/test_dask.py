@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_wine
 
-from skgeom import ClassStatistics, GaussianClassifier
+from skgeom import SQFA, ClassStatistics, GaussianClassifier, SecondMomentSQFA
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -250,3 +250,33 @@ def test_a_killed_worker_loses_nothing(digits, tmp_path):
         statistics = ClassStatistics.from_data(dying, y)
     assert (tmp_path / "mark").exists()
     assert_same_statistics(statistics, ClassStatistics.from_data(X, y))
+
+
+# Filters
+
+
+@pytest.mark.parametrize("cls", [SQFA, SecondMomentSQFA])
+def test_filters_of_blocks_are_those_of_the_statistics(cls, digits):
+    X, y = digits
+    blocks, labels = da.from_array(X, chunks=(250, 20)), da.from_array(y, chunks=250)
+    model = cls(3, random_state=0).fit(blocks, labels)
+    statistics = ClassStatistics.from_data(X, y).shrunk()
+    expected = cls(3, random_state=0).fit_statistics(statistics)
+    assert_allclose(model.components_, expected.components_, atol=1e-7)
+    features = model.transform(blocks)
+    assert isinstance(features, da.Array)
+    assert features.shape == (len(X), 3)
+    assert_allclose(features.compute(), model.transform(X))
+    stream = cls(3, random_state=0)
+    for part in (slice(None, 750), slice(750, None)):
+        stream.partial_fit(blocks[part], labels[part])
+    assert_allclose(stream.objective_, expected.objective_, rtol=1e-4)
+
+
+def test_frames_of_features_have_names(wine):
+    X, y = wine
+    frame = dd.from_pandas(X.assign(kind=y), npartitions=3)
+    model = SQFA(2, random_state=0).fit(frame.drop(columns="kind"), frame["kind"])
+    features = model.transform(frame.drop(columns="kind"))
+    assert list(features.columns) == ["sqfa0", "sqfa1"]
+    assert_allclose(features.compute(), model.transform(X), rtol=1e-10)
