@@ -152,7 +152,7 @@ MATRICES = {
 }
 # Training samples beyond which an estimator is left out, since it would take hours
 MOST = {"NCA + neighbours": 2_000, "SVC": 60_000, "RSLVQ": 60_000, "GMLVQ": 20_000}
-SEARCHED = 3_000  # training samples up to which the own search is run
+SEARCHED = 3_000, 1_000  # training samples and features up to which it is searched
 ALONE = 30_000  # training samples from which on a problem runs alone, on all cores
 
 
@@ -190,6 +190,7 @@ def makers(problem, contestants):
     """Methods that fit the problem, whether searched, and what makes each for X."""
     n_train = len(problem.splits[0][0])
     k = max(2, min(len(np.unique(problem.y)) - 1, problem.X.shape[1]))
+    is_large = n_train > SEARCHED[0] or problem.X.shape[1] > SEARCHED[1]
 
     def default(contestant, X):
         return contestant.make(k)
@@ -205,7 +206,7 @@ def makers(problem, contestants):
         if n_train > MOST.get(name, n_train) or not contestant.fits(problem):
             continue
         for is_searched, make in ((False, default), (True, search)):
-            if is_searched and (contestant.search is None or n_train > SEARCHED):
+            if is_searched and (contestant.search is None or is_large):
                 continue
             make = partial(make, contestant)
             if problem.table:

@@ -1,7 +1,7 @@
 """The choice of the regularisation of filters by cross-validation of a classifier."""
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 
 import numpy as np
@@ -56,12 +56,16 @@ class RegularizationCV:
         statistics = self._shrunk(folds.all())
         is_grid = isinstance(self.regularizations, Integral)
         values = self._grid(statistics) if is_grid else self._given_values()
-        scores = self._scores(X, y, splits, folds, values)
+        seen = Outcomes()
+        scores = self._scores(X, y, splits, folds, values, seen)
         while is_grid and len(more := self._beyond(values, scores, statistics)):
             values = np.concatenate([values, more])
-            scores = np.concatenate([scores, self._scores(X, y, splits, folds, more)])
+            new = self._scores(X, y, splits, folds, more, seen)
+            scores = np.concatenate([scores, new])
             order = np.argsort(values)
             values, scores = values[order], scores[order]
+        # Once, and after all: values beyond the grid may fail where others do not.
+        seen.warn()
         self.cv_results_ = score_table(values, scores)
         means = self.cv_results_["mean_test_score"]
         if self.verbose:
@@ -109,8 +113,11 @@ class RegularizationCV:
             )
         return values
 
-    def _scores(self, X, y, splits, folds, values):
-        """Scores of the classifier, (n_values, n_splits); NaN where it fails."""
+    def _scores(self, X, y, splits, folds, values, seen):
+        """Scores of the classifier, (n_values, n_splits); NaN where it fails.
+
+        What went wrong is added to the outcomes ``seen``.
+        """
         paths, converged = self._paths(X, y, splits, folds, values)
         classifier = self._checked_classifier()
         scorer = check_scoring(classifier, scoring=self.scoring)
@@ -131,9 +138,10 @@ class RegularizationCV:
             results = map_threads(score, range(len(splits)), parallel)
         # From rows of folds to rows of values.
         results = [result for value in zip(*results, strict=True) for result in value]
-        failures = [result for result in results if isinstance(result, Exception)]
         scores = [np.nan if isinstance(r, Exception) else r for r in results]
-        self._warn_of(failures, len(results) - np.sum(converged), len(results))
+        seen.failures += [r for r in results if isinstance(r, Exception)]
+        seen.n_unfinished += len(results) - np.sum(converged)
+        seen.n_searches += len(results)
         return np.reshape(scores, (-1, len(splits)))
 
     def _paths(self, X, y, splits, folds, values):
@@ -168,7 +176,18 @@ class RegularizationCV:
             )
         return self.classifier
 
-    def _warn_of(self, failures, n_unfinished, n_searches):
+
+@dataclass
+class Outcomes:
+    """What went wrong in the searches of a cross-validation."""
+
+    failures: list = field(default_factory=list)  # the errors of fits and scores
+    n_unfinished: int = 0
+    n_searches: int = 0
+
+    def warn(self):
+        """Warn of failures and unfinished searches; raise if nothing has a score."""
+        failures, n_searches = self.failures, self.n_searches
         if len(failures) == n_searches:
             raise ValueError(
                 "The classifier or scorer fails for every value and fold. The first "
@@ -181,10 +200,11 @@ class RegularizationCV:
                 f"{failures[0]}",
                 FitFailedWarning,
             )
-        if n_unfinished:
+        if self.n_unfinished:
             warn_user(
-                f"{n_unfinished} of the {n_searches} searches of the cross-validation "
-                "did not converge. Increase max_iter, tol or the regularizations.",
+                f"{self.n_unfinished} of the {n_searches} searches of the "
+                "cross-validation did not converge. Increase max_iter, tol or the "
+                "regularizations.",
                 ConvergenceWarning,
             )
 

@@ -12,7 +12,7 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
-from sklearn.utils import compute_class_weight, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -24,7 +24,7 @@ from skgeom._kernel.functions import (
     uses_gamma,
 )
 from skgeom._kernel.problem import ALL_MEANS_EQUAL
-from skgeom.utils._validation import check_priors, check_two_classes
+from skgeom.utils._validation import check_priors, check_two_classes, class_factors
 
 # Kernels that are positive semidefinite whatever their parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
@@ -353,17 +353,7 @@ class BaseKernelDiscriminant(
         """Weights of the classes in training, of sum one."""
         if self.class_weight == "balanced":
             return np.full(len(priors), 1 / len(priors))
-        # Of the classes, not of y: counts enter by the priors.
-        factors = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=self.classes_
-        )
-        wrong = ~((factors > 0) & np.isfinite(factors))
-        if wrong.any():
-            label = self._label_repr(wrong.argmax())
-            raise ValueError(
-                f"class_weight must be positive and finite, got {factors[wrong][0]:g} "
-                f"for the class {label}; remove the class to leave it out."
-            )
+        factors = class_factors(self.class_weight, self.classes_)
         weights = priors * (factors / factors.max())
         return weights / weights.sum()
 

@@ -28,6 +28,8 @@ _LEAST_INVERSE = 1e-5
 _PRECISIONS = np.array([1e-6, 0.25])
 # Left-out samples that are expected to be wrong, at least.
 _LEAST_ERRORS = 0.5
+# The temperature that they need is looked for in steps of this, in the logarithm.
+_STRIDE = 0.1
 _STEPS = 100
 
 
@@ -166,6 +168,14 @@ def _with_some_errors(scores, others, copies, inverse):
         return copies @ (1 - sure) - _LEAST_ERRORS
 
     inverse, low = max(inverse, _LEAST_INVERSE), np.log(_LEAST_INVERSE)
-    if missing(np.log(inverse)) >= 0 or missing(low) <= 0:
+    upper = np.log(inverse)
+    if missing(upper) >= 0:
         return inverse
-    return np.exp(brentq(missing, low, np.log(inverse)))
+    # Far below, the priors outvote the scores of rare classes, and few errors are
+    # expected once more. The nearest solution is wanted, before that.
+    while upper > low:
+        lower = max(upper - _STRIDE, low)
+        if missing(lower) > 0:
+            return np.exp(brentq(missing, lower, upper))
+        upper = lower
+    return inverse

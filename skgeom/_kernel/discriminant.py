@@ -115,7 +115,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         :math:`\|K\|_F^2` for ``"identity"`` (:math:`\|C_n K\|_F^2`, with K as it is,
         for ``center=False``); see ``lambda_``. ``"auto"`` chooses a value by the
         squared errors of kernel ridge regression onto the classes when one sample is
-        left out at a time, which have a closed form. It leaves out up to 1,000 samples.
+        left out at a time, which have a closed form. About 1,000 samples are left out
+        at most, or two of each class if there are more than 500.
         :class:`KernelDiscriminantAnalysisCV` chooses by cross-validated scores. Zero
         needs solver "eigen" and a regular :math:`S_w`. The largest value is 1e8. The
         scatter is negligible then, and more would only scale the components.
@@ -317,12 +318,13 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     def _left_out(self, samples):
         """Samples to leave out: evenly over each class, so nothing is left to chance.
 
-        They are a share of each class, but more of the small classes.
+        They are a share of each class, but more of the small classes, and two at least:
+        the one sample of a class would tell nothing about it.
         """
         kept = np.flatnonzero(samples.weights)
         counts = np.bincount(samples.codes[kept])
         shares = np.ceil(counts * min(_MAX_LEFT_OUT / len(kept), 1))
-        sizes = np.maximum(shares, _MAX_LEFT_OUT // (2 * len(counts)))
+        sizes = np.maximum(shares, max(_MAX_LEFT_OUT // (2 * len(counts)), 2))
         parts = []
         for code, (count, size) in enumerate(zip(counts, sizes, strict=True)):
             members = kept[samples.codes[kept] == code]
@@ -364,7 +366,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             if len(left_out) < len(samples.X):
                 chosen = samples.part(left_out, self.kernel == "precomputed")
                 part = self._problem(chosen, precision)
-                share = chosen.sample_weight.sum() / samples.sample_weight.sum()
+                share = float(chosen.sample_weight.sum() / samples.sample_weight.sum())
             values = candidate_regularizations(self.penalty, _N_CANDIDATES)
             with one_blas_thread():
                 errors = part.errors_left_out(values, samples.copies[left_out])

@@ -257,7 +257,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
                 UserWarning,
             )
         self.best_score_ = float(means[best[0]])
-        self.regularization_ = values[best].max()
+        self.regularization_ = float(values[best].max())
 
     def _fit_path(self, kernel, codes, precision, train):
         """Models of all values for a training part, with one tridiagonal form."""

@@ -12,7 +12,6 @@ from sklearn.base import (
 )
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
@@ -27,7 +26,11 @@ from skgeom._lvq.spaces import FlatSpace, find_space
 from skgeom._lvq.starts import find_start, prototype_counts
 from skgeom.utils._sklearn import check_sample_weight
 from skgeom.utils._threads import map_threads
-from skgeom.utils._validation import check_spd_samples, check_two_classes
+from skgeom.utils._validation import (
+    check_spd_samples,
+    check_two_classes,
+    class_factors,
+)
 
 # Numbers of a block of whitened matrices, at prediction: 16 MB.
 _BLOCK = 2_000_000
@@ -322,15 +325,7 @@ class PrototypeClassifier(
             seen = class_sums > 0
             even = class_sums.sum() / np.count_nonzero(seen)
             return np.divide(even, class_sums, out=np.ones(len(seen)), where=seen)
-        factors = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=self.classes_
-        )
-        if not (np.isfinite(factors) & (factors > 0)).all():
-            raise ValueError(
-                "The weights of class_weight must be positive and finite, got "
-                f"{self.class_weight}. To leave a class out, remove its samples."
-            )
-        return factors
+        return class_factors(self.class_weight, self.classes_)
 
     def _find_components(self, X, y, weights):
         """Find what samples are reduced to, if anything, before they are encoded."""

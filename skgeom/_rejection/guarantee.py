@@ -70,7 +70,7 @@ def threshold_of_error(confidences, correct, target_error, confidence_level):
     _warn(
         target_error,
         confidence_level,
-        f"of the {n} validation samples, the {fewest} or more that the classifier is "
+        f"of the {n} validation samples, the {rank} or more that the classifier is "
         "most confident of have too many errors",
     )
     return np.inf

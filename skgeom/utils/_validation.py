@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Mapping
 
 import numpy as np
+from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_array, validate_data
 
 # What to do about matrices that are not positive definite.
@@ -209,6 +210,41 @@ def check_priors(priors, weights):
             f"for each class in the order of classes_, got {priors!r}."
         )
     return given / given.sum()
+
+
+def class_factors(class_weight, classes, *, zero=False):
+    """What the parameter ``class_weight`` multiplies the weights of the classes by.
+
+    Parameters
+    ----------
+    class_weight : None or dict
+        Factors by class label, 1 for labels that it lacks.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    zero : bool, default=False
+        Whether a factor may be zero.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        The factors, in the order of ``classes``.
+
+    Raises
+    ------
+    ValueError
+        If a factor is negative, infinite or, unless allowed, zero, or if the dict has
+        no label of ``classes``.
+    """
+    # Of the classes, not of samples: each is there once.
+    factors = compute_class_weight(class_weight, classes=classes, y=classes)
+    wrong = ~(np.isfinite(factors) & (factors >= 0 if zero else factors > 0))
+    if wrong.any():
+        allowed = "finite and not negative" if zero else "positive and finite"
+        raise ValueError(
+            f"class_weight must be {allowed}, got {factors[wrong][0]:g} for the class "
+            f"{classes[wrong].tolist()[0]!r}. To leave a class out, remove its samples."
+        )
+    return factors
 
 
 def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1):

@@ -100,8 +100,8 @@ def test_in_cross_validation(estimator, wine):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ({0: -1.0}, "class_weight .* not negative, got -1.0 for class 0"),
-        ({0: np.inf}, "class_weight must hold finite numbers"),
+        ({0: -1.0}, "class_weight .* not negative, got -1 for the class 0"),
+        ({0: np.inf}, "class_weight must be finite"),
         ({0: 2.0, 7: 1.0}, "not in class_weight"),
         ("heavy", "class_weight"),
     ],

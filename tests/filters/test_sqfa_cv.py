@@ -139,6 +139,26 @@ def test_grid_goes_on_where_the_best_value_is_at_its_end(best, noisy):
         assert sqfa.regularization_ == values[-1] < X.var(axis=0).sum()
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_values_beyond_the_grid_that_all_fail(sign, noisy):
+    """They are not chosen, whatever the end at which the best value is."""
+    scores = iter(sign * np.arange(8.0))
+
+    def score(*_):
+        if (value := next(scores, None)) is None:
+            raise ArithmeticError("no more")
+        return value
+
+    X, y = np.tile(noisy[0], (20, 1)), np.tile(noisy[1], 20)
+    sqfa = SQFACV(2, regularizations=4, cv=2, scoring=score, random_state=0)
+    with pytest.warns(FitFailedWarning, match=r"no more") as caught:
+        sqfa.fit(X, y)
+    assert sum(warning.category is FitFailedWarning for warning in caught) == 1
+    assert np.isnan(sqfa.cv_results_["mean_test_score"]).sum() >= 1
+    # The means over the folds are 2 to 5, or -2 to -5.
+    assert sqfa.best_score_ == (5 if sign == 1 else -2)
+
+
 def test_scores_of_an_exact_solution(noisy):
     """With one value nothing is shared along a path: the scores are those of SQFA."""
     X, y = noisy

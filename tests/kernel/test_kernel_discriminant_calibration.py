@@ -117,6 +117,21 @@ def test_more_of_the_small_classes_are_left_out(monkeypatch):
     assert_array_equal(np.bincount(codes), [32, 8, 5, 1])
 
 
+@pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
+def test_more_classes_than_samples_to_leave_out(monkeypatch, solver):
+    """Two samples of each are left out, as one would leave nothing of its class."""
+    monkeypatch.setattr(discriminant, "_MAX_LEFT_OUT", 20)
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(40), 4)
+    centers = rng.normal(size=(40, 10))
+    X, X_test = (centers[y] + 0.7 * rng.normal(size=(160, 10)) for _ in range(2))
+    kda = KDA(solver=solver, random_state=0).fit(X, y)
+    raw = KDA(solver=solver, temperature=1.0, random_state=0).fit(X, y)
+    assert kda.temperature_ > 2
+    loss, raw_loss = (log_loss(y, k.predict_proba(X_test)) for k in (kda, raw))
+    assert loss < 0.7 * raw_loss
+
+
 # The calibration itself.
 
 
@@ -236,6 +251,17 @@ def test_rare_classes():
     }
     raw, auto, balanced = scores.values()
     assert raw + 0.02 < auto < balanced
+
+
+@pytest.mark.parametrize("n_rare", [2, 3])
+def test_a_rare_class_that_is_separated(n_rare):
+    """The error that must be expected is not found where the priors outvote it."""
+    rng = np.random.default_rng(0)
+    common, rare = rng.normal(size=(900, 3)), 4 + 0.1 * rng.normal(size=(n_rare, 3))
+    y = np.repeat([0, 1], [900, n_rare])
+    kda = KDA().fit(np.concatenate([common, rare]), y)
+    assert kda.predict(4 + 0.1 * rng.normal(size=(20, 3))).all()
+    assert not kda.predict(common).any()
 
 
 @BOTH

@@ -125,6 +125,13 @@ def test_all_are_rejected_if_the_target_cannot_be_met():
     assert (model.predict(X) == model.reject_label_).all()
 
 
+def test_the_warning_names_the_samples_that_were_tested():
+    """Few samples allow for one test, which is that of all of them."""
+    confidences, correct = np.linspace(0.5, 1, 40), np.arange(40) >= 10
+    with pytest.warns(UserWarning, match="of the 40 validation samples, the 40 or"):
+        assert threshold_of_error(confidences, correct, 0.1, 0.95) == np.inf
+
+
 def test_nothing_is_rejected_if_the_classifier_is_good_enough():
     X, y = make_blobs(300, centers=4, cluster_std=0.5, random_state=0)
     model = RejectionClassifier(GaussianNB(), target_error=0.05).fit(X, y)
