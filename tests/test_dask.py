@@ -13,7 +13,21 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_wine
 
-from skgeom import SQFA, ClassStatistics, GaussianClassifier, SecondMomentSQFA
+from skgeom import (
+    GMLVQ,
+    PLRSQ,
+    RSLVQ,
+    SQFA,
+    SQFACV,
+    AMAGauss,
+    AMAGaussCV,
+    ClassStatistics,
+    CovarianceHessianProjection,
+    GaussianClassifier,
+    KernelDiscriminantAnalysis,
+    SecondMomentSQFA,
+)
+from skgeom.datasets import make_spd_classes
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -280,3 +294,56 @@ def test_frames_of_features_have_names(wine):
     features = model.transform(frame.drop(columns="kind"))
     assert list(features.columns) == ["sqfa0", "sqfa1"]
     assert_allclose(features.compute(), model.transform(X), rtol=1e-10)
+
+
+# Other estimators
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        AMAGauss(2, max_iter=3),
+        CovarianceHessianProjection(random_state=0),
+        GMLVQ(random_state=0),
+        KernelDiscriminantAnalysis(),
+        RSLVQ(),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_fitted_in_memory_and_applied_to_blocks(estimator, wine):
+    X, y = wine[0].to_numpy() / wine[0].to_numpy().std(axis=0), wine[1].to_numpy()
+    blocks = da.from_array(X, chunks=(50, -1))
+    model = estimator.fit(X, y)
+    names = ["transform", "predict", "predict_proba", "decision_function"]
+    methods = [name for name in names if hasattr(model, name)]
+    for name in methods:
+        lazy, expected = getattr(model, name)(blocks), getattr(model, name)(X)
+        assert isinstance(lazy, da.Array)
+        assert lazy.shape == expected.shape
+        assert lazy.dtype == expected.dtype
+        assert_allclose(lazy.compute(), expected, rtol=1e-9, atol=1e-12)
+    with pytest.raises(TypeError, match="needs all of X in memory, but X is a Dask"):
+        estimator.fit(blocks, da.from_array(y, chunks=50))
+
+
+def test_matrices_in_blocks():
+    X, y = make_spd_classes(2, 30, 3, random_state=0)
+    model = PLRSQ().fit(X, y)
+    blocks = da.from_array(X, chunks=(20, -1, -1))
+    for name in ("predict", "predict_proba", "transform"):
+        lazy, expected = getattr(model, name)(blocks), getattr(model, name)(X)
+        assert lazy.shape == expected.shape
+        assert_allclose(lazy.compute(), expected)
+    stream = PLRSQ(random_state=0)
+    for block, labels in zip(blocks.blocks, np.array_split(y, 3), strict=True):
+        stream.partial_fit(block.compute(), labels, classes=[0, 1])
+    with pytest.raises(TypeError, match="one after another by partial_fit"):
+        model.fit(blocks, y)
+
+
+@pytest.mark.parametrize("cls", [SQFACV, AMAGaussCV])
+def test_searches_refuse_blocks(cls, wine):
+    blocks = da.from_array(wine[0].to_numpy(), chunks=(50, -1))
+    with pytest.raises(TypeError, match="SQFA takes it in blocks"):
+        cls().fit(blocks, wine[1])

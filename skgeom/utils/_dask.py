@@ -11,6 +11,15 @@ def is_dask(data):
     return type(data).__module__.partition(".")[0] == "dask"
 
 
+def refuse_dask(estimator, X, remedy):
+    """Raise TypeError if X is of Dask, which would be gathered in memory unasked."""
+    if is_dask(X):
+        raise TypeError(
+            f"{type(estimator).__name__} needs all of X in memory, but X is a Dask "
+            f"{type(X).__name__}. {remedy}, or give X.compute() if it fits."
+        )
+
+
 def empty_block(X):
     """X without its rows, in memory: what validation needs to know of X."""
     if hasattr(X, "_meta_nonempty"):
