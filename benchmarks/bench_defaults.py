@@ -116,7 +116,12 @@ VECTORS = {
         lambda k: then_qda(AMAGauss(k)), lambda k, X: then_qda(AMAGaussCV(k, cv=3))
     ),
     "RSLVQ": Contestant(lambda k: RSLVQ(), search_prototypes(RSLVQ())),
-    "GMLVQ": Contestant(lambda k: GMLVQ(), search_prototypes(GMLVQ())),
+    "GMLVQ": Contestant(
+        lambda k: GMLVQ(),
+        search_prototypes(GMLVQ()),
+        # Its metric is a matrix of all features, which takes minutes beyond that.
+        fits=lambda problem: problem.X.shape[1] <= 1_000,
+    ),
     "cov. + Hessian": Contestant(
         lambda k: make_pipeline(CovarianceHessianProjection(), LogisticRegression()),
         fits=two_classes,
@@ -151,7 +156,7 @@ MATRICES = {
     "FgMDM": Contestant(lambda k: FgMDM(), plain=True),
 }
 # Training samples beyond which an estimator is left out, since it would take hours
-MOST = {"NCA + neighbours": 2_000, "SVC": 60_000, "RSLVQ": 60_000, "GMLVQ": 20_000}
+MOST = {"NCA + neighbours": 2_000, "SVC": 20_000, "RSLVQ": 20_000, "GMLVQ": 20_000}
 SEARCHED = 3_000, 1_000  # training samples and features up to which it is searched
 ALONE = 30_000  # training samples from which on a problem runs alone, on all cores
 

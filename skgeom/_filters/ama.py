@@ -139,8 +139,8 @@ class AMAGauss(BaseAMAGauss):
 
     with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (appendix E.2
     of [1]_, after [2]_). Unlike that of :class:`SQFA`, this objective uses all
-    classes together, and every sample each time it is evaluated, so that it is a
-    slower method with a more accurate result.
+    classes together, and every sample each time it is evaluated: often a little more
+    accurate, and slower with many samples.
 
     Parameters
     ----------

@@ -46,8 +46,11 @@ class RegularizationCV:
         "classifier": [None, HasMethods(["fit", "predict"])],
         "scoring": [None, str, callable],
     }
-    _distinct = False
     _more_noise, _less_noise = "the regularizations", "smaller regularizations"
+
+    @property
+    def _distinct(self):
+        return isinstance(self.regularizations, Integral)
 
     def _cross_validate(self, X, y, groups):
         """Statistics of all samples, and the best value; sets what was seen."""

@@ -62,7 +62,7 @@ class SQFACV(RegularizationCV, BaseSQFA):
 
     See Also
     --------
-    SQFA : With a given regularisation.
+    SQFA : With a given regularisation, or an automatic one.
     sklearn.model_selection.GridSearchCV : For any other parameter.
 
     Notes

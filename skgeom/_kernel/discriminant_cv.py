@@ -62,7 +62,8 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         five stratified folds. Folds of groups get these from :meth:`fit`.
     scoring : str, callable or None, default=None
         What is best, as in :class:`sklearn.model_selection.GridSearchCV`; a callable is
-        called with kernel matrices for X. None is the accuracy.
+        called with kernel matrices for X. None is the accuracy; for probabilities,
+        ``"neg_log_loss"`` is better.
     {class_parameters}
 
     Attributes
@@ -80,7 +81,8 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
 
     See Also
     --------
-    KernelDiscriminantAnalysis : With a given regularisation, and with landmarks.
+    KernelDiscriminantAnalysis : With a given or an automatic regularisation, and with
+        landmarks.
 
     Examples
     --------
