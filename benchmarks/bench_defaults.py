@@ -108,7 +108,7 @@ VECTORS = {
     "SQFA": Contestant(
         lambda k: then_qda(SQFA(k)), lambda k, X: then_qda(SQFACV(k, cv=3))
     ),
-    "SQFA, Hellinger": Contestant(
+    "SQFA-H": Contestant(
         lambda k: then_qda(SQFA(k, distance="hellinger")),
         lambda k, X: then_qda(SQFACV(k, distance="hellinger", cv=3)),
     ),
@@ -122,12 +122,12 @@ VECTORS = {
         # Its metric is a matrix of all features, which takes minutes beyond that.
         fits=lambda problem: problem.X.shape[1] <= 1_000,
     ),
-    "cov. + Hessian": Contestant(
+    "C + H": Contestant(
         lambda k: make_pipeline(CovarianceHessianProjection(), LogisticRegression()),
         fits=two_classes,
     ),
     "LDA": Contestant(lambda k: LinearDiscriminantAnalysis(), plain=True),
-    "shrunken LDA": Contestant(
+    "sLDA": Contestant(
         lambda k: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
         plain=True,
     ),
@@ -138,7 +138,7 @@ VECTORS = {
     ),
     "SVC": Contestant(lambda k: SVC(), plain=True),
     "logistic": Contestant(lambda k: LogisticRegression(max_iter=2_000), plain=True),
-    "NCA + neighbours": Contestant(
+    "NCA + k-NN": Contestant(
         lambda k: make_pipeline(
             NeighborhoodComponentsAnalysis(k, random_state=0), KNeighborsClassifier()
         ),
@@ -156,7 +156,7 @@ MATRICES = {
     "FgMDM": Contestant(lambda k: FgMDM(), plain=True),
 }
 # Training samples beyond which an estimator is left out, since it would take hours
-MOST = {"NCA + neighbours": 2_000, "SVC": 20_000, "RSLVQ": 20_000, "GMLVQ": 20_000}
+MOST = {"NCA + k-NN": 2_000, "SVC": 20_000, "RSLVQ": 20_000, "GMLVQ": 20_000}
 SEARCHED = 3_000, 1_000  # training samples and features up to which it is searched
 ALONE = 30_000  # training samples from which on a problem runs alone, on all cores
 
@@ -271,7 +271,14 @@ def cell(row, score):
     if score not in row:
         return "error" if "error" in row else "–"
     value = row[score]
-    return f"{value:.2g}" if score == "seconds" else f"{value:.3f}"
+    return f"{value:.2g}" if score == "seconds" else short(f"{value:.3f}")
+
+
+def short(number):
+    """A number without the zero before its point, so that tables fit a page."""
+    return (
+        number.replace("0.", ".", 1) if number.lstrip("+-").startswith("0.") else number
+    )
 
 
 def score_table(results, kind, part, score, searched_too=True):
@@ -288,7 +295,10 @@ def score_table(results, kind, part, score, searched_too=True):
                 text += f" ({cell(own, score)})"
             cells.append(text)
         rows.append([problem, *cells])
-    return csv_table(f"{score.capitalize()}, {part}", ["", *methods], rows)
+    title = score.capitalize()
+    if searched_too:
+        title += ", in brackets by its own search"
+    return csv_table(title, ["", *methods], rows)
 
 
 def summary(results, kind, part, score):
@@ -319,29 +329,34 @@ def summary(results, kind, part, score):
         for behind in (behind_plain[method], behind_search[method]):
             if behind:
                 worst, where = max(behind)
+                mean = -np.mean([b for b, _ in behind])
                 cells += [
-                    f"{-np.mean([b for b, _ in behind]):+.3f}",
-                    f"{-worst:+.3f} ({where})",
+                    short(f"{mean:+.3f}"),
+                    short(f"{-worst:+.3f}") + f" ({where})",
                 ]
             else:
                 cells += ["–", "–"]
         rows.append(cells)
-    header = ["", "problems", "mean rank", "to the best plain method, mean", "worst"]
-    header += ["to its own search, mean", "worst"]
-    return csv_table(f"{score.capitalize()}, {part}, in short", header, rows)
+    header = ["", "sets", "mean rank", "above the best plain one: mean", "worst"]
+    header += ["above its own search: mean", "worst"]
+    return csv_table(f"{score.capitalize()}, in short", header, rows)
 
 
 def write(results, folder):
     parts = []
-    for kind, score in (("vectors", "accuracy"), ("matrices", "kappa")):
-        for part in ("report", "choose"):
+    for part, apart in (("report", "sets kept apart"), ("choose", "sets for choosing")):
+        for kind, score in (("vectors", "accuracy"), ("matrices", "kappa")):
             if not any(key[:2] == (kind, part) for key in results):
                 continue
+            title = f"{'Vectors' if kind == 'vectors' else 'SPD matrices'}, {apart}"
             parts += [
+                f"{title}\n{'=' * len(title)}\n",
                 summary(results, kind, part, score),
                 score_table(results, kind, part, score),
-                score_table(results, kind, part, "log-loss", searched_too=False),
-                score_table(results, kind, part, "seconds", searched_too=False),
+                *(
+                    score_table(results, kind, part, other, searched_too=False)
+                    for other in ("balanced accuracy", "log-loss", "seconds")
+                ),
             ]
     text = "\n".join(parts)
     if folder is None:
