@@ -9,7 +9,7 @@ import pytest
 DOC = Path(__file__).parents[1] / "doc"
 # The pages that show what is printed, with the number of their lines of code.
 PAGES = {
-    "index.rst": 7,
+    "index.rst": 6,
     "user_guide/comparators.rst": 14,
     "user_guide/covariance_hessian.rst": 11,
     "user_guide/datasets.rst": 17,
