@@ -4,7 +4,7 @@
 
 Ten Gaussian classes are drawn in blocks and written to a folder of .npy files, float32.
 Then, one after another: a pass that reads each block and multiplies it once by its
-transpose (what has to be done at least); the statistics by ``from_blocks``; and
+transpose, in double precision (what has to be done at least); the statistics by ``from_blocks``; and
 ``SQFA`` with a classifier on a Dask cluster of two processes. Peaks are those of
 resident memory, of this process and of each worker.
 """
@@ -60,7 +60,7 @@ def timed(title, job):
 def read_and_multiply(folder, n_blocks):
     total = 0
     for number in range(n_blocks):
-        X, _ = load(folder, number)
+        X = load(folder, number)[0].astype(np.float64)
         total = total + X.T @ X
     return total
 
@@ -97,7 +97,7 @@ def on_a_cluster(folder, n_blocks, n_samples, n_features, statistics, base):
             lambda: (classifier.predict(model.transform(X)) == y).mean().compute(),
         )
         print(f"    {accuracy:.4f}; peaks of the workers: {client.run(peak)}")
-    reference = SQFA(9, random_state=0).fit_statistics(statistics)
+    reference = SQFA(9, random_state=0).fit_statistics(statistics.shrunk())
     gap = np.abs(model.components_ - reference.components_).max()
     print(f"    filters differ from those of the merged statistics by {gap:.1e}")
 
