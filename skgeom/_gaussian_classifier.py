@@ -1,5 +1,6 @@
 """Discriminant analysis by Gaussian classes, from samples or from their statistics."""
 
+from copy import copy
 from numbers import Real
 from typing import NamedTuple
 
@@ -9,9 +10,14 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
-from skgeom._statistics import ClassStatistics
+from skgeom._statistics import ClassStatistics, kind_of
 from skgeom.utils._dask import by_blocks, empty_block, is_dask
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors, check_two_classes
@@ -43,7 +49,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     is fitted from samples, from weighted samples, from batches that come one after
     another, or from a :class:`ClassStatistics`. Whether a covariance is singular is
     decided in units of the standard deviations of the features, so that units and
-    scales of X do not matter.
+    scales of X do not matter, unless a variance is added.
 
     Parameters
     ----------
@@ -52,7 +58,9 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     regularization : "auto" or float, default="auto"
         The variance :math:`\sigma^2`, in squared units of X, that is added to all
         variances. ``"auto"`` adds nothing if all covariances are regular, and the mean
-        variance of the features within the classes if one is singular.
+        variance of the features within the classes if one is singular. It drowns
+        features of small numbers: where features have different units, standardise them
+        first, as by ``StandardScaler``.
     covariance_estimator : None, str, or object, default=None
         How :meth:`fit` estimates the covariance of a class, as in
         :meth:`ClassStatistics.from_data`; None is the sample covariance.
@@ -165,12 +173,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             names the class.
         """
         X, y = self._validated(X, y, reset=True)
-        statistics = _statistics(X, y, self.covariance_estimator, sample_weight)
-        check_two_classes(statistics.classes, type(self).__name__)
-        self._store(statistics, statistics.classes)
-        self._gaussians = self._solve()
-        self.regularization_ = self._gaussians.regularization
-        return self
+        return self._fit(_statistics(X, y, self.covariance_estimator, sample_weight))
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -209,11 +212,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             )
         vars(self).pop("feature_names_in_", None)
         self.n_features_in_ = statistics.n_features
-        check_two_classes(statistics.classes, type(self).__name__)
-        self._store(statistics, statistics.classes)
-        self._gaussians = self._solve()
-        self.regularization_ = self._gaussians.regularization
-        return self
+        # Their owner may update them.
+        return self._fit(copy(statistics))
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -233,13 +233,14 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             Classes that will come; they have the probability zero until there are
             samples of them. Others are added when they come.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, as in :meth:`fit`.
+            Weights of the samples, as in :meth:`fit`; those of a class must add up to
+            at least 1 in each call.
 
         Returns
         -------
         self
-            This object. As long as :meth:`fit` would refuse the samples so far,
-            predictions raise its error.
+            This object. As long as a covariance has no inverse, predictions raise the
+            error of :meth:`fit`. A single class is predicted for all samples.
 
         Raises
         ------
@@ -255,7 +256,9 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         first = not hasattr(self, "statistics_")
         X, y = self._validated(X, y, reset=first)
         statistics = _statistics(X, y, None, sample_weight)
-        known = statistics.classes if classes is None else np.asarray(classes)
+        known = statistics.classes
+        if classes is not None:
+            known = _announced(classes, known)
         if not first:
             statistics = self.statistics_ + statistics
             known = np.union1d(known, self.classes_)
@@ -281,6 +284,13 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         )
         check_classification_targets(y)
         return X, y
+
+    def _fit(self, statistics):
+        check_two_classes(statistics.classes, type(self).__name__)
+        self._store(statistics, statistics.classes)
+        self._gaussians = self._solve()
+        self.regularization_ = self._gaussians.regularization
+        return self
 
     def _store(self, statistics, classes):
         self.statistics_ = statistics
@@ -358,7 +368,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
                 common = constant + largest
             joint = np.full((len(X), len(self.classes_)), -np.inf)
             seen = np.searchsorted(self.classes_, self.statistics_.classes)
-            joint[:, seen] = densities + np.log(self.priors_[seen])
+            priors = self.priors_[seen]
+            joint[:, seen] = densities + np.log(priors / priors.sum())
         return joint, common
 
     @by_blocks
@@ -465,10 +476,13 @@ def _statistics(X, y, covariance_estimator, sample_weight):
         return ClassStatistics.from_data(
             X, y, covariance_estimator, sample_weight=sample_weight
         )
-    size = float(np.abs(X).max())
+    size = float(max(X.max(), -X.min()))
     scale = 2.0 ** np.frexp(size)[1] if size > 1e100 else 1.0
     statistics = ClassStatistics.from_data(
-        X / scale, y, covariance_estimator, sample_weight=sample_weight
+        X if scale == 1 else X / scale,
+        y,
+        covariance_estimator,
+        sample_weight=sample_weight,
     )
     if scale == 1:
         return statistics
@@ -486,6 +500,17 @@ def _statistics(X, y, covariance_estimator, sample_weight):
         covariances,
         covariance_estimator,
     )
+
+
+def _announced(classes, labels):
+    """Classes that will come, with those of the labels."""
+    classes = check_array(classes, ensure_2d=False, dtype=None, input_name="classes")
+    classes = column_or_1d(classes)
+    if kind_of(classes) != kind_of(labels):
+        raise ValueError(
+            f"classes and y must be labels of one kind, got {classes} and {labels}."
+        )
+    return np.union1d(classes, labels)
 
 
 class _Span:

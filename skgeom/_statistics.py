@@ -3,15 +3,11 @@
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_array,
-    check_X_y,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_array, check_X_y, column_or_1d
 
 from skgeom.objectives import ProjectedClasses
 from skgeom.utils._dask import is_dask, row_blocks
+from skgeom.utils._sklearn import check_sample_weight
 from skgeom.utils._validation import check_semidefinite, check_symmetric
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
@@ -159,7 +155,9 @@ class ClassStatistics:
         Parameters
         ----------
         blocks : iterable of (X, y) or (X, y, sample_weight)
-            As :meth:`from_data` takes them. A block may lack classes, and may be empty.
+            As :meth:`from_data` takes them. A block may lack classes, may be empty, and
+            may have any weights: those of a class must add up to at least 1 over all
+            blocks. Data frames must have their columns in one order.
 
         Returns
         -------
@@ -169,8 +167,9 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If a block is malformed, with its number, counted from 0; or if there are
-            no samples.
+            If a block is malformed, with its number, counted from 0; if blocks differ
+            in their features or in the kind of their labels; or if there are no
+            samples.
 
         Examples
         --------
@@ -181,37 +180,32 @@ class ClassStatistics:
         >>> ClassStatistics.from_blocks(blocks)
         ClassStatistics(10 classes, 64 features, 1797 samples)
         """
-        statistics = _merge(
-            _of_block(number, X, y, *(weight or [None]))
-            for number, (X, y, *weight) in enumerate(blocks)
-        )
-        if statistics is None:
+        total = _merge(_moments_of(blocks))
+        if total is None:
             raise ValueError(
                 "There are no samples: all blocks are empty, or none came."
             )
-        return statistics
+        return total.statistics()
 
     @classmethod
     def _from_valid_data(cls, X, y, covariance_estimator=None, sample_weight=None):
-        classes, encoded, counts = np.unique(y, return_inverse=True, return_counts=True)
+        if sample_weight is not None and covariance_estimator is not None:
+            raise ValueError(
+                "sample_weight needs sample covariances, covariance_estimator="
+                f"None, but covariance_estimator={covariance_estimator!r}."
+            )
+        classes, rows = _rows_of_classes(y)
         n_features = X.shape[1]
         means = np.empty((len(classes), n_features))
         covariances = np.empty((len(classes), n_features, n_features))
-        rows = np.split(np.argsort(encoded, kind="stable"), np.cumsum(counts)[:-1])
-        if sample_weight is not None:
-            if covariance_estimator is not None:
-                raise ValueError(
-                    "sample_weight needs sample covariances, covariance_estimator="
-                    f"None, but covariance_estimator={covariance_estimator!r}."
-                )
-            counts = np.bincount(encoded, sample_weight)
-            _check_weight_sums(classes, counts)
+        counts = np.empty(len(rows), dtype=int if sample_weight is None else float)
         for k, of_class in enumerate(rows):
             if covariance_estimator is None:
-                means[k], covariances[k] = _sample_moments(
-                    X, of_class, classes[k], sample_weight
-                )
+                moments = _sample_moments(X, of_class, classes[k], sample_weight)
+                counts[k], means[k] = moments.count, moments.mean
+                covariances[k] = moments.covariance(classes[k])
             else:
+                counts[k] = len(of_class)
                 samples = X[of_class].astype(np.float64, copy=False)
                 means[k] = samples.mean(axis=0)
                 covariances[k] = _estimated_covariance(
@@ -427,6 +421,14 @@ class ClassStatistics:
             total.add(other, check=False)
         return total.statistics()
 
+    def _sums(self):
+        """Label, count, mean and scatter of one class after another."""
+        classes = self.classes.tolist()
+        for label, count, mean, covariance in zip(
+            classes, self.counts, self.means, self.covariances, strict=True
+        ):
+            yield label, count, mean, (count - 1) * covariance
+
     def _check_addition(self, other):
         if (self.means is None) != (other.means is None):
             raise ValueError(
@@ -434,16 +436,7 @@ class ClassStatistics:
                 "that kind only. ClassStatistics.from_second_moments(s.classes, "
                 "s.counts, s.second_moments) converts other statistics s."
             )
-        if other.n_features != self.n_features:
-            raise ValueError(
-                "Statistics can be added only for one number of features, got "
-                f"{self.n_features} and {other.n_features}."
-            )
-        if _kind_of(self.classes) != _kind_of(other.classes):
-            raise ValueError(
-                "Statistics can be added only if their class labels are of one kind, "
-                f"got {self.classes} and {other.classes}."
-            )
+        _check_alike(self, other)
 
     def __radd__(self, other):
         """The statistics themselves if ``other`` is 0, the start value of ``sum``."""
@@ -490,42 +483,66 @@ class _Moments:
         self.mean += offset * (count / total)
         self.count = total
 
-    def covariance(self):
+    def covariance(self, label):
         """The unbiased estimate; zero of one sample."""
+        # Without a degree of freedom, a scatter would be lost in the estimate.
+        lost = self.count <= 1 and self.scatter.any()
+        if self.count < 1 or lost:
+            raise ValueError(
+                f"The sample_weight of class {label} adds up to {self.count:.3g}, but "
+                "a weight counts samples: those of each class must add up to at least "
+                "1, and to more if its samples differ. Multiply sample_weight by a "
+                "constant, such as n_samples / its sum."
+            )
         return self.scatter / (self.count - 1 if self.count > 1 else 1)
 
 
 class _Total:
-    """The sum of statistics that are added one after another, in place."""
+    """The moments of classes that come in parts, in place.
+
+    Unlike statistics, these may be of weights that add up to less than one sample.
+    """
 
     def __init__(self, first):
-        self._first = first
-        self._classes = first.classes
+        self.n_features = first.n_features
+        self.classes = first.classes
         self._moments = {}
         self.add(first, check=False)
 
+    @classmethod
+    def of_samples(cls, X, y, sample_weight):
+        """The moments of valid samples."""
+        total = cls.__new__(cls)
+        total.n_features = X.shape[1]
+        total.classes, rows = _rows_of_classes(y)
+        total._moments = {
+            label: _sample_moments(X, of_class, label, sample_weight)
+            for label, of_class in zip(total.classes.tolist(), rows, strict=True)
+        }
+        return total
+
     def add(self, part, check=True):
         if check:
-            self._first._check_addition(part)
-        self._classes = np.union1d(self._classes, part.classes)
-        for label, count, mean, covariance in zip(
-            part.classes.tolist(),
-            part.counts,
-            part.means,
-            part.covariances,
-            strict=True,
-        ):
+            _check_alike(self, part)
+        self.classes = np.union1d(self.classes, part.classes)
+        for label, *sums in part._sums():
             if label not in self._moments:
                 self._moments[label] = _Moments(part.n_features)
-            self._moments[label].add(count, mean, (count - 1) * covariance)
+            self._moments[label].add(*sums)
+
+    def _sums(self):
+        for label, moments in self._moments.items():
+            yield label, moments.count, moments.mean, moments.scatter
 
     def statistics(self):
-        moments = [self._moments[label] for label in self._classes.tolist()]
+        labels = self.classes.tolist()
+        moments = [self._moments[label] for label in labels]
+        covariances = [m.covariance(k) for m, k in zip(moments, labels, strict=True)]
         return ClassStatistics._make(
-            self._classes,
+            self.classes,
             np.array([m.count for m in moments]),
             np.array([m.mean for m in moments]),
-            np.array([m.covariance() for m in moments]),
+            np.array(covariances),
         )
 
 
@@ -545,23 +562,53 @@ def _statistics_of_blocks(X, y, covariance_estimator, sample_weight):
     ]
     while len(parts) > 1:
         parts = [merge(parts[i : i + 8]) for i in range(0, len(parts), 8)]
-    (statistics,) = dask.compute(parts[0])
-    if statistics is None:
+    (total,) = dask.compute(parts[0])
+    if total is None:
         raise ValueError("There are no samples: all blocks of X are empty.")
-    return statistics
+    return total.statistics()
 
 
-def _of_block(number, X, y, sample_weight):
-    """Statistics of a block, None if it is empty; errors have its number."""
-    if len(X) == 0:
-        return None
+def _moments_of(blocks):
+    """Moments of the blocks of ``from_blocks``, one after another."""
+    names, number = None, 0
+    for block in blocks:
+        if not isinstance(block, tuple | list) or len(block) not in (2, 3):
+            length = f" of length {len(block)}" if hasattr(block, "__len__") else ""
+            raise ValueError(
+                "blocks must yield pairs (X, y) or triples (X, y, sample_weight), but "
+                f"block {number} is of type {type(block).__name__}{length}."
+            )
+        if hasattr(block[0], "columns"):
+            columns = list(block[0].columns)
+            if names not in (None, columns):
+                raise ValueError(
+                    f"Block {number}: its columns are {columns}, but those of the "
+                    f"blocks before are {names}. Give all in one order."
+                )
+            names = columns
+        moments = _of_block(number, *block)
+        # Nothing may hold it while the next one is read; enumerate would.
+        del block
+        yield moments
+        number += 1
+
+
+def _of_block(number, X, y, sample_weight=None):
+    """Moments of a block, None if it is empty; errors have its number."""
     try:
-        return ClassStatistics.from_data(X, y, sample_weight=sample_weight)
+        if len(X) == len(y) == 0:
+            return None
+        X, y = check_X_y(X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        if sample_weight is not None:
+            X, y, sample_weight = weighted_samples(X, y, sample_weight, some=False)
+        return _Total.of_samples(X, y, sample_weight) if len(X) else None
     except ValueError as error:
         raise ValueError(f"Block {number}: {error}") from error
 
 
 def _merge(parts):
+    """The sum of moments, or None. A task may run twice, so parts are not changed."""
     total = None
     for part in parts:
         if part is None:
@@ -570,7 +617,21 @@ def _merge(parts):
             total = _Total(part)
         else:
             total.add(part)
-    return None if total is None else total.statistics()
+    return total
+
+
+def _check_alike(first, second):
+    """Raise ValueError if features or kinds of labels do not allow addition."""
+    if first.n_features != second.n_features:
+        raise ValueError(
+            "Statistics can be added only for one number of features, got "
+            f"{first.n_features} and {second.n_features}."
+        )
+    if kind_of(first.classes) != kind_of(second.classes):
+        raise ValueError(
+            "Statistics can be added only if their class labels are of one kind, "
+            f"got {first.classes} and {second.classes}."
+        )
 
 
 def _square_norm(matrix):
@@ -637,8 +698,15 @@ class _SecondMoments(ClassStatistics):
         return self._make(self.classes, self.counts, self._second_moments)
 
 
+def _rows_of_classes(y):
+    """The sorted labels, and the rows of each."""
+    classes, encoded, counts = np.unique(y, return_inverse=True, return_counts=True)
+    rows = np.split(np.argsort(encoded, kind="stable"), np.cumsum(counts)[:-1])
+    return classes, rows
+
+
 def _sample_moments(X, rows, label, sample_weight=None):
-    """Mean and unbiased covariance of the rows of X of a class, block by block.
+    """Moments of the rows of X of a class, block by block.
 
     Each block is centred by its own mean, so a large common offset costs no digits.
     numpy evaluates ``block.T @ block`` by a symmetric rank-k update.
@@ -666,29 +734,24 @@ def _sample_moments(X, rows, label, sample_weight=None):
             f"{np.abs(X[rows]).max():.3g}, are too large for floating-point numbers. "
             "Divide X by a common factor, or use StandardScaler."
         )
-    return moments.mean, moments.covariance()
+    return moments
 
 
-def weighted_samples(X, y, sample_weight):
-    """The samples of positive weight, and their weights."""
-    sample_weight = _check_sample_weight(
+def weighted_samples(X, y, sample_weight, *, some=True):
+    """The samples of positive weight, at least one if ``some``, and their weights."""
+    if not some and not np.any(sample_weight):
+        return X[:0], y[:0], None
+    sample_weight = check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
     positive = sample_weight > 0
     if not positive.any():  # older versions of scikit-learn let this pass
         raise ValueError("sample_weight must have at least one non-zero number.")
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(sample_weight.sum())
+    if not finite:
+        raise ValueError("sample_weight adds up to infinity. Divide it by a constant.")
     return X[positive], y[positive], sample_weight[positive]
-
-
-def _check_weight_sums(classes, sums):
-    """Raise ValueError if the weights of a class are less than one sample."""
-    for label, total in zip(classes, sums, strict=True):
-        if not 1 <= total < np.inf:
-            raise ValueError(
-                f"The sample_weight of class {label} adds up to {total:.3g}, but a "
-                "weight counts samples: those of each class must add up to at least 1. "
-                "Multiply sample_weight by a constant, such as n_samples / its sum."
-            )
 
 
 def _estimated_covariance(estimator, samples, label):
@@ -782,7 +845,7 @@ def _projected(means, matrices, components):
     return means, matrices
 
 
-def _kind_of(labels):
+def kind_of(labels):
     """Kind of labels: "text", "numbers" or a dtype. One kind can be sorted together."""
     if all(isinstance(label, str) for label in labels.tolist()):
         return "text"

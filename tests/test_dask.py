@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import weakref
 from itertools import pairwise
 
 import numpy as np
@@ -28,6 +29,7 @@ from skgeom import (
     SecondMomentSQFA,
 )
 from skgeom.datasets import make_spd_classes
+from skgeom.utils._dask import is_dask
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -154,6 +156,58 @@ def test_blocks_that_do_not_fit(digits):
         ClassStatistics.from_blocks([(X, y), (X[:, :5], y)])
 
 
+@pytest.mark.parametrize("name", ["weights below 1", "blocks without weight"])
+def test_weights_of_a_block_may_be_less_than_one_sample(name, wine):
+    X, y = wine[0].to_numpy(), wine[1].to_numpy()
+    weights = np.where(np.arange(len(y)) % 50 < 40, 0.3, 0.1)
+    if name == "blocks without weight":
+        weights[:90] = 0
+    expected = ClassStatistics.from_data(X, y, sample_weight=weights)
+    rows = [slice(i, i + 9) for i in range(0, len(y), 9)]
+    triples = ((X[i], y[i], weights[i]) for i in rows)
+    blocks = da.from_array(X, chunks=(9, -1))
+    for statistics in (
+        ClassStatistics.from_blocks(triples),
+        ClassStatistics.from_data(blocks, y, sample_weight=weights),
+    ):
+        assert_allclose(statistics.counts, expected.counts)
+        assert_allclose(statistics.means, expected.means)
+        assert_allclose(statistics.covariances, expected.covariances, atol=1e-9)
+    with pytest.raises(ValueError, match=r"class 0 adds up to 0\.\d+, but a weight"):
+        ClassStatistics.from_data(blocks, y, sample_weight=np.full(len(y), 0.01))
+
+
+def test_from_blocks_says_what_it_takes(digits):
+    X, y = digits
+    with pytest.raises(ValueError, match=r"^blocks must yield pairs.* block 0 is of"):
+        ClassStatistics.from_blocks((X, y))
+    with pytest.raises(ValueError, match=r"block 1 is of type tuple of length 1"):
+        ClassStatistics.from_blocks([(X, y), (X,)])
+    with pytest.raises(ValueError, match=r"^Block 1: "):
+        ClassStatistics.from_blocks([(X, y), (X[:0], y)])
+
+
+def test_from_blocks_of_frames_needs_one_order_of_columns(wine):
+    X, y = wine
+    expected = ClassStatistics.from_data(X, y)
+    blocks = [(X[:100], y[:100]), (X[100:], y[100:])]
+    assert_same_statistics(ClassStatistics.from_blocks(blocks), expected)
+    with pytest.raises(ValueError, match=r"^Block 1: its columns are \['proline'"):
+        ClassStatistics.from_blocks([(X, y), (X[X.columns[::-1]], y)])
+
+
+def test_from_blocks_holds_one_block_at_a_time(rng):
+    read_before = []
+
+    def read():
+        assert all(block() is None for block in read_before)
+        X = rng.normal(size=(10, 3))
+        read_before.append(weakref.ref(X))
+        return X, np.arange(10) % 2
+
+    assert ClassStatistics.from_blocks(read() for _ in range(4)).counts.sum() == 40
+
+
 # Lazy predictions
 
 
@@ -212,6 +266,33 @@ def test_one_task_a_block_reads_it_once(digits):
     assert len(read) == len(starts)
     lazy.compute()
     assert len(read) == 2 * len(starts)
+
+
+def test_data_frames_of_every_dask_are_known(wine):
+    frame = dd.from_pandas(wine[0], npartitions=2)
+    assert is_dask(frame)
+    assert is_dask(dd.from_pandas(wine[1], npartitions=2))
+    assert is_dask(da.ones(3))
+    assert not is_dask(wine[0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "Float64"])
+def test_frames_of_other_dtypes(dtype, wine):
+    X, y = wine
+    model = GaussianClassifier().fit(X, y)
+    frame = dd.from_pandas(X.astype(dtype), npartitions=3)
+    assert_array_equal(model.predict(frame).compute(), model.predict(X))
+    with pytest.raises(ValueError, match="The feature names should match"):
+        model.predict(frame[list(X.columns[::-1])])
+
+
+def test_containers_in_memory_are_refused(wine):
+    X, y = wine
+    model = SQFA(2, random_state=0).fit(X, y).set_output(transform="pandas")
+    for blocks in (dd.from_pandas(X, npartitions=2), da.from_array(X.to_numpy())):
+        with pytest.raises(TypeError, match="would gather all of X in memory"):
+            model.transform(blocks)
+    assert list(model.transform(X).columns) == ["sqfa0", "sqfa1"]
 
 
 # The whole of Dask
@@ -335,6 +416,8 @@ def test_matrices_in_blocks():
         lazy, expected = getattr(model, name)(blocks), getattr(model, name)(X)
         assert lazy.shape == expected.shape
         assert_allclose(lazy.compute(), expected)
+    empty = da.from_array(X, chunks=((0, 20, 40), -1, -1))
+    assert_array_equal(model.predict(empty).compute(), model.predict(X))
     stream = PLRSQ(random_state=0)
     for block, labels in zip(blocks.blocks, np.array_split(y, 3), strict=True):
         stream.partial_fit(block.compute(), labels, classes=[0, 1])

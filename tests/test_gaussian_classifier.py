@@ -175,6 +175,33 @@ def test_a_class_that_comes_late_is_added(drawn):
     assert_array_equal(model.classes_, [0, 1, 2])
 
 
+def test_announced_classes_must_be_labels_of_the_kind_of_y(drawn):
+    X, y = drawn
+    for classes in (["a", "b"], [0, np.nan], [[0, 1], [2, 3]]):
+        with pytest.raises(ValueError, match=r"one kind|contains NaN|1d array"):
+            GaussianClassifier().partial_fit(X, y, classes=classes)
+    model = GaussianClassifier().partial_fit(X, y, classes=[2, 1, 0, 7, 7])
+    assert_array_equal(model.classes_, [0, 1, 2, 7])
+
+
+def test_densities_are_of_the_classes_that_have_come(drawn):
+    X, y = drawn
+    few = y < 2
+    model = GaussianClassifier(priors=[0.2, 0.3, 0.5])
+    model.partial_fit(X[few], y[few], classes=[0, 1, 2])
+    expected = GaussianClassifier(priors=[0.4, 0.6]).fit(X[few], y[few])
+    assert_allclose(model.score_samples(X), expected.score_samples(X), rtol=1e-12)
+
+
+def test_the_model_keeps_the_statistics_that_it_was_fitted_to(drawn):
+    X, y = drawn
+    statistics = ClassStatistics.from_data(X[y < 2], y[y < 2])
+    model = GaussianClassifier().fit_statistics(statistics)
+    expected = model.predict_proba(X)
+    statistics.update(X, y)
+    assert_array_equal(model.predict_proba(X), expected)
+
+
 # Scale and rank
 
 

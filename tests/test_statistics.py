@@ -521,6 +521,16 @@ def test_bad_weights(data):
         ClassStatistics.from_data(X, y, sample_weight=np.full(len(y), -1))
     with pytest.raises(ValueError, match="sample_weight needs sample covariances"):
         ClassStatistics.from_data(X, y, "oas", sample_weight=np.ones(len(y)))
+    with pytest.raises(ValueError, match="adds up to infinity"):
+        ClassStatistics.from_data(X, y, sample_weight=np.full(len(y), 1e308))
+
+
+def test_weights_of_one_sample_in_all_leave_no_covariance():
+    X = [[0.0, 0.0], [2.0, 1.0]]
+    with pytest.raises(ValueError, match=r"adds up to 1, .* more if its samples"):
+        ClassStatistics.from_data(X, [0, 0], sample_weight=[0.5, 0.5])
+    alone = ClassStatistics.from_data(X, [0, 0], sample_weight=[1, 0])
+    assert not alone.covariances.any()
 
 
 # Shrinkage towards the pooled covariance.

@@ -367,7 +367,8 @@ class SQFA(BaseSQFA):
         classes : array-like of shape (n_classes,), default=None
             Ignored; present for the conventions of scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, as in :meth:`fit`.
+            Weights of the samples, as in :meth:`fit`; those of a class must add up to
+            at least 1 in each call.
 
         Returns
         -------

@@ -4,11 +4,15 @@ import copy
 from functools import partial, wraps
 
 import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from skgeom.utils._sklearn import output_container
 
 
 def is_dask(data):
     """Whether this is an array or a data frame of Dask."""
-    return type(data).__module__.partition(".")[0] == "dask"
+    # Until 2025.1, the frames of Dask were in a package of their own.
+    return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 def refuse_dask(estimator, X, remedy):
@@ -89,7 +93,7 @@ def _aligned(values, name, X):
             )
         from dask.array import from_array
 
-        values = np.asarray(values)
+        values = column_or_1d(values)
         _check_length(len(values), name, chunks)
         return from_array(values, chunks=(chunks,))
     if hasattr(values, "ndim") and values.ndim != 1:
@@ -128,20 +132,25 @@ def by_blocks(method):
     def wrapper(self, X):
         if not is_dask(X):
             return method(self, X)
+        container = output_container(self, method.__name__)
+        if container != "default":
+            raise TypeError(
+                f"set_output(transform={container!r}) would gather all of X in memory, "
+                f"but X is a Dask {type(X).__name__}. Use set_output(transform="
+                "'default'): a Dask data frame gives a Dask data frame."
+            )
         of_block = partial(_map_block, method, copy.copy(self))
         if hasattr(X, "_meta_nonempty"):
-            return X.map_partitions(of_block, meta=of_block(X._meta_nonempty)[:0])
+            return X.map_partitions(of_block, meta=of_block(X._meta))
         X = _whole_rows(X)
-        # One sample that is valid for vectors and for SPD matrices.
-        example = np.ones((1, *X.shape[1:])) if X.ndim < 3 else np.eye(X.shape[1])[None]
-        result = of_block(example.astype(X.dtype))
+        result = of_block(np.empty((0, *X.shape[1:]), X.dtype))
         new_axes = tuple((n,) for n in result.shape[1:])
         return X.map_blocks(
             of_block,
             dtype=result.dtype,
             chunks=(X.chunks[0], *new_axes),
             drop_axis=tuple(range(result.ndim, X.ndim)) or None,
-            meta=result[:0],
+            meta=result,
         )
 
     return wrapper
@@ -152,13 +161,21 @@ def _map_block(method, estimator, block):
     if len(block):
         result = method(estimator, block)
     else:
-        one = np.ones((1, *block.shape[1:]))
-        like = type(block)(one, columns=block.columns) if _is_frame(block) else one
-        result = method(estimator, like)[:0]
+        result = method(estimator, _one_sample(block))[:0]
     if method.__name__ == "transform" and _is_frame(block):
         names = estimator.get_feature_names_out()
         return type(block)(result, index=block.index, columns=names)
     return result
+
+
+def _one_sample(block):
+    """A sample, valid for vectors and for SPD matrices, of the form of a block."""
+    if _is_frame(block):
+        single = (block.dtypes == np.float32).all()
+        one = np.ones((1, block.shape[1]), np.float32 if single else np.float64)
+        return type(block)(one, columns=block.columns)
+    one = np.eye(block.shape[1])[None] if block.ndim == 3 else np.ones(block.shape[1:])
+    return np.broadcast_to(one, (1, *block.shape[1:])).astype(block.dtype)
 
 
 def _is_frame(block):
