@@ -4,6 +4,7 @@ from skgeom._filters.ama import AMAGauss
 from skgeom._filters.ama_cv import AMAGaussCV
 from skgeom._filters.sqfa import SQFA, SecondMomentSQFA
 from skgeom._filters.sqfa_cv import SQFACV
+from skgeom._gaussian_classifier import GaussianClassifier
 from skgeom._hessian.diagnostics import ProjectionConditions, SeparationGrid
 from skgeom._hessian.input_hessians import input_hessian
 from skgeom._hessian.projection import CovarianceHessianProjection
@@ -29,6 +30,7 @@ __all__ = [
     "AMAGaussCV",
     "ClassStatistics",
     "CovarianceHessianProjection",
+    "GaussianClassifier",
     "KernelDiscriminantAnalysis",
     "KernelDiscriminantAnalysisCV",
     "ProjectionConditions",

@@ -6,6 +6,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y, column_or_1d
 
 from skgeom.objectives import ProjectedClasses
+from skgeom.utils._dask import is_dask, row_blocks
+from skgeom.utils._sklearn import check_sample_weight
 from skgeom.utils._validation import check_semidefinite, check_symmetric
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
@@ -32,7 +34,7 @@ class ClassStatistics:
     classes : array-like of shape (n_classes,)
         The distinct labels, in any order; they are sorted.
     counts : array-like of shape (n_classes,)
-        Number of samples of each class, at least 1.
+        Number of samples of each class, or the sum of their weights, at least 1.
     means : array-like of shape (n_classes, n_features)
         Mean :math:`\gamma_i` of each class.
     covariances : array-like of shape (n_classes, n_features, n_features)
@@ -44,7 +46,7 @@ class ClassStatistics:
     classes : ndarray of shape (n_classes,)
         The labels in sorted order.
     counts : ndarray of shape (n_classes,)
-        Number of samples of each class.
+        Number of samples of each class, or the sum of their weights.
     means : ndarray of shape (n_classes, n_features), float64
         Mean of each class.
     covariances : ndarray of shape (n_classes, n_features, n_features), float64
@@ -99,7 +101,7 @@ class ClassStatistics:
         return statistics
 
     @classmethod
-    def from_data(cls, X, y, covariance_estimator=None):
+    def from_data(cls, X, y, covariance_estimator=None, *, sample_weight=None):
         """Compute the statistics of labelled samples.
 
         The rows of each class are copied and multiplied in blocks, so that one block
@@ -118,6 +120,9 @@ class ClassStatistics:
             ``"oas"``, ``"sch"`` and ``"scm"``; or an object whose ``fit(X)`` sets
             ``covariance_``, such as ``sklearn.covariance.LedoitWolf()``, which is
             cloned for each class. Only sample covariances can be merged later.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples: a weight of 2 counts a sample twice, a weight of 0
+            leaves it out. Those of a class must add up to at least 1.
 
         Returns
         -------
@@ -127,23 +132,80 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If X or y is malformed, or if ``covariance_estimator`` is unknown.
+            If X, y or ``sample_weight`` is malformed, if the weights of a class add up
+            to less than 1, if ``covariance_estimator`` is unknown, or if it is given
+            together with weights.
         """
+        if is_dask(X):
+            return _statistics_of_blocks(X, y, covariance_estimator, sample_weight)
         X, y = check_X_y(X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
-        return cls._from_valid_data(X, y, covariance_estimator)
+        if sample_weight is not None:
+            X, y, sample_weight = weighted_samples(X, y, sample_weight)
+        return cls._from_valid_data(X, y, covariance_estimator, sample_weight)
 
     @classmethod
-    def _from_valid_data(cls, X, y, covariance_estimator=None):
-        classes, encoded, counts = np.unique(y, return_inverse=True, return_counts=True)
+    def from_blocks(cls, blocks):
+        """Compute the statistics of samples that come in blocks.
+
+        One block at a time is in memory, so that the blocks may be those of a file, of
+        a database, or of a generator. The statistics are those of all samples at once,
+        up to rounding, for any order and sizes of blocks.
+
+        Parameters
+        ----------
+        blocks : iterable of (X, y) or (X, y, sample_weight)
+            As :meth:`from_data` takes them. A block may lack classes, may be empty, and
+            may have any weights: those of a class must add up to at least 1 over all
+            blocks. Data frames must have their columns in one order.
+
+        Returns
+        -------
+        ClassStatistics
+            The statistics of all samples.
+
+        Raises
+        ------
+        ValueError
+            If a block is malformed, with its number, counted from 0; if blocks differ
+            in their features or in the kind of their labels; or if there are no
+            samples.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skgeom import ClassStatistics
+        >>> X, y = load_digits(return_X_y=True)
+        >>> blocks = ((X[i : i + 500], y[i : i + 500]) for i in range(0, len(X), 500))
+        >>> ClassStatistics.from_blocks(blocks)
+        ClassStatistics(10 classes, 64 features, 1797 samples)
+        """
+        total = _merge(_moments_of(blocks))
+        if total is None:
+            raise ValueError(
+                "There are no samples: all blocks are empty, or none came."
+            )
+        return total.statistics()
+
+    @classmethod
+    def _from_valid_data(cls, X, y, covariance_estimator=None, sample_weight=None):
+        if sample_weight is not None and covariance_estimator is not None:
+            raise ValueError(
+                "sample_weight needs sample covariances, covariance_estimator="
+                f"None, but covariance_estimator={covariance_estimator!r}."
+            )
+        classes, rows = _rows_of_classes(y)
         n_features = X.shape[1]
         means = np.empty((len(classes), n_features))
         covariances = np.empty((len(classes), n_features, n_features))
-        rows = np.split(np.argsort(encoded, kind="stable"), np.cumsum(counts)[:-1])
+        counts = np.empty(len(rows), dtype=int if sample_weight is None else float)
         for k, of_class in enumerate(rows):
             if covariance_estimator is None:
-                means[k], covariances[k] = _sample_moments(X, of_class, classes[k])
+                moments = _sample_moments(X, of_class, classes[k], sample_weight)
+                counts[k], means[k] = moments.count, moments.mean
+                covariances[k] = moments.covariance(classes[k])
             else:
+                counts[k] = len(of_class)
                 samples = X[of_class].astype(np.float64, copy=False)
                 means[k] = samples.mean(axis=0)
                 covariances[k] = _estimated_covariance(
@@ -309,7 +371,7 @@ class ClassStatistics:
             )
         return components
 
-    def update(self, X, y):
+    def update(self, X, y, sample_weight=None):
         """Add samples to these statistics, in place.
 
         Parameters
@@ -318,6 +380,8 @@ class ClassStatistics:
             New samples; they may be of new classes.
         y : array-like of shape (n_samples,)
             Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights, as in :meth:`from_data`.
 
         Returns
         -------
@@ -329,7 +393,7 @@ class ClassStatistics:
         ValueError
             If X or y is malformed or has another number of features.
         """
-        merged = self + self.from_data(X, y)
+        merged = self + self.from_data(X, y, sample_weight=sample_weight)
         self._set(merged.classes, merged.counts, merged.means, merged.covariances)
         return self
 
@@ -351,34 +415,19 @@ class ClassStatistics:
             )
 
     def _merged(self, *others):
-        """Statistics of the union of several sets of samples, without checks.
+        """Statistics of the union of several sets of samples, without checks."""
+        total = _Total(self)
+        for other in others:
+            total.add(other, check=False)
+        return total.statistics()
 
-        Sets with n_a and n_b samples of a class have the joint scatter
-
-            S = S_a + S_b + n_a n_b / (n_a + n_b) d d',    d = mean_b - mean_a,
-
-        (Chan, Golub and LeVeque, 1983). Scatters about means are added, and never sums
-        of x x', which lose the digits of a covariance that is small compared with the
-        means. A class that is new starts from n_a = 0, which makes the last term zero
-        and the new mean that of the part.
-        """
-        parts = self, *others
-        classes = np.unique(np.concatenate([part.classes for part in parts]))
-        n_classes, n_features = len(classes), self.n_features
-        counts = np.zeros(n_classes, dtype=np.int64)
-        means = np.zeros((n_classes, n_features))
-        scatters = np.zeros((n_classes, n_features, n_features))
-        for part in parts:
-            k = np.searchsorted(classes, part.classes)
-            total = counts[k] + part.counts
-            offsets = part.means - means[k]
-            weights = counts[k] * (part.counts / total)
-            scatters[k] += (part.counts - 1)[:, None, None] * part.covariances
-            scatters[k] += (weights[:, None] * offsets)[:, :, None] * offsets[:, None]
-            means[k] += (part.counts / total)[:, None] * offsets
-            counts[k] = total
-        scatters /= np.maximum(counts - 1, 1)[:, None, None]
-        return self._make(classes, counts, means, scatters)
+    def _sums(self):
+        """Label, count, mean and scatter of one class after another."""
+        classes = self.classes.tolist()
+        for label, count, mean, covariance in zip(
+            classes, self.counts, self.means, self.covariances, strict=True
+        ):
+            yield label, count, mean, (count - 1) * covariance
 
     def _check_addition(self, other):
         if (self.means is None) != (other.means is None):
@@ -387,16 +436,7 @@ class ClassStatistics:
                 "that kind only. ClassStatistics.from_second_moments(s.classes, "
                 "s.counts, s.second_moments) converts other statistics s."
             )
-        if other.n_features != self.n_features:
-            raise ValueError(
-                "Statistics can be added only for one number of features, got "
-                f"{self.n_features} and {other.n_features}."
-            )
-        if _kind_of(self.classes) != _kind_of(other.classes):
-            raise ValueError(
-                "Statistics can be added only if their class labels are of one kind, "
-                f"got {self.classes} and {other.classes}."
-            )
+        _check_alike(self, other)
 
     def __radd__(self, other):
         """The statistics themselves if ``other`` is 0, the start value of ``sum``."""
@@ -414,6 +454,183 @@ class ClassStatistics:
         return (
             f"{type(self).__name__}({len(self.classes)} classes, "
             f"{self.n_features} features, {self.counts.sum()} samples)"
+        )
+
+
+class _Moments:
+    """Count, mean, and scatter about the mean, of samples that come in parts.
+
+    Parts with n_a and n_b samples have the joint scatter
+
+        S = S_a + S_b + n_a n_b / (n_a + n_b) d d',    d = mean_b - mean_a,
+
+    (Chan, Golub and LeVeque, 1983). Scatters about means are added, and never sums of
+    x x', which lose the digits of a covariance that is small compared with the means.
+    The first part meets n_a = 0, which makes the last term zero.
+    """
+
+    def __init__(self, n_features):
+        self.count = 0
+        self.mean = np.zeros(n_features)
+        self.scatter = np.zeros((n_features, n_features))
+
+    def add(self, count, mean, scatter):
+        total = self.count + count
+        offset = mean - self.mean
+        self.scatter += scatter
+        if self.count:
+            self.scatter += np.outer(offset * (self.count * (count / total)), offset)
+        self.mean += offset * (count / total)
+        self.count = total
+
+    def covariance(self, label):
+        """The unbiased estimate; zero of one sample."""
+        # Without a degree of freedom, a scatter would be lost in the estimate.
+        lost = self.count <= 1 and self.scatter.any()
+        if self.count < 1 or lost:
+            raise ValueError(
+                f"The sample_weight of class {label} adds up to {self.count:.3g}, but "
+                "a weight counts samples: those of each class must add up to at least "
+                "1, and to more if its samples differ. Multiply sample_weight by a "
+                "constant, such as n_samples / its sum."
+            )
+        return self.scatter / (self.count - 1 if self.count > 1 else 1)
+
+
+class _Total:
+    """The moments of classes that come in parts, in place.
+
+    Unlike statistics, these may be of weights that add up to less than one sample.
+    """
+
+    def __init__(self, first):
+        self.n_features = first.n_features
+        self.classes = first.classes
+        self._moments = {}
+        self.add(first, check=False)
+
+    @classmethod
+    def of_samples(cls, X, y, sample_weight):
+        """The moments of valid samples."""
+        total = cls.__new__(cls)
+        total.n_features = X.shape[1]
+        total.classes, rows = _rows_of_classes(y)
+        total._moments = {
+            label: _sample_moments(X, of_class, label, sample_weight)
+            for label, of_class in zip(total.classes.tolist(), rows, strict=True)
+        }
+        return total
+
+    def add(self, part, check=True):
+        if check:
+            _check_alike(self, part)
+        self.classes = np.union1d(self.classes, part.classes)
+        for label, *sums in part._sums():
+            if label not in self._moments:
+                self._moments[label] = _Moments(part.n_features)
+            self._moments[label].add(*sums)
+
+    def _sums(self):
+        for label, moments in self._moments.items():
+            yield label, moments.count, moments.mean, moments.scatter
+
+    def statistics(self):
+        labels = self.classes.tolist()
+        moments = [self._moments[label] for label in labels]
+        covariances = [m.covariance(k) for m, k in zip(moments, labels, strict=True)]
+        return ClassStatistics._make(
+            self.classes,
+            np.array([m.count for m in moments]),
+            np.array([m.mean for m in moments]),
+            np.array(covariances),
+        )
+
+
+def _statistics_of_blocks(X, y, covariance_estimator, sample_weight):
+    """Statistics of a Dask array or frame: one task a block, merged by a tree."""
+    import dask
+
+    if covariance_estimator is not None:
+        raise ValueError(
+            "Statistics of blocks add up only if they are sample covariances, "
+            f"covariance_estimator=None, but {covariance_estimator=!r}."
+        )
+    of_block, merge = dask.delayed(_of_block), dask.delayed(_merge)
+    parts = [
+        of_block(number, *block)
+        for number, block in enumerate(row_blocks(X, y, sample_weight))
+    ]
+    while len(parts) > 1:
+        parts = [merge(parts[i : i + 8]) for i in range(0, len(parts), 8)]
+    (total,) = dask.compute(parts[0])
+    if total is None:
+        raise ValueError("There are no samples: all blocks of X are empty.")
+    return total.statistics()
+
+
+def _moments_of(blocks):
+    """Moments of the blocks of ``from_blocks``, one after another."""
+    names, number = None, 0
+    for block in blocks:
+        if not isinstance(block, tuple | list) or len(block) not in (2, 3):
+            length = f" of length {len(block)}" if hasattr(block, "__len__") else ""
+            raise ValueError(
+                "blocks must yield pairs (X, y) or triples (X, y, sample_weight), but "
+                f"block {number} is of type {type(block).__name__}{length}."
+            )
+        if hasattr(block[0], "columns"):
+            columns = list(block[0].columns)
+            if names not in (None, columns):
+                raise ValueError(
+                    f"Block {number}: its columns are {columns}, but those of the "
+                    f"blocks before are {names}. Give all in one order."
+                )
+            names = columns
+        moments = _of_block(number, *block)
+        # Nothing may hold it while the next one is read; enumerate would.
+        del block
+        yield moments
+        number += 1
+
+
+def _of_block(number, X, y, sample_weight=None):
+    """Moments of a block, None if it is empty; errors have its number."""
+    try:
+        if len(X) == len(y) == 0:
+            return None
+        X, y = check_X_y(X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        if sample_weight is not None:
+            X, y, sample_weight = weighted_samples(X, y, sample_weight, some=False)
+        return _Total.of_samples(X, y, sample_weight) if len(X) else None
+    except ValueError as error:
+        raise ValueError(f"Block {number}: {error}") from error
+
+
+def _merge(parts):
+    """The sum of moments, or None. A task may run twice, so parts are not changed."""
+    total = None
+    for part in parts:
+        if part is None:
+            continue
+        if total is None:
+            total = _Total(part)
+        else:
+            total.add(part)
+    return total
+
+
+def _check_alike(first, second):
+    """Raise ValueError if features or kinds of labels do not allow addition."""
+    if first.n_features != second.n_features:
+        raise ValueError(
+            "Statistics can be added only for one number of features, got "
+            f"{first.n_features} and {second.n_features}."
+        )
+    if kind_of(first.classes) != kind_of(second.classes):
+        raise ValueError(
+            "Statistics can be added only if their class labels are of one kind, "
+            f"got {first.classes} and {second.classes}."
         )
 
 
@@ -453,8 +670,8 @@ class _SecondMoments(ClassStatistics):
         _, moments = _projected(means, self._second_moments, components)
         return self._make(self.classes, self.counts, moments)
 
-    def update(self, X, y):
-        new = ClassStatistics.from_data(X, y)
+    def update(self, X, y, sample_weight=None):
+        new = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
         # The mean of x x' is the covariance, divided by count, plus mean mean'.
         scatters = (1 - 1 / new.counts)[:, None, None] * new.covariances
         moments = scatters + new.means[:, :, None] * new.means[:, None]
@@ -467,7 +684,7 @@ class _SecondMoments(ClassStatistics):
             return NotImplemented
         self._check_addition(other)
         classes = np.union1d(self.classes, other.classes)
-        counts = np.zeros(len(classes), dtype=np.int64)
+        counts = np.zeros(len(classes), dtype=np.result_type(self.counts, other.counts))
         sums = np.zeros((len(classes), *self._second_moments.shape[1:]))
         for part in (self, other):
             k = np.searchsorted(classes, part.classes)
@@ -481,37 +698,60 @@ class _SecondMoments(ClassStatistics):
         return self._make(self.classes, self.counts, self._second_moments)
 
 
-def _sample_moments(X, rows, label):
-    """Mean and unbiased covariance of the rows of X of a class, block by block.
+def _rows_of_classes(y):
+    """The sorted labels, and the rows of each."""
+    classes, encoded, counts = np.unique(y, return_inverse=True, return_counts=True)
+    rows = np.split(np.argsort(encoded, kind="stable"), np.cumsum(counts)[:-1])
+    return classes, rows
 
-    Each block is centred by its own mean, and its scatter is merged with that of the
-    blocks before it as in :meth:`ClassStatistics._merged`, so a large common offset
-    costs no digits. numpy evaluates ``block.T @ block`` by a symmetric rank-k update.
+
+def _sample_moments(X, rows, label, sample_weight=None):
+    """Moments of the rows of X of a class, block by block.
+
+    Each block is centred by its own mean, so a large common offset costs no digits.
+    numpy evaluates ``block.T @ block`` by a symmetric rank-k update.
     """
-    n_features = X.shape[1]
-    count, mean, scatter = 0, np.zeros(n_features), np.zeros((n_features, n_features))
+    moments = _Moments(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, len(rows), _ROWS_PER_BLOCK):
-            block = X[rows[start : start + _ROWS_PER_BLOCK]]
-            block = block.astype(np.float64, copy=False)
-            block_mean = block.mean(axis=0)
-            block -= block_mean
-            scatter += block.T @ block
-            offset = block_mean - mean
-            total = count + len(block)
-            scatter += np.outer(offset * (count * len(block) / total), offset)
-            mean += offset * (len(block) / total)
-            count = total
+            of_block = rows[start : start + _ROWS_PER_BLOCK]
+            block = X[of_block].astype(np.float64, copy=False)
+            if sample_weight is None:
+                count, mean = len(block), block.mean(axis=0)
+                block -= mean
+            else:
+                weights = sample_weight[of_block]
+                count = weights.sum()
+                mean = (weights / count) @ block
+                block = np.sqrt(weights)[:, None] * (block - mean)
+            moments.add(count, mean, block.T @ block)
         # One number bounds all entries: these sums of squares must not overflow, nor
         # those over classes that are made of them later.
-        trace = np.trace(scatter) + np.square(mean).sum()
+        trace = np.trace(moments.scatter) + np.square(moments.mean).sum()
     if not trace < _LARGEST:
         raise ValueError(
             f"The squares of the numbers of class {label}, which are up to "
             f"{np.abs(X[rows]).max():.3g}, are too large for floating-point numbers. "
             "Divide X by a common factor, or use StandardScaler."
         )
-    return mean, scatter / max(count - 1, 1)
+    return moments
+
+
+def weighted_samples(X, y, sample_weight, *, some=True):
+    """The samples of positive weight, at least one if ``some``, and their weights."""
+    if not some and not np.any(sample_weight):
+        return X[:0], y[:0], None
+    sample_weight = check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    positive = sample_weight > 0
+    if not positive.any():  # older versions of scikit-learn let this pass
+        raise ValueError("sample_weight must have at least one non-zero number.")
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(sample_weight.sum())
+    if not finite:
+        raise ValueError("sample_weight adds up to infinity. Divide it by a constant.")
+    return X[positive], y[positive], sample_weight[positive]
 
 
 def _estimated_covariance(estimator, samples, label):
@@ -578,21 +818,25 @@ def _checked_labels(classes, counts, n_classes):
     """Sorted labels, their counts, and the indices that sort the classes."""
     classes = column_or_1d(np.asarray(classes))
     counts = column_or_1d(np.asarray(counts))
-    whole = counts.dtype.kind in "iuf" and np.all(
-        (counts == np.round(counts)) & (counts < 2**53)
-    )
-    if len(counts) != n_classes or not whole or np.any(counts < 1):
+    numbers = counts.dtype.kind in "iuf"
+    if (
+        len(counts) != n_classes
+        or not numbers
+        or not np.all((counts >= 1) & (counts < 2**53))
+    ):
         raise ValueError(
-            f"counts must hold the number of samples, a whole number of at least 1, of "
-            f"each of the {n_classes} classes, got {counts}."
+            "counts must hold the number of samples, or the sum of their weights, at "
+            f"least 1, of each of the {n_classes} classes, got {counts}."
         )
+    if np.all(counts == np.round(counts)):
+        counts = counts.astype(np.int64)
     labels, order = np.unique(classes, return_index=True)
     if len(classes) != n_classes or len(labels) != n_classes:
         raise ValueError(
             f"classes must hold {n_classes} distinct labels, one for each of the "
             f"classes, got {classes}."
         )
-    return labels, counts[order].astype(np.int64), order
+    return labels, counts[order], order
 
 
 def _projected(means, matrices, components):
@@ -601,7 +845,7 @@ def _projected(means, matrices, components):
     return means, matrices
 
 
-def _kind_of(labels):
+def kind_of(labels):
     """Kind of labels: "text", "numbers" or a dtype. One kind can be sorted together."""
     if all(isinstance(label, str) for label in labels.tolist()):
         return "text"

@@ -24,6 +24,7 @@ LAYERS = [
     {"objectives"},  # what filters optimise
     {"optim"},  # optimisation on manifolds
     {"_statistics", "_region_covariance"},
+    {"_gaussian_classifier"},
     FAMILIES,  # each with its own spaces, losses and costs
     {"datasets", "baselines", "plotting"},
 ]

@@ -300,10 +300,10 @@ def test_constructor_accepts_lists_and_whole_floats():
         ({"counts": [20, 31]}, "^counts must hold .* each of the 3 classes"),
         ({"counts": [20, 0, 9]}, "^counts must hold .* at least 1"),
         ({"counts": [20, -3, 9]}, "^counts must hold .* at least 1"),
-        ({"counts": [20, 2.5, 9]}, "^counts must hold .* a whole number"),
-        ({"counts": [20, np.nan, 9]}, "^counts must hold .* a whole number"),
-        ({"counts": [20, np.inf, 9]}, "^counts must hold .* a whole number"),
-        ({"counts": ["20", "31", "9"]}, "^counts must hold .* a whole number"),
+        ({"counts": [20, 0.5, 9]}, "^counts must hold .* at least 1"),
+        ({"counts": [20, np.nan, 9]}, "^counts must hold .* of their weights"),
+        ({"counts": [20, np.inf, 9]}, "^counts must hold .* of their weights"),
+        ({"counts": ["20", "31", "9"]}, "^counts must hold .* of their weights"),
         ({"means": np.ones(4)}, "Expected 2D array"),
         ({"means": np.full((3, 4), np.nan)}, "Input means contains NaN"),
         ({"means": np.ones((3, 5))}, r"^covariances must have shape \(3, 5, 5\)"),
@@ -476,6 +476,61 @@ def test_pooled_covariances_decompose_the_total_covariance(data, statistics):
 def test_repr_tells_the_sizes(statistics):
     expected = "ClassStatistics(3 classes, 4 features, 60 samples)"
     assert repr(statistics) == expected
+
+
+# Weights
+
+
+@pytest.mark.parametrize("rows", [3, 2048])
+def test_weights_are_repetitions(rows, data, rng, monkeypatch):
+    monkeypatch.setattr(_statistics, "_ROWS_PER_BLOCK", rows)
+    X, y = data
+    weights = rng.integers(0, 4, size=len(y))
+    weighted = ClassStatistics.from_data(X, y, sample_weight=weights)
+    repeated = ClassStatistics.from_data(X.repeat(weights, 0), y.repeat(weights))
+    assert_same_statistics(weighted, repeated)
+
+
+def test_weighted_statistics_are_merged(data, rng):
+    X, y = data
+    weights = rng.uniform(0.5, 2.5, size=len(y))
+    whole = ClassStatistics.from_data(X, y, sample_weight=weights)
+    pieces = [
+        ClassStatistics.from_data(X[k::3], y[k::3], sample_weight=weights[k::3])
+        for k in range(3)
+    ]
+    assert_allclose(sum(pieces).counts, whole.counts)
+    assert_allclose(sum(pieces).covariances, whole.covariances, atol=1e-12)
+    updated = ClassStatistics.from_data(X[::3], y[::3], sample_weight=weights[::3])
+    for k in (1, 2):
+        updated.update(X[k::3], y[k::3], sample_weight=weights[k::3])
+    assert_allclose(updated.covariances, whole.covariances, atol=1e-12)
+    again = ClassStatistics(**arguments_of(whole))
+    assert_allclose(again.counts, whole.counts)
+
+
+def test_bad_weights(data):
+    X, y = data
+    with pytest.raises(
+        ValueError, match=r"class 2 adds up to 0\.9, but a weight counts"
+    ):
+        ClassStatistics.from_data(X, y, sample_weight=np.where(y == 2, 0.1, 1))
+    with pytest.raises(ValueError, match="at least one non-zero number"):
+        ClassStatistics.from_data(X, y, sample_weight=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="Negative values"):
+        ClassStatistics.from_data(X, y, sample_weight=np.full(len(y), -1))
+    with pytest.raises(ValueError, match="sample_weight needs sample covariances"):
+        ClassStatistics.from_data(X, y, "oas", sample_weight=np.ones(len(y)))
+    with pytest.raises(ValueError, match="adds up to infinity"):
+        ClassStatistics.from_data(X, y, sample_weight=np.full(len(y), 1e308))
+
+
+def test_weights_of_one_sample_in_all_leave_no_covariance():
+    X = [[0.0, 0.0], [2.0, 1.0]]
+    with pytest.raises(ValueError, match=r"adds up to 1, .* more if its samples"):
+        ClassStatistics.from_data(X, [0, 0], sample_weight=[0.5, 0.5])
+    alone = ClassStatistics.from_data(X, [0, 0], sample_weight=[1, 0])
+    assert not alone.covariances.any()
 
 
 # Shrinkage towards the pooled covariance.

@@ -16,6 +16,7 @@ from skgeom._filters.class_weight import weights_of_samples
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import PooledCovariances, independent_directions
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
+from skgeom.utils._dask import refuse_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
 from skgeom.utils._undo import all_or_nothing
@@ -273,6 +274,7 @@ class AMAGauss(BaseAMAGauss):
         UserWarning
             If the filters found are linearly dependent.
         """
+        refuse_dask(self, X, "SQFA takes it in blocks; or fit this to a sample")
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_sizes(np.unique(y))

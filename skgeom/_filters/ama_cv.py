@@ -8,6 +8,7 @@ from sklearn.utils.validation import validate_data
 from skgeom._filters.ama import BaseAMAGauss
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.regularization_cv import RegularizationCV
+from skgeom.utils._dask import refuse_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
 from skgeom.utils._undo import all_or_nothing
@@ -167,6 +168,7 @@ class AMAGaussCV(RegularizationCV, BaseAMAGauss):
             one, and no other has its score; or if the filters found are linearly
             dependent.
         """
+        refuse_dask(self, X, "SQFA takes it in blocks; or fit this to a sample")
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_sizes(np.unique(y))

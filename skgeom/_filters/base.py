@@ -26,6 +26,7 @@ from skgeom._filters.filter_search import (
 from skgeom._filters.noise import most_informative_noise, sampling_noise
 from skgeom._statistics import ClassStatistics
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_coarse_to_fine
+from skgeom.utils._dask import by_blocks, empty_block
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._sklearn import CallbackSupportMixin, FitCallbacks
 from skgeom.utils._validation import check_two_classes
@@ -92,6 +93,7 @@ class BaseFilters(
         "verbose": ["verbose"],
     }
 
+    @by_blocks
     def transform(self, X):
         """Apply the filters.
 
@@ -144,10 +146,21 @@ class BaseFilters(
         estimator = self.covariance_estimator
         return None if estimator == "auto" else estimator
 
-    def _statistics_of(self, X, y):
+    def _statistics_of(self, X, y, sample_weight=None):
         """The statistics of valid samples."""
         estimator = self._estimator_of_classes
-        return self._shrunk(ClassStatistics._from_valid_data(X, y, estimator))
+        return self._shrunk(
+            ClassStatistics._from_valid_data(X, y, estimator, sample_weight)
+        )
+
+    def _statistics_of_blocks(self, X, y, sample_weight):
+        """The statistics of samples in the blocks of a Dask array or frame."""
+        validate_data(self, empty_block(X), ensure_min_samples=0)
+        statistics = ClassStatistics.from_data(
+            X, y, self._estimator_of_classes, sample_weight=sample_weight
+        )
+        self._check_sizes(statistics.classes)
+        return self._shrunk(statistics)
 
     @property
     def _distinct(self):
@@ -167,7 +180,9 @@ class BaseFilters(
             return statistics.shrunk()
         return statistics
 
-    def _regularization_of(self, statistics, moments, X=None, y=None):
+    def _regularization_of(
+        self, statistics, moments, X=None, y=None, sample_weight=None
+    ):
         """The value of the regularisation, and filters found for it, or None.
 
         X and y are None if there are statistics alone.
@@ -179,7 +194,7 @@ class BaseFilters(
             return least, None
         search = self._search(least, span_only=False)
         return most_informative_noise(
-            search, statistics, moments, self._objective, X, y
+            search, statistics, moments, self._objective, X, y, sample_weight
         )
 
     def _is_negligible(self, regularization, statistics, moments):

@@ -39,7 +39,9 @@ def sampling_noise(pooled, counts):
     return 1.0
 
 
-def most_informative_noise(search, statistics, moments, make_objective, X, y):
+def most_informative_noise(
+    search, statistics, moments, make_objective, X, y, sample_weight=None
+):
     """The noise whose filters tell most about the classes of samples, and the filters.
 
     Where classes are no Gaussians, directions of small variance separate their
@@ -61,6 +63,8 @@ def most_informative_noise(search, statistics, moments, make_objective, X, y):
         Maps moments and a noise to an objective of filters.
     X, y : ndarray of shape (N, n), (N,)
         The samples and their labels.
+    sample_weight : ndarray of shape (N,), default=None
+        Their weights.
     """
     least, pooled = search.regularization, moments.pooled
     basis = principal_coordinates(pooled, np.inf, search.n_components).basis
@@ -81,7 +85,8 @@ def most_informative_noise(search, statistics, moments, make_objective, X, y):
 
     noise, filters = least, find(least)
     best = noise, basis @ filters
-    information = _information(statistics, X, y, least).project(basis)
+    information = _information(statistics, X, y, sample_weight, least)
+    information = information.project(basis)
     best_score, _ = information(filters)
     largest = np.linalg.eigvalsh(pooled.within)[-1]
     n_worse = 0
@@ -96,7 +101,7 @@ def most_informative_noise(search, statistics, moments, make_objective, X, y):
     return best
 
 
-def _information(statistics, X, y, noise):
+def _information(statistics, X, y, sample_weight, noise):
     """What features tell about the classes of some of the samples."""
     rows = slice(None)
     if len(X) > _MOST_SAMPLES:
@@ -110,4 +115,5 @@ def _information(statistics, X, y, noise):
         statistics.covariances,
         noise,
         np.log(statistics.counts / statistics.counts.sum()),
+        weights=None if sample_weight is None else sample_weight[rows],
     )

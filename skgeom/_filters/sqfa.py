@@ -10,13 +10,14 @@ from skgeom._filters.base import BaseFilters, ClassMoments
 from skgeom._filters.class_weight import weights_of_classes
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import DEPENDENT, PooledCovariances
-from skgeom._statistics import ClassStatistics
+from skgeom._statistics import ClassStatistics, weighted_samples
 from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
     find_distance,
 )
+from skgeom.utils._dask import empty_block, is_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
 from skgeom.utils._undo import all_or_nothing
@@ -97,12 +98,24 @@ class BaseSQFA(BaseFilters):
         self.objective_ = objective(np.eye(len(filters)))[0]
         return self
 
-    def _fit(self, statistics, X=None, y=None, regularization=None):
+    def _fit(
+        self,
+        statistics,
+        X=None,
+        y=None,
+        regularization=None,
+        *,
+        sample_weight=None,
+        start=None,
+    ):
         """Learn the filters from statistics; X and y may be None."""
+        vars(self).pop("_streamed", None)
         moments = self._moments(statistics)
-        start = None
         if regularization is None:
-            regularization, start = self._regularization_of(statistics, moments, X, y)
+            regularization, found = self._regularization_of(
+                statistics, moments, X, y, sample_weight
+            )
+            start = found if start is None else start.T
         objective, search = self._problem(statistics, moments, regularization)
         search = search.beside(start)
         coincide = _coincide(moments)
@@ -289,15 +302,19 @@ class SQFA(BaseSQFA):
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Learn the filters from samples.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples; not modified.
+            The samples; not modified. Those of a Dask array or data frame are read
+            once, block by block, and only their statistics are gathered.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; a weight of 2 counts a sample twice. Those of a
+            class must add up to at least 1.
 
         Returns
         -------
@@ -320,10 +337,71 @@ class SQFA(BaseSQFA):
             If the filters found are linearly dependent, or if the classes do not
             differ.
         """
+        if is_dask(X):
+            return self._fit(self._statistics_of_blocks(X, y, sample_weight))
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
+        if sample_weight is not None:
+            X, y, sample_weight = weighted_samples(X, y, sample_weight)
         self._check_sizes(np.unique(y))
-        return self._fit(self._statistics_of(X, y), X, y)
+        statistics = self._statistics_of(X, y, sample_weight)
+        return self._fit(statistics, X, y, sample_weight=sample_weight)
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn the filters from more samples, besides those of the calls before.
+
+        The statistics of all samples so far are kept, which takes the memory of the
+        class covariances, and the search starts from the last filters. :meth:`fit` and
+        :meth:`fit_statistics` keep no statistics: a call after them starts from their
+        filters, with the statistics of its own samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New samples; with those before, of at least two classes.
+        y : array-like of shape (n_samples,)
+            Their class labels. Classes may come late.
+        classes : array-like of shape (n_classes,), default=None
+            Ignored; present for the conventions of scikit-learn.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, as in :meth:`fit`; those of a class must add up to
+            at least 1 in each call.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`fit`; or if ``covariance_estimator`` estimates class by class,
+            since only sample covariances add up.
+        """
+        if self._estimator_of_classes is not None:
+            raise ValueError(
+                "partial_fit needs sample covariances, covariance_estimator='auto' or "
+                f"None, but covariance_estimator={self.covariance_estimator!r}."
+            )
+        first = not hasattr(self, "components_")
+        before = getattr(self, "_streamed", None)
+        if is_dask(X):
+            validate_data(self, empty_block(X), ensure_min_samples=0, reset=first)
+        else:
+            X, y = validate_data(
+                self, X, y, dtype=[np.float64, np.float32], reset=first
+            )
+        streamed = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
+        if before is not None:
+            streamed = before + streamed
+        self._check_sizes(streamed.classes)
+        last = None if first else self.components_.astype(np.float64)
+        self._fit(self._shrunk(streamed), start=last)
+        self._streamed = streamed
+        return self
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)

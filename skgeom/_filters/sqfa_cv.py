@@ -8,6 +8,7 @@ from sklearn.utils.validation import validate_data
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.regularization_cv import RegularizationCV
 from skgeom._filters.sqfa import BaseSQFA
+from skgeom.utils._dask import refuse_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
 from skgeom.utils._undo import all_or_nothing
@@ -174,6 +175,7 @@ class SQFACV(RegularizationCV, BaseSQFA):
             one, and no other has its score; or if the filters found are linearly
             dependent.
         """
+        refuse_dask(self, X, "SQFA takes it in blocks; or fit this to a sample")
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_sizes(np.unique(y))

@@ -22,6 +22,7 @@ from skgeom._hessian.input_hessians import mean_curvature
 from skgeom._hessian.leading_axes import check_rank, leading_axes, positive_rank
 from skgeom._hessian.logit_estimators import classifier_name
 from skgeom._hessian.trained_classifier import trained_classifier
+from skgeom.utils._dask import by_blocks, refuse_dask
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
@@ -234,6 +235,7 @@ class CovarianceHessianProjection(
         )
         return self
 
+    @by_blocks
     def transform(self, X):
         """Project samples onto the components, equation 5.
 
@@ -286,6 +288,7 @@ class CovarianceHessianProjection(
 
     def _validate(self, X, y):
         """Valid X, in float64, and class numbers; sets the classes."""
+        refuse_dask(self, X, "Fit it to a sample of the rows")
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)

@@ -24,6 +24,7 @@ from skgeom._kernel.functions import (
     uses_gamma,
 )
 from skgeom._kernel.problem import ALL_MEANS_EQUAL
+from skgeom.utils._dask import by_blocks, refuse_dask
 from skgeom.utils._validation import check_priors, check_two_classes, class_factors
 
 # Kernels that are positive semidefinite whatever their parameters.
@@ -154,6 +155,7 @@ class BaseKernelDiscriminant(
         "class_weight": [None, StrOptions({"balanced"}), dict],
     }
 
+    @by_blocks
     def transform(self, X):
         """Discriminant components of samples, equation 14.
 
@@ -198,6 +200,7 @@ class BaseKernelDiscriminant(
             Z[batch] = kernel @ self.dual_coef_ - self.offset_
         return Z
 
+    @by_blocks
     def decision_function(self, X):
         r"""Logarithms of the class posteriors, up to a common term.
 
@@ -226,6 +229,7 @@ class BaseKernelDiscriminant(
         scores = scores / self.temperature_ + np.log(self.priors_) + self.offsets_
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @by_blocks
     def predict(self, X):
         """Most probable classes of samples.
 
@@ -243,6 +247,7 @@ class BaseKernelDiscriminant(
         codes = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
         return self.classes_[codes]
 
+    @by_blocks
     def predict_log_proba(self, X):
         """Logarithms of the class probabilities.
 
@@ -261,6 +266,7 @@ class BaseKernelDiscriminant(
             scores = np.column_stack([np.zeros_like(scores), scores])
         return log_softmax(scores, axis=1)
 
+    @by_blocks
     def predict_proba(self, X):
         """Class probabilities, calibrated by samples that are left out of training.
 
@@ -297,6 +303,7 @@ class BaseKernelDiscriminant(
 
     def _validate(self, X, y):
         """Valid X and class numbers; sets the classes."""
+        refuse_dask(self, X, "Fit it to a sample of the rows")
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)

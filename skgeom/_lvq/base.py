@@ -24,6 +24,7 @@ from skgeom._lvq.losses import nearest_scores
 from skgeom._lvq.problem import SINGULAR, Problem, Progress, find_spread
 from skgeom._lvq.spaces import FlatSpace, find_space
 from skgeom._lvq.starts import find_start, prototype_counts
+from skgeom.utils._dask import by_blocks, refuse_dask
 from skgeom.utils._sklearn import check_sample_weight
 from skgeom.utils._threads import map_threads
 from skgeom.utils._validation import (
@@ -34,6 +35,8 @@ from skgeom.utils._validation import (
 
 # Numbers of a block of whitened matrices, at prediction: 16 MB.
 _BLOCK = 2_000_000
+
+_BY_BLOCKS = "Learn its blocks one after another by partial_fit"
 
 # Sums of fourth powers of larger numbers may be infinite.
 _LARGEST = 1e75
@@ -64,6 +67,7 @@ class PrototypeClassifier(
         "verbose": ["verbose"],
     }
 
+    @by_blocks
     def transform(self, X):
         """Distances from the prototypes.
 
@@ -80,6 +84,7 @@ class PrototypeClassifier(
         squared, dtype = self._squared_distances(X)
         return np.sqrt(squared).astype(dtype)
 
+    @by_blocks
     def decision_function(self, X):
         """Scores of the classes.
 
@@ -97,6 +102,7 @@ class PrototypeClassifier(
         scores = self._class_scores(self._squared_distances(X)[0])
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
+    @by_blocks
     def predict(self, X):
         """Predict the classes of samples.
 
@@ -194,6 +200,10 @@ class PrototypeClassifier(
 
         Sets ``classes_`` and ``prototype_labels_``.
         """
+        streams = hasattr(self, "partial_fit")
+        refuse_dask(
+            self, X, _BY_BLOCKS if streams else "Fit it to a sample of the rows"
+        )
         goes_on, announced = self._goes_on(), classes is not None
         X = self._check_X(X, reset=not goes_on)
         y = self._check_y(y, len(X))

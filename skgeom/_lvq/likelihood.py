@@ -12,6 +12,7 @@ from skgeom._lvq.base import PrototypeClassifier
 from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.losses import LikelihoodLoss, class_log_densities
 from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, falling, fit_sgd
+from skgeom.utils._dask import by_blocks
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors
@@ -43,6 +44,7 @@ class LikelihoodClassifier(PrototypeClassifier):
         "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
     }
 
+    @by_blocks
     def predict_proba(self, X):
         """Probabilities of the classes, equation 16.
 
@@ -58,6 +60,7 @@ class LikelihoodClassifier(PrototypeClassifier):
         """
         return np.exp(self.predict_log_proba(X))
 
+    @by_blocks
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
 

@@ -3,6 +3,7 @@
 from sklearn.utils._openmp_helpers import (
     _openmp_effective_n_threads as effective_n_threads,  # noqa: F401
 )
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metaestimators import _safe_split as safe_split  # noqa: F401
 from sklearn.utils.validation import (  # noqa: F401
     _check_feature_names as check_feature_names,
@@ -24,6 +25,13 @@ except ImportError:
     def with_callbacks(method):
         """Return the method as it is."""
         return method
+
+
+def output_container(estimator, method):
+    """What ``set_output`` asks of a method: "default", "pandas" or "polars"."""
+    if method != "transform":
+        return "default"
+    return _get_output_config(method, estimator)["dense"]
 
 
 class FitCallbacks:

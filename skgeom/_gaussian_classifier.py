@@ -1,0 +1,581 @@
+"""Discriminant analysis by Gaussian classes, from samples or from their statistics."""
+
+from copy import copy
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from skgeom._statistics import ClassStatistics, kind_of
+from skgeom.utils._dask import by_blocks, empty_block, is_dask
+from skgeom.utils._undo import all_or_nothing
+from skgeom.utils._validation import check_priors, check_two_classes
+
+# A variance below this multiple of the number of features, relative to the feature's
+# own variance, is rounding.
+_ROUNDING = 10 * np.finfo(np.float64).eps
+# Variances down to this have all their digits.
+_SMALLEST = 1e-306
+# Below any log-density whose square distance is finite.
+_LOWEST = -np.finfo(np.float64).max / 4
+
+
+class GaussianClassifier(ClassifierMixin, BaseEstimator):
+    r"""Quadratic or linear discriminant analysis, from samples or statistics alone.
+
+    The classes are Gaussian [1]_. With ``covariance="full"``, each has a covariance
+    :math:`\Phi_k` of its own, and the decisions are those of quadratic discriminant
+    analysis; with ``"shared"``, all have the pooled within-class covariance, and the
+    decisions are those of linear discriminant analysis:
+
+    .. math::
+
+       \log p(k \mid x) = \log \pi_k - \tfrac12 \log \det (\Phi_k + \sigma^2 I)
+       - \tfrac12 (x - \gamma_k)^\top (\Phi_k + \sigma^2 I)^{-1} (x - \gamma_k)
+       + \mathrm{const}.
+
+    All that it needs are the counts, means and covariances of the classes, so that it
+    is fitted from samples, from weighted samples, from batches that come one after
+    another, or from a :class:`ClassStatistics`. Whether a covariance is singular is
+    decided in units of the standard deviations of the features, so that units and
+    scales of X do not matter, unless a variance is added.
+
+    Parameters
+    ----------
+    covariance : {"full", "shared"}, default="full"
+        Whether each class has its own covariance, or all have one.
+    regularization : "auto" or float, default="auto"
+        The variance :math:`\sigma^2`, in squared units of X, that is added to all
+        variances. ``"auto"`` adds nothing if all covariances are regular, and the mean
+        variance of the features within the classes if one is singular. It drowns
+        features of small numbers: where features have different units, standardise them
+        first, as by ``StandardScaler``.
+    covariance_estimator : None, str, or object, default=None
+        How :meth:`fit` estimates the covariance of a class, as in
+        :meth:`ClassStatistics.from_data`; None is the sample covariance.
+    priors : None, "uniform" or array-like of shape (n_classes,), default=None
+        Probabilities of the classes, in the order of ``classes_``. None: their
+        proportions in training.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    priors_ : ndarray of shape (n_classes,)
+        Probabilities of the classes.
+    regularization_ : float
+        The variance that was added.
+    statistics_ : ClassStatistics
+        Counts, means and covariances of the classes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X has names that are all strings.
+
+    See Also
+    --------
+    SQFA : Filters on which such classes differ most.
+    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : From samples only.
+
+    Notes
+    -----
+    Features that are linear combinations of others in all samples, as constant ones
+    are, say nothing about the class: where nothing is added, only the span of the
+    samples counts, and :meth:`score_samples` is the logarithm of the density in it.
+
+    References
+    ----------
+    .. [1] T. Hastie, R. Tibshirani and J. Friedman, "The Elements of Statistical
+       Learning", 2nd edition, Springer, 2009, section 4.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skgeom import SQFA, GaussianClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(SQFA(9), GaussianClassifier()).fit(X, y)
+    >>> bool(model.score(X, y) > 0.96)
+    True
+
+    A whole classifier that never holds the samples:
+
+    >>> from skgeom import ClassStatistics
+    >>> blocks = ((X[i : i + 300], y[i : i + 300]) for i in range(0, len(X), 300))
+    >>> statistics = ClassStatistics.from_blocks(blocks)
+    >>> sqfa = SQFA(9).fit_statistics(statistics)
+    >>> classifier = GaussianClassifier().fit_statistics(
+    ...     statistics.project(sqfa.components_)
+    ... )
+    >>> classifier.predict(sqfa.transform(X[:5]))
+    array([0, 1, 2, 3, 4])
+    """
+
+    _parameter_constraints = {
+        "covariance": [StrOptions({"full", "shared"})],
+        "regularization": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, None, closed="left"),
+        ],
+        "covariance_estimator": [None, str, HasMethods("fit")],
+        "priors": [None, StrOptions({"uniform"}), "array-like"],
+    }
+
+    def __init__(
+        self,
+        covariance="full",
+        *,
+        regularization="auto",
+        covariance_estimator=None,
+        priors=None,
+    ):
+        self.covariance = covariance
+        self.regularization = regularization
+        self.covariance_estimator = covariance_estimator
+        self.priors = priors
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def fit(self, X, y, sample_weight=None):
+        """Fit the Gaussians to labelled samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes, at least two.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; a weight of 2 counts a sample twice. Those of a
+            class must add up to at least 1.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            If the data are malformed, if there is one class only, if no feature varies,
+            or if a covariance is singular and ``regularization`` is zero; the message
+            names the class.
+        """
+        X, y = self._validated(X, y, reset=True)
+        return self._fit(_statistics(X, y, self.covariance_estimator, sample_weight))
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def fit_statistics(self, statistics):
+        """Fit the Gaussians to the statistics of the classes.
+
+        Parameters
+        ----------
+        statistics : ClassStatistics
+            Counts, means and covariances.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        TypeError
+            If ``statistics`` is something else.
+        ValueError
+            If there is one class only, if ``statistics`` has second moments only, if no
+            feature varies, or if a covariance is singular and ``regularization`` is
+            zero; the message names the class.
+        """
+        if not isinstance(statistics, ClassStatistics):
+            raise TypeError(
+                "statistics must be a ClassStatistics, made for example by "
+                f"ClassStatistics.from_data(X, y), got {type(statistics).__name__}."
+            )
+        if statistics.means is None:
+            raise ValueError(
+                "statistics holds second moments only, but GaussianClassifier needs "
+                "means and covariances: ClassStatistics(classes, counts, means, "
+                "covariances)."
+            )
+        vars(self).pop("feature_names_in_", None)
+        self.n_features_in_ = statistics.n_features
+        # Their owner may update them.
+        return self._fit(copy(statistics))
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Add samples to those that the Gaussians are fitted to.
+
+        After any number of calls, the Gaussians are those of :meth:`fit` on all samples
+        together, up to rounding.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        classes : array-like of shape (n_classes,), default=None
+            Classes that will come; they have the probability zero until there are
+            samples of them. Others are added when they come.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, as in :meth:`fit`; those of a class must add up to
+            at least 1 in each call.
+
+        Returns
+        -------
+        self
+            This object. As long as a covariance has no inverse, predictions raise the
+            error of :meth:`fit`. A single class is predicted for all samples.
+
+        Raises
+        ------
+        ValueError
+            If the data are malformed, or if ``covariance_estimator`` is given: only
+            sample covariances add up.
+        """
+        if self.covariance_estimator is not None:
+            raise ValueError(
+                "partial_fit needs sample covariances, covariance_estimator=None, but "
+                f"covariance_estimator={self.covariance_estimator!r}."
+            )
+        first = not hasattr(self, "statistics_")
+        X, y = self._validated(X, y, reset=first)
+        statistics = _statistics(X, y, None, sample_weight)
+        known = statistics.classes
+        if classes is not None:
+            known = _announced(classes, known)
+        if not first:
+            statistics = self.statistics_ + statistics
+            known = np.union1d(known, self.classes_)
+        self._store(statistics, np.union1d(known, statistics.classes))
+        try:
+            self._gaussians = self._solve()
+            self.regularization_ = self._gaussians.regularization
+        except _Singular:
+            self._gaussians = None
+        return self
+
+    def _validated(self, X, y, reset):
+        if is_dask(X):
+            validate_data(self, empty_block(X), ensure_min_samples=0, reset=reset)
+            return X, y
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=1,
+            reset=reset,
+        )
+        check_classification_targets(y)
+        return X, y
+
+    def _fit(self, statistics):
+        check_two_classes(statistics.classes, type(self).__name__)
+        self._store(statistics, statistics.classes)
+        self._gaussians = self._solve()
+        self.regularization_ = self._gaussians.regularization
+        return self
+
+    def _store(self, statistics, classes):
+        self.statistics_ = statistics
+        self.classes_ = classes
+        counts = np.zeros(len(classes))
+        counts[np.searchsorted(classes, statistics.classes)] = statistics.counts
+        self.priors_ = check_priors(self.priors, counts)
+
+    def _solve(self):
+        """The Gaussians of the statistics, with the regularisation that they need."""
+        if self.regularization != "auto":
+            return self._regularized(float(self.regularization))
+        try:
+            return self._regularized(0.0)
+        except _Singular:
+            within, total = self.statistics_.pooled_covariances()
+            variance = np.diag(within).mean() or np.diag(total).mean()
+            if not variance > _SMALLEST:
+                raise
+            return self._regularized(float(variance))
+
+    def _regularized(self, regularization):
+        statistics = self.statistics_
+        covariances, counts = statistics.covariances, statistics.counts
+        if statistics._covariance_estimator is None:
+            # The maximum-likelihood estimate, as scikit-learn takes it since 1.8.
+            covariances = covariances * (1 - 1 / counts)[:, None, None]
+        names = [f"class {label}" for label in statistics.classes]
+        if self.covariance == "shared":
+            pooled = np.tensordot(counts / counts.sum(), covariances, axes=1)
+            covariances, names = pooled[None], ["all classes together"]
+        means, span = statistics.means, None
+        if regularization == 0:
+            span = _Span.of(statistics)
+        if span is not None:
+            means = span.coordinates(means)
+            covariances = span.basis.T @ covariances @ span.basis
+        whiteners = [
+            _whitener(covariance, regularization, name)
+            for covariance, name in zip(covariances, names, strict=True)
+        ]
+        return _Gaussians(regularization, span, means, whiteners)
+
+    # Prediction
+
+    def _log_joint(self, X):
+        """Logarithms of prior times density, (n_samples, n_classes), up to a summand.
+
+        Also the summand, (n_samples,): what the classes have in common, which would
+        cost the digits of their differences far from the means.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = X.astype(np.float64, copy=False)
+        _, span, means, whiteners = self._gaussians or self._solve()
+        constant = -X.shape[1] * np.log(2 * np.pi) / 2
+        if span is not None:
+            X = span.coordinates(X)
+            constant = -X.shape[1] * np.log(2 * np.pi) / 2 - span.log_volume
+        with np.errstate(over="ignore", divide="ignore"):
+            if self.covariance == "shared":
+                ((whitener, log_scale),) = whiteners
+                center = means.mean(axis=0)
+                Z, M = (X - center) @ whitener, (means - center) @ whitener
+                densities = Z @ M.T - np.square(M).sum(axis=1) / 2
+                common = constant - log_scale - np.square(Z).sum(axis=1) / 2
+            else:
+                densities = np.empty((len(X), len(means)))
+                for k, (whitener, log_scale) in enumerate(whiteners):
+                    Z = (X - means[k]) @ whitener
+                    densities[:, k] = -np.square(Z).sum(axis=1) / 2 - log_scale
+                # A finite bound keeps the classes comparable where squares overflow.
+                largest = np.maximum(densities.max(axis=1), _LOWEST)
+                densities = np.maximum(densities, _LOWEST) - largest[:, None]
+                common = constant + largest
+            joint = np.full((len(X), len(self.classes_)), -np.inf)
+            seen = np.searchsorted(self.classes_, self.statistics_.classes)
+            priors = self.priors_[seen]
+            joint[:, seen] = densities + np.log(priors / priors.sum())
+        return joint, common
+
+    @by_blocks
+    def decision_function(self, X):
+        """Logarithms of prior times density, up to a summand that classes share.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes, the log-odds of ``classes_[1]``.
+        """
+        joint, _ = self._log_joint(X)
+        return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
+
+    @by_blocks
+    def predict(self, X):
+        """The most probable class of each sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of ``classes_``.
+        """
+        joint, _ = self._log_joint(X)
+        return self.classes_[joint.argmax(axis=1)]
+
+    @by_blocks
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        joint, _ = self._log_joint(X)
+        return joint - logsumexp(joint, axis=1, keepdims=True)
+
+    @by_blocks
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    @by_blocks
+    def score_samples(self, X):
+        """Logarithm of the density of each sample, to find those that fit no class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Log-density of the mixture of the classes, weighted by ``priors_``.
+        """
+        joint, common = self._log_joint(X)
+        return logsumexp(joint, axis=1) + common
+
+
+class _Gaussians(NamedTuple):
+    """The densities, in coordinates of the span of the samples if that is not None."""
+
+    regularization: float
+    span: "_Span | None"
+    means: np.ndarray
+    whiteners: list  # of each class, or one that all share; with its log-scale
+
+
+class _Singular(ValueError):
+    """A covariance without an inverse."""
+
+
+def _statistics(X, y, covariance_estimator, sample_weight):
+    """Statistics of samples up to 1e150, whose squares would overflow in sums."""
+    if is_dask(X):
+        return ClassStatistics.from_data(
+            X, y, covariance_estimator, sample_weight=sample_weight
+        )
+    size = float(max(X.max(), -X.min()))
+    scale = 2.0 ** np.frexp(size)[1] if size > 1e100 else 1.0
+    statistics = ClassStatistics.from_data(
+        X if scale == 1 else X / scale,
+        y,
+        covariance_estimator,
+        sample_weight=sample_weight,
+    )
+    if scale == 1:
+        return statistics
+    with np.errstate(over="ignore"):
+        covariances = statistics.covariances * scale**2
+    if not np.isfinite(covariances).all():
+        raise ValueError(
+            f"The squares of the numbers of X, which are up to {size:.3g}, are too "
+            "large for floating-point numbers. Divide X by a common factor."
+        )
+    return ClassStatistics._make(
+        statistics.classes,
+        statistics.counts,
+        statistics.means * scale,
+        covariances,
+        covariance_estimator,
+    )
+
+
+def _announced(classes, labels):
+    """Classes that will come, with those of the labels."""
+    classes = check_array(classes, ensure_2d=False, dtype=None, input_name="classes")
+    classes = column_or_1d(classes)
+    if kind_of(classes) != kind_of(labels):
+        raise ValueError(
+            f"classes and y must be labels of one kind, got {classes} and {labels}."
+        )
+    return np.union1d(classes, labels)
+
+
+class _Span:
+    """The directions in which the samples differ, where these are not all."""
+
+    def __init__(self, center, scales, axes):
+        # Standardised samples have the coordinates ``axes.T @ (x - center) / scales``.
+        self.center = center
+        self.basis = axes / scales[:, None]
+        self.log_volume = _log_volume(scales[:, None] * axes)
+
+    @classmethod
+    def of(cls, statistics):
+        """The span of all samples, or None if that is the whole space."""
+        _, total = statistics.pooled_covariances()
+        variances = np.diag(total)
+        # The mean of equal numbers is off by its last digits, and so is their variance.
+        offsets = _ROUNDING * np.abs(statistics.means).max(axis=0)
+        varies = np.sqrt(variances) > offsets
+        if not variances.max() > _SMALLEST:
+            raise _Singular(
+                "All features are constant, or their variances, which are up to "
+                f"{variances.max():.3g}, are too small for floating-point numbers. "
+                "Multiply X by a common factor, or use StandardScaler."
+            )
+        scales = np.sqrt(np.where(varies, variances, 1))
+        correlations = total / scales / scales[:, None] * varies * varies[:, None]
+        eigenvalues, axes = np.linalg.eigh(correlations)
+        kept = eigenvalues > len(eigenvalues) * _ROUNDING * eigenvalues[-1]
+        if kept.all():
+            return None
+        return cls(statistics.means.mean(axis=0), scales, axes[:, kept])
+
+    def coordinates(self, X):
+        return (X - self.center) @ self.basis
+
+
+def _log_volume(columns):
+    """Logarithm of the volume of the parallelepiped of linearly independent columns."""
+    return np.log(np.abs(np.diag(np.linalg.qr(columns, mode="r")))).sum()
+
+
+def _whitener(covariance, regularization, name):
+    """W with W' (covariance + regularization I) W = I, and log det of W's inverse."""
+    n_features = len(covariance)
+    covariance = covariance + regularization * np.eye(n_features)
+    # In units of the class's own deviations, no scale of X is near under- or overflow.
+    deviations = np.sqrt(np.diag(covariance))
+    positive = deviations > 0
+    units = np.where(positive, deviations, 1)
+    correlations = covariance / units / units[:, None]
+    try:
+        factor = np.linalg.cholesky(correlations)
+        regular = np.diag(factor).min() ** 2 > n_features * _ROUNDING
+    except np.linalg.LinAlgError:
+        regular = False
+    if not regular:
+        eigenvalues = np.linalg.eigvalsh(correlations)
+        rank = (eigenvalues > n_features * _ROUNDING * eigenvalues[-1]).sum()
+        raise _Singular(
+            f"The covariance of {name} is singular: its rank is {rank}, but the "
+            f"samples span {n_features} dimensions. Use a positive regularization, a "
+            'shrinking covariance_estimator such as "oas", fewer features, or more '
+            "samples."
+        )
+    inverse = solve_triangular(factor, np.eye(n_features), lower=True)
+    whitener = (inverse / units).T
+    return whitener, np.log(np.diag(factor)).sum() + np.log(units).sum()

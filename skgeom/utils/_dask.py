@@ -1,0 +1,182 @@
+"""Dask arrays and data frames in blocks of rows; Dask is imported for those only."""
+
+import copy
+from functools import partial, wraps
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from skgeom.utils._sklearn import output_container
+
+
+def is_dask(data):
+    """Whether this is an array or a data frame of Dask."""
+    # Until 2025.1, the frames of Dask were in a package of their own.
+    return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def refuse_dask(estimator, X, remedy):
+    """Raise TypeError if X is of Dask, which would be gathered in memory unasked."""
+    if is_dask(X):
+        raise TypeError(
+            f"{type(estimator).__name__} needs all of X in memory, but X is a Dask "
+            f"{type(X).__name__}. {remedy}, or give X.compute() if it fits."
+        )
+
+
+def empty_block(X):
+    """X without its rows, in memory: what validation needs to know of X."""
+    if hasattr(X, "_meta_nonempty"):
+        return X._meta_nonempty.iloc[:0]
+    return np.empty((0, *X.shape[1:]), X.dtype)
+
+
+def row_blocks(X, y, sample_weight=None):
+    """Align samples, labels and weights, and split them into blocks of rows.
+
+    Parameters
+    ----------
+    X : Dask array or Dask data frame
+        The samples.
+    y, sample_weight : Dask array, Dask series, or array-like
+        One value a sample. ``sample_weight`` may be None.
+
+    Returns
+    -------
+    list of tuple
+        Delayed (X, y, sample_weight) for each block. Nothing is computed.
+
+    Raises
+    ------
+    ValueError
+        If the blocks of ``y`` or ``sample_weight`` do not go with those of X.
+    """
+    X = _whole_rows(X)
+    columns = [_delayed(X)]
+    for name, values in (("y", y), ("sample_weight", sample_weight)):
+        if values is None:
+            columns.append([None] * len(columns[0]))
+        else:
+            columns.append(_delayed(_aligned(values, name, X)))
+    return list(zip(*columns, strict=True))
+
+
+def _whole_rows(X):
+    """X with one chunk for all its columns."""
+    if not hasattr(X, "chunks") or all(n == 1 for n in X.numblocks[1:]):
+        return X
+    return X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
+
+
+def _delayed(data):
+    blocks = data.to_delayed()
+    return blocks.ravel().tolist() if isinstance(blocks, np.ndarray) else blocks
+
+
+def _row_chunks(data):
+    """Numbers of rows of the blocks, NaN where they are not known."""
+    if hasattr(data, "chunks"):
+        return data.chunks[0]
+    return (np.nan,) * data.npartitions
+
+
+def _aligned(values, name, X):
+    """``values`` in the blocks of X."""
+    chunks = _row_chunks(X)
+    known = not np.isnan(chunks).any()
+    if not is_dask(values):
+        if not known:
+            raise ValueError(
+                f"{name} is in memory, but the lengths of the blocks of X are not "
+                f"known. Give {name} as a Dask array or series with the blocks of X, "
+                "or make X an array and call X.compute_chunk_sizes() first."
+            )
+        from dask.array import from_array
+
+        values = column_or_1d(values)
+        _check_length(len(values), name, chunks)
+        return from_array(values, chunks=(chunks,))
+    if hasattr(values, "ndim") and values.ndim != 1:
+        raise ValueError(
+            f"{name} must have one value a sample, but has {values.ndim} dimensions."
+        )
+    own = _row_chunks(values)
+    if known and not np.isnan(own).any():
+        _check_length(sum(own), name, chunks)
+        return values.rechunk((chunks,))
+    if len(own) != len(chunks):
+        raise ValueError(
+            f"X has {len(chunks)} blocks and {name} has {len(own)}, and their lengths "
+            "are not known. Call compute_chunk_sizes() on both arrays, or "
+            "repartition the data frame that both come from."
+        )
+    return values
+
+
+def _check_length(n_values, name, chunks):
+    if n_values != sum(chunks):
+        raise ValueError(
+            f"X has {sum(chunks)} samples, but {name} has {n_values} values."
+        )
+
+
+def by_blocks(method):
+    """A method of samples X that maps Dask arrays and frames block by block, lazily.
+
+    The result of a Dask array is a Dask array of known dtype and shape. That of a data
+    frame is one too, except that ``transform`` gives a data frame with the names of
+    ``get_feature_names_out``. What is computed later is the estimator as it is now.
+    """
+
+    @wraps(method)
+    def wrapper(self, X):
+        if not is_dask(X):
+            return method(self, X)
+        container = output_container(self, method.__name__)
+        if container != "default":
+            raise TypeError(
+                f"set_output(transform={container!r}) would gather all of X in memory, "
+                f"but X is a Dask {type(X).__name__}. Use set_output(transform="
+                "'default'): a Dask data frame gives a Dask data frame."
+            )
+        of_block = partial(_map_block, method, copy.copy(self))
+        if hasattr(X, "_meta_nonempty"):
+            return X.map_partitions(of_block, meta=of_block(X._meta))
+        X = _whole_rows(X)
+        result = of_block(np.empty((0, *X.shape[1:]), X.dtype))
+        new_axes = tuple((n,) for n in result.shape[1:])
+        return X.map_blocks(
+            of_block,
+            dtype=result.dtype,
+            chunks=(X.chunks[0], *new_axes),
+            drop_axis=tuple(range(result.ndim, X.ndim)) or None,
+            meta=result,
+        )
+
+    return wrapper
+
+
+def _map_block(method, estimator, block):
+    """The method's result for a block in memory, which may have no samples."""
+    if len(block):
+        result = method(estimator, block)
+    else:
+        result = method(estimator, _one_sample(block))[:0]
+    if method.__name__ == "transform" and _is_frame(block):
+        names = estimator.get_feature_names_out()
+        return type(block)(result, index=block.index, columns=names)
+    return result
+
+
+def _one_sample(block):
+    """A sample, valid for vectors and for SPD matrices, of the form of a block."""
+    if _is_frame(block):
+        single = (block.dtypes == np.float32).all()
+        one = np.ones((1, block.shape[1]), np.float32 if single else np.float64)
+        return type(block)(one, columns=block.columns)
+    one = np.eye(block.shape[1])[None] if block.ndim == 3 else np.ones(block.shape[1:])
+    return np.broadcast_to(one, (1, *block.shape[1:])).astype(block.dtype)
+
+
+def _is_frame(block):
+    return hasattr(block, "columns")

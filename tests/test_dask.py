@@ -1,0 +1,432 @@
+"""Dask arrays and data frames give what the same data in memory give."""
+
+import os
+import signal
+import subprocess
+import sys
+import weakref
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits, load_wine
+
+from skgeom import (
+    GMLVQ,
+    PLRSQ,
+    RSLVQ,
+    SQFA,
+    SQFACV,
+    AMAGauss,
+    AMAGaussCV,
+    ClassStatistics,
+    CovarianceHessianProjection,
+    GaussianClassifier,
+    KernelDiscriminantAnalysis,
+    SecondMomentSQFA,
+)
+from skgeom.datasets import make_spd_classes
+from skgeom.utils._dask import is_dask
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits(return_X_y=True)
+
+
+@pytest.fixture
+def wine():
+    frame = load_wine(as_frame=True).frame
+    return frame.drop(columns="target"), frame["target"]
+
+
+def assert_same_statistics(first, second, tolerance=1e-11):
+    assert_array_equal(first.classes, second.classes)
+    assert_array_equal(first.counts, second.counts)
+    assert_allclose(first.means, second.means, rtol=tolerance, atol=1e-12)
+    size = np.abs(second.covariances).max()
+    assert_allclose(
+        first.covariances, second.covariances, rtol=0, atol=tolerance * size
+    )
+
+
+# Statistics
+
+
+@st.composite
+def chunks(draw, n_samples):
+    """Lengths of blocks, some of which may be 0."""
+    cuts = draw(st.lists(st.integers(0, n_samples), max_size=30))
+    return tuple(np.diff([0, *sorted(cuts), n_samples]).tolist())
+
+
+@settings(max_examples=25, deadline=None)
+@given(rows=chunks(1797), columns=st.integers(1, 64))
+def test_any_blocks(rows, columns):
+    X, y = load_digits(return_X_y=True)
+    expected = ClassStatistics.from_data(X, y)
+    blocks = da.from_array(X, chunks=(rows, columns))
+    assert_same_statistics(ClassStatistics.from_data(blocks, y), expected)
+    edges = np.cumsum((0, *rows))
+    pairs = [(X[a:b], y[a:b]) for a, b in pairwise(edges)]
+    assert_same_statistics(ClassStatistics.from_blocks(pairs[::-1]), expected)
+
+
+def test_labels_and_weights_in_other_blocks(digits, rng):
+    X, y = digits
+    weights = rng.uniform(0.5, 3, size=len(y))
+    expected = ClassStatistics.from_data(X, y, sample_weight=weights)
+    statistics = ClassStatistics.from_data(
+        da.from_array(X, chunks=(400, -1)),
+        da.from_array(y, chunks=300),
+        sample_weight=da.from_array(weights, chunks=1000),
+    )
+    assert_allclose(statistics.counts, expected.counts)
+    assert_allclose(statistics.means, expected.means)
+    triples = ((X[i::3], y[i::3], weights[i::3]) for i in range(3))
+    other = ClassStatistics.from_blocks(triples)
+    assert_allclose(other.covariances, expected.covariances, atol=1e-12)
+
+
+def test_blocks_of_unknown_length(digits):
+    X, y = digits
+    blocks, labels = da.from_array(X, chunks=(500, -1)), da.from_array(y, chunks=500)
+    some = labels < 4
+    statistics = ClassStatistics.from_data(blocks[some], labels[some])
+    assert_same_statistics(statistics, ClassStatistics.from_data(X[y < 4], y[y < 4]))
+    with pytest.raises(
+        ValueError, match="the lengths of the blocks of X are not known"
+    ):
+        ClassStatistics.from_data(blocks[some], y[y < 4])
+    with pytest.raises(ValueError, match=r"X has 4 blocks and y has 9.*compute_chunk"):
+        other = da.from_array(y, chunks=200)
+        ClassStatistics.from_data(blocks[some], other[other < 4])
+
+
+def test_frames_with_text_and_categories(wine):
+    X, y = wine
+    names = y.map({0: "barolo", 1: "grignolino", 2: "barbera"})
+    expected = GaussianClassifier().fit(X, names)
+    for labels in (names, names.astype("category")):
+        frame = dd.from_pandas(X.assign(kind=labels), npartitions=4)
+        model = GaussianClassifier().fit(frame.drop(columns="kind"), frame["kind"])
+        assert_array_equal(model.classes_, expected.classes_)
+        assert_array_equal(model.feature_names_in_, X.columns)
+        predicted = model.predict(frame.drop(columns="kind"))
+        assert_array_equal(predicted.compute(), expected.predict(X))
+
+
+def test_errors_name_the_block(digits):
+    X, y = digits[0].copy(), digits[1]
+    X[700, 3] = np.nan
+    blocks = da.from_array(X, chunks=(300, -1))
+    with pytest.raises(ValueError, match=r"^Block 2: .*NaN"):
+        ClassStatistics.from_data(blocks, y)
+    pairs = ((X[i : i + 300], y[i : i + 300]) for i in range(0, len(X), 300))
+    with pytest.raises(ValueError, match=r"^Block 2: .*NaN"):
+        ClassStatistics.from_blocks(pairs)
+    model = GaussianClassifier().fit(*load_wine(return_X_y=True))
+    before = vars(model).copy()
+    with pytest.raises(ValueError, match=r"^Block 2: "):
+        model.fit(blocks, y)
+    assert vars(model) == before
+
+
+def test_blocks_that_do_not_fit(digits):
+    X, y = digits
+    blocks = da.from_array(X, chunks=(300, -1))
+    with pytest.raises(ValueError, match="1797 samples, but y has 1700 values"):
+        ClassStatistics.from_data(blocks, y[:1700])
+    with pytest.raises(ValueError, match="y must have one value a sample"):
+        ClassStatistics.from_data(blocks, blocks)
+    with pytest.raises(ValueError, match="add up only if they are sample covariances"):
+        ClassStatistics.from_data(blocks, y, "oas")
+    with pytest.raises(ValueError, match="all blocks of X are empty"):
+        ClassStatistics.from_data(blocks[:0], y[:0])
+    with pytest.raises(ValueError, match="all blocks are empty, or none came"):
+        ClassStatistics.from_blocks([])
+    with pytest.raises(ValueError, match="for one number of features, got 64 and 5"):
+        ClassStatistics.from_blocks([(X, y), (X[:, :5], y)])
+
+
+@pytest.mark.parametrize("name", ["weights below 1", "blocks without weight"])
+def test_weights_of_a_block_may_be_less_than_one_sample(name, wine):
+    X, y = wine[0].to_numpy(), wine[1].to_numpy()
+    weights = np.where(np.arange(len(y)) % 50 < 40, 0.3, 0.1)
+    if name == "blocks without weight":
+        weights[:90] = 0
+    expected = ClassStatistics.from_data(X, y, sample_weight=weights)
+    rows = [slice(i, i + 9) for i in range(0, len(y), 9)]
+    triples = ((X[i], y[i], weights[i]) for i in rows)
+    blocks = da.from_array(X, chunks=(9, -1))
+    for statistics in (
+        ClassStatistics.from_blocks(triples),
+        ClassStatistics.from_data(blocks, y, sample_weight=weights),
+    ):
+        assert_allclose(statistics.counts, expected.counts)
+        assert_allclose(statistics.means, expected.means)
+        assert_allclose(statistics.covariances, expected.covariances, atol=1e-9)
+    with pytest.raises(ValueError, match=r"class 0 adds up to 0\.\d+, but a weight"):
+        ClassStatistics.from_data(blocks, y, sample_weight=np.full(len(y), 0.01))
+
+
+def test_from_blocks_says_what_it_takes(digits):
+    X, y = digits
+    with pytest.raises(ValueError, match=r"^blocks must yield pairs.* block 0 is of"):
+        ClassStatistics.from_blocks((X, y))
+    with pytest.raises(ValueError, match=r"block 1 is of type tuple of length 1"):
+        ClassStatistics.from_blocks([(X, y), (X,)])
+    with pytest.raises(ValueError, match=r"^Block 1: "):
+        ClassStatistics.from_blocks([(X, y), (X[:0], y)])
+
+
+def test_from_blocks_of_frames_needs_one_order_of_columns(wine):
+    X, y = wine
+    expected = ClassStatistics.from_data(X, y)
+    blocks = [(X[:100], y[:100]), (X[100:], y[100:])]
+    assert_same_statistics(ClassStatistics.from_blocks(blocks), expected)
+    with pytest.raises(ValueError, match=r"^Block 1: its columns are \['proline'"):
+        ClassStatistics.from_blocks([(X, y), (X[X.columns[::-1]], y)])
+
+
+def test_from_blocks_holds_one_block_at_a_time(rng):
+    read_before = []
+
+    def read():
+        assert all(block() is None for block in read_before)
+        X = rng.normal(size=(10, 3))
+        read_before.append(weakref.ref(X))
+        return X, np.arange(10) % 2
+
+    assert ClassStatistics.from_blocks(read() for _ in range(4)).counts.sum() == 40
+
+
+# Lazy predictions
+
+
+METHODS = [
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "decision_function",
+    "score_samples",
+]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_results_are_lazy_arrays(method, dtype, digits):
+    X, y = digits[0].astype(dtype), digits[1]
+    model = GaussianClassifier("shared").fit(X, y)
+    expected = getattr(model, method)(X)
+    lazy = getattr(model, method)(da.from_array(X, chunks=(250, 30)))
+    assert isinstance(lazy, da.Array)
+    assert lazy.shape == expected.shape
+    assert lazy.dtype == expected.dtype
+    model.fit(X[:, ::-1], y)  # what was asked for before stays what it was
+    assert_allclose(lazy.compute(), expected, rtol=1e-6)
+
+
+def test_results_of_unknown_length(digits):
+    X, y = digits
+    blocks = da.from_array(X, chunks=(250, -1))
+    model = GaussianClassifier("shared").fit(X, y)
+    lazy = model.predict(blocks[blocks[:, 2] > 14])
+    assert np.isnan(lazy.shape[0])
+    assert_array_equal(lazy.compute(), model.predict(X[X[:, 2] > 14]))
+
+
+def test_one_task_a_block_reads_it_once(digits):
+    X, y = digits
+    read = []
+
+    def block(start):
+        read.append(start)
+        return X[start : start + 300]
+
+    starts = range(0, len(X), 300)
+    blocks = da.concatenate(
+        [
+            da.from_delayed(
+                dask.delayed(block)(i), (min(300, len(X) - i), 64), dtype=X.dtype
+            )
+            for i in starts
+        ]
+    )
+    model = GaussianClassifier("shared").fit(blocks, y)
+    assert sorted(read) == list(starts)
+    lazy = model.predict(blocks)
+    assert len(read) == len(starts)
+    lazy.compute()
+    assert len(read) == 2 * len(starts)
+
+
+def test_data_frames_of_every_dask_are_known(wine):
+    frame = dd.from_pandas(wine[0], npartitions=2)
+    assert is_dask(frame)
+    assert is_dask(dd.from_pandas(wine[1], npartitions=2))
+    assert is_dask(da.ones(3))
+    assert not is_dask(wine[0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "Float64"])
+def test_frames_of_other_dtypes(dtype, wine):
+    X, y = wine
+    model = GaussianClassifier().fit(X, y)
+    frame = dd.from_pandas(X.astype(dtype), npartitions=3)
+    assert_array_equal(model.predict(frame).compute(), model.predict(X))
+    with pytest.raises(ValueError, match="The feature names should match"):
+        model.predict(frame[list(X.columns[::-1])])
+
+
+def test_containers_in_memory_are_refused(wine):
+    X, y = wine
+    model = SQFA(2, random_state=0).fit(X, y).set_output(transform="pandas")
+    for blocks in (dd.from_pandas(X, npartitions=2), da.from_array(X.to_numpy())):
+        with pytest.raises(TypeError, match="would gather all of X in memory"):
+            model.transform(blocks)
+    assert list(model.transform(X).columns) == ["sqfa0", "sqfa1"]
+
+
+# The whole of Dask
+
+
+def test_dask_is_imported_by_its_users_only():
+    code = (
+        "import sys, numpy as np\n"
+        "from skgeom import GaussianClassifier\n"
+        "X = np.random.default_rng(0).normal(size=(40, 2))\n"
+        "GaussianClassifier().fit(X, np.arange(40) % 2).predict(X)\n"
+        "assert 'dask' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class DyingBlock:
+    """A function of a block that kills its process the first time it is called."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __call__(self, block):
+        try:
+            os.close(os.open(self.mark, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return block
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.filterwarnings("ignore")  # of the cluster, about its dead worker
+def test_a_killed_worker_loses_nothing(digits, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    X, y = digits
+    with (
+        dask.config.set(
+            {"distributed.admin.log-format": "", "logging.distributed": 50}
+        ),
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=50,
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        blocks = da.from_array(X, chunks=(200, -1))
+        dying = blocks.map_blocks(DyingBlock(str(tmp_path / "mark")), meta=X[:0])
+        statistics = ClassStatistics.from_data(dying, y)
+    assert (tmp_path / "mark").exists()
+    assert_same_statistics(statistics, ClassStatistics.from_data(X, y))
+
+
+# Filters
+
+
+@pytest.mark.parametrize("cls", [SQFA, SecondMomentSQFA])
+def test_filters_of_blocks_are_those_of_the_statistics(cls, digits):
+    X, y = digits
+    blocks, labels = da.from_array(X, chunks=(250, 20)), da.from_array(y, chunks=250)
+    model = cls(3, random_state=0).fit(blocks, labels)
+    statistics = ClassStatistics.from_data(X, y).shrunk()
+    expected = cls(3, random_state=0).fit_statistics(statistics)
+    assert_allclose(model.components_, expected.components_, atol=1e-7)
+    features = model.transform(blocks)
+    assert isinstance(features, da.Array)
+    assert features.shape == (len(X), 3)
+    assert_allclose(features.compute(), model.transform(X))
+    stream = cls(3, random_state=0)
+    for part in (slice(None, 750), slice(750, None)):
+        stream.partial_fit(blocks[part], labels[part])
+    assert_allclose(stream.objective_, expected.objective_, rtol=1e-4)
+
+
+def test_frames_of_features_have_names(wine):
+    X, y = wine
+    frame = dd.from_pandas(X.assign(kind=y), npartitions=3)
+    model = SQFA(2, random_state=0).fit(frame.drop(columns="kind"), frame["kind"])
+    features = model.transform(frame.drop(columns="kind"))
+    assert list(features.columns) == ["sqfa0", "sqfa1"]
+    assert_allclose(features.compute(), model.transform(X), rtol=1e-10)
+
+
+# Other estimators
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        AMAGauss(2, max_iter=3),
+        CovarianceHessianProjection(random_state=0),
+        GMLVQ(random_state=0),
+        KernelDiscriminantAnalysis(),
+        RSLVQ(),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_fitted_in_memory_and_applied_to_blocks(estimator, wine):
+    X, y = wine[0].to_numpy() / wine[0].to_numpy().std(axis=0), wine[1].to_numpy()
+    blocks = da.from_array(X, chunks=(50, -1))
+    model = estimator.fit(X, y)
+    names = ["transform", "predict", "predict_proba", "decision_function"]
+    methods = [name for name in names if hasattr(model, name)]
+    for name in methods:
+        lazy, expected = getattr(model, name)(blocks), getattr(model, name)(X)
+        assert isinstance(lazy, da.Array)
+        assert lazy.shape == expected.shape
+        assert lazy.dtype == expected.dtype
+        assert_allclose(lazy.compute(), expected, rtol=1e-9, atol=1e-12)
+    with pytest.raises(TypeError, match="needs all of X in memory, but X is a Dask"):
+        estimator.fit(blocks, da.from_array(y, chunks=50))
+
+
+def test_matrices_in_blocks():
+    X, y = make_spd_classes(2, 30, 3, random_state=0)
+    model = PLRSQ().fit(X, y)
+    blocks = da.from_array(X, chunks=(20, -1, -1))
+    for name in ("predict", "predict_proba", "transform"):
+        lazy, expected = getattr(model, name)(blocks), getattr(model, name)(X)
+        assert lazy.shape == expected.shape
+        assert_allclose(lazy.compute(), expected)
+    empty = da.from_array(X, chunks=((0, 20, 40), -1, -1))
+    assert_array_equal(model.predict(empty).compute(), model.predict(X))
+    stream = PLRSQ(random_state=0)
+    for block, labels in zip(blocks.blocks, np.array_split(y, 3), strict=True):
+        stream.partial_fit(block.compute(), labels, classes=[0, 1])
+    with pytest.raises(TypeError, match="one after another by partial_fit"):
+        model.fit(blocks, y)
+
+
+@pytest.mark.parametrize("cls", [SQFACV, AMAGaussCV])
+def test_searches_refuse_blocks(cls, wine):
+    blocks = da.from_array(wine[0].to_numpy(), chunks=(50, -1))
+    with pytest.raises(TypeError, match="SQFA takes it in blocks"):
+        cls().fit(blocks, wine[1])

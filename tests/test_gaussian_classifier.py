@@ -1,0 +1,307 @@
+"""GaussianClassifier against scipy's densities, scikit-learn, and its own promises."""
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skgeom import SQFA, ClassStatistics, GaussianClassifier
+
+# Before 1.8, scikit-learn's quadratic analysis divided by count - 1.
+OLD = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
+
+both_covariances = pytest.mark.parametrize("covariance", ["full", "shared"])
+
+
+@pytest.fixture(
+    params=[load_iris, load_wine, load_breast_cancer], ids=lambda load: load.__name__
+)
+def data(request):
+    return request.param(return_X_y=True)
+
+
+@pytest.fixture
+def drawn(rng):
+    """Three classes of four features, of 30 to 50 samples."""
+    y = np.repeat([0, 1, 2], [30, 40, 50])
+    return rng.normal(size=(120, 4)) @ rng.normal(size=(4, 4)) + y[:, None], y
+
+
+def log_joint(X, y, shared, regularization):
+    """Logarithms of prior times density by scipy, one class after another."""
+    labels, counts = np.unique(y, return_counts=True)
+    own = [np.cov(X[y == k].T, bias=True) for k in labels]
+    if shared:
+        own = [np.average(own, axis=0, weights=counts)] * len(labels)
+    noise = regularization * np.eye(X.shape[1])
+    densities = [
+        multivariate_normal(X[y == k].mean(axis=0), c + noise).logpdf(X)
+        for k, c in zip(labels, own, strict=True)
+    ]
+    return np.transpose(densities) + np.log(counts / len(y))
+
+
+@parametrize_with_checks([GaussianClassifier(), GaussianClassifier("shared")])
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+# Against others
+
+
+@pytest.mark.parametrize("regularization", [0.0, 0.3])
+@both_covariances
+def test_densities_are_those_of_scipy(covariance, regularization, drawn):
+    X, y = drawn
+    model = GaussianClassifier(covariance, regularization=regularization).fit(X, y)
+    expected = log_joint(X, y, covariance == "shared", regularization)
+    total = np.logaddexp.reduce(expected, axis=1)
+    assert_allclose(model.score_samples(X), total, rtol=1e-11)
+    assert_allclose(model.predict_log_proba(X), expected - total[:, None], atol=1e-10)
+    assert_array_equal(model.predict(X), expected.argmax(axis=1))
+
+
+@pytest.mark.skipif(OLD, reason="older versions divide by count - 1")
+def test_quadratic_analysis_of_scikit_learn(data):
+    X, y = data
+    expected = QuadraticDiscriminantAnalysis(tol=0).fit(X, y)
+    model = GaussianClassifier().fit(X, y)
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
+    assert_array_equal(model.predict(X), expected.predict(X))
+
+
+@pytest.mark.skipif(OLD, reason="older versions divide by count - 1")
+def test_linear_analysis_of_scikit_learn(data):
+    X, y = data
+    expected = LinearDiscriminantAnalysis().fit(X, y)
+    model = GaussianClassifier("shared").fit(X, y)
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
+    assert_array_equal(model.predict(X), expected.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore:Variables are collinear")
+def test_linear_analysis_with_constant_features():
+    X, y = load_digits(return_X_y=True)
+    expected = LinearDiscriminantAnalysis().fit(X, y)
+    model = GaussianClassifier("shared").fit(X, y)
+    assert_array_equal(model.predict(X), expected.predict(X))
+
+
+def test_decision_function_is_log_odds(drawn):
+    X, y = drawn
+    model = GaussianClassifier().fit(X, y)
+    logs = model.predict_log_proba(X)
+    decisions = model.decision_function(X)
+    assert_allclose(np.diff(decisions), np.diff(logs), atol=1e-10)
+    two = GaussianClassifier().fit(X, y == 1)
+    odds = two.predict_log_proba(X)
+    assert_allclose(two.decision_function(X), odds[:, 1] - odds[:, 0], atol=1e-10)
+
+
+# Statistics, weights, pieces
+
+
+@both_covariances
+def test_statistics_are_enough(covariance, data):
+    X, y = data
+    model = GaussianClassifier(covariance)
+    expected = model.fit(X, y).predict_proba(X)
+    model.fit_statistics(ClassStatistics.from_data(X, y))
+    assert_allclose(model.predict_proba(X), expected, atol=1e-12)
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_filters_and_classifier_without_samples():
+    X, y = load_digits(return_X_y=True)
+    blocks = ((X[i : i + 100], y[i : i + 100]) for i in range(0, len(X), 100))
+    statistics = ClassStatistics.from_blocks(blocks)
+    sqfa = SQFA(6, random_state=0).fit_statistics(statistics)
+    features = statistics.project(sqfa.components_)
+    model = GaussianClassifier().fit_statistics(features)
+    expected = GaussianClassifier().fit(sqfa.transform(X), y)
+    Z = sqfa.transform(X)
+    assert_allclose(model.score_samples(Z), expected.score_samples(Z), rtol=1e-9)
+
+
+@both_covariances
+def test_weights_are_repetitions(covariance, drawn, rng):
+    X, y = drawn
+    weights = rng.integers(0, 4, size=len(y))
+    weighted = GaussianClassifier(covariance).fit(X, y, sample_weight=weights)
+    repeated = GaussianClassifier(covariance).fit(
+        X.repeat(weights, 0), y.repeat(weights)
+    )
+    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-11)
+
+
+@both_covariances
+def test_partial_fit_in_any_order(covariance, drawn, rng):
+    X, y = drawn
+    model = GaussianClassifier(covariance)
+    for rows in np.array_split(rng.permutation(len(y)), 7):
+        model.partial_fit(X[rows], y[rows])
+    expected = GaussianClassifier(covariance).fit(X, y)
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-11)
+
+
+def test_partial_fit_sample_by_sample_predicts_once_it_can(drawn):
+    X, y = drawn
+    model = GaussianClassifier(regularization=0)
+    model.partial_fit(X[:1], y[:1], classes=[0, 1, 2])
+    with pytest.raises(ValueError, match=r"^All features are constant"):
+        model.predict(X)
+    model.partial_fit(X[1:33], y[1:33])
+    with pytest.raises(ValueError, match="class 1 is singular: its rank is 2"):
+        model.predict(X)
+    model.partial_fit(X[33:70], y[33:70])
+    assert set(model.predict(X)) == {0, 1}
+    assert_array_equal(model.predict_proba(X)[:, 2], 0)
+    model.partial_fit(X[70:], y[70:])
+    assert_array_equal(model.predict(X), GaussianClassifier().fit(X, y).predict(X))
+
+
+def test_a_class_that_comes_late_is_added(drawn):
+    X, y = drawn
+    model = GaussianClassifier().partial_fit(X[y < 2], y[y < 2])
+    assert_array_equal(model.classes_, [0, 1])
+    model.partial_fit(X[y == 2], y[y == 2])
+    assert_array_equal(model.classes_, [0, 1, 2])
+
+
+def test_announced_classes_must_be_labels_of_the_kind_of_y(drawn):
+    X, y = drawn
+    for classes in (["a", "b"], [0, np.nan], [[0, 1], [2, 3]]):
+        with pytest.raises(ValueError, match=r"one kind|contains NaN|1d array"):
+            GaussianClassifier().partial_fit(X, y, classes=classes)
+    model = GaussianClassifier().partial_fit(X, y, classes=[2, 1, 0, 7, 7])
+    assert_array_equal(model.classes_, [0, 1, 2, 7])
+
+
+def test_densities_are_of_the_classes_that_have_come(drawn):
+    X, y = drawn
+    few = y < 2
+    model = GaussianClassifier(priors=[0.2, 0.3, 0.5])
+    model.partial_fit(X[few], y[few], classes=[0, 1, 2])
+    expected = GaussianClassifier(priors=[0.4, 0.6]).fit(X[few], y[few])
+    assert_allclose(model.score_samples(X), expected.score_samples(X), rtol=1e-12)
+
+
+def test_the_model_keeps_the_statistics_that_it_was_fitted_to(drawn):
+    X, y = drawn
+    statistics = ClassStatistics.from_data(X[y < 2], y[y < 2])
+    model = GaussianClassifier().fit_statistics(statistics)
+    expected = model.predict_proba(X)
+    statistics.update(X, y)
+    assert_array_equal(model.predict_proba(X), expected)
+
+
+# Scale and rank
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
+@both_covariances
+def test_scale_does_not_matter(covariance, scale, data):
+    X, y = data
+    expected = GaussianClassifier(covariance).fit(X, y)
+    model = GaussianClassifier(covariance).fit(X * scale, y)
+    assert_allclose(
+        model.predict_proba(X * scale), expected.predict_proba(X), atol=1e-8
+    )
+
+
+@both_covariances
+def test_units_of_features_do_not_matter(covariance, drawn, rng):
+    X, y = drawn
+    units = 10.0 ** rng.integers(-12, 12, size=X.shape[1])
+    expected = GaussianClassifier(covariance).fit(X, y)
+    model = GaussianClassifier(covariance).fit(X * units, y)
+    assert_allclose(
+        model.predict_proba(X * units), expected.predict_proba(X), atol=1e-9
+    )
+
+
+@both_covariances
+def test_repeated_and_constant_features_change_nothing(covariance, drawn):
+    X, y = drawn
+    more = np.column_stack([X, X[:, 0] + 2 * X[:, 1], np.full(len(X), 0.1)])
+    expected = GaussianClassifier(covariance).fit(X, y)
+    model = GaussianClassifier(covariance).fit(more, y)
+    assert_allclose(model.predict_proba(more), expected.predict_proba(X), atol=1e-9)
+    with_noise = GaussianClassifier(covariance, regularization=0.1).fit(more, y)
+    assert np.isfinite(with_noise.score_samples(more)).all()
+
+
+def test_density_in_a_span_is_that_of_orthonormal_coordinates(drawn, rng):
+    X, y = drawn
+    axes, _ = np.linalg.qr(rng.normal(size=(6, 4)))
+    expected = GaussianClassifier().fit(X, y).score_samples(X)
+    inside = GaussianClassifier().fit(X @ axes.T, y).score_samples(X @ axes.T)
+    assert_allclose(inside, expected, rtol=1e-9)
+
+
+@both_covariances
+def test_far_samples_have_probabilities(covariance, drawn):
+    X, y = drawn
+    model = GaussianClassifier(covariance).fit(X, y)
+    probabilities = model.predict_proba(X * 1e200)
+    assert_allclose(probabilities.sum(axis=1), 1)
+
+
+# What is refused
+
+
+def test_singular_covariances_are_named(drawn):
+    X, y = drawn
+    X = X.copy()
+    X[y == 1, 2] = 3.0
+    with pytest.raises(ValueError, match="class 1 is singular: its rank is 3"):
+        GaussianClassifier(regularization=0).fit(X, y)
+    GaussianClassifier(regularization=1e-3).fit(X, y)
+    GaussianClassifier(covariance_estimator="oas").fit(X, y)
+    GaussianClassifier("shared").fit(X, y)
+
+
+def test_automatic_regularization(drawn):
+    X, y = drawn
+    assert GaussianClassifier().fit(X, y).regularization_ == 0
+    few = np.r_[0:8, 30:33, 70:90]
+    model = GaussianClassifier().fit(X[few], y[few])
+    within, _ = ClassStatistics.from_data(X[few], y[few]).pooled_covariances()
+    assert_allclose(model.regularization_, np.trace(within) / X.shape[1])
+    alone = GaussianClassifier().fit([[0.0, 1.0], [2.0, 5.0]], [0, 1])
+    assert_array_equal(alone.predict([[0.0, 0.0], [2.0, 6.0]]), [0, 1])
+
+
+def test_digits_by_default():
+    X, y = load_digits(return_X_y=True)
+    assert GaussianClassifier().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.98
+
+
+def test_bad_input(drawn):
+    X, y = drawn
+    with pytest.raises(TypeError, match=r"^statistics must be a ClassStatistics"):
+        GaussianClassifier().fit_statistics((X, y))
+    moments = ClassStatistics.from_second_moments([0, 1], [9, 9], [np.eye(2)] * 2)
+    with pytest.raises(ValueError, match=r"^statistics holds second moments only"):
+        GaussianClassifier().fit_statistics(moments)
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        GaussianClassifier().fit(X, np.zeros(len(X)))
+    with pytest.raises(ValueError, match=r"^partial_fit needs sample covariances"):
+        GaussianClassifier(covariance_estimator="oas").partial_fit(X, y)
+    with pytest.raises(ValueError, match="are too large for floating-point numbers"):
+        GaussianClassifier().fit(X * 1e160, y)
+    with pytest.raises(ValueError, match="are too small for floating-point numbers"):
+        GaussianClassifier(regularization=0).fit(X * 1e-160, y)
+    with pytest.raises(ValueError, match=r"^All features are constant"):
+        GaussianClassifier().fit(np.ones((6, 2)), [0, 0, 0, 1, 1, 1])
+    with pytest.raises(
+        ValueError, match=r"adds up to 0\.4, but a weight counts samples"
+    ):
+        GaussianClassifier().fit(X, y, sample_weight=np.where(y == 2, 0.008, 1))
