@@ -80,7 +80,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         Counts, means and covariances of the classes.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where X has names that are all strings.
 
     See Also
@@ -438,6 +438,25 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             In the order of ``classes_``.
         """
         return np.exp(self.predict_log_proba(X))
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy of the predicted classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their true classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        float
+            The share of the samples whose class is predicted correctly.
+        """
+        return super().score(X, y, sample_weight)
 
     @by_blocks
     def score_samples(self, X):
