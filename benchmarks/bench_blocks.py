@@ -5,8 +5,8 @@
 Ten Gaussian classes are drawn in blocks and written to a folder of .npy files, float32.
 Then, one after another: a pass that reads each block and multiplies it once by its
 transpose, in double precision (what has to be done at least); the statistics by
-``from_blocks``; and ``SQFA`` with a classifier on a Dask cluster of two processes. Peaks
-are those of resident memory, of this process and of each worker.
+``from_blocks``; and ``SQFA`` with a classifier on a Dask cluster of two processes.
+Peaks are those of resident memory, of this process and of each worker.
 """
 
 import argparse
