@@ -166,9 +166,9 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         Warns
         -----
         UserWarning
-            If there are more than 10,000 samples, which take long; if the best value is
-            the smallest or the largest, so that there may be better ones beyond; or if
-            scores of some values are NaN, which are then not chosen.
+            If there are more than 10,000 samples, which take long; if the best of given
+            values is the smallest or the largest, so that there may be better ones
+            beyond; or if scores of some values are NaN, which are then not chosen.
         """
         X, codes = self._validate(X, y)
         _warn_if_many(len(X))
@@ -250,7 +250,9 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         values = self.regularizations_
         self.cv_results_ = score_table(values, scores)
         means = self.cv_results_["mean_test_score"]
-        best = best_values(values, scores, name="value")
+        # Beyond the automatic values, penalties are rounding, or all there is.
+        given = not isinstance(self.regularizations, Integral)
+        best = best_values(values, scores, name="value", warn=given)
         missing = np.isnan(means)
         if missing.any():
             warn_user(

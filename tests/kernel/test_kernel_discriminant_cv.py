@@ -4,7 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_wine,
+)
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import (
     GridSearchCV,
@@ -248,3 +253,13 @@ def test_warns_of_the_ends_of_the_range(wine):
         assert path.regularization_ == 1e-4
         # A plateau that ends there is none to search beyond.
         PATH(regularizations=[0.9e-4, 1e-4, 1.0001e-4], gamma=0.05).fit(X, y)
+
+
+@pytest.mark.filterwarnings("error")
+def test_automatic_values_do_not_warn_of_their_ends():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = KernelDiscriminantAnalysisCV().fit(X, y)
+    assert model.regularization_ == model.regularizations_.min()
+    given = KernelDiscriminantAnalysisCV(regularizations=model.regularizations_)
+    with pytest.warns(UserWarning, match="is the smallest one of those"):
+        given.fit(X, y)
