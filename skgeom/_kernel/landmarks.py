@@ -8,7 +8,7 @@ that memory does not grow with their number.
 """
 
 import numpy as np
-from scipy.linalg import cho_factor, eigh, solve_triangular
+from scipy.linalg import cho_factor, solve_triangular
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
@@ -154,7 +154,7 @@ class LandmarkProblem:
 
     def errors_left_out(self, regularizations, X, codes, weights, copies):
         """As :meth:`KernelProblem.errors_left_out`, for some of the samples."""
-        eigenvalues, vectors = eigh(self.total, driver="evd", check_finite=False)
+        eigenvalues, vectors = np.linalg.eigh(self.total)
         eigenvalues = np.maximum(eigenvalues, 0)
         # The ridge regression is that of all samples: it needs their moments only.
         centered = self._coordinates(self.features(X) - self.mean) @ vectors
