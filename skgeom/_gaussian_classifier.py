@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skgeom._statistics import ClassStatistics, kind_of
+from skgeom._statistics import ClassStatistics, check_statistics, kind_of
 from skgeom.utils._dask import by_blocks, empty_block, is_dask
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors, check_two_classes
@@ -199,11 +199,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             feature varies, or if a covariance is singular and ``regularization`` is
             zero; the message names the class.
         """
-        if not isinstance(statistics, ClassStatistics):
-            raise TypeError(
-                "statistics must be a ClassStatistics, made for example by "
-                f"ClassStatistics.from_data(X, y), got {type(statistics).__name__}."
-            )
+        check_statistics(statistics)
         if statistics.means is None:
             raise ValueError(
                 "statistics holds second moments only, but GaussianClassifier needs "
@@ -274,14 +270,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         if is_dask(X):
             validate_data(self, empty_block(X), ensure_min_samples=0, reset=reset)
             return X, y
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=1,
-            reset=reset,
-        )
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], reset=reset)
         check_classification_targets(y)
         return X, y
 
@@ -346,10 +335,10 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         X = X.astype(np.float64, copy=False)
         _, span, means, whiteners = self._gaussians or self._solve()
-        constant = -X.shape[1] * np.log(2 * np.pi) / 2
+        constant = 0.0
         if span is not None:
-            X = span.coordinates(X)
-            constant = -X.shape[1] * np.log(2 * np.pi) / 2 - span.log_volume
+            X, constant = span.coordinates(X), -span.log_volume
+        constant -= X.shape[1] * np.log(2 * np.pi) / 2
         with np.errstate(over="ignore", divide="ignore"):
             if self.covariance == "shared":
                 ((whitener, log_scale),) = whiteners

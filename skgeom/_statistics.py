@@ -138,10 +138,7 @@ class ClassStatistics:
         """
         if is_dask(X):
             return _statistics_of_blocks(X, y, covariance_estimator, sample_weight)
-        X, y = check_X_y(X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        if sample_weight is not None:
-            X, y, sample_weight = weighted_samples(X, y, sample_weight)
+        X, y, sample_weight = _checked_samples(X, y, sample_weight)
         return cls._from_valid_data(X, y, covariance_estimator, sample_weight)
 
     @classmethod
@@ -546,6 +543,24 @@ class _Total:
         )
 
 
+def check_statistics(statistics):
+    """Raise TypeError unless ``statistics`` is a ClassStatistics."""
+    if not isinstance(statistics, ClassStatistics):
+        raise TypeError(
+            "statistics must be a ClassStatistics, made for example by "
+            f"ClassStatistics.from_data(X, y), got {type(statistics).__name__}."
+        )
+
+
+def _checked_samples(X, y, sample_weight, some=True):
+    """Valid samples, labels and weights; ``some`` of the weights must be positive."""
+    X, y = check_X_y(X, y, dtype=[np.float64, np.float32])
+    check_classification_targets(y)
+    if sample_weight is not None:
+        X, y, sample_weight = weighted_samples(X, y, sample_weight, some=some)
+    return X, y, sample_weight
+
+
 def _statistics_of_blocks(X, y, covariance_estimator, sample_weight):
     """Statistics of a Dask array or frame: one task a block, merged by a tree."""
     import dask
@@ -598,10 +613,7 @@ def _of_block(number, X, y, sample_weight=None):
     try:
         if len(X) == len(y) == 0:
             return None
-        X, y = check_X_y(X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        if sample_weight is not None:
-            X, y, sample_weight = weighted_samples(X, y, sample_weight, some=False)
+        X, y, sample_weight = _checked_samples(X, y, sample_weight, some=False)
         return _Total.of_samples(X, y, sample_weight) if len(X) else None
     except ValueError as error:
         raise ValueError(f"Block {number}: {error}") from error

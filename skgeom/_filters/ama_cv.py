@@ -1,17 +1,9 @@
 """AMA-Gauss with the regularisation chosen by cross-validation."""
 
-import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
-
 from skgeom._filters.ama import BaseAMAGauss
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.regularization_cv import RegularizationCV
-from skgeom.utils._dask import refuse_dask
 from skgeom.utils._docs import substitute_docs
-from skgeom.utils._sklearn import with_callbacks
-from skgeom.utils._undo import all_or_nothing
 
 
 @substitute_docs(**FILTER_DOCS)
@@ -126,51 +118,3 @@ class AMAGaussCV(RegularizationCV, BaseAMAGauss):
         self.batch_size = batch_size
         self.random_state = random_state
         self.verbose = verbose
-
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
-    @all_or_nothing
-    def fit(self, X, y, groups=None):
-        """Choose the regularisation and learn the filters from samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples; not modified.
-        y : array-like of shape (n_samples,)
-            Their class labels, of at least two classes.
-        groups : array-like of shape (n_samples,) or None, default=None
-            Groups of samples that the splits of ``cv`` keep together, such as the
-            recordings of one person for :class:`~sklearn.model_selection.GroupKFold`.
-
-        Returns
-        -------
-        self
-            This object, fitted.
-
-        Raises
-        ------
-        ValueError
-            As :meth:`AMAGauss.fit`; or if ``regularizations`` has anything but
-            non-negative numbers, if a split of ``cv`` is not usable, if a class has
-            fewer samples than there are folds and than three, if ``classifier`` is
-            none, if ``scoring`` returns no number, or if no value has a score.
-
-        Warns
-        -----
-        FitFailedWarning
-            If the classifier cannot be fitted or scored for some values, or if a score
-            is not finite; these values are then not chosen.
-        ConvergenceWarning
-            If a search does not end within ``max_iter`` iterations.
-        UserWarning
-            If the best of three or more given values is the smallest or the largest
-            one, and no other has its score; or if the filters found are linearly
-            dependent.
-        """
-        refuse_dask(self, X, "SQFA takes it in blocks; or fit this to a sample")
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        self._check_sizes(np.unique(y))
-        statistics, regularization = self._cross_validate(X, y, groups)
-        return self._fit(statistics, X, y, regularization)

@@ -105,7 +105,7 @@ def _information(statistics, X, y, sample_weight, noise):
     """What features tell about the classes of some of the samples."""
     rows = slice(None)
     if len(X) > _MOST_SAMPLES:
-        # The same ones for each fit, and at random, whatever the order of the samples.
+        # At random, since samples may be sorted, and the same rows for each fit.
         rows = np.random.default_rng(0).choice(len(X), _MOST_SAMPLES, replace=False)
     labels = np.searchsorted(statistics.classes, y[rows])
     return MeanInformation(

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import _fit_context, is_classifier
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, validate_data
 
 from skgeom._filters.filter_search import (
     FEW_FEATURES,
@@ -20,8 +21,11 @@ from skgeom._filters.filter_search import (
 )
 from skgeom._filters.folds import FoldStatistics, checked_splits, fit_and_score, project
 from skgeom._filters.noise import sampling_noise
+from skgeom.utils._dask import refuse_dask
 from skgeom.utils._grid_scores import best_values, score_table
+from skgeom.utils._sklearn import with_callbacks
 from skgeom.utils._threads import map_threads, one_blas_thread
+from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
 # Scores need filters that are good to this tolerance only.
@@ -47,6 +51,55 @@ class RegularizationCV:
         "scoring": [None, str, callable],
     }
     _more_noise, _less_noise = "the regularizations", "smaller regularizations"
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=False)
+    @all_or_nothing
+    def fit(self, X, y, groups=None):
+        """Choose the regularisation and learn the filters from samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples; not modified.
+        y : array-like of shape (n_samples,)
+            Their class labels, of at least two classes.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Groups of samples that the splits of ``cv`` keep together, such as the
+            recordings of one person for :class:`~sklearn.model_selection.GroupKFold`.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            As the ``fit`` of the filters with a given regularisation; or if
+            ``regularizations`` has anything but non-negative numbers, if a split of
+            ``cv`` is not usable, if a class has fewer samples than there are folds and
+            than three, if ``classifier`` is none, if ``scoring`` returns no number, or
+            if no value has a score.
+
+        Warns
+        -----
+        FitFailedWarning
+            If the classifier cannot be fitted or scored for some values, or if a score
+            is not finite; these values are then not chosen.
+        ConvergenceWarning
+            If a search does not end within ``max_iter`` iterations.
+        UserWarning
+            If the best of three or more given values is the smallest or the largest
+            one, and no other has its score; or if the filters found are linearly
+            dependent.
+        """
+        refuse_dask(self, X, "SQFA takes it in blocks; or fit this to a sample")
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self._check_sizes(np.unique(y))
+        statistics, regularization = self._cross_validate(X, y, groups)
+        return self._fit(statistics, X, y, regularization)
 
     @property
     def _distinct(self):

@@ -10,7 +10,7 @@ from skgeom._filters.base import BaseFilters, ClassMoments
 from skgeom._filters.class_weight import weights_of_classes
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import DEPENDENT, PooledCovariances
-from skgeom._statistics import ClassStatistics, weighted_samples
+from skgeom._statistics import ClassStatistics, check_statistics, weighted_samples
 from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
@@ -429,12 +429,7 @@ class SQFA(BaseSQFA):
         ValueError
             As :meth:`fit`.
         """
-        if not isinstance(statistics, ClassStatistics):
-            raise TypeError(
-                "statistics must be a ClassStatistics, made for example by "
-                "ClassStatistics.from_data(X, y), got "
-                f"{type(statistics).__name__}."
-            )
+        check_statistics(statistics)
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.n_features_in_ = statistics.n_features
