@@ -12,7 +12,6 @@ of the documentation.
 """
 
 import argparse
-import json
 import os
 import time
 import warnings
@@ -45,6 +44,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks import suite
+from benchmarks.rows import add_row, read_rows
 from skgeom import (
     GLRSQ,
     GMLVQ,
@@ -230,20 +230,12 @@ def run_problem(kind, part, problem, known, file, n_threads):
             row = mean_scores(problem, make, n_threads)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             row = {"error": f"{type(error).__name__}: {error}"[:300]}
-        with open(file, "a") as out:
-            out.write(json.dumps([key, row]) + "\n")
+        add_row(file, key, row)
         print(*key, {k: v for k, v in row.items() if k != "balanced accuracy"})
 
 
-def read(file):
-    if not Path(file).exists():
-        return {}
-    with open(file) as lines:
-        return {tuple(key): row for key, row in map(json.loads, lines)}
-
-
 def run(file, only):
-    known = read(file)
+    known = read_rows(file)
     small, large = [], []
     for kind in ("matrices", "vectors"):
         for part in ("choose", "report"):
@@ -377,7 +369,7 @@ def main():
     parser.add_argument("--only", default="", help="problems whose name has this text")
     options = parser.parse_args()
     run(options.results, options.only)
-    write(read(options.results), options.write)
+    write(read_rows(options.results), options.write)
 
 
 if __name__ == "__main__":

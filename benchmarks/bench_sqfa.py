@@ -6,10 +6,11 @@ Run it with nothing else on the machine::
     python benchmarks/bench_sqfa.py                            # scikit-learn's digits
     python benchmarks/bench_sqfa.py --data mnist.npz           # X, y, n_train
 
-The peer needs ``pip install sqfa==0.2.0`` (first a CPU build of torch); it is left out
-where it is missing. ``--data`` names a file with the arrays ``X``, whose first axis are
-the samples, ``y``, and ``n_train``, the number of leading samples that train. A bare
-name is looked for in the folder ``SKGEOM_DATA`` as well.
+The peer is whatever version of sqfa is installed: that of the extra ``bench`` (first a
+CPU build of torch) or its newest source. It is left out where it is missing. ``--data``
+names a file with the arrays ``X``, whose first axis are the samples, ``y``, and
+``n_train``, the number of leading samples that train. A bare name is looked for in the
+folder ``SKGEOM_DATA`` as well.
 """
 
 import argparse

@@ -3,7 +3,7 @@
 Two parts, each with medians, ratios, and the objective or accuracy reached. Run them
 with nothing else on the machine::
 
-    python benchmarks/bench_sqfa_family.py speed                  # beside sqfa 0.2.0
+    python benchmarks/bench_sqfa_family.py speed                  # beside sqfa
     python benchmarks/bench_sqfa_family.py cv --data mnist.npz    # beside GridSearchCV
 
 The accuracies of all methods on MNIST are in benchmarks/papers/sqfa_digits.py.
@@ -11,8 +11,8 @@ The accuracies of all methods on MNIST are in benchmarks/papers/sqfa_digits.py.
 ``speed`` compares fits from given class statistics: of the training data of ``--data``
 (10 classes x 784 for MNIST); of 41 speeds of a moving texture, 450 features, with
 filters in pairs from several starts; and of 100 classes of 512 features. But for the
-pairs, both begin at the principal axes. The peer needs
-``pip install sqfa==0.2.0`` (first a CPU build of torch).
+pairs, both begin at the principal axes. The peer is whatever version of sqfa is
+installed: that of the extra ``bench`` (first a CPU build of torch) or its newest source.
 """
 
 import argparse

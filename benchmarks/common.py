@@ -4,6 +4,7 @@ import contextlib
 import os
 import statistics
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,7 @@ def interleaved(jobs, repeats):
     return {name: statistics.median(s) for name, s in seconds.items()}, results
 
 
-PEER = "sqfa 0.2.0"
+PEER = f"sqfa {version('sqfa')}" if has_peer() else "sqfa"
 _PEER_MODELS = {
     "fisher-rao": ("SQFA", "fisher_rao_lower_bound"),
     "affine-invariant": ("SecondMomentsSQFA", "affine_invariant"),

@@ -1,0 +1,36 @@
+"""What ``import skgeom`` brings with it: users pay for it in every process."""
+
+import json
+import subprocess
+import sys
+
+# pymanopt needs autograd. Everything else is imported where it is used.
+PACKAGES = {
+    "autograd",
+    "joblib",
+    "numpy",
+    "pymanopt",
+    "scipy",
+    "skgeom",
+    "sklearn",
+    "threadpoolctl",
+}
+# Parts of scikit-learn that take long to import, or bring other packages.
+PARTS = {"datasets", "ensemble", "gaussian_process", "inspection"}
+
+
+def imported(names):
+    """Modules, apart from those of Python, that an import brings."""
+    code = f"import json, sys, {names}; print(json.dumps(sorted(sys.modules)))"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return set(json.loads(done.stdout))
+
+
+def test_import_brings_what_it_needs_only():
+    sklearn = imported("sklearn.discriminant_analysis, sklearn.decomposition")
+    ours = imported("skgeom") - sklearn
+    packages = {name.split(".")[0] for name in ours}
+    assert packages - set(sys.stdlib_module_names) <= PACKAGES
+    parts = {name.split(".")[1] for name in ours if name.startswith("sklearn.")}
+    assert not parts & PARTS
