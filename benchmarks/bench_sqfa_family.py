@@ -11,8 +11,8 @@ The accuracies of all methods on MNIST are in benchmarks/papers/sqfa_digits.py.
 ``speed`` compares fits from given class statistics: of the training data of ``--data``
 (10 classes x 784 for MNIST); of 41 speeds of a moving texture, 450 features, with
 filters in pairs from several starts; and of 100 classes of 512 features. But for the
-pairs, both begin at the principal axes. The peer is whatever version of sqfa is
-installed: that of the extra ``bench`` (first a CPU build of torch) or its newest source.
+pairs, both begin at the principal axes. The peer is the version of sqfa that is
+installed: by the extra ``bench`` (first a CPU build of torch), or its newest source.
 """
 
 import argparse

@@ -18,6 +18,7 @@ from skgeom._region_covariance import RegionCovariance
 from skgeom._rejection.classifier import RejectionClassifier
 from skgeom._rejection.curve import accuracy_rejection_curve
 from skgeom._statistics import ClassStatistics
+from skgeom.utils._import_name import warn_of_scikit_geometry
 
 __all__ = [
     "GLRSQ",
@@ -42,3 +43,5 @@ __all__ = [
     "input_hessian",
 ]
 __version__ = "0.1.0.dev0"
+
+warn_of_scikit_geometry(__path__[0])

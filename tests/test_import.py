@@ -4,6 +4,10 @@ import json
 import subprocess
 import sys
 
+import pytest
+
+from skgeom.utils._import_name import warn_of_scikit_geometry
+
 # pymanopt needs autograd. Everything else is imported where it is used.
 PACKAGES = {
     "autograd",
@@ -34,3 +38,10 @@ def test_import_brings_what_it_needs_only():
     assert packages - set(sys.stdlib_module_names) <= PACKAGES
     parts = {name.split(".")[1] for name in ours if name.startswith("sklearn.")}
     assert not parts & PARTS
+
+
+def test_scikit_geometry_in_the_same_folder_is_explained(tmp_path):
+    warn_of_scikit_geometry(tmp_path)
+    (tmp_path / "draw.py").touch()
+    with pytest.warns(RuntimeWarning, match="scikit-geometry is installed in the same"):
+        warn_of_scikit_geometry(tmp_path)

@@ -22,6 +22,16 @@ def test_minimum_versions_are_the_floors_of_pyproject():
     assert all(re.fullmatch(rf"{floors[name]}(\.0)*", pins[name]) for name in floors)
 
 
+def test_conda_recipe_needs_what_pyproject_needs():
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        project = tomllib.load(file)["project"]
+    recipe = (ROOT / ".github" / "conda" / "recipe.yaml").read_text()
+    run = recipe.split("  run:\n")[1].split("\ntests:")[0]
+    found = [line.strip("- ").replace(" ", "") for line in run.split("\n") if line]
+    needed = [f"python{project['requires-python']}", *project["dependencies"]]
+    assert found == needed
+
+
 def test_readme_snippets_run(capsys):
     text = (ROOT / "README.md").read_text()
     snippets = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
