@@ -1,5 +1,6 @@
 """Supervised dimensionality reduction and classification by geometric objectives."""
 
+from skgeom._bayes_error import bayes_error
 from skgeom._filters.ama import AMAGauss
 from skgeom._filters.ama_cv import AMAGaussCV
 from skgeom._filters.sqfa import SQFA, SecondMomentSQFA
@@ -40,6 +41,7 @@ __all__ = [
     "SecondMomentSQFA",
     "SeparationGrid",
     "accuracy_rejection_curve",
+    "bayes_error",
     "input_hessian",
 ]
 __version__ = "0.1.0.dev0"

@@ -24,7 +24,7 @@ LAYERS = [
     {"objectives"},  # what filters optimise
     {"optim"},  # optimisation on manifolds
     {"_statistics", "_region_covariance"},
-    {"_gaussian_classifier"},
+    {"_bayes_error", "_gaussian_classifier"},
     FAMILIES,  # each with its own spaces, losses and costs
     {"datasets", "baselines", "plotting"},
 ]
@@ -32,6 +32,7 @@ LAYERS = [
 ONLY_FOR = {
     "skgeom.objectives": {
         "objectives",
+        "_bayes_error",
         "_statistics",
         "_filters",
         "baselines",

@@ -1,0 +1,302 @@
+"""The Bayes error of Gaussian classes: what no classifier of them can do better."""
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from scipy.special import gammainc, gammaincc, ndtri
+from scipy.stats.qmc import Sobol
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from skgeom._statistics import ClassStatistics
+from skgeom.objectives import DISTANCES
+from skgeom.utils._validation import check_priors
+from skgeom.utils._warnings import warn_user
+
+# Sets of directions, each shifted at random; their spread tells how exact the mean is.
+_N_SHIFTS = 16
+# Directions of a set, at first and at most.
+_FIRST, _MOST = 256, 2**15
+# Numbers of an array that are handled at a time.
+_BLOCK = 2**21
+
+
+@dataclass(frozen=True)
+class BayesError:
+    """The Bayes error of Gaussian classes, and a bracket.
+
+    Attributes
+    ----------
+    value : float
+        The probability that the best classifier is wrong.
+    standard_error : float
+        That of the value; zero for one feature, where the value is exact.
+    by_class : ndarray of shape (n_classes,)
+        The probability for samples of each class.
+    lower, upper : float
+        Bounds of the value by the Bhattacharyya coefficients of the pairs of classes.
+    """
+
+    value: float
+    standard_error: float
+    by_class: np.ndarray
+    lower: float
+    upper: float
+
+
+@validate_params(
+    {
+        "statistics": [ClassStatistics],
+        "regularization": [Interval(Real, 0, None, closed="left")],
+        "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def bayes_error(
+    statistics, *, regularization=0.0, priors=None, tol=0.01, random_state=0
+):
+    r"""Compute the Bayes error of Gaussian classes with given statistics.
+
+    A sample of class i is misclassified where the posterior of another class is larger,
+
+    .. math::
+
+       g_{ij}(x) = \log \frac{\pi_i \, \mathcal{N}(x; \mu_i, \Sigma_i)}
+       {\pi_j \, \mathcal{N}(x; \mu_j, \Sigma_j)} < 0
+       \quad \text{for some } j \ne i.
+
+    Along a ray from the mean, :math:`x = \mu_i + r \Sigma_i^{1/2} u` with a unit vector
+    u, each :math:`g_{ij}` is a quadratic in r, and :math:`r^2` has the chi-squared
+    distribution. So the probability of an error along the ray is known from the roots,
+    and only the mean over the directions u is computed numerically [1]_: from
+    low-discrepancy directions, until its standard error is small.
+
+    Parameters
+    ----------
+    statistics : ClassStatistics
+        Counts, means and covariances of at least two classes. Those of features are
+        ``statistics.project(components)``.
+    regularization : float, default=0.0
+        Variance that is added to each feature, in squared units of the features.
+    priors : None, "empirical", "uniform" or array-like of shape (n_classes,), \
+            default=None
+        Probabilities of the classes; None and ``"empirical"`` are the proportions of
+        the counts.
+    tol : float, default=0.01
+        Standard error of the value, relative to it, at which to stop.
+    random_state : int, RandomState instance or None, default=0
+        Shifts the directions.
+
+    Returns
+    -------
+    BayesError
+        With ``value``, ``standard_error``, ``by_class``, and the bounds ``lower`` and
+        ``upper``.
+
+    Raises
+    ------
+    ValueError
+        If there is one class only, if a covariance is singular, or if ``statistics``
+        has second moments only.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the tolerance is not reached.
+
+    See Also
+    --------
+    SQFA : Filters that keep the classes apart.
+    GaussianClassifier : The classifier whose error this is.
+
+    Notes
+    -----
+    The bounds are those of the pairs. With the Bhattacharyya coefficient
+    :math:`\rho_{ij}`, the overlap :math:`\int \min(\pi_i p_i, \pi_j p_j)` is at most
+    :math:`\sqrt{\pi_i \pi_j} \rho_{ij}`, and at least
+    :math:`\frac12 (s - \sqrt{s^2 - 4 \pi_i \pi_j \rho_{ij}^2})` with
+    :math:`s = \pi_i + \pi_j` [2]_. The Bayes error of c classes is at most the sum of
+    the overlaps of all pairs, and at least 2 / c times that sum.
+
+    References
+    ----------
+    .. [1] A. Das and W. S. Geisler, "A method to integrate and classify normal
+       distributions", Journal of Vision 21(10), 2021.
+    .. [2] T. Kailath, "The divergence and Bhattacharyya distance measures in signal
+       selection", IEEE Transactions on Communication Technology 15(1), 1967.
+
+    Examples
+    --------
+    Two classes whose means are 2 deviations apart; the error is :math:`\Phi(-1)`:
+
+    >>> import numpy as np
+    >>> from skgeom import ClassStatistics, bayes_error
+    >>> means, covariances = [[0.0], [2.0]], np.ones((2, 1, 1))
+    >>> statistics = ClassStatistics([0, 1], [50, 50], means, covariances)
+    >>> error = bayes_error(statistics)
+    >>> round(error.value, 6)
+    0.158655
+    >>> bool(error.lower < error.value < error.upper)
+    True
+    """
+    if len(statistics.classes) < 2:
+        raise ValueError(
+            f"statistics must have at least two classes, got {statistics.classes}."
+        )
+    if statistics.means is None:
+        raise ValueError(
+            "statistics holds second moments only, but the error needs the means and "
+            "covariances of the classes."
+        )
+    priors = check_priors(priors, statistics.counts)
+    noise = regularization * np.eye(statistics.n_features)
+    covariances = statistics.covariances + noise
+    factors = np.stack(
+        [
+            _factor(label, covariance)
+            for label, covariance in zip(statistics.classes, covariances, strict=True)
+        ]
+    )
+    by_class, deviation = _mean_over_directions(
+        statistics.means, factors, priors, tol, check_random_state(random_state)
+    )
+    lower, upper = _bracket(statistics.means, covariances, priors)
+    return BayesError(float(priors @ by_class), deviation, by_class, lower, upper)
+
+
+def _factor(label, covariance):
+    try:
+        return np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"The covariance of class {label} is singular. Set regularization > 0, or "
+            "project the statistics on fewer features."
+        ) from None
+
+
+def _mean_over_directions(means, factors, priors, tol, rng):
+    """Errors by class, and the standard error of their mean by the priors."""
+    order = means.shape[1]
+    if order == 1:
+        ends = np.array([[1.0], [-1.0]])
+        return _errors(means, factors, priors, ends), 0.0
+    shifts = rng.uniform(size=(_N_SHIFTS, order))
+    sequence = Sobol(order, scramble=False)
+    errors, count, n_more = np.zeros((_N_SHIFTS, len(means))), 0, _FIRST
+    while True:
+        points = sequence.random(n_more)
+        for k, shift in enumerate(shifts):
+            new = _errors(means, factors, priors, _directions(points, shift))
+            # A running mean over the directions so far.
+            errors[k] += (new - errors[k]) * n_more / (count + n_more)
+        count += n_more
+        values = errors @ priors
+        deviation = float(values.std(ddof=1) / np.sqrt(_N_SHIFTS))
+        if deviation <= tol * values.mean():
+            break
+        if count >= _MOST:
+            warn_user(
+                f"The Bayes error {values.mean():.3g} has a standard error of "
+                f"{deviation:.2g} after {count * _N_SHIFTS} directions. Increase tol "
+                "if that is enough; errors close to zero come from few directions.",
+                ConvergenceWarning,
+            )
+            break
+        n_more = count
+    return errors.mean(axis=0), deviation
+
+
+def _directions(points, shift):
+    """Unit vectors, and their opposites, by points of the unit cube."""
+    inside = np.clip((points + shift) % 1, 1e-12, 1 - 1e-12)
+    normal = ndtri(inside)
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    return np.vstack([normal, -normal])
+
+
+def _errors(means, factors, priors, directions):
+    """Mean probability of an error over the directions, for each class."""
+    errors = np.zeros(len(means))
+    n_parts = -(-directions.size * len(means) // _BLOCK)
+    for part in np.array_split(directions, n_parts):
+        for i in range(len(means)):
+            errors[i] += _probabilities(i, means, factors, priors, part).sum()
+    return errors / len(directions)
+
+
+def _probabilities(i, means, factors, priors, directions):
+    """Probability of an error of class i along each direction."""
+    others = np.delete(np.arange(len(means)), i)
+    # g(r) = k + b r + a r^2, equation of the docstring in coordinates white for class j
+    to_white = np.linalg.inv(factors[others])
+    along = (to_white @ factors[i]) @ directions.T
+    offsets = to_white @ (means[i] - means[others])[:, :, None]
+    log_dets = np.log(factors.diagonal(axis1=1, axis2=2)).sum(axis=1)
+    k = np.log(priors[i] / priors[others]) + log_dets[others] - log_dets[i]
+    k = (k + (offsets**2).sum(axis=(1, 2)) / 2)[:, None]
+    b = (along * offsets).sum(axis=1)
+    a = ((along**2).sum(axis=1) - 1) / 2
+    # Equal covariances make it linear; rounding must not bend it.
+    a[np.abs(a) < 100 * len(factors[i]) * np.finfo(float).eps] = 0
+    return _probability_of_any(*_intervals(a, b, k, others < i), len(factors[i]))
+
+
+def _intervals(a, b, k, loses_ties):
+    """Where each quadratic is negative: within an interval, or outside of one.
+
+    Returns the ends of the intervals, and whether it is negative inside.
+    """
+    discriminants = b**2 - 4 * a * k
+    roots = np.sqrt(np.maximum(discriminants, 0))
+    q = -(b + np.copysign(roots, b)) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first, second = q / a, k / q
+    # Without a second term for the sum, zero is a root twice.
+    first, second = np.where(q == 0, 0, first), np.where(q == 0, 0, second)
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    inside = a >= 0
+    # Without a root the sign is that of the constant, or of the curvature.
+    constant = (discriminants < 0) | ((a == 0) & (b == 0))
+    negative = np.where((a == 0) & (k == 0), loses_ties[:, None], (k < 0) | (a < 0))
+    low = np.where(constant, np.where(negative, -np.inf, np.inf), low)
+    high = np.where(constant, np.inf, high)
+    return low, high, inside | constant
+
+
+def _probability_of_any(low, high, inside, order):
+    """Probability that r is in any of the intervals, or outside of any, by column."""
+
+    def above(r):
+        return gammaincc(order / 2, np.maximum(r, 0) ** 2 / 2)
+
+    # Where no quadratic is negative outside: there are no others than these two ends.
+    start = np.where(inside, -np.inf, low).max(axis=0)
+    end = np.where(inside, np.inf, high).min(axis=0)
+    outside = gammainc(order / 2, np.maximum(start, 0) ** 2 / 2) + above(end)
+    empty = (end <= np.maximum(start, 0)) | (outside >= 1)
+    low = np.where(inside, np.clip(low, start, end), end)
+    high = np.where(inside, np.clip(high, start, end), end)
+    # The union of intervals, from the lowest on: each adds what is beyond those before.
+    by_start = np.argsort(low, axis=0)
+    starts = above(np.take_along_axis(low, by_start, axis=0))
+    ends = above(np.take_along_axis(high, by_start, axis=0))
+    reached = np.minimum.accumulate(ends, axis=0)
+    before = np.vstack([np.ones_like(starts[:1]), reached[:-1]])
+    union = np.maximum(np.minimum(starts, before) - ends, 0).sum(axis=0)
+    return np.where(empty, 1.0, np.minimum(outside + union, 1.0))
+
+
+def _bracket(means, covariances, priors):
+    """Bounds of the Bayes error by the overlaps of the pairs."""
+    i, j = np.triu_indices(len(means), 1)
+    distances, _ = DISTANCES["bhattacharyya"](means, covariances).pairs(i, j)
+    product = priors[i] * priors[j] * np.exp(-2 * distances)
+    total = priors[i] + priors[j]
+    # total / 2 - root / 2, without the loss of digits of the difference
+    least = 2 * product / (total + np.sqrt(np.maximum(total**2 - 4 * product, 0)))
+    upper = min(np.sqrt(product).sum(), 1 - priors.max())
+    return float(2 / len(means) * least.sum()), float(upper)
