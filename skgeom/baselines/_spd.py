@@ -1,6 +1,5 @@
 """Classifiers of SPD matrices, built from pyriemann and scikit-learn."""
 
-import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -10,10 +9,10 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 from skgeom.baselines._cluster_classifier import ClusterClassifier
+from skgeom.baselines._spd_samples import SPDSamples
 from skgeom.geometry import logm
 from skgeom.geometry._spd import upper_triangles
 from skgeom.utils._docs import substitute_docs
-from skgeom.utils._validation import check_stack
 
 _DOCS = {
     "metric": """
@@ -76,7 +75,7 @@ def mdrm(metric="riemann"):
     """
     from pyriemann.classification import MDM
 
-    return make_pipeline(_stack_checker("mdrm"), MDM(metric=metric))
+    return make_pipeline(SPDSamples("mdrm"), MDM(metric=metric))
 
 
 @substitute_docs(**_DOCS)
@@ -112,7 +111,7 @@ def tslda(metric="riemann", shrinkage="auto"):
     True
     """
     return make_pipeline(
-        _stack_checker("tslda"), _tangent_space(metric), _shrunk_lda(shrinkage)
+        SPDSamples("tslda"), _tangent_space(metric), _shrunk_lda(shrinkage)
     )
 
 
@@ -151,7 +150,7 @@ def tangent_space_svm(metric="riemann", kernel="linear", C=1.0):
     True
     """
     return make_pipeline(
-        _stack_checker("tangent_space_svm"),
+        SPDSamples("tangent_space_svm"),
         _tangent_space(metric),
         SVC(kernel=kernel, C=C),
     )
@@ -174,7 +173,7 @@ def log_euclidean_svm(C=1.0, gamma="scale"):
     Returns
     -------
     sklearn.pipeline.Pipeline
-        Matrix logarithms as vectors, and ``SVC``.
+        A check of X, matrix logarithms as vectors, and ``SVC``.
 
     References
     ----------
@@ -193,7 +192,9 @@ def log_euclidean_svm(C=1.0, gamma="scale"):
     True
     """
     return make_pipeline(
-        _log_vectorizer("log_euclidean_svm"), SVC(kernel="rbf", gamma=gamma, C=C)
+        SPDSamples("log_euclidean_svm"),
+        _log_vectorizer(),
+        SVC(kernel="rbf", gamma=gamma, C=C),
     )
 
 
@@ -241,7 +242,7 @@ def tssm_lda(n_components=10, metric="riemann", shrinkage="auto"):
     filters = CSP(nfilter=n_components, metric=metric, log=False)
     return OneVsRestClassifier(
         make_pipeline(
-            _stack_checker("tssm_lda"),
+            SPDSamples("tssm_lda"),
             filters,
             _tangent_space(metric),
             _shrunk_lda(shrinkage),
@@ -280,7 +281,7 @@ def riemannian_kmeans(n_clusters, n_init=10, random_state=None):
     kmeans = Kmeans(
         n_clusters, metric="riemann", n_init=n_init, random_state=random_state
     )
-    return ClusterClassifier(make_pipeline(_stack_checker("riemannian_kmeans"), kmeans))
+    return ClusterClassifier(make_pipeline(SPDSamples("riemannian_kmeans"), kmeans))
 
 
 @substitute_docs(**_DOCS)
@@ -296,7 +297,7 @@ def log_euclidean_kmeans(n_clusters, n_init=10, random_state=None):
     Returns
     -------
     ClusterClassifier
-        Of a pipeline: matrix logarithms as vectors, and
+        Of a pipeline: a check of X, matrix logarithms as vectors, and
         :class:`sklearn.cluster.KMeans`.
 
     Examples
@@ -312,7 +313,7 @@ def log_euclidean_kmeans(n_clusters, n_init=10, random_state=None):
     """
     kmeans = KMeans(n_clusters, n_init=n_init, random_state=random_state)
     return ClusterClassifier(
-        make_pipeline(_log_vectorizer("log_euclidean_kmeans"), kmeans)
+        make_pipeline(SPDSamples("log_euclidean_kmeans"), _log_vectorizer(), kmeans)
     )
 
 
@@ -336,7 +337,7 @@ def kernel_kmeans(n_clusters, gamma=None, n_init=10, random_state=None):
     Returns
     -------
     ClusterClassifier
-        Of a pipeline: matrix logarithms as vectors,
+        Of a pipeline: a check of X, matrix logarithms as vectors,
         :class:`sklearn.decomposition.KernelPCA` and :class:`sklearn.cluster.KMeans`.
 
     Examples
@@ -355,7 +356,7 @@ def kernel_kmeans(n_clusters, gamma=None, n_init=10, random_state=None):
     )
     kmeans = KMeans(n_clusters, n_init=n_init, random_state=random_state)
     return ClusterClassifier(
-        make_pipeline(_log_vectorizer("kernel_kmeans"), features, kmeans)
+        make_pipeline(SPDSamples("kernel_kmeans"), _log_vectorizer(), features, kmeans)
     )
 
 
@@ -369,21 +370,10 @@ def _shrunk_lda(shrinkage):
     return LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage)
 
 
-def _stack_checker(name):
-    """A first step that raises a clear error for data of another shape."""
-    return FunctionTransformer(_checked_stack, kw_args={"name": name})
+def _log_vectorizer():
+    return FunctionTransformer(_log_vectors)
 
 
-def _checked_stack(X, name):
-    check_stack(X, name)
-    return np.asarray(X)
-
-
-def _log_vectorizer(name):
-    return FunctionTransformer(_log_vectors, kw_args={"name": name})
-
-
-def _log_vectors(X, name):
+def _log_vectors(X):
     """Vectors whose distances are the log-Euclidean distances of SPD matrices."""
-    check_stack(X, name)
     return upper_triangles(logm(X))

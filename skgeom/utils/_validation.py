@@ -247,7 +247,7 @@ def class_factors(class_weight, classes, *, zero=False):
     return factors
 
 
-def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1):
+def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
     """X as SPD matrices, made exactly symmetric; sets or compares ``n_features_in_``.
 
     Parameters
@@ -260,6 +260,8 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1):
         Whether this is ``fit``, which learns the size of the matrices.
     ensure_min_samples : int, default=1
         How many samples there must be.
+    name : str, default=None
+        What messages call the estimator, if not by its class.
 
     Returns
     -------
@@ -272,7 +274,7 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1):
         If X has another shape, or if a matrix is not finite, not symmetric or not
         positive definite; the message names the matrix and its smallest eigenvalue.
     """
-    name = type(estimator).__name__
+    name = name or type(estimator).__name__
     check_stack(X, name)
     X = validate_data(
         estimator,

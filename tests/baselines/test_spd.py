@@ -248,14 +248,35 @@ def test_names_of_features_are_kept():
     assert model.n_features_in_ == 4
 
 
-@pytest.mark.parametrize(
-    "name", ["log_euclidean_svm", "log_euclidean_kmeans", "kernel_kmeans"]
-)
-def test_matrix_that_is_not_positive_definite_is_named(data, name):
+@pytest.mark.parametrize("name", MODELS)
+def test_a_bad_matrix_is_named(data, name):
     X, y = data
-    X[7, 0, 0] = -1
-    with pytest.raises(ValueError, match=r"\[7\] is not positive definite"):
-        clone(MODELS[name]).fit(X, y)
+    bad = {
+        "is not positive definite": -np.eye(4),
+        "is not symmetric": np.eye(4) + np.eye(4, k=1),
+        "contains NaN": np.diag([np.nan, 1, 1, 1]),
+    }
+    for message, matrix in bad.items():
+        X[7] = matrix
+        # Clusters are of any samples, whose finiteness is checked before.
+        with pytest.raises(ValueError, match=rf"X\[7\] {message}|contains NaN"):
+            clone(MODELS[name]).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["mdrm", "tslda", "tangent_space_svm"])
+def test_bad_labels_are_named(data, name):
+    X, y = data
+    model = clone(MODELS[name])
+    with pytest.raises(ValueError, match=f"{name} needs samples of at least 2 classes"):
+        model.fit(X[y == y[0]], y[y == y[0]])
+    with pytest.raises(ValueError, match="X has 180 samples, but y has 179 labels"):
+        model.fit(X, y[1:])
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        model.fit(X, np.c_[y, y])
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        model.fit(X, np.linspace(0, 1, len(y)))
+    with pytest.raises(ValueError, match=rf"X has 3 features, but {name} is expecting"):
+        model.fit(X, y).predict(X[:, :3, :3])
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -1,0 +1,46 @@
+"""The first step of the pipelines of SPD matrices."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from skgeom.utils._validation import check_spd_samples, check_two_classes
+
+
+class SPDSamples(TransformerMixin, BaseEstimator):
+    """Check samples that are SPD matrices, and their labels, for the steps behind.
+
+    Parameters
+    ----------
+    name : str
+        That of the function that made the pipeline, for the messages.
+    """
+
+    def __init__(self, name):
+        self.name = name
+
+    def fit(self, X, y=None):
+        """Check X, and, if given, y: labels of at least two classes."""
+        check_spd_samples(self, X, reset=True, name=self.name)
+        if y is not None:
+            y = column_or_1d(y)
+            check_classification_targets(y)
+            if len(y) != len(X):
+                raise ValueError(f"X has {len(X)} samples, but y has {len(y)} labels.")
+            check_two_classes(np.unique(y), self.name)
+        return self
+
+    def transform(self, X):
+        """X as float64 or float32 matrices that are exactly symmetric."""
+        check_is_fitted(self)
+        return check_spd_samples(self, X, reset=False, name=self.name)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "n_features_in_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
