@@ -1,5 +1,6 @@
 """Region covariance: one symmetric positive definite descriptor for each image."""
 
+from contextlib import contextmanager
 from numbers import Real
 
 import numpy as np
@@ -134,7 +135,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, height, width[, n_channels])
-            Images.
+            Images; or a list of images of several sizes.
         y : None
             Not used.
 
@@ -149,7 +150,12 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
             If X does not have 3 or 4 axes or is not finite, or if its images are too
             small for the features or do not have their channels.
         """
-        self._check(X)
+        if _of_several_sizes(X):
+            for number, image in enumerate(X):
+                with _naming(number):
+                    self._check(np.asarray(image)[None])
+        else:
+            self._check(X)
         return self
 
     def transform(self, X, mask=None):
@@ -158,10 +164,12 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, height, width[, n_channels])
-            Images. Integers are not scaled. Not modified.
+            Images; or a list of images of several sizes. Integers are not scaled. Not
+            modified.
         mask : array-like of bool of shape ([n_samples,] height, width), default=None
             The pixels to describe, for each image or for all images; None for all
-            pixels. Derivatives at the border of the mask use the pixels outside.
+            pixels; a list for a list of images of several sizes. Derivatives at the
+            border of the mask use the pixels outside.
 
         Returns
         -------
@@ -176,6 +184,24 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
             positive definite.
         """
         self._validate_params()
+        if not _of_several_sizes(X):
+            return self._describe(X, mask)
+        if mask is not None and len(mask) != len(X):
+            raise ValueError(
+                f"mask must be a list of {len(X)} masks, one for each image of X, got "
+                f"{len(mask)}."
+            )
+        descriptors = []
+        for number, image in enumerate(X):
+            of_image = None if mask is None else np.asarray(mask[number])
+            with _naming(number):
+                descriptors.append(self._describe(np.asarray(image)[None], of_image))
+        if len({d.shape for d in descriptors}) > 1:
+            raise ValueError("All images of X must have the same number of channels.")
+        return np.concatenate(descriptors)
+
+    def _describe(self, X, mask):
+        """The descriptors of images of one size."""
         X, names = self._check(X)
         mask = _check_mask(mask, X.shape[:3])
         descriptors = np.empty((len(X), len(names), len(names)))
@@ -255,6 +281,20 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
         return tags
+
+
+def _of_several_sizes(X):
+    """Whether X is a list of images that make no array together."""
+    return isinstance(X, list | tuple) and len({np.shape(image) for image in X}) > 1
+
+
+@contextmanager
+def _naming(number):
+    """Errors have the number of the image."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"X[{number}]: {error}") from error
 
 
 def _is_set(features):

@@ -276,6 +276,27 @@ def test_bad_parameters(images):
         model.transform(images, masks)
 
 
+def test_images_of_several_sizes(rng):
+    images = [rng.normal(size=shape) for shape in [(8, 9), (5, 7), (8, 9)]]
+    masks = [rng.random(image.shape) > 0.3 for image in images]
+    estimator = RegionCovariance().fit(images)
+    for given in (None, masks):
+        alone = [
+            estimator.transform(image[None], None if given is None else mask)[0]
+            for image, mask in zip(images, masks, strict=True)
+        ]
+        together = estimator.transform(images, given)
+        np.testing.assert_array_equal(together, alone)
+    images[1][2, 2] = np.nan
+    with pytest.raises(ValueError, match=r"X\[1\]: X\[0\] contains NaN"):
+        estimator.transform(images)
+    with pytest.raises(ValueError, match="list of 3 masks"):
+        estimator.transform(images, masks[:2])
+    colors = [rng.normal(size=(6, 7, n)) for n in (1, 2)]
+    with pytest.raises(ValueError, match="same number of channels"):
+        RegionCovariance(["x", "y", "channels"]).transform(colors)
+
+
 def test_in_a_grid_search():
     digits = load_digits(n_class=3)
     model = make_pipeline(RegionCovariance(), mdrm())

@@ -1,5 +1,7 @@
 """Classifiers of SPD matrices, built from pyriemann and scikit-learn."""
 
+from numbers import Integral
+
 from sklearn.cluster import KMeans
 from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -265,6 +267,11 @@ def riemannian_kmeans(n_clusters, n_init=10, random_state=None):
     ClusterClassifier
         Of a pipeline: a check of X, and pyriemann's ``Kmeans``.
 
+    Raises
+    ------
+    ValueError
+        If ``n_clusters`` is no integer from 1 on.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -278,6 +285,11 @@ def riemannian_kmeans(n_clusters, n_init=10, random_state=None):
     """
     from pyriemann.clustering import Kmeans
 
+    # The other clusterers check it themselves, when they are fitted.
+    if not isinstance(n_clusters, Integral) or n_clusters < 1:
+        raise ValueError(
+            f"n_clusters must be an integer from 1 on, got {n_clusters!r}."
+        )
     kmeans = Kmeans(
         n_clusters, metric="riemann", n_init=n_init, random_state=random_state
     )

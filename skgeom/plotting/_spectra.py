@@ -2,9 +2,11 @@
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
-from sklearn.utils.validation import check_is_fitted
 
 from skgeom.plotting._axes import new_axes, several_axes
+from skgeom.plotting._inputs import fitted_step
+
+_REMEDY = "This is a display of CovarianceHessianProjection."
 
 
 class ContributionDisplay:
@@ -50,8 +52,8 @@ class ContributionDisplay:
 
         Parameters
         ----------
-        estimator : CovarianceHessianProjection
-            The fitted projection.
+        estimator : CovarianceHessianProjection or Pipeline
+            The fitted projection, or a fitted pipeline with one.
         feature_names : array-like of str or None, default=None
             The names of all features. None for the names that were seen in fit, or
             "x0" and so on.
@@ -68,12 +70,14 @@ class ContributionDisplay:
 
         Raises
         ------
+        TypeError
+            If the estimator is no :class:`~skgeom.CovarianceHessianProjection`.
         ValueError
             If ``feature_names`` does not have one name per feature, or if
             ``n_features`` is less than 1.
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimator")
-        check_is_fitted(estimator)
+        estimator = fitted_step(estimator, ["contributions_"], _REMEDY)
         if feature_names is None:
             feature_names = getattr(estimator, "feature_names_in_", None)
         if feature_names is None:
@@ -166,8 +170,8 @@ class EigenspectrumDisplay:
 
         Parameters
         ----------
-        estimator : CovarianceHessianProjection
-            The fitted projection.
+        estimator : CovarianceHessianProjection or Pipeline
+            The fitted projection, or a fitted pipeline with one.
         axes : array-like of matplotlib Axes or None, default=None
             Axes to draw in, one per matrix; None for a new figure.
 
@@ -175,9 +179,14 @@ class EigenspectrumDisplay:
         -------
         display : EigenspectrumDisplay
             The display.
+
+        Raises
+        ------
+        TypeError
+            If the estimator is no :class:`~skgeom.CovarianceHessianProjection`.
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimator")
-        check_is_fitted(estimator)
+        estimator = fitted_step(estimator, ["covariance_eigenvalues_"], _REMEDY)
         spectra = {"covariance": estimator.covariance_eigenvalues_}
         if estimator.hessian_eigenvalues_ is not None:
             spectra["Hessian"] = estimator.hessian_eigenvalues_

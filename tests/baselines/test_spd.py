@@ -263,6 +263,12 @@ def test_a_bad_matrix_is_named(data, name):
             clone(MODELS[name]).fit(X, y)
 
 
+@pytest.mark.parametrize("n_clusters", [0, -1, 1.5, "a"])
+def test_bad_numbers_of_clusters(n_clusters):
+    with pytest.raises(ValueError, match="n_clusters must be an integer from 1 on"):
+        baselines.riemannian_kmeans(n_clusters)
+
+
 @pytest.mark.parametrize("name", ["mdrm", "tslda", "tangent_space_svm"])
 def test_bad_labels_are_named(data, name):
     X, y = data

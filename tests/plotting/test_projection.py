@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -141,3 +142,12 @@ def test_spectra(iris, fitted):
         assert ax.get_yscale() == "log"
     pca = CovarianceHessianProjection(n_hessian=0).fit(*iris)
     assert EigenspectrumDisplay.from_estimator(pca).axes_.shape == (1,)
+
+
+@pytest.mark.parametrize("display", [ContributionDisplay, EigenspectrumDisplay])
+def test_estimators_of_another_kind(display, iris):
+    X, y = iris
+    with pytest.raises(TypeError, match=r"got a PCA\. This is a display of Covariance"):
+        display.from_estimator(PCA(2).fit(X))
+    model = make_pipeline(CovarianceHessianProjection(GaussianNB())).fit(X, y)
+    assert display.from_estimator(model).axes_.size == 2
