@@ -245,11 +245,20 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If no threshold meets ``target_error``.
         """
         self._check_parameters(sample_weight)
+        name = type(self).__name__
+        if X is None:
+            raise ValueError(f"{name} requires X to be passed, but it is None.")
+        if y is None:
+            raise ValueError(
+                f"{name} requires y to be passed, but the target y is None."
+            )
         X, y = indexable(X, y)
+        if len(y) == 0:
+            raise ValueError("There are 0 samples: X and y are empty.")
         _check_labels(y)
-        # The classifier itself complains of no samples, and a frozen one saw others.
-        if len(y) and not isinstance(self.estimator, FrozenEstimator):
-            check_two_classes(np.unique(y), type(self).__name__)
+        # A frozen classifier saw other samples.
+        if not isinstance(self.estimator, FrozenEstimator):
+            check_two_classes(np.unique(y), name)
         weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
         routed = self._route(sample_weight, fit_params)
         self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)

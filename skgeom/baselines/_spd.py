@@ -293,7 +293,9 @@ def riemannian_kmeans(n_clusters, n_init=10, random_state=None):
     kmeans = Kmeans(
         n_clusters, metric="riemann", n_init=n_init, random_state=random_state
     )
-    return ClusterClassifier(make_pipeline(SPDSamples("riemannian_kmeans"), kmeans))
+    return ClusterClassifier(
+        make_pipeline(SPDSamples("riemannian_kmeans", labelled=False), kmeans)
+    )
 
 
 @substitute_docs(**_DOCS)
@@ -325,7 +327,11 @@ def log_euclidean_kmeans(n_clusters, n_init=10, random_state=None):
     """
     kmeans = KMeans(n_clusters, n_init=n_init, random_state=random_state)
     return ClusterClassifier(
-        make_pipeline(SPDSamples("log_euclidean_kmeans"), _log_vectorizer(), kmeans)
+        make_pipeline(
+            SPDSamples("log_euclidean_kmeans", labelled=False),
+            _log_vectorizer(),
+            kmeans,
+        )
     )
 
 
@@ -368,7 +374,12 @@ def kernel_kmeans(n_clusters, gamma=None, n_init=10, random_state=None):
     )
     kmeans = KMeans(n_clusters, n_init=n_init, random_state=random_state)
     return ClusterClassifier(
-        make_pipeline(SPDSamples("kernel_kmeans"), _log_vectorizer(), features, kmeans)
+        make_pipeline(
+            SPDSamples("kernel_kmeans", labelled=False),
+            _log_vectorizer(),
+            features,
+            kmeans,
+        )
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
 from skgeom.utils._validation import check_spd_samples, check_two_classes
 
@@ -15,16 +15,24 @@ class SPDSamples(TransformerMixin, BaseEstimator):
     ----------
     name : str
         That of the function that made the pipeline, for the messages.
+    labelled : bool, default=True
+        Whether the steps behind need y, labels of at least two classes.
     """
 
-    def __init__(self, name):
+    def __init__(self, name, labelled=True):
         self.name = name
+        self.labelled = labelled
 
     def fit(self, X, y=None):
-        """Check X, and, if given, y: labels of at least two classes."""
+        """Check X, and y if it is needed."""
         check_spd_samples(self, X, reset=True, name=self.name)
-        if y is not None:
+        if self.labelled:
+            if y is None:
+                raise ValueError(
+                    f"{self.name} requires y to be passed, but it is None."
+                )
             y = column_or_1d(y)
+            assert_all_finite(y, input_name="y")
             check_classification_targets(y)
             if len(y) != len(X):
                 raise ValueError(f"X has {len(X)} samples, but y has {len(y)} labels.")
