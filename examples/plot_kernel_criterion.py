@@ -52,11 +52,11 @@ K = rbf_kernel(X, gamma=0.1)
 figure, axis = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for criterion in ["total", "between"]:
     shares = []
-    for regularization in values:
+    for penalty in map(float, values):
         kda = KernelDiscriminantAnalysis(
             kernel="precomputed",
             criterion=criterion,
-            regularization=regularization,
+            regularization=penalty,
         )
         z = kda.fit(K, y).transform(K)[:, 0]
         shares.append((z[y == 0].var() + z[y == 1].var()) / 2 / z.var())

@@ -1,0 +1,103 @@
+"""Written by tools/make_stubs.py."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+
+from skgeom import AMAGauss, AMAGaussCV, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV, PLRSQ, ProjectionConditions, RSLVQ, RegionCovariance, RejectionClassifier, SQFA, SQFACV, SecondMomentSQFA, SeparationGrid
+
+__all__ = ['ClusterClassifier', 'GeneralizedEigenvectors', 'GeometryAwarePCA', 'LOL', 'LocalFisherDiscriminantAnalysis', 'SupervisedPCA', 'WassersteinDiscriminantAnalysis', 'kernel_kmeans', 'log_euclidean_kmeans', 'log_euclidean_svm', 'mdrm', 'riemannian_kmeans', 'tangent_space_svm', 'tslda', 'tssm_lda']
+
+class ClusterClassifier(ClassifierMixin, BaseEstimator):
+    clusterer_: Any
+    clusters_: NDArray[Any]
+    cluster_labels_: NDArray[Any]
+    classes_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def __init__(self, clusterer: Any) -> None: ...
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self: ...
+    def predict(self, X: ArrayLike) -> NDArray[Any]: ...
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+
+class GeneralizedEigenvectors(TransformerMixin, BaseEstimator):
+    components_: NDArray[Any]
+    eigenvalues_: NDArray[Any]
+    pairs_: NDArray[Any]
+    classes_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def __init__(self, n_components: int | None = None, *, n_per_pair: int = 1, regularization: float = 0.01) -> None: ...
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self: ...
+    def transform(self, X: ArrayLike) -> NDArray[Any]: ...
+
+class GeometryAwarePCA(TransformerMixin, BaseEstimator):
+    components_: NDArray[Any]
+    mean_: NDArray[Any]
+    objective_: float
+    total_dispersion_: float
+    n_iter_: int
+    n_features_in_: int
+    def __init__(self, n_components: int = 2, *, n_init: int = 1, optimizer: Any = 'lbfgs', max_iter: int = 500, tol: float = 1e-06, random_state: int | np.random.RandomState | None = None) -> None: ...
+    def fit(self, X: ArrayLike, y: None = None) -> Self: ...
+    def transform(self, X: ArrayLike) -> NDArray[Any]: ...
+
+class LOL(TransformerMixin, BaseEstimator):
+    components_: NDArray[Any]
+    n_mean_directions_: int
+    classes_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def __init__(self, n_components: int = 2) -> None: ...
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self: ...
+    def transform(self, X: ArrayLike) -> NDArray[Any]: ...
+
+class LocalFisherDiscriminantAnalysis(TransformerMixin, BaseEstimator):
+    components_: NDArray[Any]
+    eigenvalues_: NDArray[Any]
+    classes_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def __init__(self, n_components: int = 2, *, n_neighbors: int | None = 7, embedding: Literal['weighted', 'orthonormalized', 'plain'] | str = 'weighted', regularization: float = 0.0) -> None: ...
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self: ...
+    def transform(self, X: ArrayLike) -> NDArray[Any]: ...
+
+class SupervisedPCA(TransformerMixin, BaseEstimator):
+    components_: NDArray[Any]
+    eigenvalues_: NDArray[Any]
+    classes_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def __init__(self, n_components: int | None = None) -> None: ...
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self: ...
+    def transform(self, X: ArrayLike) -> NDArray[Any]: ...
+
+class WassersteinDiscriminantAnalysis(TransformerMixin, BaseEstimator):
+    components_: NDArray[Any]
+    objective_: float
+    n_iter_: int
+    classes_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def __init__(self, n_components: int = 2, *, regularization: float = 0.1, normalize: bool = True, n_sinkhorn: int = 10, log_domain: bool = False, init: str | ArrayLike = 'pca', optimizer: Any = 'lbfgs', max_iter: int = 100, tol: float = 0.0001, random_state: int | np.random.RandomState | None = None) -> None: ...
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self: ...
+    def transform(self, X: ArrayLike) -> NDArray[Any]: ...
+
+def kernel_kmeans(n_clusters: int, gamma: float | None = None, n_init: int = 10, random_state: int | np.random.RandomState | None = None) -> Any: ...
+
+def log_euclidean_kmeans(n_clusters: int, n_init: int = 10, random_state: int | np.random.RandomState | None = None) -> Any: ...
+
+def log_euclidean_svm(C: float = 1.0, gamma: Literal['scale', 'auto'] | float | str = 'scale') -> Any: ...
+
+def mdrm(metric: str = 'riemann') -> Any: ...
+
+def riemannian_kmeans(n_clusters: int, n_init: int = 10, random_state: int | np.random.RandomState | None = None) -> Any: ...
+
+def tangent_space_svm(metric: str = 'riemann', kernel: str = 'linear', C: float = 1.0) -> Any: ...
+
+def tslda(metric: str = 'riemann', shrinkage: Literal['auto'] | float | None | str = 'auto') -> Any: ...
+
+def tssm_lda(n_components: int = 10, metric: str = 'riemann', shrinkage: Literal['auto'] | float | None | str = 'auto') -> Any: ...

@@ -1,0 +1,16 @@
+"""Written by tools/make_stubs.py."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+
+from skgeom import AMAGauss, AMAGaussCV, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV, PLRSQ, ProjectionConditions, RSLVQ, RegionCovariance, RejectionClassifier, SQFA, SQFACV, SecondMomentSQFA, SeparationGrid
+
+__all__ = ['StudentT']
+
+class StudentT():
+    df: float
+    def __init__(self, df: float) -> None: ...
