@@ -14,7 +14,6 @@ from pathlib import Path
 from numpydoc.docscrape import ClassDoc, FunctionDoc
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
-ROOT = Path(__file__).parents[1]
 MODULES = [
     "skgeom",
     "skgeom.baselines",
@@ -206,7 +205,7 @@ def stub(module):
 
 
 def path(module):
-    return ROOT.joinpath(*module.split("."), "__init__.pyi")
+    return Path(importlib.import_module(module).__file__).with_suffix(".pyi")
 
 
 if __name__ == "__main__":
