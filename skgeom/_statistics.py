@@ -1,5 +1,7 @@
 """Class-conditional means and covariances: from data, in pieces, merged, projected."""
 
+from functools import reduce
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
@@ -12,6 +14,9 @@ from skgeom.utils._validation import check_semidefinite, check_symmetric
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
 _ROWS_PER_BLOCK = 2048
+
+# Parts that are merged at once, on a cluster as in one process.
+_BRANCHES = 8
 
 # Sums of squares up to this can still be added over classes and pairs.
 _LARGEST = 1e290
@@ -177,7 +182,7 @@ class ClassStatistics:
         >>> ClassStatistics.from_blocks(blocks)
         ClassStatistics(10 classes, 64 features, 1797 samples)
         """
-        total = _merge(_moments_of(blocks))
+        total = _merge_one_by_one(_moments_of(blocks))
         if total is None:
             raise ValueError(
                 "There are no samples: all blocks are empty, or none came."
@@ -196,9 +201,10 @@ class ClassStatistics:
         means = np.empty((len(classes), n_features))
         covariances = np.empty((len(classes), n_features, n_features))
         counts = np.empty(len(rows), dtype=int if sample_weight is None else float)
+        take = _Rows(X)
         for k, of_class in enumerate(rows):
             if covariance_estimator is None:
-                moments = _sample_moments(X, of_class, classes[k], sample_weight)
+                moments = _sample_moments(X, of_class, classes[k], take, sample_weight)
                 counts[k], means[k] = moments.count, moments.mean
                 covariances[k] = moments.covariance(classes[k])
             else:
@@ -512,8 +518,9 @@ class _Total:
         total = cls.__new__(cls)
         total.n_features = X.shape[1]
         total.classes, rows = _rows_of_classes(y)
+        take = _Rows(X)
         total._moments = {
-            label: _sample_moments(X, of_class, label, sample_weight)
+            label: _sample_moments(X, of_class, label, take, sample_weight)
             for label, of_class in zip(total.classes.tolist(), rows, strict=True)
         }
         return total
@@ -576,7 +583,8 @@ def _statistics_of_blocks(X, y, covariance_estimator, sample_weight):
         for number, block in enumerate(row_blocks(X, y, sample_weight))
     ]
     while len(parts) > 1:
-        parts = [merge(parts[i : i + 8]) for i in range(0, len(parts), 8)]
+        starts = range(0, len(parts), _BRANCHES)
+        parts = [merge(parts[i : i + _BRANCHES]) for i in starts]
     (total,) = dask.compute(parts[0])
     if total is None:
         raise ValueError("There are no samples: all blocks of X are empty.")
@@ -585,7 +593,7 @@ def _statistics_of_blocks(X, y, covariance_estimator, sample_weight):
 
 def _moments_of(blocks):
     """Moments of the blocks of ``from_blocks``, one after another."""
-    names, number = None, 0
+    first, names, number = None, None, 0
     for block in blocks:
         if not isinstance(block, tuple | list) or len(block) not in (2, 3):
             length = f" of length {len(block)}" if hasattr(block, "__len__") else ""
@@ -604,6 +612,10 @@ def _moments_of(blocks):
         moments = _of_block(number, *block)
         # Nothing may hold it while the next one is read; enumerate would.
         del block
+        if moments is not None:
+            # Its sum is changed later, but neither its features nor the kind of labels.
+            first = first or moments
+            _check_alike(first, moments, f"Block {number}: ")
         yield moments
         number += 1
 
@@ -623,26 +635,56 @@ def _merge(parts):
     """The sum of moments, or None. A task may run twice, so parts are not changed."""
     total = None
     for part in parts:
-        if part is None:
-            continue
-        if total is None:
+        if total is None and part is not None:
             total = _Total(part)
         else:
-            total.add(part)
+            total = _added(total, part)
     return total
 
 
-def _check_alike(first, second):
+def _merge_one_by_one(parts):
+    """The sum of moments, or None, each of which is changed once it has been given.
+
+    They are added in the order of the tree of Dask, so that the sum is the same to the
+    last digit. One sum is held for each level of the tree.
+    """
+    sums, counts = [], []
+
+    def add(level, part):
+        if level == len(sums):
+            sums.append(None)
+            counts.append(0)
+        sums[level] = _added(sums[level], part)
+        counts[level] += 1
+        if counts[level] == _BRANCHES:
+            done, sums[level], counts[level] = sums[level], None, 0
+            add(level + 1, done)
+
+    for part in parts:
+        add(0, part)
+    # The last branches, which are not complete.
+    return reduce(lambda below, own: _added(own, below), sums, None)
+
+
+def _added(total, part):
+    """``part`` added to ``total`` in place; both may be None."""
+    if total is None or part is None:
+        return part if total is None else total
+    total.add(part)
+    return total
+
+
+def _check_alike(first, second, where=""):
     """Raise ValueError if features or kinds of labels do not allow addition."""
     if first.n_features != second.n_features:
         raise ValueError(
-            "Statistics can be added only for one number of features, got "
+            f"{where}Statistics can be added only for one number of features, got "
             f"{first.n_features} and {second.n_features}."
         )
     if kind_of(first.classes) != kind_of(second.classes):
         raise ValueError(
-            "Statistics can be added only if their class labels are of one kind, "
-            f"got {first.classes} and {second.classes}."
+            f"{where}Statistics can be added only if their class labels are of one "
+            f"kind, got {first.classes} and {second.classes}."
         )
 
 
@@ -712,22 +754,50 @@ class _SecondMoments(ClassStatistics):
 
 def _rows_of_classes(y):
     """The sorted labels, and the rows of each."""
-    classes, encoded, counts = np.unique(y, return_inverse=True, return_counts=True)
-    rows = np.split(np.argsort(encoded, kind="stable"), np.cumsum(counts)[:-1])
-    return classes, rows
+    order = np.argsort(y, kind="stable")
+    labels = y[order]
+    starts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
+    return labels[np.append(0, starts)], np.split(order, starts)
 
 
-def _sample_moments(X, rows, label, sample_weight=None):
+class _Rows:
+    """Rows of X by their numbers, in float64, in memory that is used again each time.
+
+    The workers of Dask give freed memory back to the system at once, and new memory
+    would take as long as the products do.
+    """
+
+    def __init__(self, X):
+        shape = min(len(X), _ROWS_PER_BLOCK), X.shape[1]
+        self._X = X
+        self._double = np.empty(shape)
+        self._same = self._double if X.dtype == np.float64 else np.empty(shape, X.dtype)
+
+    def __call__(self, numbers):
+        if self._X.flags.c_contiguous:
+            rows = self._same[: len(numbers)]
+            # The numbers are valid, and this mode needs no memory of its own.
+            np.take(self._X, numbers, axis=0, out=rows, mode="clip")
+        else:  # which np.take would copy as a whole
+            rows = self._X[numbers]
+        double = self._double[: len(numbers)]
+        if rows is not double:
+            double[...] = rows
+        return double
+
+
+def _sample_moments(X, rows, label, take, sample_weight=None):
     """Moments of the rows of X of a class, block by block.
 
     Each block is centred by its own mean, so a large common offset costs no digits.
-    numpy evaluates ``block.T @ block`` by a symmetric rank-k update.
+    numpy evaluates ``block.T @ block`` by a symmetric rank-k update, which is most of
+    the time. ``take`` is ``_Rows(X)``, made once for all classes.
     """
     moments = _Moments(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, len(rows), _ROWS_PER_BLOCK):
             of_block = rows[start : start + _ROWS_PER_BLOCK]
-            block = X[of_block].astype(np.float64, copy=False)
+            block = take(of_block)
             if sample_weight is None:
                 count, mean = len(block), block.mean(axis=0)
                 block -= mean
@@ -735,7 +805,8 @@ def _sample_moments(X, rows, label, sample_weight=None):
                 weights = sample_weight[of_block]
                 count = weights.sum()
                 mean = (weights / count) @ block
-                block = np.sqrt(weights)[:, None] * (block - mean)
+                block -= mean
+                block *= np.sqrt(weights)[:, None]
             moments.add(count, mean, block.T @ block)
         # One number bounds all entries: these sums of squares must not overflow, nor
         # those over classes that are made of them later.

@@ -79,6 +79,17 @@ def test_any_blocks(rows, columns):
     assert_same_statistics(ClassStatistics.from_blocks(pairs[::-1]), expected)
 
 
+@pytest.mark.parametrize("n_blocks", [2, 7, 8, 9, 64, 73])
+def test_one_process_and_dask_add_in_one_order(n_blocks, digits):
+    X, y = digits[0].astype(np.float32), digits[1]
+    edges = np.append(0, np.linspace(0, len(y), n_blocks, dtype=int))  # one is empty
+    first = ClassStatistics.from_blocks((X[a:b], y[a:b]) for a, b in pairwise(edges))
+    blocks = da.from_array(X, chunks=(tuple(np.diff(edges).tolist()), -1))
+    second = ClassStatistics.from_data(blocks, y)
+    for name in ("counts", "means", "covariances"):
+        assert_array_equal(getattr(first, name), getattr(second, name))
+
+
 def test_labels_and_weights_in_other_blocks(digits, rng):
     X, y = digits
     weights = rng.uniform(0.5, 3, size=len(y))
@@ -152,8 +163,10 @@ def test_blocks_that_do_not_fit(digits):
         ClassStatistics.from_data(blocks[:0], y[:0])
     with pytest.raises(ValueError, match="all blocks are empty, or none came"):
         ClassStatistics.from_blocks([])
-    with pytest.raises(ValueError, match="for one number of features, got 64 and 5"):
+    with pytest.raises(ValueError, match=r"^Block 1: .*of features, got 64 and 5"):
         ClassStatistics.from_blocks([(X, y), (X[:, :5], y)])
+    with pytest.raises(ValueError, match=r"^Block 2: .* labels are of one kind"):
+        ClassStatistics.from_blocks([(X, y), (X, y), (X, y.astype(str))])
 
 
 @pytest.mark.parametrize("name", ["weights below 1", "blocks without weight"])
@@ -358,6 +371,11 @@ def test_filters_of_blocks_are_those_of_the_statistics(cls, digits):
     statistics = ClassStatistics.from_data(X, y).shrunk()
     expected = cls(3, random_state=0).fit_statistics(statistics)
     assert_allclose(model.components_, expected.components_, atol=1e-7)
+    edges = [*range(0, len(X), 250), len(X)]
+    pairs = ((X[a:b], y[a:b]) for a, b in pairwise(edges))
+    same = ClassStatistics.from_blocks(pairs).shrunk()
+    again = cls(3, random_state=0).fit_statistics(same)
+    assert_array_equal(model.components_, again.components_)
     features = model.transform(blocks)
     assert isinstance(features, da.Array)
     assert features.shape == (len(X), 3)

@@ -138,9 +138,10 @@ def test_constant_feature_has_no_variance(rows, data, monkeypatch):
     assert np.array_equal(statistics.covariances[:, 2], np.zeros((3, 4)))
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_extra_memory_is_below_the_size_of_the_data(dtype, rng):
-    X = rng.normal(size=(40_000, 25)).astype(dtype)
+def test_extra_memory_is_below_the_size_of_the_data(dtype, order, rng):
+    X = rng.normal(size=(40_000, 25)).astype(dtype, order=order)
     y = rng.integers(2, size=40_000)
     tracemalloc.start()
     try:
