@@ -157,7 +157,9 @@ def test_blocks_that_do_not_fit(digits):
         ClassStatistics.from_data(blocks, y[:1700])
     with pytest.raises(ValueError, match="y must have one value a sample"):
         ClassStatistics.from_data(blocks, blocks)
-    with pytest.raises(ValueError, match="add up only if they are sample covariances"):
+    with pytest.raises(
+        ValueError, match="of blocks and of n_axes need sample covariances"
+    ):
         ClassStatistics.from_data(blocks, y, "oas")
     with pytest.raises(ValueError, match="all blocks of X are empty"):
         ClassStatistics.from_data(blocks[:0], y[:0])

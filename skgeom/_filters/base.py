@@ -27,7 +27,7 @@ from skgeom._filters.noise import most_informative_noise, sampling_noise
 from skgeom._statistics import ClassStatistics
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_coarse_to_fine
 from skgeom.utils._dask import by_blocks, empty_block
-from skgeom.utils._signs import fix_signs
+from skgeom.utils._signs import signs
 from skgeom.utils._sklearn import CallbackSupportMixin, FitCallbacks
 from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
@@ -226,23 +226,30 @@ class BaseFilters(
             ),
         )
 
-    def _maximize(self, objective, search, pooled, X=None, y=None, *, quiet=False):
-        """Run the search, set the attributes of its result, and return the filters."""
+    def _maximize(
+        self, objective, search, pooled, X=None, y=None, *, quiet=False, space=None
+    ):
+        """Run the search, and set the attributes of its result.
+
+        Returns the filters in the coordinates of the space.
+        """
+        lift = space.lift if space else lambda filters: filters
         callbacks = FitCallbacks(self, search.n_stages, self.max_iter, X, y)
         dtype = np.float64 if X is None else X.dtype
 
         def report(stage, filters, value):
-            attributes = {"components_": np.asarray(filters.T, dtype=dtype)}
+            attributes = {"components_": np.asarray(lift(filters).T, dtype=dtype)}
             return callbacks.iteration(stage, attributes)
 
         filters, groups = search.run(
             objective, pooled, report if callbacks.active else None
         )
         self._print(groups)
-        filters = fix_signs(filters.T).T
+        flips = signs(lift(filters).T)
+        filters = filters * flips
         last, _ = groups[-1]
         self.regularization_ = search.regularization
-        self.components_ = np.ascontiguousarray(filters.T, dtype=dtype)
+        self.components_ = np.ascontiguousarray(lift(filters).T, dtype=dtype)
         self.objective_ = -last.cost
         # At least one, as scikit-learn asks for: filters may be found with the noise.
         self.n_iter_ = max(sum(result.n_iter for result, _ in groups), 1)

@@ -1,5 +1,7 @@
 """Supervised quadratic feature analysis (SQFA), of Gaussians and of second moments."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
@@ -10,7 +12,9 @@ from skgeom._filters.base import BaseFilters, ClassMoments
 from skgeom._filters.class_weight import weights_of_classes
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import DEPENDENT, PooledCovariances
-from skgeom._statistics import ClassStatistics, check_statistics, weighted_samples
+from skgeom._leading_axes import AxesSpace
+from skgeom._moments import weighted_samples
+from skgeom._statistics import ClassStatistics, check_statistics
 from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
@@ -107,8 +111,9 @@ class BaseSQFA(BaseFilters):
         *,
         sample_weight=None,
         start=None,
+        space=None,
     ):
-        """Learn the filters from statistics; X and y may be None."""
+        """Learn the filters from statistics, in a space; X and y may be None."""
         vars(self).pop("_streamed", None)
         moments = self._moments(statistics)
         if regularization is None:
@@ -118,6 +123,8 @@ class BaseSQFA(BaseFilters):
             start = found if start is None else start.T
         objective, search = self._problem(statistics, moments, regularization)
         search = search.beside(start)
+        if space and not isinstance(search.init, str):
+            search = replace(search, init=space.restrict(search.init.T).T)
         coincide = _coincide(moments)
         if coincide:
             warn_user(
@@ -129,7 +136,7 @@ class BaseSQFA(BaseFilters):
             _warn_of_lone_samples(statistics, moments)
         self.classes_ = statistics.classes
         filters = self._maximize(
-            objective, search, moments.pooled, X, y, quiet=coincide
+            objective, search, moments.pooled, X, y, quiet=coincide, space=space
         )
         self.statistics_ = statistics.project(filters.T)
         return self
@@ -368,7 +375,7 @@ class SQFA(BaseSQFA):
             Ignored; present for the conventions of scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :meth:`fit`; those of a class must add up to
-            at least 1 in each call.
+            at least 1, with those of the calls before.
 
         Returns
         -------
@@ -394,9 +401,10 @@ class SQFA(BaseSQFA):
             X, y = validate_data(
                 self, X, y, dtype=[np.float64, np.float32], reset=first
             )
-        streamed = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
-        if before is not None:
-            streamed = before + streamed
+        if before is None:
+            streamed = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
+        else:
+            streamed = before._with_samples(X, y, sample_weight)
         self._check_sizes(streamed.classes)
         last = None if first else self.components_.astype(np.float64)
         self._fit(self._shrunk(streamed), start=last)
@@ -415,7 +423,8 @@ class SQFA(BaseSQFA):
             Counts, means and covariances of at least two classes, which are taken as
             they are: ``covariance_estimator`` is not used. Those of few samples should
             be shrunk first, ``statistics.shrunk()``, as :meth:`fit` does. The automatic
-            regularisation is the sampling noise, by the counts.
+            regularisation is the sampling noise, by the counts. If they have ``axes``,
+            the filters are sought in their span, and are filters of all features.
 
         Returns
         -------
@@ -432,9 +441,18 @@ class SQFA(BaseSQFA):
         check_statistics(statistics)
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        axes, space = statistics.axes, None
         self.n_features_in_ = statistics.n_features
+        if axes is not None:
+            statistics, space = statistics._of_coordinates(), AxesSpace(axes)
+            self.n_features_in_ = axes.shape[1]
+            if self.n_components > len(axes):
+                raise ValueError(
+                    f"n_components={self.n_components} must not exceed the number of "
+                    f"axes of the statistics: n_axes={len(axes)}."
+                )
         self._check_sizes(statistics.classes)
-        return self._fit(statistics)
+        return self._fit(statistics, space=space)
 
 
 @substitute_docs(**FILTER_DOCS)
