@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_wine
+from sklearn.preprocessing import StandardScaler
 
 from skgeom import (
+    GLRSQ,
     GMLVQ,
     PLRSQ,
     RSLVQ,
@@ -441,8 +443,38 @@ def test_matrices_in_blocks():
     stream = PLRSQ(random_state=0)
     for block, labels in zip(blocks.blocks, np.array_split(y, 3), strict=True):
         stream.partial_fit(block.compute(), labels, classes=[0, 1])
-    with pytest.raises(TypeError, match="one after another by partial_fit"):
-        model.fit(blocks, y)
+    for solver in ("lbfgs", "auto"):
+        with pytest.raises(TypeError, match="Set solver='sgd' to learn its blocks"):
+            PLRSQ(solver=solver).fit(blocks, y)
+
+
+@pytest.mark.parametrize("cls", [PLRSQ, RSLVQ, GLRSQ])
+def test_prototypes_learn_blocks(cls, wine):
+    if cls is RSLVQ:
+        X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
+    else:
+        X, y = make_spd_classes(3, 60, 3, random_state=0)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = X[order], y[order]
+    blocks = da.from_array(X, chunks=((0, 60, 60, len(y) - 120), *X.shape[1:]))
+    model = cls(solver="sgd", max_iter=7, random_state=0).fit(blocks, y)
+    expected = cls(max_iter=7, random_state=np.random.RandomState(0))
+    for _ in range(3):  # as often as it takes for seven blocks
+        for part in (slice(60), slice(60, 120), slice(120, None)):
+            expected.partial_fit(X[part], y[part], classes=np.unique(y))
+    assert_array_equal(model.prototypes_, expected.prototypes_)
+    assert model.n_iter_ == 9
+    assert (model.predict(blocks) == y).mean().compute() > 0.85
+    # A second fit is a new one, and a failing one leaves the last.
+    again = model.fit(blocks, y).prototypes_
+    assert_array_equal(again, expected.prototypes_)
+    X[70] = np.nan
+    broken = da.from_array(X, chunks=blocks.chunks)
+    with pytest.raises(ValueError, match=r"^Block 2: .*NaN"):
+        model.fit(broken, y)
+    assert model.prototypes_ is again
+    with pytest.raises(ValueError, match="all blocks of X are empty"):
+        model.fit(blocks[:0], y[:0])
 
 
 @pytest.mark.parametrize("cls", [SQFACV, AMAGaussCV])
