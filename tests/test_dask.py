@@ -30,6 +30,7 @@ from skgeom import (
     KernelDiscriminantAnalysis,
     SecondMomentSQFA,
 )
+from skgeom.baselines import LOL, GeneralizedEigenvectors
 from skgeom.datasets import make_spd_classes
 from skgeom.utils._dask import is_dask
 
@@ -407,6 +408,8 @@ def test_frames_of_features_have_names(wine):
     [
         AMAGauss(2, max_iter=3),
         CovarianceHessianProjection(random_state=0),
+        GeneralizedEigenvectors(n_components=2),
+        LOL(2),
         GMLVQ(random_state=0),
         KernelDiscriminantAnalysis(),
         RSLVQ(),
