@@ -81,7 +81,7 @@ y = da.concatenate(
         for n, block in zip(rows, blocks, strict=True)
     ]
 )
-X
+print(X)
 
 # %%
 # One pass over the files makes the statistics of the classes, each block in a task of

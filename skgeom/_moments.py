@@ -126,20 +126,24 @@ def sums_of_samples(X, y, sample_weight, prepare=None):
         return _of_block(None, X, y, sample_weight, prepare, some=True)
     import dask
 
-    of_block, merge = dask.delayed(_of_block), dask.delayed(_merge)
-    prepare = dask.delayed(prepare, traverse=False)
-    # One task a block.
-    parts = [
-        of_block(number, *block, prepare)
-        for number, block in enumerate(row_blocks(X, y, sample_weight))
-    ]
-    while len(parts) > 1:
-        starts = range(0, len(parts), _BRANCHES)
-        parts = [merge(parts[i : i + _BRANCHES]) for i in starts]
-    (total,) = dask.compute(parts[0])
+    blocks = enumerate(row_blocks(X, y, sample_weight))
+    (total,) = dask.compute(tree_of_blocks(blocks, prepare))
     if total is None:
         raise ValueError("There are no samples: all blocks of X are empty.")
     return total
+
+
+def tree_of_blocks(blocks, prepare=None):
+    """The sums of delayed blocks and their numbers, also delayed: one task a block."""
+    import dask
+
+    of_block, merge = dask.delayed(_of_block), dask.delayed(_merge)
+    prepare = dask.delayed(prepare, traverse=False)
+    parts = [of_block(number, *block, prepare) for number, block in blocks]
+    while len(parts) > 1:
+        starts = range(0, len(parts), _BRANCHES)
+        parts = [merge(parts[i : i + _BRANCHES]) for i in starts]
+    return parts[0]
 
 
 def sums_of_blocks(blocks, prepare=None):

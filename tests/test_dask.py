@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_wine
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import (
@@ -480,8 +482,56 @@ def test_prototypes_learn_blocks(cls, wine):
         model.fit(blocks[:0], y[:0])
 
 
-@pytest.mark.parametrize("cls", [SQFACV, AMAGaussCV])
-def test_searches_refuse_blocks(cls, wine):
+@pytest.mark.parametrize("regularizations", [4, [0.01, 1, 100]])
+def test_folds_are_blocks(regularizations, digits):
+    X, y = digits[0], digits[1].astype(str)
+    chunks = (0, 200, 400, 300, 297, 250, 350)  # the first fold has an empty block
+    blocks = da.from_array(X, chunks=(chunks, 30))
+    model = SQFACV(2, regularizations=regularizations, cv=3, random_state=0)
+    model.fit(blocks, da.from_array(y, chunks=500))
+    fold = np.repeat(np.arange(7) % 3, chunks)
+    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
+    expected = SQFACV(
+        2,
+        regularizations=regularizations,
+        cv=splits,
+        classifier=GaussianClassifier(),
+        random_state=0,
+    ).fit(X, y)
+    assert_allclose(model.regularization_, expected.regularization_, rtol=1e-9)
+    for name, values in expected.cv_results_.items():
+        assert_allclose(model.cv_results_[name], values, rtol=1e-9, atol=1e-12)
+    assert_allclose(model.components_, expected.components_, atol=1e-6)
+    assert_array_equal(model.classes_, expected.classes_)
+    assert model.transform(blocks).shape == (1797, 2)
+
+
+def test_folds_of_blocks_say_what_they_need(digits):
+    X, y = digits
+    blocks = da.from_array(X, chunks=(400, -1))
+    for options in (
+        {"cv": KFold(3)},
+        {"classifier": QuadraticDiscriminantAnalysis()},
+        {"scoring": "roc_auc"},
+        {"covariance_estimator": "oas"},
+    ):
+        (name,) = options
+        with pytest.raises(ValueError, match=f"takes Dask data with {name} of"):
+            SQFACV(**options).fit(blocks, y)
+    with pytest.raises(ValueError, match="takes Dask data with groups of None"):
+        SQFACV().fit(blocks, y, groups=y)
+    with pytest.raises(ValueError, match="X has 5 blocks, fewer than the 6 folds"):
+        SQFACV(cv=6).fit(blocks, y)
+    order = np.argsort(y, kind="stable")
+    with pytest.raises(ValueError, match=r"Class 0 is in the blocks of fold 0 only"):
+        SQFACV().fit(da.from_array(X[order], chunks=(400, -1)), y[order])
+    sizes = (900, 897, 0)
+    with pytest.raises(ValueError, match="All blocks of fold 2 are empty"):
+        SQFACV(cv=3).fit(da.from_array(X, chunks=(sizes, -1)), y)
+
+
+@pytest.mark.parametrize("cls", [AMAGauss, AMAGaussCV])
+def test_searches_of_samples_refuse_blocks(cls, wine):
     blocks = da.from_array(wine[0].to_numpy(), chunks=(50, -1))
-    with pytest.raises(TypeError, match="SQFA takes it in blocks"):
+    with pytest.raises(TypeError, match=r"SQFA(CV)? takes it in blocks"):
         cls().fit(blocks, wine[1])

@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -21,7 +22,7 @@ from skgeom._filters.filter_search import (
 )
 from skgeom._filters.folds import FoldStatistics, checked_splits, fit_and_score, project
 from skgeom._filters.noise import sampling_noise
-from skgeom.utils._dask import refuse_dask
+from skgeom.utils._dask import is_dask, refuse_dask
 from skgeom.utils._grid_scores import best_values, score_table
 from skgeom.utils._sklearn import with_callbacks
 from skgeom.utils._threads import map_threads, one_blas_thread
@@ -94,12 +95,16 @@ class RegularizationCV:
             one, and no other has its score; or if the filters found are linearly
             dependent.
         """
-        refuse_dask(self, X, "SQFA takes it in blocks; or fit this to a sample")
+        if is_dask(X):
+            return self._fit_blocks(X, y, groups)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_sizes(np.unique(y))
         statistics, regularization = self._cross_validate(X, y, groups)
         return self._fit(statistics, X, y, regularization)
+
+    def _fit_blocks(self, X, y, groups):
+        refuse_dask(self, X, "SQFACV takes it in blocks; or fit this to a sample")
 
     @property
     def _distinct(self):
@@ -110,14 +115,21 @@ class RegularizationCV:
         splits = checked_splits(self.cv, X, y, groups)
         folds = FoldStatistics(X, y, splits, self._estimator_of_classes)
         statistics = self._shrunk(folds.all())
+        scores_of = partial(self._scores, X, y, splits, folds)
+        return statistics, self._chosen(statistics, scores_of)
+
+    def _chosen(self, statistics, scores_of):
+        """The value whose scores are best; sets what was seen.
+
+        ``scores_of(values, seen)`` are the scores, (n_values, n_splits).
+        """
         is_grid = isinstance(self.regularizations, Integral)
         values = self._grid(statistics) if is_grid else self._given_values()
         seen = Outcomes()
-        scores = self._scores(X, y, splits, folds, values, seen)
+        scores = scores_of(values, seen)
         while is_grid and len(more := self._beyond(values, scores, statistics)):
             values = np.concatenate([values, more])
-            new = self._scores(X, y, splits, folds, more, seen)
-            scores = np.concatenate([scores, new])
+            scores = np.concatenate([scores, scores_of(more, seen)])
             order = np.argsort(values)
             values, scores = values[order], scores[order]
         # Once, and after all: values beyond the grid may fail where others do not.
@@ -132,7 +144,7 @@ class RegularizationCV:
                 )
         best = best_values(values, scores, warn=not is_grid)[0]
         self.best_score_ = float(means[best])
-        return statistics, float(values[best])
+        return float(values[best])
 
     def _grid(self, statistics):
         pooled = self._moments(statistics).pooled
@@ -211,8 +223,10 @@ class RegularizationCV:
 
         def path(fold):
             statistics = self._shrunk(folds.training(fold))
-            rows = splits[fold][0]
-            samples = (X[rows], y[rows]) if self._uses_samples else ()
+            samples = ()
+            if self._uses_samples:
+                rows = splits[fold][0]
+                samples = X[rows], y[rows]
             return _path(filters, statistics, values, *samples)
 
         # autograd and estimators of the user's are not made for threads.
