@@ -32,8 +32,10 @@ from skgeom import (
     KernelDiscriminantAnalysis,
     SecondMomentSQFA,
 )
+from skgeom._filters.block_information import BlockInformation
 from skgeom.baselines import LOL, GeneralizedEigenvectors
 from skgeom.datasets import make_spd_classes
+from skgeom.objectives import MeanInformation
 from skgeom.utils._dask import is_dask
 
 dask = pytest.importorskip("dask")
@@ -408,7 +410,6 @@ def test_frames_of_features_have_names(wine):
 @pytest.mark.parametrize(
     "estimator",
     [
-        AMAGauss(2, max_iter=3),
         CovarianceHessianProjection(random_state=0),
         GeneralizedEigenvectors(n_components=2),
         LOL(2),
@@ -530,8 +531,54 @@ def test_folds_of_blocks_say_what_they_need(digits):
         SQFACV(cv=3).fit(da.from_array(X, chunks=(sizes, -1)), y)
 
 
-@pytest.mark.parametrize("cls", [AMAGauss, AMAGaussCV])
-def test_searches_of_samples_refuse_blocks(cls, wine):
+def test_search_of_samples_refuses_blocks(wine):
     blocks = da.from_array(wine[0].to_numpy(), chunks=(50, -1))
-    with pytest.raises(TypeError, match=r"SQFA(CV)? takes it in blocks"):
-        cls().fit(blocks, wine[1])
+    with pytest.raises(TypeError, match="SQFACV takes it in blocks"):
+        AMAGaussCV().fit(blocks, wine[1])
+
+
+def delayed_blocks(X, y, edges):
+    return [
+        (dask.delayed(X[a:b]), dask.delayed(y[a:b])) for a, b in pairwise([0, *edges])
+    ]
+
+
+def test_information_of_blocks(wine, rng):
+    X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
+    statistics = ClassStatistics.from_data(X, y)
+    priors, factors = np.log([0.2, 0.3, 0.5]), np.array([1.0, 0.0, 2.0])
+    options = statistics.means, statistics.covariances, 0.1, priors, factors[y]
+    expected = MeanInformation(X, y, *options)
+    blocks = delayed_blocks(X, y, [59, 59, 130, 178])  # no, or no weighted, samples
+    information = BlockInformation(blocks, statistics, 0.1, priors, factors)
+    assert_allclose(information.mean_log_prior, expected.mean_log_prior)
+    basis, filters = rng.normal(size=(13, 5)), rng.normal(size=(5, 2))
+    for got, of_all in (
+        (information.project(basis)(filters), expected.project(basis)(filters)),
+        (information(basis), expected(basis)),
+        (information.sample([0, 3])(basis), expected.sample(np.r_[:59, 130:178])(basis)),
+    ):
+        assert_allclose(got[0], of_all[0], rtol=1e-10)
+        assert_allclose(got[1], of_all[1], rtol=1e-8, atol=1e-10)
+    value, gradient = information.sample([1, 2])(basis)
+    assert value == 0
+    assert not gradient.any()
+
+
+@pytest.mark.parametrize("options", [{}, {"class_weight": "balanced", "group_size": 1}])
+def test_filters_for_samples_in_blocks(options, wine):
+    X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = X[order], y[order]
+    blocks = da.from_array(X, chunks=(20, 5))
+    model = AMAGauss(2, random_state=0, max_iter=60, **options).fit(blocks, y)
+    features = model.transform(blocks)
+    assert features.shape == (178, 2)
+    expected = AMAGauss(
+        2, regularization=model.regularization_, random_state=0, **options
+    ).fit(X, y)
+    assert model.objective_ > expected.objective_ - 0.01
+    again = AMAGauss(2, random_state=0, max_iter=60, **options).fit(blocks, y)
+    assert_array_equal(again.components_, model.components_)
+    with pytest.raises(ValueError, match="each block is a batch"):
+        AMAGauss(2, batch_size=9).fit(blocks, y)

@@ -12,11 +12,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from skgeom._filters.base import BaseFilters, ClassMoments
-from skgeom._filters.class_weight import weights_of_samples
+from skgeom._filters.block_information import BlockInformation
+from skgeom._filters.class_weight import factors_of_samples, weights_of_samples
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import PooledCovariances, independent_directions
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
-from skgeom.utils._dask import refuse_dask
+from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
 from skgeom.utils._undo import all_or_nothing
@@ -83,11 +84,15 @@ class BaseAMAGauss(BaseFilters):
         span_only = self._is_negligible(regularization, statistics, moments)
         search = self._search(regularization, span_only)
         if self.batch_size is not None:
-            # Batches and random starts have one source of random numbers.
-            rng = check_random_state(self.random_state)
-            maximize = partial(search.maximize, batches=(self.batch_size, rng))
-            search = replace(search, random_state=rng, maximize=maximize)
+            search = self._in_batches(search, self.batch_size)
         return objective, search
+
+    def _in_batches(self, search, batch_size):
+        """The search by stochastic ascent."""
+        # Batches and random starts have one source of random numbers.
+        rng = check_random_state(self.random_state)
+        maximize = partial(search.maximize, batches=(batch_size, rng))
+        return replace(search, random_state=rng, maximize=maximize)
 
     def _started(self, search, moments, start=None):
         """The search from filters of SQFA, unless ``init`` names other ones."""
@@ -250,7 +255,9 @@ class AMAGauss(BaseAMAGauss):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples; not modified.
+            The samples; not modified. Those of a Dask array or data frame are read once
+            for their statistics, and once in each epoch of stochastic ascent, in which
+            each block makes a step.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
 
@@ -274,8 +281,35 @@ class AMAGauss(BaseAMAGauss):
         UserWarning
             If the filters found are linearly dependent.
         """
-        refuse_dask(self, X, "SQFA takes it in blocks; or fit this to a sample")
+        if is_dask(X):
+            return self._fit_blocks(X, y)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_sizes(np.unique(y))
         return self._fit(self._statistics_of(X, y), X, y)
+
+    def _fit_blocks(self, X, y):
+        """Learn the filters from the blocks of a Dask array or frame."""
+        if self.batch_size is not None:
+            raise ValueError(
+                "Of Dask data, each block is a batch: make X of chunks of that many "
+                f"rows, and set batch_size=None instead of {self.batch_size}."
+            )
+        statistics = self._statistics_of_blocks(X, y, None)
+        moments = self._moments(statistics)
+        regularization, _ = self._regularization_of(statistics, moments)
+        self.classes_ = statistics.classes
+        self.priors_ = check_priors(self.priors, statistics.counts)
+        objective = BlockInformation(
+            [block[:2] for block in row_blocks(X, y)],
+            statistics,
+            regularization,
+            np.log(self.priors_),
+            factors_of_samples(self.class_weight, self.classes_, statistics.counts),
+        )
+        span_only = self._is_negligible(regularization, statistics, moments)
+        search = self._in_batches(self._search(regularization, span_only), 1)
+        search = self._started(search, moments)
+        self._maximize(objective, search, moments.pooled)
+        self.objective_ += objective.mean_log_prior
+        return self
