@@ -1,6 +1,5 @@
 """Discriminant analysis by Gaussian classes, from samples or from their statistics."""
 
-from copy import copy
 from numbers import Real
 from typing import NamedTuple
 
@@ -211,8 +210,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             )
         vars(self).pop("feature_names_in_", None)
         self.n_features_in_ = statistics.n_features
-        # Their owner may update them.
-        return self._fit(copy(statistics))
+        # Not the same object: its owner may update it.
+        return self._fit(statistics._of_coordinates())
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing

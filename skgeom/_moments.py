@@ -378,7 +378,8 @@ def sample_moments(X, rows, label, take, sample_weight=None):
             else:
                 weights = sample_weight[of_block]
                 count = weights.sum()
-                mean = (weights / count) @ block
+                # BLAS would make it depend on the number of threads.
+                mean = np.einsum("i,ij", weights / count, block)
                 block -= mean
                 block *= np.sqrt(weights)[:, None]
             moments.add(count, mean, block.T @ block)

@@ -556,7 +556,10 @@ def test_information_of_blocks(wine, rng):
     for got, of_all in (
         (information.project(basis)(filters), expected.project(basis)(filters)),
         (information(basis), expected(basis)),
-        (information.sample([0, 3])(basis), expected.sample(np.r_[:59, 130:178])(basis)),
+        (
+            information.sample([0, 3])(basis),
+            expected.sample(np.r_[:59, 130:178])(basis),
+        ),
     ):
         assert_allclose(got[0], of_all[0], rtol=1e-10)
         assert_allclose(got[1], of_all[1], rtol=1e-8, atol=1e-10)

@@ -131,6 +131,8 @@ def test_a_classifier_of_the_axes(digits, statistics):
     assert_array_equal(
         model.predict(Z), GaussianClassifier("shared").fit(Z, y).predict(Z)
     )
+    model.partial_fit(Z[:100], y[:100])
+    assert model.statistics_.counts.sum() == 1897
 
 
 def test_statistics_keep_their_axes(digits, statistics):

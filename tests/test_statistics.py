@@ -12,6 +12,7 @@ from pyriemann.geometry.covariance import cov_est_functions
 from pyriemann.geometry.covariance import covariances as pyriemann_covariances
 from sklearn.base import BaseEstimator
 from sklearn.covariance import LedoitWolf
+from threadpoolctl import threadpool_limits
 
 from skgeom import SQFA, ClassStatistics, _moments, _statistics
 
@@ -490,6 +491,19 @@ def test_weights_are_repetitions(rows, data, rng, monkeypatch):
     weighted = ClassStatistics.from_data(X, y, sample_weight=weights)
     repeated = ClassStatistics.from_data(X.repeat(weights, 0), y.repeat(weights))
     assert_same_statistics(weighted, repeated)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_threads_of_blas_change_no_digit(weighted, rng):
+    X, y = rng.normal(size=(2048, 300)), np.zeros(2048, dtype=int)
+    weights = rng.uniform(1, 2, size=2048) if weighted else None
+    results = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            results.append(ClassStatistics.from_data(X, y, sample_weight=weights))
+    first, second = results
+    assert np.array_equal(first.means, second.means)
+    assert np.array_equal(first.covariances, second.covariances)
 
 
 def test_weighted_statistics_are_merged(data, rng):
