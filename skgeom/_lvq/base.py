@@ -36,7 +36,7 @@ from skgeom.utils._validation import (
 # Numbers of a block of whitened matrices, at prediction: 16 MB.
 _BLOCK = 2_000_000
 
-_BY_BLOCKS = "Set solver='sgd' to learn its blocks one after another by partial_fit"
+_BY_BLOCKS = "Learn its blocks one after another by partial_fit"
 
 # Sums of fourth powers of larger numbers may be infinite.
 _LARGEST = 1e75

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
-from skgeom.utils._dask import is_dask, row_blocks
+from skgeom.utils._dask import is_dask, refuse_dask, row_blocks
 
 
 def by_blocks_if_stochastic(fit):
@@ -18,6 +18,7 @@ def by_blocks_if_stochastic(fit):
     def wrapper(self, X, y, sample_weight=None):
         if is_dask(X) and self.solver == "sgd":
             return _fit_blocks(self, X, y, sample_weight)
+        refuse_dask(self, X, "Set solver='sgd' to learn its blocks one after another")
         return fit(self, X, y, sample_weight)
 
     return wrapper
