@@ -42,24 +42,26 @@ class BaseAMAGauss(BaseFilters):
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
-    def _fit(self, statistics, X, y, regularization=None):
-        """Learn the filters from samples and their statistics."""
+    def _fit(self, statistics, space, y, regularization=None):
+        """Learn the filters from samples in a space, and their statistics."""
         moments = self._moments(statistics)
         start = None
         if regularization is None:
-            regularization, start = self._regularization_of(statistics, moments, X, y)
-        objective, search = self._problem(statistics, moments, regularization, X, y)
+            regularization, start = self._regularization_of(
+                statistics, moments, space, y
+            )
+        objective, search = self._problem(statistics, moments, regularization, space, y)
         search = self._started(search, moments, start)
         self.classes_ = statistics.classes
         self.priors_ = check_priors(self.priors, statistics.counts)
-        self._maximize(objective, search, moments.pooled, X, y)
+        self._maximize(objective, search, moments.pooled, space, y)
         # From the information to the log posterior.
         self.objective_ += objective.mean_log_prior
         return self
 
-    def _regularization_of(self, statistics, moments, X=None, y=None):
+    def _regularization_of(self, statistics, moments, space, y=None):
         """That of SQFA, times a factor where it is automatic."""
-        value, start = super()._regularization_of(statistics, moments, X, y)
+        value, start = super()._regularization_of(statistics, moments, space, y)
         if self.regularization == "auto":
             value *= _NOISE_FACTOR
         return value, start
@@ -68,11 +70,11 @@ class BaseAMAGauss(BaseFilters):
         pooled = PooledCovariances(*statistics.pooled_covariances())
         return ClassMoments(statistics.means, statistics.covariances, pooled)
 
-    def _problem(self, statistics, moments, regularization, X, y):
+    def _problem(self, statistics, moments, regularization, space, y):
         """The objective, and the search for its maximum."""
         priors = check_priors(self.priors, statistics.counts)
         objective = MeanInformation(
-            X,
+            space.samples,
             np.searchsorted(statistics.classes, y),
             moments.means,
             moments.covariances,
@@ -81,7 +83,7 @@ class BaseAMAGauss(BaseFilters):
             weights=weights_of_samples(self.class_weight, y),
         )
         span_only = self._is_negligible(regularization, statistics, moments)
-        search = self._search(regularization, span_only)
+        search = self._search(regularization, span_only, space)
         if self.batch_size is not None:
             # Batches and random starts have one source of random numbers.
             rng = check_random_state(self.random_state)
@@ -278,4 +280,5 @@ class AMAGauss(BaseAMAGauss):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_sizes(np.unique(y))
-        return self._fit(self._statistics_of(X, y), X, y)
+        space = self._space_of(X)
+        return self._fit(self._statistics_of(space.samples, y), space, y)

@@ -19,7 +19,7 @@ from skgeom._filters.filter_search import (
     independent_directions,
     n_named_starts,
 )
-from skgeom._filters.folds import FoldStatistics, checked_splits, fit_and_score, project
+from skgeom._filters.folds import FoldStatistics, checked_splits, fit_and_score
 from skgeom._filters.noise import sampling_noise
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils._grid_scores import best_values, score_table
@@ -98,25 +98,26 @@ class RegularizationCV:
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_sizes(np.unique(y))
-        statistics, regularization = self._cross_validate(X, y, groups)
-        return self._fit(statistics, X, y, regularization)
+        splits = checked_splits(self.cv, X, y, groups)
+        space = self._space_of(X)
+        statistics, regularization = self._cross_validate(space, y, splits)
+        return self._fit(statistics, space, y, regularization)
 
     @property
     def _distinct(self):
         return isinstance(self.regularizations, Integral)
 
-    def _cross_validate(self, X, y, groups):
+    def _cross_validate(self, space, y, splits):
         """Statistics of all samples, and the best value; sets what was seen."""
-        splits = checked_splits(self.cv, X, y, groups)
-        folds = FoldStatistics(X, y, splits, self._estimator_of_classes)
+        folds = FoldStatistics(space.samples, y, splits, self._estimator_of_classes)
         statistics = self._shrunk(folds.all())
         is_grid = isinstance(self.regularizations, Integral)
         values = self._grid(statistics) if is_grid else self._given_values()
         seen = Outcomes()
-        scores = self._scores(X, y, splits, folds, values, seen)
+        scores = self._scores(space, y, splits, folds, values, seen)
         while is_grid and len(more := self._beyond(values, scores, statistics)):
             values = np.concatenate([values, more])
-            new = self._scores(X, y, splits, folds, more, seen)
+            new = self._scores(space, y, splits, folds, more, seen)
             scores = np.concatenate([scores, new])
             order = np.argsort(values)
             values, scores = values[order], scores[order]
@@ -169,18 +170,18 @@ class RegularizationCV:
             )
         return values
 
-    def _scores(self, X, y, splits, folds, values, seen):
+    def _scores(self, space, y, splits, folds, values, seen):
         """Scores of the classifier, (n_values, n_splits); NaN where it fails.
 
         What went wrong is added to the outcomes ``seen``.
         """
-        paths, converged = self._paths(X, y, splits, folds, values)
+        paths, converged = self._paths(space, y, splits, folds, values)
         classifier = self._checked_classifier()
         scorer = check_scoring(classifier, scoring=self.scoring)
 
         def score(fold):
-            # One pass over X serves all values.
-            features = project(X, np.hstack(paths[fold]))
+            # One pass over the samples serves all values.
+            features = space.features(np.hstack(paths[fold]))
             return [
                 fit_and_score(classifier, scorer, Z, y, splits[fold])
                 for Z in np.split(features, len(paths[fold]), axis=1)
@@ -200,7 +201,7 @@ class RegularizationCV:
         seen.n_searches += len(results)
         return np.reshape(scores, (-1, len(splits)))
 
-    def _paths(self, X, y, splits, folds, values):
+    def _paths(self, space, y, splits, folds, values):
         """What ``_path`` returns for each split: filters, and what converged."""
         # One seed for all folds: threads must not share a source of random numbers.
         seed = self.random_state
@@ -211,8 +212,10 @@ class RegularizationCV:
 
         def path(fold):
             statistics = self._shrunk(folds.training(fold))
-            rows = splits[fold][0]
-            samples = (X[rows], y[rows]) if self._uses_samples else ()
+            samples = space, y
+            if self._uses_samples:
+                rows = splits[fold][0]
+                samples = space.rows(rows), y[rows]
             return _path(filters, statistics, values, *samples)
 
         # autograd and estimators of the user's are not made for threads.
