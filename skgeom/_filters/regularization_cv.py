@@ -286,7 +286,7 @@ def _path(estimator, statistics, values, *samples):
             # Filters that repeat each other would do so along the whole path, and with
             # few features other starts cost little.
             dependent = independent_directions(filters) < len(filters.T)
-            others = dependent or len(filters) <= FEW_FEATURES
+            others = dependent or estimator.n_features_in_ <= FEW_FEATURES
             n_init = min(search.n_init, n_named_starts(search.init) * others)
             search = replace(search, n_init=n_init, warm_start=filters)
             if n_init == 0:

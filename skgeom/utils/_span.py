@@ -142,6 +142,6 @@ def space_of(X, *, centred, n_least=1):
     computed of them says so.
     """
     n_samples, n_features = X.shape
-    if n_samples < n_features and max(X.max(), -X.min()) < _LARGEST:
+    if n_samples < n_features and float(max(X.max(), -X.min())) < _LARGEST:
         return SampleSpan(X, centred=centred, n_least=n_least)
     return WholeSpace(X)
