@@ -16,6 +16,7 @@ from skgeom._filters.class_weight import weights_of_samples
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import PooledCovariances, independent_directions
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
+from skgeom.optim import maximize_over_many_samples, sizes_of_parts
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
@@ -89,6 +90,13 @@ class BaseAMAGauss(BaseFilters):
             rng = check_random_state(self.random_state)
             maximize = partial(search.maximize, batches=(self.batch_size, rng))
             search = replace(search, random_state=rng, maximize=maximize)
+        elif self.optimizer == "lbfgs":
+            n_entries = self.n_components * space.samples.shape[1]
+            if len(sizes_of_parts(len(y), n_entries)) > 1:
+                maximize = partial(
+                    maximize_over_many_samples, max_iter=self.max_iter, tol=self.tol
+                )
+                search = replace(search, maximize=maximize)
         return objective, search
 
     def _started(self, search, moments, start=None):
