@@ -5,6 +5,7 @@ from scipy.linalg import eigh
 
 from skgeom._moments import ROWS_PER_BLOCK
 from skgeom.utils._signs import fix_signs
+from skgeom.utils._span import WholeSpace
 
 
 def sums_in_axes(n_axes, summed):
@@ -69,18 +70,17 @@ class InAxes:
         return in_axes(X, self.axes), y
 
 
-class AxesSpace:
+class AxesSpace(WholeSpace):
     """Where filters are sought that are learnt from statistics in axes."""
 
     def __init__(self, axes):
+        super().__init__()
         self._axes = axes
 
     def lift(self, filters):
-        """Filters, (n, m), of filters in the coordinates, (k, m)."""
         return self._axes.T @ filters
 
     def restrict(self, filters):
-        """The part of filters, (n, m), in the space, in its coordinates, (k, m)."""
         parts = self._axes @ filters
         # What is left of a filter across the axes is rounding.
         rounding = len(filters) * np.finfo(np.float64).eps

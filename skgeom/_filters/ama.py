@@ -17,9 +17,11 @@ from skgeom._filters.class_weight import factors_of_samples, weights_of_samples
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import PooledCovariances, independent_directions
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
+from skgeom.optim import maximize_over_many_samples, sizes_of_parts
 from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._span import WholeSpace
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors
 
@@ -43,24 +45,26 @@ class BaseAMAGauss(BaseFilters):
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
-    def _fit(self, statistics, X, y, regularization=None):
-        """Learn the filters from samples and their statistics."""
+    def _fit(self, statistics, space, y, regularization=None):
+        """Learn the filters from samples in a space, and their statistics."""
         moments = self._moments(statistics)
         start = None
         if regularization is None:
-            regularization, start = self._regularization_of(statistics, moments, X, y)
-        objective, search = self._problem(statistics, moments, regularization, X, y)
+            regularization, start = self._regularization_of(
+                statistics, moments, space, y
+            )
+        objective, search = self._problem(statistics, moments, regularization, space, y)
         search = self._started(search, moments, start)
         self.classes_ = statistics.classes
         self.priors_ = check_priors(self.priors, statistics.counts)
-        self._maximize(objective, search, moments.pooled, X, y)
+        self._maximize(objective, search, moments.pooled, space, y)
         # From the information to the log posterior.
         self.objective_ += objective.mean_log_prior
         return self
 
-    def _regularization_of(self, statistics, moments, X=None, y=None):
+    def _regularization_of(self, statistics, moments, space, y=None):
         """That of SQFA, times a factor where it is automatic."""
-        value, start = super()._regularization_of(statistics, moments, X, y)
+        value, start = super()._regularization_of(statistics, moments, space, y)
         if self.regularization == "auto":
             value *= _NOISE_FACTOR
         return value, start
@@ -69,11 +73,11 @@ class BaseAMAGauss(BaseFilters):
         pooled = PooledCovariances(*statistics.pooled_covariances())
         return ClassMoments(statistics.means, statistics.covariances, pooled)
 
-    def _problem(self, statistics, moments, regularization, X, y):
+    def _problem(self, statistics, moments, regularization, space, y):
         """The objective, and the search for its maximum."""
         priors = check_priors(self.priors, statistics.counts)
         objective = MeanInformation(
-            X,
+            space.samples,
             np.searchsorted(statistics.classes, y),
             moments.means,
             moments.covariances,
@@ -82,9 +86,16 @@ class BaseAMAGauss(BaseFilters):
             weights=weights_of_samples(self.class_weight, y),
         )
         span_only = self._is_negligible(regularization, statistics, moments)
-        search = self._search(regularization, span_only)
+        search = self._search(regularization, span_only, space)
         if self.batch_size is not None:
             search = self._in_batches(search, self.batch_size)
+        elif self.optimizer == "lbfgs":
+            n_entries = self.n_components * space.samples.shape[1]
+            if len(sizes_of_parts(len(y), n_entries)) > 1:
+                maximize = partial(
+                    maximize_over_many_samples, max_iter=self.max_iter, tol=self.tol
+                )
+                search = replace(search, maximize=maximize)
         return objective, search
 
     def _in_batches(self, search, batch_size):
@@ -286,7 +297,8 @@ class AMAGauss(BaseAMAGauss):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_sizes(np.unique(y))
-        return self._fit(self._statistics_of(X, y), X, y)
+        space = self._space_of(X)
+        return self._fit(self._statistics_of(space.samples, y), space, y)
 
     def _fit_blocks(self, X, y):
         """Learn the filters from the blocks of a Dask array or frame."""
@@ -297,7 +309,8 @@ class AMAGauss(BaseAMAGauss):
             )
         statistics = self._statistics_of_blocks(X, y, None)
         moments = self._moments(statistics)
-        regularization, _ = self._regularization_of(statistics, moments)
+        space = WholeSpace()
+        regularization, _ = self._regularization_of(statistics, moments, space)
         self.classes_ = statistics.classes
         self.priors_ = check_priors(self.priors, statistics.counts)
         objective = BlockInformation(
@@ -310,6 +323,6 @@ class AMAGauss(BaseAMAGauss):
         span_only = self._is_negligible(regularization, statistics, moments)
         search = self._in_batches(self._search(regularization, span_only), 1)
         search = self._started(search, moments)
-        self._maximize(objective, search, moments.pooled)
+        self._maximize(objective, search, moments.pooled, space)
         self.objective_ += objective.mean_log_prior
         return self

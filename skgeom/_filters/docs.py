@@ -60,7 +60,10 @@ FILTER_DOCS = {
         class has, see the user guide; None, the sample covariances as they are; one
         of the names ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"``,
         ``"scm"`` of ``pyriemann.geometry.covariance``; or an object whose ``fit``
-        sets ``covariance_``. The means are sample means in any case.
+        sets ``covariance_``. The means are sample means in any case. With "auto" and
+        None, filters of samples that are fewer than their features are sought in the
+        span of the samples; with any other, among all features, since an estimate may
+        have a variance outside of the span.
     """,
     "class_weight": r"""
     class_weight : None, "balanced" or dict, default=None

@@ -9,9 +9,6 @@ from skgeom._statistics import ClassStatistics
 from skgeom.utils._grid_scores import check_score, find_splits
 from skgeom.utils._threads import map_threads, one_blas_thread
 
-# Samples that are projected at a time, so that their copies in float64 are small.
-_ROWS_PER_BLOCK = 4096
-
 
 def checked_splits(cv, X, y, groups=None):
     """Training and test parts, arrays of indices, by ``cv`` as in scikit-learn."""
@@ -100,15 +97,6 @@ def _are_partition(splits, n_samples):
         np.array_equal(np.sort(train), np.flatnonzero(fold != index))
         for index, (train, _) in enumerate(splits)
     )
-
-
-def project(X, filters):
-    """The features ``X @ filters`` in float64, whatever X is."""
-    features = np.empty((len(X), filters.shape[1]))
-    for start in range(0, len(X), _ROWS_PER_BLOCK):
-        block = X[start : start + _ROWS_PER_BLOCK].astype(np.float64, copy=False)
-        features[start : start + len(block)] = block @ filters
-    return features
 
 
 def fit_and_score(classifier, scorer, Z, y, split):

@@ -20,7 +20,7 @@ from skgeom._filters.filter_search import (
     independent_directions,
     n_named_starts,
 )
-from skgeom._filters.folds import FoldStatistics, checked_splits, fit_and_score, project
+from skgeom._filters.folds import FoldStatistics, checked_splits, fit_and_score
 from skgeom._filters.noise import sampling_noise
 from skgeom.utils._dask import is_dask, refuse_dask
 from skgeom.utils._grid_scores import best_values, score_table
@@ -100,8 +100,10 @@ class RegularizationCV:
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_sizes(np.unique(y))
-        statistics, regularization = self._cross_validate(X, y, groups)
-        return self._fit(statistics, X, y, regularization)
+        splits = checked_splits(self.cv, X, y, groups)
+        space = self._space_of(X)
+        statistics, regularization = self._cross_validate(space, y, splits)
+        return self._fit(statistics, space, y, regularization)
 
     def _fit_blocks(self, X, y, groups):
         refuse_dask(self, X, "SQFACV takes it in blocks; or fit this to a sample")
@@ -110,12 +112,11 @@ class RegularizationCV:
     def _distinct(self):
         return isinstance(self.regularizations, Integral)
 
-    def _cross_validate(self, X, y, groups):
+    def _cross_validate(self, space, y, splits):
         """Statistics of all samples, and the best value; sets what was seen."""
-        splits = checked_splits(self.cv, X, y, groups)
-        folds = FoldStatistics(X, y, splits, self._estimator_of_classes)
+        folds = FoldStatistics(space.samples, y, splits, self._estimator_of_classes)
         statistics = self._shrunk(folds.all())
-        scores_of = partial(self._scores, X, y, splits, folds)
+        scores_of = partial(self._scores, space, y, splits, folds)
         return statistics, self._chosen(statistics, scores_of)
 
     def _chosen(self, statistics, scores_of):
@@ -181,18 +182,18 @@ class RegularizationCV:
             )
         return values
 
-    def _scores(self, X, y, splits, folds, values, seen):
+    def _scores(self, space, y, splits, folds, values, seen):
         """Scores of the classifier, (n_values, n_splits); NaN where it fails.
 
         What went wrong is added to the outcomes ``seen``.
         """
-        paths, converged = self._paths(X, y, splits, folds, values)
+        paths, converged = self._paths(space, y, splits, folds, values)
         classifier = self._checked_classifier()
         scorer = check_scoring(classifier, scoring=self.scoring)
 
         def score(fold):
-            # One pass over X serves all values.
-            features = project(X, np.hstack(paths[fold]))
+            # One pass over the samples serves all values.
+            features = space.features(np.hstack(paths[fold]))
             return [
                 fit_and_score(classifier, scorer, Z, y, splits[fold])
                 for Z in np.split(features, len(paths[fold]), axis=1)
@@ -212,7 +213,7 @@ class RegularizationCV:
         seen.n_searches += len(results)
         return np.reshape(scores, (-1, len(splits)))
 
-    def _paths(self, X, y, splits, folds, values):
+    def _paths(self, space, y, splits, folds, values):
         """What ``_path`` returns for each split: filters, and what converged."""
         # One seed for all folds: threads must not share a source of random numbers.
         seed = self.random_state
@@ -223,10 +224,10 @@ class RegularizationCV:
 
         def path(fold):
             statistics = self._shrunk(folds.training(fold))
-            samples = ()
+            samples = space, y
             if self._uses_samples:
                 rows = splits[fold][0]
-                samples = X[rows], y[rows]
+                samples = space.rows(rows), y[rows]
             return _path(filters, statistics, values, *samples)
 
         # autograd and estimators of the user's are not made for threads.
@@ -297,7 +298,7 @@ def _path(estimator, statistics, values, *samples):
             # Filters that repeat each other would do so along the whole path, and with
             # few features other starts cost little.
             dependent = independent_directions(filters) < len(filters.T)
-            others = dependent or len(filters) <= FEW_FEATURES
+            others = dependent or estimator.n_features_in_ <= FEW_FEATURES
             n_init = min(search.n_init, n_named_starts(search.init) * others)
             search = replace(search, n_init=n_init, warm_start=filters)
             if n_init == 0:

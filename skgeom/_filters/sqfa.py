@@ -1,7 +1,5 @@
 """Supervised quadratic feature analysis (SQFA), of Gaussians and of second moments."""
 
-from dataclasses import replace
-
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
@@ -24,6 +22,7 @@ from skgeom.objectives import (
 from skgeom.utils._dask import empty_block, is_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._span import WholeSpace
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
@@ -105,26 +104,24 @@ class BaseSQFA(BaseFilters):
     def _fit(
         self,
         statistics,
-        X=None,
+        space=None,
         y=None,
         regularization=None,
         *,
         sample_weight=None,
         start=None,
-        space=None,
     ):
-        """Learn the filters from statistics, in a space; X and y may be None."""
+        """Learn the filters from statistics of samples in a space, or of none."""
         vars(self).pop("_streamed", None)
+        space = space or WholeSpace()
         moments = self._moments(statistics)
         if regularization is None:
             regularization, found = self._regularization_of(
-                statistics, moments, X, y, sample_weight
+                statistics, moments, space, y, sample_weight
             )
             start = found if start is None else start.T
-        objective, search = self._problem(statistics, moments, regularization)
+        objective, search = self._problem(statistics, moments, regularization, space)
         search = search.beside(start)
-        if space and not isinstance(search.init, str):
-            search = replace(search, init=space.restrict(search.init.T).T)
         coincide = _coincide(moments)
         if coincide:
             warn_user(
@@ -136,9 +133,11 @@ class BaseSQFA(BaseFilters):
             _warn_of_lone_samples(statistics, moments)
         self.classes_ = statistics.classes
         filters = self._maximize(
-            objective, search, moments.pooled, X, y, quiet=coincide, space=space
+            objective, search, moments.pooled, space, y, quiet=coincide
         )
         self.statistics_ = statistics.project(filters.T)
+        if space.origin is not None:
+            self.statistics_.means += space.origin @ filters
         return self
 
     def _moments(self, statistics):
@@ -150,7 +149,7 @@ class BaseSQFA(BaseFilters):
                 "ClassStatistics(classes, counts, means, covariances)."
             )
         means = statistics.means
-        if find_distance(self.distance, self._distances).translation_invariant:
+        if self._translation_invariant:
             # An offset that all classes share would cost digits.
             means = means - means.mean(axis=0)
         pooled = PooledCovariances(*statistics.pooled_covariances())
@@ -169,15 +168,19 @@ class BaseSQFA(BaseFilters):
         )
 
     @property
+    def _translation_invariant(self):
+        return find_distance(self.distance, self._distances).translation_invariant
+
+    @property
     def _parallel(self):
         return find_distance(self.distance, self._distances).parallel
 
-    def _problem(self, statistics, moments, regularization, X=None, y=None):
+    def _problem(self, statistics, moments, regularization, space, y=None):
         """The objective, and the search for its maximum."""
         objective = self._objective(moments, regularization)
         negligible = self._is_negligible(regularization, statistics, moments)
         span_only = negligible and objective.distance.affine_invariant
-        return objective, self._search(regularization, span_only)
+        return objective, self._search(regularization, span_only, space)
 
 
 @substitute_docs(**FILTER_DOCS)
@@ -351,8 +354,9 @@ class SQFA(BaseSQFA):
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
         self._check_sizes(np.unique(y))
-        statistics = self._statistics_of(X, y, sample_weight)
-        return self._fit(statistics, X, y, sample_weight=sample_weight)
+        space = self._space_of(X)
+        statistics = self._statistics_of(space.samples, y, sample_weight)
+        return self._fit(statistics, space, y, sample_weight=sample_weight)
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -534,6 +538,7 @@ class SecondMomentSQFA(SQFA):
         "distance": [StrOptions(set(SECOND_MOMENT_DISTANCES)), callable],
     }
     _distances = SECOND_MOMENT_DISTANCES
+    _translation_invariant = False
 
     def __init__(
         self,

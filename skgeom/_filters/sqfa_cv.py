@@ -14,6 +14,7 @@ from skgeom._filters.sqfa import BaseSQFA
 from skgeom._gaussian_classifier import GaussianClassifier
 from skgeom.utils._dask import empty_block
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._span import WholeSpace
 
 
 @substitute_docs(**FILTER_DOCS)
@@ -175,7 +176,8 @@ class SQFACV(RegularizationCV, BaseSQFA):
 
     def _scores_of_blocks(self, folds, values, seen):
         """Accuracies of Gaussian classifiers, (n_values, n_folds); NaN for failures."""
-        paths, converged = self._paths(None, None, range(len(folds)), folds, values)
+        splits, space = range(len(folds)), WholeSpace()
+        paths, converged = self._paths(space, None, splits, folds, values)
         models = []
         for fold, path in enumerate(paths):
             training = folds.training(fold)
