@@ -185,7 +185,9 @@ def main():
                 f"  {name:<15} {seconds:7.1f} s  x {seconds / base:4.2f}  "
                 f"peak {size:5.0f} MB"
             )
-        print(f"  statistics equal to the last digit: {equal}; filters differ by {gap}")
+        print(f"  statistics of both equal to the last digit: {equal}")
+        if options.axes is None:
+            print(f"  filters differ by {gap:.1e}")
 
 
 if __name__ == "__main__":
