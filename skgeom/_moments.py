@@ -181,6 +181,7 @@ def _parts_of(blocks, prepare):
             first = first or part
             check_alike(first, part, f"Block {number}: ")
         yield part
+        del part
         number += 1
 
 
@@ -235,6 +236,7 @@ def _merge_one_by_one(parts):
 
     for part in parts:
         add(0, part)
+        del part  # before the next one is made
     # The last branches, which are not complete.
     return reduce(lambda below, own: _added(own, below), sums, None)
 
