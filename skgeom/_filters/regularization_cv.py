@@ -20,11 +20,17 @@ from skgeom._filters.filter_search import (
     independent_directions,
     n_named_starts,
 )
-from skgeom._filters.folds import FoldStatistics, checked_splits, fit_and_score
+from skgeom._filters.folds import (
+    FoldStatistics,
+    checked_splits,
+    fit_and_score,
+    score_gaussians,
+)
 from skgeom._filters.noise import sampling_noise
 from skgeom.utils._dask import is_dask, refuse_dask
 from skgeom.utils._grid_scores import best_values, score_table
 from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._span import project
 from skgeom.utils._threads import map_threads, one_blas_thread
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
@@ -191,18 +197,33 @@ class RegularizationCV:
         classifier = self._checked_classifier()
         scorer = check_scoring(classifier, scoring=self.scoring)
 
-        def score(fold):
-            # One pass over the samples serves all values.
-            features = space.features(np.hstack(paths[fold]))
-            return [
-                fit_and_score(classifier, scorer, Z, y, splits[fold])
-                for Z in np.split(features, len(paths[fold]), axis=1)
-            ]
-
         # What is the user's may not be made for threads.
         known = type(classifier) is QuadraticDiscriminantAnalysis
         known &= classifier.get_params().get("covariance_estimator") is None
         parallel = known and not callable(self.scoring)
+        # A scorer of the user's may expect the class of scikit-learn.
+        by_statistics = parallel and self.classifier is None
+        by_statistics &= self._estimator_of_classes is None
+
+        def score(fold):
+            # One pass over the samples serves all values.
+            path, stacked = paths[fold], np.hstack(paths[fold])
+            if by_statistics:
+                test = splits[fold][1]
+                scores = score_gaussians(
+                    folds.training(fold),
+                    path,
+                    self.scoring and scorer,
+                    project(space.samples[test], stacked),
+                    y[test],
+                )
+                if scores is not None:
+                    return scores
+            return [
+                fit_and_score(classifier, scorer, Z, y, splits[fold])
+                for Z in np.split(space.features(stacked), len(path), axis=1)
+            ]
+
         with one_blas_thread(parallel):
             results = map_threads(score, range(len(splits)), parallel)
         # From rows of folds to rows of values.

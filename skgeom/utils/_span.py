@@ -60,14 +60,8 @@ class WholeSpace:
 
     def features(self, filters):
         """The features of the samples, in float64, by filters in the coordinates."""
-        features = np.empty((len(self.samples), filters.shape[1]))
-        for start in range(0, len(features), _ROWS_PER_BLOCK):
-            block = self.samples[start : start + _ROWS_PER_BLOCK]
-            block = block.astype(np.float64, copy=False)
-            features[start : start + len(block)] = block @ filters
-        if self.origin is not None:
-            features += self.origin @ filters
-        return features
+        features = project(self.samples, filters)
+        return features if self.origin is None else features + self.origin @ filters
 
 
 class SampleSpan(WholeSpace):
@@ -133,6 +127,15 @@ class SampleSpan(WholeSpace):
                 "L", transposed, *self._reflections, matrix, workspace
             )
         return product
+
+
+def project(samples, filters):
+    """The products ``samples @ filters`` in float64, whatever the samples are."""
+    features = np.empty((len(samples), filters.shape[1]))
+    for start in range(0, len(samples), _ROWS_PER_BLOCK):
+        block = samples[start : start + _ROWS_PER_BLOCK].astype(np.float64, copy=False)
+        features[start : start + len(block)] = block @ filters
+    return features
 
 
 def space_of(X, *, centred, n_least=1):
