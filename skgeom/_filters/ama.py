@@ -155,8 +155,8 @@ class AMAGauss(BaseAMAGauss):
 
     with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (appendix E.2
     of [1]_, after [2]_). Unlike that of :class:`SQFA`, this objective uses all
-    classes together, and every sample each time it is evaluated: often a little more
-    accurate, and slower with many samples.
+    classes together, and every sample: often a little more accurate, and slower with
+    many samples.
 
     Parameters
     ----------
@@ -195,6 +195,10 @@ class AMAGauss(BaseAMAGauss):
 
     Notes
     -----
+    With 64,000 samples or more, and 800 for each entry of the filters, the search
+    begins with a fixed random part of them, which grows to all; ``tol`` is then at
+    least 1e-5. That is so for ``optimizer="lbfgs"`` and without ``batch_size``.
+
     The paper adds a sample of the noise to the features as well as its variance to the
     covariances; the authors' own objective does the latter only, as this one does.
 

@@ -30,7 +30,8 @@ FILTER_DOCS = {
     "classifier": r"""
     classifier : classifier or None, default=None
         What the features are for; None is a
-        :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`.
+        :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`, fitted to
+        the statistics of the folds unless ``scoring`` is a function.
     """,
     "scoring": r"""
     scoring : str, callable or None, default=None
@@ -178,8 +179,8 @@ FILTER_DOCS = {
     batch_size : int or None, default=None
         If given, the size of the batches of samples for stochastic gradient steps,
         which shorten when an epoch no longer raises the objective; ``optimizer`` and
-        ``tol`` are then not used, and ``max_iter`` and ``n_iter_`` count epochs. It is
-        worthwhile beyond about 100,000 samples; the result is a little less exact.
+        ``tol`` are then not used, and ``max_iter`` and ``n_iter_`` count epochs. The
+        result is a little less exact.
     """,
     "log_posterior_": r"""
     objective_ : float
