@@ -1,129 +1,193 @@
 """Statistics and filters of data that do not fit in memory: time and peak memory.
 
-    python -m benchmarks.bench_blocks [--samples 10000000] [--features 100] [--folder F]
+    python -m benchmarks.bench_blocks [--samples 100000 1000000 10000000]
+        [--features 100] [--classes 10] [--axes K] [--rows 100000] [--repeats 3]
+        [--folder F]
 
-Ten Gaussian classes are drawn in blocks and written to a folder of .npy files, float32.
-Then, one after another: a pass that reads each block and multiplies it once by its
-transpose, in double precision (what has to be done at least); the statistics by
-``from_blocks``; and ``SQFA`` with a classifier on a Dask cluster of two processes.
-Peaks are those of resident memory, of this process and of each worker.
+For each number of samples, Gaussian classes are drawn in blocks and written to a folder
+of .npy files, float32. Then, in turn and in a process of its own each time:
+
+- read, multiply: each block is read and multiplied once by its transpose, in double
+  precision, which has to be done at least;
+- from_blocks: the statistics of the classes, with ``--axes`` in that many dimensions;
+- cluster: the statistics, on a Dask cluster of two processes;
+- SQFA on it: nine filters, by ``SQFA.fit``, on the same cluster.
+
+Times are medians in seconds, with their ratios to the first one. Peaks are those of the
+resident memory of the process, or of the largest worker, in MB. The last column is how
+far the filters are from those of the statistics of ``from_blocks``.
 """
 
 import argparse
+import multiprocessing
 import os
-import resource
 import tempfile
 import time
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from skgeom import SQFA, ClassStatistics, GaussianClassifier
-
-N_CLASSES = 10
-ROWS = 100_000
+from skgeom import SQFA, ClassStatistics
 
 
-def write(folder, n_samples, n_features):
+def write(folder, n_samples, n_features, n_classes, rows):
     """Blocks of samples and labels; the classes differ in mean and covariance."""
     rng = np.random.default_rng(0)
-    means = rng.normal(size=(N_CLASSES, n_features))
-    spreads = rng.normal(size=(N_CLASSES, n_features, n_features)) / n_features**0.5
-    for number, start in enumerate(range(0, n_samples, ROWS)):
-        y = rng.integers(N_CLASSES, size=min(ROWS, n_samples - start))
+    means = rng.normal(size=(n_classes, n_features))
+    spreads = rng.normal(size=(10, n_features, n_features)) / n_features**0.5
+    for number, start in enumerate(range(0, n_samples, rows)):
+        y = rng.integers(n_classes, size=min(rows, n_samples - start))
         X = rng.standard_normal((len(y), n_features), dtype=np.float32)
-        for label in range(N_CLASSES):
-            own = y == label
-            X[own] = X[own] @ spreads[label].astype(np.float32) + means[label]
+        for kind in range(10):
+            own = y % 10 == kind
+            X[own] = X[own] @ spreads[kind].astype(np.float32)
+        X += means[y]
         np.save(folder / f"X{number:04}.npy", X)
         np.save(folder / f"y{number:04}.npy", y)
-    return number + 1
 
 
 def load(folder, number):
     return np.load(folder / f"X{number:04}.npy"), np.load(folder / f"y{number:04}.npy")
 
 
+def n_blocks(folder):
+    return len(list(folder.glob("X*.npy")))
+
+
+def blocks(folder):
+    for number in range(n_blocks(folder)):
+        yield load(folder, number)
+
+
 def peak():
     """Peak resident memory of this process, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    status = Path("/proc/self/status").read_text().splitlines()
+    (size,) = (line.split()[1] for line in status if line.startswith("VmHWM"))
+    return int(size) / 1024
 
 
-def timed(title, job):
-    start = time.perf_counter()
-    result = job()
-    seconds = time.perf_counter() - start
-    print(f"{title:<44} {seconds:7.1f} s   peak {peak():6.0f} MB", flush=True)
-    return seconds, result
-
-
-def read_and_multiply(folder, n_blocks):
+def read_and_multiply(folder):
     total = 0
-    for number in range(n_blocks):
-        X = load(folder, number)[0].astype(np.float64)
+    for X, _ in blocks(folder):
+        X = X.astype(np.float64)
         total = total + X.T @ X
-    return total
 
 
-def cluster_arrays(folder, n_blocks, n_samples, n_features):
+def statistics_of_blocks(folder, n_axes):
+    return ClassStatistics.from_blocks(partial(blocks, folder), n_axes=n_axes)
+
+
+def cluster_arrays(folder):
     import dask
     import dask.array as da
 
     X, y = [], []
-    for number in range(n_blocks):
-        rows = min(ROWS, n_samples - number * ROWS)
+    for number in range(n_blocks(folder)):
+        shape = np.load(folder / f"X{number:04}.npy", mmap_mode="r").shape
         block = dask.delayed(load)(folder, number)
-        X.append(da.from_delayed(block[0], (rows, n_features), np.float32))
-        y.append(da.from_delayed(block[1], (rows,), np.int64))
+        X.append(da.from_delayed(block[0], shape, np.float32))
+        y.append(da.from_delayed(block[1], shape[:1], np.int64))
     return da.concatenate(X), da.concatenate(y)
 
 
-def on_a_cluster(folder, n_blocks, n_samples, n_features, statistics, base):
+def filters(statistics=None, data=None):
+    """Nine filters, of statistics or of data."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SQFA(9, random_state=0)
+        model = model.fit(*data) if data else model.fit_statistics(statistics.shrunk())
+    return model.components_
+
+
+def on_a_cluster(folder, n_axes, with_filters):
     from distributed import Client, LocalCluster
 
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as own,
         Client(own) as client,
     ):
-        X, y = cluster_arrays(folder, n_blocks, n_samples, n_features)
-        model = SQFA(9, random_state=0)
-        seconds, _ = timed(
-            "SQFA on a cluster of two processes", lambda: model.fit(X, y)
-        )
-        print(f"    {seconds / base:.2f} times reading and multiplying")
-        classifier = GaussianClassifier().fit_statistics(model.statistics_)
-        _, accuracy = timed(
-            "    accuracy of its quadratic classifier",
-            lambda: (classifier.predict(model.transform(X)) == y).mean().compute(),
-        )
-        print(f"    {accuracy:.4f}; peaks of the workers: {client.run(peak)}")
-    reference = SQFA(9, random_state=0).fit_statistics(statistics.shrunk())
-    gap = np.abs(model.components_ - reference.components_).max()
-    print(f"    filters differ from those of the merged statistics by {gap:.1e}")
+        data = cluster_arrays(folder)
+        start = time.perf_counter()
+        if with_filters:
+            result = filters(data=data)
+        else:
+            result = ClassStatistics.from_data(*data, n_axes=n_axes)
+        seconds = time.perf_counter() - start
+        return seconds, max(client.run(peak).values()), result
+
+
+def measured(job, *arguments):
+    """Seconds, peak memory, and result of a job, in this process."""
+    start = time.perf_counter()
+    result = job(*arguments)
+    return time.perf_counter() - start, peak(), result
+
+
+def in_a_new_process(function, *arguments):
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def compare(folder, n_axes, repeats):
+    """Median seconds and largest peak of each job, and the gap between filters."""
+    jobs = {
+        "read, multiply": (measured, read_and_multiply, folder),
+        "from_blocks": (measured, statistics_of_blocks, folder, n_axes),
+        "cluster": (on_a_cluster, folder, n_axes, False),
+    }
+    if n_axes is None:
+        jobs["SQFA on it"] = (on_a_cluster, folder, None, True)
+    runs = {name: [] for name in jobs}
+    for _ in range(repeats):
+        for name, job in jobs.items():
+            runs[name].append(in_a_new_process(*job))
+    table = {
+        name: (np.median([r[0] for r in of_job]), max(r[1] for r in of_job))
+        for name, of_job in runs.items()
+    }
+    statistics, from_cluster = runs["from_blocks"][0][2], runs["cluster"][0][2]
+    equal = np.array_equal(statistics.covariances, from_cluster.covariances)
+    gap = np.nan
+    if n_axes is None:
+        gap = np.abs(runs["SQFA on it"][0][2] - filters(statistics)).max()
+    return table, equal, gap
 
 
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--samples", type=int, default=10_000_000)
+    sizes = [100_000, 1_000_000, 10_000_000]
+    parser.add_argument("--samples", type=int, nargs="+", default=sizes)
     parser.add_argument("--features", type=int, default=100)
-    parser.add_argument("--folder", help="where the blocks are written, and left")
+    parser.add_argument("--classes", type=int, default=10)
+    parser.add_argument("--axes", type=int)
+    parser.add_argument("--rows", type=int, default=100_000, help="of a block")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--folder", help="where blocks are written, and removed")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(options.folder or scratch)
-        sizes = options.samples, options.features
-        n_blocks = len(list(folder.glob("X*.npy"))) or write(folder, *sizes)
-        print(
-            f"{sizes[0]:,} x {sizes[1]} float32 in {n_blocks} blocks, {os.cpu_count()}"
-        )
-        base, _ = timed("read, multiply", lambda: read_and_multiply(folder, n_blocks))
-        blocks = (load(folder, number) for number in range(n_blocks))
-        seconds, statistics = timed(
-            "ClassStatistics.from_blocks", lambda: ClassStatistics.from_blocks(blocks)
-        )
-        print(f"    {seconds / base:.2f} times reading and multiplying")
-        on_a_cluster(folder, n_blocks, *sizes, statistics, base)
+    sizes = f"{options.features} features, {options.classes} classes"
+    print(f"{sizes}, blocks of {options.rows:,} samples, {os.cpu_count()} cores")
+    for n_samples in options.samples:
+        with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
+            folder = Path(scratch)
+            write(folder, n_samples, options.features, options.classes, options.rows)
+            table, equal, gap = compare(folder, options.axes, options.repeats)
+        print(f"{n_samples:,} samples, {4e-9 * n_samples * options.features:.3g} GB")
+        base, _ = table["read, multiply"]
+        for name, (seconds, size) in table.items():
+            print(
+                f"  {name:<15} {seconds:7.1f} s  x {seconds / base:4.2f}  "
+                f"peak {size:5.0f} MB"
+            )
+        print(f"  statistics of both equal to the last digit: {equal}")
+        if options.axes is None:
+            print(f"  filters differ by {gap:.1e}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Discriminant analysis by Gaussian classes, from samples or from their statistics."""
 
-from copy import copy
 from numbers import Real
 from typing import NamedTuple
 
@@ -17,7 +16,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skgeom._statistics import ClassStatistics, check_statistics, kind_of
+from skgeom._moments import kind_of
+from skgeom._statistics import ClassStatistics, check_statistics
 from skgeom.utils._dask import by_blocks, empty_block, is_dask
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors, check_two_classes
@@ -183,7 +183,9 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         statistics : ClassStatistics
-            Counts, means and covariances.
+            Counts, means and covariances. If they have ``axes``, the features are
+            ``X @ statistics.axes.T``; those of filters are in
+            ``statistics.project(sqfa.components_)``.
 
         Returns
         -------
@@ -208,8 +210,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             )
         vars(self).pop("feature_names_in_", None)
         self.n_features_in_ = statistics.n_features
-        # Their owner may update them.
-        return self._fit(copy(statistics))
+        # Not the same object: its owner may update it.
+        return self._fit(statistics._of_coordinates())
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -217,7 +219,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         """Add samples to those that the Gaussians are fitted to.
 
         After any number of calls, the Gaussians are those of :meth:`fit` on all samples
-        together, up to rounding.
+        together, up to rounding. Those of :meth:`fit` and :meth:`fit_statistics` before
+        count, too, since the model keeps their statistics.
 
         Parameters
         ----------
@@ -230,7 +233,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             samples of them. Others are added when they come.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :meth:`fit`; those of a class must add up to
-            at least 1 in each call.
+            at least 1, with those before.
 
         Returns
         -------
@@ -251,14 +254,14 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             )
         first = not hasattr(self, "statistics_")
         X, y = self._validated(X, y, reset=first)
-        statistics = _statistics(X, y, None, sample_weight)
+        before = None if first else self.statistics_
+        statistics = _statistics(X, y, None, sample_weight, before)
         known = statistics.classes
         if classes is not None:
             known = _announced(classes, known)
         if not first:
-            statistics = self.statistics_ + statistics
             known = np.union1d(known, self.classes_)
-        self._store(statistics, np.union1d(known, statistics.classes))
+        self._store(statistics, known)
         try:
             self._gaussians = self._solve()
             self.regularization_ = self._gaussians.regularization
@@ -478,14 +481,15 @@ class _Singular(ValueError):
     """A covariance without an inverse."""
 
 
-def _statistics(X, y, covariance_estimator, sample_weight):
-    """Statistics of samples up to 1e150, whose squares would overflow in sums."""
-    if is_dask(X):
-        return ClassStatistics.from_data(
-            X, y, covariance_estimator, sample_weight=sample_weight
-        )
-    size = float(max(X.max(), -X.min()))
+def _statistics(X, y, covariance_estimator, sample_weight, before=None):
+    """Statistics of samples, and of those before.
+
+    These are up to 1e150, and their squares would overflow in sums.
+    """
+    size = 0.0 if is_dask(X) else float(max(X.max(), -X.min()))
     scale = 2.0 ** np.frexp(size)[1] if size > 1e100 else 1.0
+    if scale == 1 and before is not None:
+        return before._with_samples(X, y, sample_weight)
     statistics = ClassStatistics.from_data(
         X if scale == 1 else X / scale,
         y,
@@ -501,13 +505,14 @@ def _statistics(X, y, covariance_estimator, sample_weight):
             f"The squares of the numbers of X, which are up to {size:.3g}, are too "
             "large for floating-point numbers. Divide X by a common factor."
         )
-    return ClassStatistics._make(
+    statistics = ClassStatistics._make(
         statistics.classes,
         statistics.counts,
         statistics.means * scale,
         covariances,
         covariance_estimator,
     )
+    return statistics if before is None else before + statistics
 
 
 def _announced(classes, labels):

@@ -1,20 +1,27 @@
 """Class-conditional means and covariances: from data, in pieces, merged, projected."""
 
+from functools import partial
+from numbers import Integral
+
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_X_y, column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
+from skgeom._leading_axes import InAxes, sums_in_axes
+from skgeom._moments import (
+    ClassSums,
+    Rows,
+    check_alike,
+    check_memory,
+    checked_samples,
+    rows_of_classes,
+    sample_moments,
+    sums_of_blocks,
+    sums_of_samples,
+)
 from skgeom.objectives import ProjectedClasses
-from skgeom.utils._dask import is_dask, row_blocks
-from skgeom.utils._sklearn import check_sample_weight
+from skgeom.utils._dask import is_dask
 from skgeom.utils._validation import check_semidefinite, check_symmetric
-
-# Rows copied to float64 at a time: large enough for BLAS, small compared with X.
-_ROWS_PER_BLOCK = 2048
-
-# Sums of squares up to this can still be added over classes and pairs.
-_LARGEST = 1e290
 
 # The estimators of pyriemann.geometry.covariance that estimate a covariance.
 # The M-estimators "hub", "stu" and "tyl" are left out: they estimate a covariance up to
@@ -51,6 +58,9 @@ class ClassStatistics:
         Mean of each class.
     covariances : ndarray of shape (n_classes, n_features, n_features), float64
         Covariance of each class.
+    axes : ndarray of shape (n_axes, n_features) or None
+        Where statistics are made in fewer dimensions, with ``n_axes``: the orthonormal
+        axes. Means and covariances are those of the ``n_axes`` features ``X @ axes.T``.
 
     Raises
     ------
@@ -86,12 +96,21 @@ class ClassStatistics:
         classes, counts, order = _checked_labels(classes, counts, len(means))
         self._set(classes, counts, means[order], covariances[order])
 
-    def _set(self, classes, counts, means, covariances, covariance_estimator=None):
+    def _set(
+        self,
+        classes,
+        counts,
+        means,
+        covariances,
+        covariance_estimator=None,
+        axes=None,
+    ):
         self.classes = classes
         self.counts = counts
         self.means = means
         self.covariances = covariances
         self._covariance_estimator = covariance_estimator
+        self.axes = axes
 
     @classmethod
     def _make(cls, *arrays):
@@ -101,7 +120,9 @@ class ClassStatistics:
         return statistics
 
     @classmethod
-    def from_data(cls, X, y, covariance_estimator=None, *, sample_weight=None):
+    def from_data(
+        cls, X, y, covariance_estimator=None, *, sample_weight=None, n_axes=None
+    ):
         """Compute the statistics of labelled samples.
 
         The rows of each class are copied and multiplied in blocks, so that one block
@@ -123,6 +144,9 @@ class ClassStatistics:
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples: a weight of 2 counts a sample twice, a weight of 0
             leaves it out. Those of a class must add up to at least 1.
+        n_axes : int, default=None
+            If given, the statistics are those of the leading principal axes of all
+            samples, as in :meth:`from_blocks`.
 
         Returns
         -------
@@ -135,26 +159,52 @@ class ClassStatistics:
             If X, y or ``sample_weight`` is malformed, if the weights of a class add up
             to less than 1, if ``covariance_estimator`` is unknown, or if it is given
             together with weights.
+        MemoryError
+            If the covariances need more memory than there is.
         """
-        if is_dask(X):
-            return _statistics_of_blocks(X, y, covariance_estimator, sample_weight)
-        X, y, sample_weight = _checked_samples(X, y, sample_weight)
-        return cls._from_valid_data(X, y, covariance_estimator, sample_weight)
+        if n_axes is None and not is_dask(X):
+            X, y, sample_weight = checked_samples(X, y, sample_weight)
+            return cls._from_valid_data(X, y, covariance_estimator, sample_weight)
+        if covariance_estimator is not None:
+            raise ValueError(
+                "Statistics of blocks and of n_axes need sample covariances, "
+                f"covariance_estimator=None, but {covariance_estimator=!r}."
+            )
+        return cls._summed(partial(sums_of_samples, X, y, sample_weight), n_axes)
 
     @classmethod
-    def from_blocks(cls, blocks):
+    def _summed(cls, summed, n_axes):
+        """Statistics of the samples that ``summed`` adds up."""
+        if n_axes is None:
+            return cls._make(*summed().arrays())
+        if not isinstance(n_axes, Integral) or n_axes < 1:
+            raise ValueError(f"n_axes must be None or at least 1, got {n_axes!r}.")
+        sums, axes = sums_in_axes(n_axes, summed)
+        return cls._make(*sums.arrays(), None, axes)
+
+    @classmethod
+    def from_blocks(cls, blocks, *, n_axes=None):
         """Compute the statistics of samples that come in blocks.
 
         One block at a time is in memory, so that the blocks may be those of a file, of
         a database, or of a generator. The statistics are those of all samples at once,
-        up to rounding, for any order and sizes of blocks.
+        up to rounding, for any order and sizes of blocks. A Dask array with the same
+        blocks gives the same to the last digit.
+
+        Where the covariances of all classes are too large for the memory, ``n_axes``
+        takes them in fewer dimensions: a first pass over the blocks finds the principal
+        axes of all samples together, and a second one the statistics of ``X @ axes.T``.
 
         Parameters
         ----------
-        blocks : iterable of (X, y) or (X, y, sample_weight)
-            As :meth:`from_data` takes them. A block may lack classes, may be empty, and
+        blocks : iterable of (X, y) or (X, y, sample_weight), or callable
+            As :meth:`from_data` takes them, or a function without parameters that
+            returns such an iterable. A block may lack classes, may be empty, and
             may have any weights: those of a class must add up to at least 1 over all
             blocks. Data frames must have their columns in one order.
+        n_axes : int, default=None
+            Number of leading principal axes to keep. The blocks are then read twice,
+            so that a generator must be given as a function that returns a new one.
 
         Returns
         -------
@@ -165,8 +215,10 @@ class ClassStatistics:
         ------
         ValueError
             If a block is malformed, with its number, counted from 0; if blocks differ
-            in their features or in the kind of their labels; or if there are no
-            samples.
+            in their features or in the kind of their labels; if there are no
+            samples; or if ``n_axes`` is given and blocks can be read only once.
+        MemoryError
+            If the covariances need more memory than there is.
 
         Examples
         --------
@@ -176,13 +228,25 @@ class ClassStatistics:
         >>> blocks = ((X[i : i + 500], y[i : i + 500]) for i in range(0, len(X), 500))
         >>> ClassStatistics.from_blocks(blocks)
         ClassStatistics(10 classes, 64 features, 1797 samples)
+
+        In fewer dimensions; the filters are those of the 64 features:
+
+        >>> def read():
+        ...     for i in range(0, len(X), 500):
+        ...         yield X[i : i + 500], y[i : i + 500]
+        >>> statistics = ClassStatistics.from_blocks(read, n_axes=20)
+        >>> statistics.covariances.shape
+        (10, 20, 20)
+        >>> from skgeom import SQFA
+        >>> SQFA(9).fit_statistics(statistics).components_.shape
+        (9, 64)
         """
-        total = _merge(_moments_of(blocks))
-        if total is None:
+        if n_axes is not None and not callable(blocks) and iter(blocks) is blocks:
             raise ValueError(
-                "There are no samples: all blocks are empty, or none came."
+                "n_axes needs two passes over the blocks, but these can be read only "
+                "once: give a list, or a function that returns a new generator."
             )
-        return total.statistics()
+        return cls._summed(partial(sums_of_blocks, blocks), n_axes)
 
     @classmethod
     def _from_valid_data(cls, X, y, covariance_estimator=None, sample_weight=None):
@@ -191,14 +255,16 @@ class ClassStatistics:
                 "sample_weight needs sample covariances, covariance_estimator="
                 f"None, but covariance_estimator={covariance_estimator!r}."
             )
-        classes, rows = _rows_of_classes(y)
+        classes, rows = rows_of_classes(y)
         n_features = X.shape[1]
+        check_memory(len(classes), n_features)
         means = np.empty((len(classes), n_features))
         covariances = np.empty((len(classes), n_features, n_features))
         counts = np.empty(len(rows), dtype=int if sample_weight is None else float)
+        take = Rows(X)
         for k, of_class in enumerate(rows):
             if covariance_estimator is None:
-                moments = _sample_moments(X, of_class, classes[k], sample_weight)
+                moments = sample_moments(X, of_class, classes[k], take, sample_weight)
                 counts[k], means[k] = moments.count, moments.mean
                 covariances[k] = moments.covariance(classes[k])
             else:
@@ -243,7 +309,7 @@ class ClassStatistics:
 
     @property
     def n_features(self):
-        """Number of features."""
+        """Number of features of the means and covariances."""
         return self.means.shape[1]
 
     @property
@@ -269,6 +335,16 @@ class ClassStatistics:
         within = np.tensordot(weights, self.covariances, axes=1)
         offsets = self.means - weights @ self.means
         return within, within + (offsets.T * weights) @ offsets
+
+    def _of_coordinates(self):
+        """The same statistics, as if the coordinates in the axes were the features."""
+        return self._make(
+            self.classes,
+            self.counts,
+            self.means,
+            self.covariances,
+            self._covariance_estimator,
+        )
 
     def shrunk(self):
         r"""Statistics with each covariance drawn towards that within the classes.
@@ -332,7 +408,12 @@ class ClassStatistics:
         intensities = error / (error + degrees * scatter)
         offsets = intensities[:, None, None] * (pooled - self.covariances)
         return self._make(
-            self.classes, self.counts, self.means, self.covariances + offsets, "shrunk"
+            self.classes,
+            self.counts,
+            self.means,
+            self.covariances + offsets,
+            "shrunk",
+            self.axes,
         )
 
     def project(self, components):
@@ -341,19 +422,23 @@ class ClassStatistics:
         Parameters
         ----------
         components : array-like of shape (n_components, n_features)
-            The filters, one per row.
+            The filters, one per row, of the features of X, also if these statistics
+            have ``axes``.
 
         Returns
         -------
         ClassStatistics
-            With ``n_components`` features.
+            With ``n_components`` features, and no axes.
 
         Raises
         ------
         ValueError
-            If ``components`` does not have ``n_features`` columns.
+            If ``components`` does not have ``n_features`` columns, or, where there are
+            axes, if a filter is not in their span.
         """
         components = self._checked_components(components)
+        if self.axes is not None:
+            components = _coordinates(components, self.axes)
         moments = _projected(self.means, self.covariances, components)
         return self._make(
             self.classes, self.counts, *moments, self._covariance_estimator
@@ -361,9 +446,10 @@ class ClassStatistics:
 
     def _checked_components(self, components):
         components = check_array(components, dtype=np.float64, input_name="components")
-        if components.shape[1] != self.n_features:
+        n_features = self.n_features if self.axes is None else self.axes.shape[1]
+        if components.shape[1] != n_features:
             raise ValueError(
-                f"components must have {self.n_features} columns, one per feature, got "
+                f"components must have {n_features} columns, one per feature, got "
                 f"shape {components.shape}."
             )
         return components
@@ -378,7 +464,7 @@ class ClassStatistics:
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights, as in :meth:`from_data`.
+            Their weights; those of a class must add up to at least 1 with those before.
 
         Returns
         -------
@@ -390,9 +476,17 @@ class ClassStatistics:
         ValueError
             If X or y is malformed or has another number of features.
         """
-        merged = self + self.from_data(X, y, sample_weight=sample_weight)
-        self._set(merged.classes, merged.counts, merged.means, merged.covariances)
+        merged = self._with_samples(X, y, sample_weight)
+        vars(self).update(vars(merged))
         return self
+
+    def _with_samples(self, X, y, sample_weight=None):
+        """Statistics of these samples and new ones."""
+        self._check_sample_covariances("added")
+        prepare = None if self.axes is None else InAxes(self.axes)
+        new = sums_of_samples(X, y, sample_weight, prepare)
+        check_alike(self, new)
+        return self._merged(new)
 
     def __add__(self, other):
         """Statistics of the union of two sets of samples."""
@@ -413,10 +507,10 @@ class ClassStatistics:
 
     def _merged(self, *others):
         """Statistics of the union of several sets of samples, without checks."""
-        total = _Total(self)
+        total = ClassSums(self)
         for other in others:
             total.add(other, check=False)
-        return total.statistics()
+        return self._make(*total.arrays(), None, self.axes)
 
     def _sums(self):
         """Label, count, mean and scatter of one class after another."""
@@ -433,7 +527,11 @@ class ClassStatistics:
                 "that kind only. ClassStatistics.from_second_moments(s.classes, "
                 "s.counts, s.second_moments) converts other statistics s."
             )
-        _check_alike(self, other)
+        check_alike(self, other)
+        if not np.array_equal(self.axes, other.axes):
+            raise ValueError(
+                "Statistics in axes can be added only if they have the same axes."
+            )
 
     def __radd__(self, other):
         """The statistics themselves if ``other`` is 0, the start value of ``sum``."""
@@ -445,101 +543,16 @@ class ClassStatistics:
             self.means,
             self.covariances,
             self._covariance_estimator,
+            self.axes,
         )
 
     def __repr__(self):
+        features = f"{self.n_features} features"
+        if self.axes is not None:
+            features = "{} axes of {} features".format(*self.axes.shape)
         return (
-            f"{type(self).__name__}({len(self.classes)} classes, "
-            f"{self.n_features} features, {self.counts.sum()} samples)"
-        )
-
-
-class _Moments:
-    """Count, mean, and scatter about the mean, of samples that come in parts.
-
-    Parts with n_a and n_b samples have the joint scatter
-
-        S = S_a + S_b + n_a n_b / (n_a + n_b) d d',    d = mean_b - mean_a,
-
-    (Chan, Golub and LeVeque, 1983). Scatters about means are added, and never sums of
-    x x', which lose the digits of a covariance that is small compared with the means.
-    The first part meets n_a = 0, which makes the last term zero.
-    """
-
-    def __init__(self, n_features):
-        self.count = 0
-        self.mean = np.zeros(n_features)
-        self.scatter = np.zeros((n_features, n_features))
-
-    def add(self, count, mean, scatter):
-        total = self.count + count
-        offset = mean - self.mean
-        self.scatter += scatter
-        if self.count:
-            self.scatter += np.outer(offset * (self.count * (count / total)), offset)
-        self.mean += offset * (count / total)
-        self.count = total
-
-    def covariance(self, label):
-        """The unbiased estimate; zero of one sample."""
-        # Without a degree of freedom, a scatter would be lost in the estimate.
-        lost = self.count <= 1 and self.scatter.any()
-        if self.count < 1 or lost:
-            raise ValueError(
-                f"The sample_weight of class {label} adds up to {self.count:.3g}, but "
-                "a weight counts samples: those of each class must add up to at least "
-                "1, and to more if its samples differ. Multiply sample_weight by a "
-                "constant, such as n_samples / its sum."
-            )
-        return self.scatter / (self.count - 1 if self.count > 1 else 1)
-
-
-class _Total:
-    """The moments of classes that come in parts, in place.
-
-    Unlike statistics, these may be of weights that add up to less than one sample.
-    """
-
-    def __init__(self, first):
-        self.n_features = first.n_features
-        self.classes = first.classes
-        self._moments = {}
-        self.add(first, check=False)
-
-    @classmethod
-    def of_samples(cls, X, y, sample_weight):
-        """The moments of valid samples."""
-        total = cls.__new__(cls)
-        total.n_features = X.shape[1]
-        total.classes, rows = _rows_of_classes(y)
-        total._moments = {
-            label: _sample_moments(X, of_class, label, sample_weight)
-            for label, of_class in zip(total.classes.tolist(), rows, strict=True)
-        }
-        return total
-
-    def add(self, part, check=True):
-        if check:
-            _check_alike(self, part)
-        self.classes = np.union1d(self.classes, part.classes)
-        for label, *sums in part._sums():
-            if label not in self._moments:
-                self._moments[label] = _Moments(part.n_features)
-            self._moments[label].add(*sums)
-
-    def _sums(self):
-        for label, moments in self._moments.items():
-            yield label, moments.count, moments.mean, moments.scatter
-
-    def statistics(self):
-        labels = self.classes.tolist()
-        moments = [self._moments[label] for label in labels]
-        covariances = [m.covariance(k) for m, k in zip(moments, labels, strict=True)]
-        return ClassStatistics._make(
-            self.classes,
-            np.array([m.count for m in moments]),
-            np.array([m.mean for m in moments]),
-            np.array(covariances),
+            f"{type(self).__name__}({len(self.classes)} classes, {features}, "
+            f"{self.counts.sum()} samples)"
         )
 
 
@@ -549,100 +562,6 @@ def check_statistics(statistics):
         raise TypeError(
             "statistics must be a ClassStatistics, made for example by "
             f"ClassStatistics.from_data(X, y), got {type(statistics).__name__}."
-        )
-
-
-def _checked_samples(X, y, sample_weight, some=True):
-    """Valid samples, labels and weights; ``some`` of the weights must be positive."""
-    X, y = check_X_y(X, y, dtype=[np.float64, np.float32])
-    check_classification_targets(y)
-    if sample_weight is not None:
-        X, y, sample_weight = weighted_samples(X, y, sample_weight, some=some)
-    return X, y, sample_weight
-
-
-def _statistics_of_blocks(X, y, covariance_estimator, sample_weight):
-    """Statistics of a Dask array or frame: one task a block, merged by a tree."""
-    import dask
-
-    if covariance_estimator is not None:
-        raise ValueError(
-            "Statistics of blocks add up only if they are sample covariances, "
-            f"covariance_estimator=None, but {covariance_estimator=!r}."
-        )
-    of_block, merge = dask.delayed(_of_block), dask.delayed(_merge)
-    parts = [
-        of_block(number, *block)
-        for number, block in enumerate(row_blocks(X, y, sample_weight))
-    ]
-    while len(parts) > 1:
-        parts = [merge(parts[i : i + 8]) for i in range(0, len(parts), 8)]
-    (total,) = dask.compute(parts[0])
-    if total is None:
-        raise ValueError("There are no samples: all blocks of X are empty.")
-    return total.statistics()
-
-
-def _moments_of(blocks):
-    """Moments of the blocks of ``from_blocks``, one after another."""
-    names, number = None, 0
-    for block in blocks:
-        if not isinstance(block, tuple | list) or len(block) not in (2, 3):
-            length = f" of length {len(block)}" if hasattr(block, "__len__") else ""
-            raise ValueError(
-                "blocks must yield pairs (X, y) or triples (X, y, sample_weight), but "
-                f"block {number} is of type {type(block).__name__}{length}."
-            )
-        if hasattr(block[0], "columns"):
-            columns = list(block[0].columns)
-            if names not in (None, columns):
-                raise ValueError(
-                    f"Block {number}: its columns are {columns}, but those of the "
-                    f"blocks before are {names}. Give all in one order."
-                )
-            names = columns
-        moments = _of_block(number, *block)
-        # Nothing may hold it while the next one is read; enumerate would.
-        del block
-        yield moments
-        number += 1
-
-
-def _of_block(number, X, y, sample_weight=None):
-    """Moments of a block, None if it is empty; errors have its number."""
-    try:
-        if len(X) == len(y) == 0:
-            return None
-        X, y, sample_weight = _checked_samples(X, y, sample_weight, some=False)
-        return _Total.of_samples(X, y, sample_weight) if len(X) else None
-    except ValueError as error:
-        raise ValueError(f"Block {number}: {error}") from error
-
-
-def _merge(parts):
-    """The sum of moments, or None. A task may run twice, so parts are not changed."""
-    total = None
-    for part in parts:
-        if part is None:
-            continue
-        if total is None:
-            total = _Total(part)
-        else:
-            total.add(part)
-    return total
-
-
-def _check_alike(first, second):
-    """Raise ValueError if features or kinds of labels do not allow addition."""
-    if first.n_features != second.n_features:
-        raise ValueError(
-            "Statistics can be added only for one number of features, got "
-            f"{first.n_features} and {second.n_features}."
-        )
-    if kind_of(first.classes) != kind_of(second.classes):
-        raise ValueError(
-            "Statistics can be added only if their class labels are of one kind, "
-            f"got {first.classes} and {second.classes}."
         )
 
 
@@ -708,62 +627,6 @@ class _SecondMoments(ClassStatistics):
         if not (isinstance(other, int) and other == 0):
             return NotImplemented
         return self._make(self.classes, self.counts, self._second_moments)
-
-
-def _rows_of_classes(y):
-    """The sorted labels, and the rows of each."""
-    classes, encoded, counts = np.unique(y, return_inverse=True, return_counts=True)
-    rows = np.split(np.argsort(encoded, kind="stable"), np.cumsum(counts)[:-1])
-    return classes, rows
-
-
-def _sample_moments(X, rows, label, sample_weight=None):
-    """Moments of the rows of X of a class, block by block.
-
-    Each block is centred by its own mean, so a large common offset costs no digits.
-    numpy evaluates ``block.T @ block`` by a symmetric rank-k update.
-    """
-    moments = _Moments(X.shape[1])
-    with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, len(rows), _ROWS_PER_BLOCK):
-            of_block = rows[start : start + _ROWS_PER_BLOCK]
-            block = X[of_block].astype(np.float64, copy=False)
-            if sample_weight is None:
-                count, mean = len(block), block.mean(axis=0)
-                block -= mean
-            else:
-                weights = sample_weight[of_block]
-                count = weights.sum()
-                mean = (weights / count) @ block
-                block = np.sqrt(weights)[:, None] * (block - mean)
-            moments.add(count, mean, block.T @ block)
-        # One number bounds all entries: these sums of squares must not overflow, nor
-        # those over classes that are made of them later.
-        trace = np.trace(moments.scatter) + np.square(moments.mean).sum()
-    if not trace < _LARGEST:
-        raise ValueError(
-            f"The squares of the numbers of class {label}, which are up to "
-            f"{np.abs(X[rows]).max():.3g}, are too large for floating-point numbers. "
-            "Divide X by a common factor, or use StandardScaler."
-        )
-    return moments
-
-
-def weighted_samples(X, y, sample_weight, *, some=True):
-    """The samples of positive weight, at least one if ``some``, and their weights."""
-    if not some and not np.any(sample_weight):
-        return X[:0], y[:0], None
-    sample_weight = check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
-    )
-    positive = sample_weight > 0
-    if not positive.any():  # older versions of scikit-learn let this pass
-        raise ValueError("sample_weight must have at least one non-zero number.")
-    with np.errstate(over="ignore"):
-        finite = np.isfinite(sample_weight.sum())
-    if not finite:
-        raise ValueError("sample_weight adds up to infinity. Divide it by a constant.")
-    return X[positive], y[positive], sample_weight[positive]
 
 
 def _estimated_covariance(estimator, samples, label):
@@ -851,14 +714,21 @@ def _checked_labels(classes, counts, n_classes):
     return labels, counts[order], order
 
 
+def _coordinates(components, axes):
+    """Those of filters, in rows, in axes that span them."""
+    coordinates = components @ axes.T
+    outside = np.linalg.norm(components - coordinates @ axes, axis=1)
+    # Filters may be in float32.
+    far = outside > 1e-5 * np.linalg.norm(components, axis=1)
+    if far.any():
+        raise ValueError(
+            f"Row {np.argmax(far)} of components is not in the span of the axes of "
+            "these statistics. Use filters learnt from them, or more axes."
+        )
+    return coordinates
+
+
 def _projected(means, matrices, components):
     """Means and matrices, such as covariances, of ``X @ components.T``."""
     means, matrices, _ = ProjectedClasses(means, matrices, 0.0)(components.T)
     return means, matrices
-
-
-def kind_of(labels):
-    """Kind of labels: "text", "numbers" or a dtype. One kind can be sorted together."""
-    if all(isinstance(label, str) for label in labels.tolist()):
-        return "text"
-    return "numbers" if labels.dtype.kind in "biuf" else labels.dtype

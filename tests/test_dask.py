@@ -13,8 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_wine
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import StandardScaler
 
 from skgeom import (
+    GLRSQ,
     GMLVQ,
     PLRSQ,
     RSLVQ,
@@ -28,7 +32,10 @@ from skgeom import (
     KernelDiscriminantAnalysis,
     SecondMomentSQFA,
 )
+from skgeom._filters.block_information import BlockInformation
+from skgeom.baselines import LOL, GeneralizedEigenvectors
 from skgeom.datasets import make_spd_classes
+from skgeom.objectives import MeanInformation
 from skgeom.utils._dask import is_dask
 
 dask = pytest.importorskip("dask")
@@ -77,6 +84,17 @@ def test_any_blocks(rows, columns):
     edges = np.cumsum((0, *rows))
     pairs = [(X[a:b], y[a:b]) for a, b in pairwise(edges)]
     assert_same_statistics(ClassStatistics.from_blocks(pairs[::-1]), expected)
+
+
+@pytest.mark.parametrize("n_blocks", [2, 7, 8, 9, 64, 73])
+def test_one_process_and_dask_add_in_one_order(n_blocks, digits):
+    X, y = digits[0].astype(np.float32), digits[1]
+    edges = np.append(0, np.linspace(0, len(y), n_blocks, dtype=int))  # one is empty
+    first = ClassStatistics.from_blocks((X[a:b], y[a:b]) for a, b in pairwise(edges))
+    blocks = da.from_array(X, chunks=(tuple(np.diff(edges).tolist()), -1))
+    second = ClassStatistics.from_data(blocks, y)
+    for name in ("counts", "means", "covariances"):
+        assert_array_equal(getattr(first, name), getattr(second, name))
 
 
 def test_labels_and_weights_in_other_blocks(digits, rng):
@@ -146,14 +164,18 @@ def test_blocks_that_do_not_fit(digits):
         ClassStatistics.from_data(blocks, y[:1700])
     with pytest.raises(ValueError, match="y must have one value a sample"):
         ClassStatistics.from_data(blocks, blocks)
-    with pytest.raises(ValueError, match="add up only if they are sample covariances"):
+    with pytest.raises(
+        ValueError, match="of blocks and of n_axes need sample covariances"
+    ):
         ClassStatistics.from_data(blocks, y, "oas")
     with pytest.raises(ValueError, match="all blocks of X are empty"):
         ClassStatistics.from_data(blocks[:0], y[:0])
     with pytest.raises(ValueError, match="all blocks are empty, or none came"):
         ClassStatistics.from_blocks([])
-    with pytest.raises(ValueError, match="for one number of features, got 64 and 5"):
+    with pytest.raises(ValueError, match=r"^Block 1: .*of features, got 64 and 5"):
         ClassStatistics.from_blocks([(X, y), (X[:, :5], y)])
+    with pytest.raises(ValueError, match=r"^Block 2: .* labels are of one kind"):
+        ClassStatistics.from_blocks([(X, y), (X, y), (X, y.astype(str))])
 
 
 @pytest.mark.parametrize("name", ["weights below 1", "blocks without weight"])
@@ -358,6 +380,11 @@ def test_filters_of_blocks_are_those_of_the_statistics(cls, digits):
     statistics = ClassStatistics.from_data(X, y).shrunk()
     expected = cls(3, random_state=0).fit_statistics(statistics)
     assert_allclose(model.components_, expected.components_, atol=1e-7)
+    edges = [*range(0, len(X), 250), len(X)]
+    pairs = ((X[a:b], y[a:b]) for a, b in pairwise(edges))
+    same = ClassStatistics.from_blocks(pairs).shrunk()
+    again = cls(3, random_state=0).fit_statistics(same)
+    assert_array_equal(model.components_, again.components_)
     features = model.transform(blocks)
     assert isinstance(features, da.Array)
     assert features.shape == (len(X), 3)
@@ -383,8 +410,9 @@ def test_frames_of_features_have_names(wine):
 @pytest.mark.parametrize(
     "estimator",
     [
-        AMAGauss(2, max_iter=3),
         CovarianceHessianProjection(random_state=0),
+        GeneralizedEigenvectors(n_components=2),
+        LOL(2),
         GMLVQ(random_state=0),
         KernelDiscriminantAnalysis(),
         RSLVQ(),
@@ -421,12 +449,139 @@ def test_matrices_in_blocks():
     stream = PLRSQ(random_state=0)
     for block, labels in zip(blocks.blocks, np.array_split(y, 3), strict=True):
         stream.partial_fit(block.compute(), labels, classes=[0, 1])
-    with pytest.raises(TypeError, match="one after another by partial_fit"):
-        model.fit(blocks, y)
+    for solver in ("lbfgs", "auto"):
+        with pytest.raises(TypeError, match="Set solver='sgd' to learn its blocks"):
+            PLRSQ(solver=solver).fit(blocks, y)
 
 
-@pytest.mark.parametrize("cls", [SQFACV, AMAGaussCV])
-def test_searches_refuse_blocks(cls, wine):
+@pytest.mark.parametrize("cls", [PLRSQ, RSLVQ, GLRSQ])
+def test_prototypes_learn_blocks(cls, wine):
+    if cls is RSLVQ:
+        X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
+    else:
+        X, y = make_spd_classes(3, 60, 3, random_state=0)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = X[order], y[order]
+    blocks = da.from_array(X, chunks=((0, 60, 60, len(y) - 120), *X.shape[1:]))
+    model = cls(solver="sgd", max_iter=7, random_state=0).fit(blocks, y)
+    expected = cls(max_iter=7, random_state=np.random.RandomState(0))
+    for _ in range(3):  # as often as it takes for seven blocks
+        for part in (slice(60), slice(60, 120), slice(120, None)):
+            expected.partial_fit(X[part], y[part], classes=np.unique(y))
+    assert_array_equal(model.prototypes_, expected.prototypes_)
+    assert model.n_iter_ == 9
+    assert (model.predict(blocks) == y).mean().compute() > 0.85
+    # A second fit is a new one, and a failing one leaves the last.
+    again = model.fit(blocks, y).prototypes_
+    assert_array_equal(again, expected.prototypes_)
+    X[70] = np.nan
+    broken = da.from_array(X, chunks=blocks.chunks)
+    with pytest.raises(ValueError, match=r"^Block 2: .*NaN"):
+        model.fit(broken, y)
+    assert model.prototypes_ is again
+    with pytest.raises(ValueError, match="all blocks of X are empty"):
+        model.fit(blocks[:0], y[:0])
+
+
+@pytest.mark.parametrize("regularizations", [4, [0.01, 1, 100]])
+def test_folds_are_blocks(regularizations, digits):
+    X, y = digits[0], digits[1].astype(str)
+    chunks = (0, 200, 400, 300, 297, 250, 350)  # the first fold has an empty block
+    blocks = da.from_array(X, chunks=(chunks, 30))
+    model = SQFACV(2, regularizations=regularizations, cv=3, random_state=0)
+    model.fit(blocks, da.from_array(y, chunks=500))
+    fold = np.repeat(np.arange(7) % 3, chunks)
+    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
+    expected = SQFACV(
+        2,
+        regularizations=regularizations,
+        cv=splits,
+        classifier=GaussianClassifier(),
+        random_state=0,
+    ).fit(X, y)
+    assert_allclose(model.regularization_, expected.regularization_, rtol=1e-9)
+    for name, values in expected.cv_results_.items():
+        assert_allclose(model.cv_results_[name], values, rtol=1e-9, atol=1e-12)
+    assert_allclose(model.components_, expected.components_, atol=1e-6)
+    assert_array_equal(model.classes_, expected.classes_)
+    assert model.transform(blocks).shape == (1797, 2)
+
+
+def test_folds_of_blocks_say_what_they_need(digits):
+    X, y = digits
+    blocks = da.from_array(X, chunks=(400, -1))
+    for options in (
+        {"cv": KFold(3)},
+        {"classifier": QuadraticDiscriminantAnalysis()},
+        {"scoring": "roc_auc"},
+        {"covariance_estimator": "oas"},
+    ):
+        (name,) = options
+        with pytest.raises(ValueError, match=f"takes Dask data with {name} of"):
+            SQFACV(**options).fit(blocks, y)
+    with pytest.raises(ValueError, match="takes Dask data with groups of None"):
+        SQFACV().fit(blocks, y, groups=y)
+    with pytest.raises(ValueError, match="X has 5 blocks, fewer than the 6 folds"):
+        SQFACV(cv=6).fit(blocks, y)
+    order = np.argsort(y, kind="stable")
+    with pytest.raises(ValueError, match=r"Class 0 is in the blocks of fold 0 only"):
+        SQFACV().fit(da.from_array(X[order], chunks=(400, -1)), y[order])
+    sizes = (900, 897, 0)
+    with pytest.raises(ValueError, match="All blocks of fold 2 are empty"):
+        SQFACV(cv=3).fit(da.from_array(X, chunks=(sizes, -1)), y)
+
+
+def test_search_of_samples_refuses_blocks(wine):
     blocks = da.from_array(wine[0].to_numpy(), chunks=(50, -1))
-    with pytest.raises(TypeError, match="SQFA takes it in blocks"):
-        cls().fit(blocks, wine[1])
+    with pytest.raises(TypeError, match="SQFACV takes it in blocks"):
+        AMAGaussCV().fit(blocks, wine[1])
+
+
+def delayed_blocks(X, y, edges):
+    return [
+        (dask.delayed(X[a:b]), dask.delayed(y[a:b])) for a, b in pairwise([0, *edges])
+    ]
+
+
+def test_information_of_blocks(wine, rng):
+    X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
+    statistics = ClassStatistics.from_data(X, y)
+    priors, factors = np.log([0.2, 0.3, 0.5]), np.array([1.0, 0.0, 2.0])
+    options = statistics.means, statistics.covariances, 0.1, priors, factors[y]
+    expected = MeanInformation(X, y, *options)
+    blocks = delayed_blocks(X, y, [59, 59, 130, 178])  # no, or no weighted, samples
+    information = BlockInformation(blocks, statistics, 0.1, priors, factors)
+    assert_allclose(information.mean_log_prior, expected.mean_log_prior)
+    basis, filters = rng.normal(size=(13, 5)), rng.normal(size=(5, 2))
+    for got, of_all in (
+        (information.project(basis)(filters), expected.project(basis)(filters)),
+        (information(basis), expected(basis)),
+        (
+            information.sample([0, 3])(basis),
+            expected.sample(np.r_[:59, 130:178])(basis),
+        ),
+    ):
+        assert_allclose(got[0], of_all[0], rtol=1e-10)
+        assert_allclose(got[1], of_all[1], rtol=1e-8, atol=1e-10)
+    value, gradient = information.sample([1, 2])(basis)
+    assert value == 0
+    assert not gradient.any()
+
+
+@pytest.mark.parametrize("options", [{}, {"class_weight": "balanced", "group_size": 1}])
+def test_filters_for_samples_in_blocks(options, wine):
+    X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = X[order], y[order]
+    blocks = da.from_array(X, chunks=(20, 5))
+    model = AMAGauss(2, random_state=0, max_iter=60, **options).fit(blocks, y)
+    features = model.transform(blocks)
+    assert features.shape == (178, 2)
+    expected = AMAGauss(
+        2, regularization=model.regularization_, random_state=0, **options
+    ).fit(X, y)
+    assert model.objective_ > expected.objective_ - 0.01
+    again = AMAGauss(2, random_state=0, max_iter=60, **options).fit(blocks, y)
+    assert_array_equal(again.components_, model.components_)
+    with pytest.raises(ValueError, match="each block is a batch"):
+        AMAGauss(2, batch_size=9).fit(blocks, y)

@@ -151,6 +151,23 @@ def test_partial_fit_in_any_order(covariance, drawn, rng):
     assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-11)
 
 
+@pytest.mark.parametrize("cls", [GaussianClassifier, SQFA])
+def test_only_the_weights_of_all_calls_must_add_up_to_a_sample(cls, drawn):
+    X, y = drawn
+    first, last = slice(None, None, 2), slice(1, None, 2)
+    weights = np.ones(len(y))
+    weights[last] = 0.01
+    model = cls()
+    model.partial_fit(X[first], y[first], sample_weight=weights[first])
+    model.partial_fit(X[last], y[last], sample_weight=weights[last])
+    expected = cls().partial_fit(X, y, sample_weight=weights)
+    assert_allclose(model.statistics_.counts, expected.statistics_.counts)
+    if cls is GaussianClassifier:
+        assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
+    with pytest.raises(ValueError, match=r"class 0 adds up to 0.15, but a weight"):
+        cls().partial_fit(X[last], y[last], sample_weight=weights[last])
+
+
 def test_partial_fit_sample_by_sample_predicts_once_it_can(drawn):
     X, y = drawn
     model = GaussianClassifier(regularization=0)

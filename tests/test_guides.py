@@ -13,7 +13,7 @@ PAGES = {
     "user_guide/comparators.rst": 14,
     "user_guide/covariance_hessian.rst": 11,
     "user_guide/datasets.rst": 17,
-    "user_guide/large_data.rst": 15,
+    "user_guide/large_data.rst": 21,
     "user_guide/plotting.rst": 33,
 }
 

@@ -12,8 +12,9 @@ from pyriemann.geometry.covariance import cov_est_functions
 from pyriemann.geometry.covariance import covariances as pyriemann_covariances
 from sklearn.base import BaseEstimator
 from sklearn.covariance import LedoitWolf
+from threadpoolctl import threadpool_limits
 
-from skgeom import SQFA, ClassStatistics, _statistics
+from skgeom import SQFA, ClassStatistics, _moments, _statistics
 
 NAMED_ESTIMATORS = ["cov", "lwf", "mcd", "oas", "sch", "scm"]
 
@@ -68,7 +69,7 @@ def test_from_data_agrees_with_numpy(data):
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 20, 31, 1000])
 def test_blocks_give_the_same_as_the_whole(rows, data, statistics, monkeypatch):
-    monkeypatch.setattr(_statistics, "_ROWS_PER_BLOCK", rows)
+    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
     in_blocks = ClassStatistics.from_data(*data)
     assert_same_statistics(in_blocks, statistics)
 
@@ -76,7 +77,7 @@ def test_blocks_give_the_same_as_the_whole(rows, data, statistics, monkeypatch):
 @pytest.mark.parametrize("rows", [3, 4096])
 @pytest.mark.parametrize("offset", [0.0, 1e4])
 def test_float32_is_accumulated_in_float64(offset, rows, data, monkeypatch):
-    monkeypatch.setattr(_statistics, "_ROWS_PER_BLOCK", rows)
+    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
     X = (data[0] + offset).astype(np.float32)
     statistics = ClassStatistics.from_data(X, data[1])
     exact = ClassStatistics.from_data(X.astype(np.float64), data[1])
@@ -130,7 +131,7 @@ def test_class_of_one_sample_has_no_covariance(data):
 
 @pytest.mark.parametrize("rows", [4, 4096])
 def test_constant_feature_has_no_variance(rows, data, monkeypatch):
-    monkeypatch.setattr(_statistics, "_ROWS_PER_BLOCK", rows)
+    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
     X, y = data
     X[:, 2] = 1234.5  # exact in binary, and so are its sums
     statistics = ClassStatistics.from_data(X, y)
@@ -138,9 +139,10 @@ def test_constant_feature_has_no_variance(rows, data, monkeypatch):
     assert np.array_equal(statistics.covariances[:, 2], np.zeros((3, 4)))
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_extra_memory_is_below_the_size_of_the_data(dtype, rng):
-    X = rng.normal(size=(40_000, 25)).astype(dtype)
+def test_extra_memory_is_below_the_size_of_the_data(dtype, order, rng):
+    X = rng.normal(size=(40_000, 25)).astype(dtype, order=order)
     y = rng.integers(2, size=40_000)
     tracemalloc.start()
     try:
@@ -483,12 +485,24 @@ def test_repr_tells_the_sizes(statistics):
 
 @pytest.mark.parametrize("rows", [3, 2048])
 def test_weights_are_repetitions(rows, data, rng, monkeypatch):
-    monkeypatch.setattr(_statistics, "_ROWS_PER_BLOCK", rows)
+    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
     X, y = data
     weights = rng.integers(0, 4, size=len(y))
     weighted = ClassStatistics.from_data(X, y, sample_weight=weights)
     repeated = ClassStatistics.from_data(X.repeat(weights, 0), y.repeat(weights))
     assert_same_statistics(weighted, repeated)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_means_do_not_depend_on_the_threads_of_blas(weighted, rng):
+    X, y = rng.normal(size=(2048, 300)), np.zeros(2048, dtype=int)
+    weights = rng.uniform(1, 2, size=2048) if weighted else None
+    results = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            results.append(ClassStatistics.from_data(X, y, sample_weight=weights))
+    first, second = results
+    assert np.array_equal(first.means, second.means)
 
 
 def test_weighted_statistics_are_merged(data, rng):

@@ -12,13 +12,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from skgeom._filters.base import BaseFilters, ClassMoments
-from skgeom._filters.class_weight import weights_of_samples
+from skgeom._filters.block_information import BlockInformation
+from skgeom._filters.class_weight import factors_of_samples, weights_of_samples
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import PooledCovariances, independent_directions
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
-from skgeom.utils._dask import refuse_dask
+from skgeom.optim import maximize_over_many_samples, sizes_of_parts
+from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._span import WholeSpace
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors
 
@@ -42,24 +45,26 @@ class BaseAMAGauss(BaseFilters):
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
-    def _fit(self, statistics, X, y, regularization=None):
-        """Learn the filters from samples and their statistics."""
+    def _fit(self, statistics, space, y, regularization=None):
+        """Learn the filters from samples in a space, and their statistics."""
         moments = self._moments(statistics)
         start = None
         if regularization is None:
-            regularization, start = self._regularization_of(statistics, moments, X, y)
-        objective, search = self._problem(statistics, moments, regularization, X, y)
+            regularization, start = self._regularization_of(
+                statistics, moments, space, y
+            )
+        objective, search = self._problem(statistics, moments, regularization, space, y)
         search = self._started(search, moments, start)
         self.classes_ = statistics.classes
         self.priors_ = check_priors(self.priors, statistics.counts)
-        self._maximize(objective, search, moments.pooled, X, y)
+        self._maximize(objective, search, moments.pooled, space, y)
         # From the information to the log posterior.
         self.objective_ += objective.mean_log_prior
         return self
 
-    def _regularization_of(self, statistics, moments, X=None, y=None):
+    def _regularization_of(self, statistics, moments, space, y=None):
         """That of SQFA, times a factor where it is automatic."""
-        value, start = super()._regularization_of(statistics, moments, X, y)
+        value, start = super()._regularization_of(statistics, moments, space, y)
         if self.regularization == "auto":
             value *= _NOISE_FACTOR
         return value, start
@@ -68,11 +73,11 @@ class BaseAMAGauss(BaseFilters):
         pooled = PooledCovariances(*statistics.pooled_covariances())
         return ClassMoments(statistics.means, statistics.covariances, pooled)
 
-    def _problem(self, statistics, moments, regularization, X, y):
+    def _problem(self, statistics, moments, regularization, space, y):
         """The objective, and the search for its maximum."""
         priors = check_priors(self.priors, statistics.counts)
         objective = MeanInformation(
-            X,
+            space.samples,
             np.searchsorted(statistics.classes, y),
             moments.means,
             moments.covariances,
@@ -81,13 +86,24 @@ class BaseAMAGauss(BaseFilters):
             weights=weights_of_samples(self.class_weight, y),
         )
         span_only = self._is_negligible(regularization, statistics, moments)
-        search = self._search(regularization, span_only)
+        search = self._search(regularization, span_only, space)
         if self.batch_size is not None:
-            # Batches and random starts have one source of random numbers.
-            rng = check_random_state(self.random_state)
-            maximize = partial(search.maximize, batches=(self.batch_size, rng))
-            search = replace(search, random_state=rng, maximize=maximize)
+            search = self._in_batches(search, self.batch_size)
+        elif self.optimizer == "lbfgs":
+            n_entries = self.n_components * space.samples.shape[1]
+            if len(sizes_of_parts(len(y), n_entries)) > 1:
+                maximize = partial(
+                    maximize_over_many_samples, max_iter=self.max_iter, tol=self.tol
+                )
+                search = replace(search, maximize=maximize)
         return objective, search
+
+    def _in_batches(self, search, batch_size):
+        """The search by stochastic ascent."""
+        # Batches and random starts have one source of random numbers.
+        rng = check_random_state(self.random_state)
+        maximize = partial(search.maximize, batches=(batch_size, rng))
+        return replace(search, random_state=rng, maximize=maximize)
 
     def _started(self, search, moments, start=None):
         """The search from filters of SQFA, unless ``init`` names other ones."""
@@ -139,8 +155,8 @@ class AMAGauss(BaseAMAGauss):
 
     with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (appendix E.2
     of [1]_, after [2]_). Unlike that of :class:`SQFA`, this objective uses all
-    classes together, and every sample each time it is evaluated: often a little more
-    accurate, and slower with many samples.
+    classes together, and every sample: often a little more accurate, and slower with
+    many samples.
 
     Parameters
     ----------
@@ -179,6 +195,10 @@ class AMAGauss(BaseAMAGauss):
 
     Notes
     -----
+    With 64,000 samples or more, and 800 for each entry of the filters, the search
+    begins with a fixed random part of them, which grows to all; ``tol`` is then at
+    least 1e-5. That is so for ``optimizer="lbfgs"`` and without ``batch_size``.
+
     The paper adds a sample of the noise to the features as well as its variance to the
     covariances; the authors' own objective does the latter only, as this one does.
 
@@ -250,7 +270,9 @@ class AMAGauss(BaseAMAGauss):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples; not modified.
+            The samples; not modified. Those of a Dask array or data frame are read once
+            for their statistics, and once in each epoch of stochastic ascent, in which
+            each block makes a step.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
 
@@ -274,8 +296,37 @@ class AMAGauss(BaseAMAGauss):
         UserWarning
             If the filters found are linearly dependent.
         """
-        refuse_dask(self, X, "SQFA takes it in blocks; or fit this to a sample")
+        if is_dask(X):
+            return self._fit_blocks(X, y)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_sizes(np.unique(y))
-        return self._fit(self._statistics_of(X, y), X, y)
+        space = self._space_of(X)
+        return self._fit(self._statistics_of(space.samples, y), space, y)
+
+    def _fit_blocks(self, X, y):
+        """Learn the filters from the blocks of a Dask array or frame."""
+        if self.batch_size is not None:
+            raise ValueError(
+                "Of Dask data, each block is a batch: make X of chunks of that many "
+                f"rows, and set batch_size=None instead of {self.batch_size}."
+            )
+        statistics = self._statistics_of_blocks(X, y, None)
+        moments = self._moments(statistics)
+        space = WholeSpace()
+        regularization, _ = self._regularization_of(statistics, moments, space)
+        self.classes_ = statistics.classes
+        self.priors_ = check_priors(self.priors, statistics.counts)
+        objective = BlockInformation(
+            [block[:2] for block in row_blocks(X, y)],
+            statistics,
+            regularization,
+            np.log(self.priors_),
+            factors_of_samples(self.class_weight, self.classes_, statistics.counts),
+        )
+        span_only = self._is_negligible(regularization, statistics, moments)
+        search = self._in_batches(self._search(regularization, span_only), 1)
+        search = self._started(search, moments)
+        self._maximize(objective, search, moments.pooled, space)
+        self.objective_ += objective.mean_log_prior
+        return self

@@ -27,8 +27,9 @@ from skgeom._filters.noise import most_informative_noise, sampling_noise
 from skgeom._statistics import ClassStatistics
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_coarse_to_fine
 from skgeom.utils._dask import by_blocks, empty_block
-from skgeom.utils._signs import fix_signs
+from skgeom.utils._signs import signs
 from skgeom.utils._sklearn import CallbackSupportMixin, FitCallbacks
+from skgeom.utils._span import WholeSpace, space_of
 from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
 
@@ -146,6 +147,18 @@ class BaseFilters(
         estimator = self.covariance_estimator
         return None if estimator == "auto" else estimator
 
+    # Whether an offset of all samples changes no distance and no posterior.
+    _translation_invariant = True
+
+    def _space_of(self, X):
+        """Where the filters of valid samples are sought."""
+        if self._estimator_of_classes is not None:
+            # It may give classes a variance outside of the span of their samples.
+            return WholeSpace(X)
+        return space_of(
+            X, centred=self._translation_invariant, n_least=self.n_components
+        )
+
     def _statistics_of(self, X, y, sample_weight=None):
         """The statistics of valid samples."""
         estimator = self._estimator_of_classes
@@ -181,20 +194,26 @@ class BaseFilters(
         return statistics
 
     def _regularization_of(
-        self, statistics, moments, X=None, y=None, sample_weight=None
+        self, statistics, moments, space, y=None, sample_weight=None
     ):
         """The value of the regularisation, and filters found for it, or None.
 
-        X and y are None if there are statistics alone.
+        The space has no samples, and y is None, if there are statistics alone.
         """
         if self.regularization != "auto":
             return float(self.regularization), None
         least = sampling_noise(moments.pooled, statistics.counts)
-        if X is None:
+        if space.samples is None:
             return least, None
         search = self._search(least, span_only=False)
         return most_informative_noise(
-            search, statistics, moments, self._objective, X, y, sample_weight
+            search,
+            statistics,
+            moments,
+            self._objective,
+            space.samples,
+            y,
+            sample_weight,
         )
 
     def _is_negligible(self, regularization, statistics, moments):
@@ -206,14 +225,17 @@ class BaseFilters(
             check_regular(statistics, moments, self.n_components)
         return negligible
 
-    def _search(self, regularization, span_only):
-        """The search that the parameters ask for."""
+    def _search(self, regularization, span_only, space=None):
+        """The search that the parameters ask for; a given ``init`` needs the space."""
+        init = self._checked_init()
+        if space is not None and not isinstance(init, str):
+            init = space.restrict(init.T).T
         return FilterSearch(
             n_components=self.n_components,
             regularization=regularization,
             span_only=span_only,
             constraint=self.constraint,
-            init=self._checked_init(),
+            init=init,
             n_init=self._n_starts(),
             group_size=self.group_size,
             distinct=self._distinct,
@@ -226,23 +248,28 @@ class BaseFilters(
             ),
         )
 
-    def _maximize(self, objective, search, pooled, X=None, y=None, *, quiet=False):
-        """Run the search, set the attributes of its result, and return the filters."""
-        callbacks = FitCallbacks(self, search.n_stages, self.max_iter, X, y)
-        dtype = np.float64 if X is None else X.dtype
+    def _maximize(self, objective, search, pooled, space, y=None, *, quiet=False):
+        """Run the search, and set the attributes of its result.
+
+        Returns the filters in the coordinates of the space.
+        """
+        callbacks = FitCallbacks(self, search.n_stages, self.max_iter, space.X, y)
+        dtype = np.float64 if space.X is None else space.X.dtype
 
         def report(stage, filters, value):
-            attributes = {"components_": np.asarray(filters.T, dtype=dtype)}
-            return callbacks.iteration(stage, attributes)
+            components = np.asarray(space.lift(filters).T, dtype=dtype)
+            return callbacks.iteration(stage, {"components_": components})
 
         filters, groups = search.run(
             objective, pooled, report if callbacks.active else None
         )
         self._print(groups)
-        filters = fix_signs(filters.T).T
+        lifted = space.lift(filters)
+        flips = signs(lifted.T)
+        filters = filters * flips
         last, _ = groups[-1]
         self.regularization_ = search.regularization
-        self.components_ = np.ascontiguousarray(filters.T, dtype=dtype)
+        self.components_ = np.ascontiguousarray((lifted * flips).T, dtype=dtype)
         self.objective_ = -last.cost
         # At least one, as scikit-learn asks for: filters may be found with the noise.
         self.n_iter_ = max(sum(result.n_iter for result, _ in groups), 1)

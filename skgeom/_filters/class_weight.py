@@ -1,7 +1,6 @@
 """The parameter ``class_weight``: of classes in pairs, and of samples."""
 
 import numpy as np
-from sklearn.utils.class_weight import compute_sample_weight
 
 from skgeom.utils._validation import class_factors
 
@@ -23,12 +22,19 @@ def weights_of_samples(class_weight, y):
     """Weights of the samples in training, or None if all count alike."""
     if class_weight is None:
         return None
+    classes, labels, counts = np.unique(y, return_inverse=True, return_counts=True)
+    return factors_of_samples(class_weight, classes, counts)[labels]
+
+
+def factors_of_samples(class_weight, classes, counts):
+    """Weights of the samples of each class in training."""
+    if class_weight is None:
+        return np.ones(len(classes))
     if class_weight == "balanced":
-        return compute_sample_weight(class_weight, y)
-    classes, labels = np.unique(y, return_inverse=True)
+        return counts.sum() / (len(classes) * counts)
     factors = class_factors(class_weight, classes, zero=True)
     if not factors.any():
         raise ValueError(
             f"class_weight must be positive for some class, got {class_weight}."
         )
-    return factors[labels]
+    return factors

@@ -30,7 +30,8 @@ FILTER_DOCS = {
     "classifier": r"""
     classifier : classifier or None, default=None
         What the features are for; None is a
-        :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`.
+        :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`, fitted to
+        the statistics of the folds unless ``scoring`` is a function.
     """,
     "scoring": r"""
     scoring : str, callable or None, default=None
@@ -60,7 +61,10 @@ FILTER_DOCS = {
         class has, see the user guide; None, the sample covariances as they are; one
         of the names ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"``,
         ``"scm"`` of ``pyriemann.geometry.covariance``; or an object whose ``fit``
-        sets ``covariance_``. The means are sample means in any case.
+        sets ``covariance_``. The means are sample means in any case. With "auto" and
+        None, filters of samples that are fewer than their features are sought in the
+        span of the samples; with any other, among all features, since an estimate may
+        have a variance outside of the span.
     """,
     "class_weight": r"""
     class_weight : None, "balanced" or dict, default=None
@@ -175,8 +179,8 @@ FILTER_DOCS = {
     batch_size : int or None, default=None
         If given, the size of the batches of samples for stochastic gradient steps,
         which shorten when an epoch no longer raises the objective; ``optimizer`` and
-        ``tol`` are then not used, and ``max_iter`` and ``n_iter_`` count epochs. It is
-        worthwhile beyond about 100,000 samples; the result is a little less exact.
+        ``tol`` are then not used, and ``max_iter`` and ``n_iter_`` count epochs. The
+        result is a little less exact.
     """,
     "log_posterior_": r"""
     objective_ : float

@@ -5,12 +5,10 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import clone
 
+from skgeom._gaussian_classifier import GaussianClassifier
 from skgeom._statistics import ClassStatistics
 from skgeom.utils._grid_scores import check_score, find_splits
 from skgeom.utils._threads import map_threads, one_blas_thread
-
-# Samples that are projected at a time, so that their copies in float64 are small.
-_ROWS_PER_BLOCK = 4096
 
 
 def checked_splits(cv, X, y, groups=None):
@@ -102,23 +100,43 @@ def _are_partition(splits, n_samples):
     )
 
 
-def project(X, filters):
-    """The features ``X @ filters`` in float64, whatever X is."""
-    features = np.empty((len(X), filters.shape[1]))
-    for start in range(0, len(X), _ROWS_PER_BLOCK):
-        block = X[start : start + _ROWS_PER_BLOCK].astype(np.float64, copy=False)
-        features[start : start + len(block)] = block @ filters
-    return features
-
-
 def fit_and_score(classifier, scorer, Z, y, split):
     """Score of a classifier of features, or what is wrong with it, an exception."""
     train, test = split
-    Z_train, y_train, Z_test, y_test = Z[train], y[train], Z[test], y[test]
     try:
-        fitted = clone(classifier).fit(Z_train, y_train)
-        score = scorer(fitted, Z_test, y_test)
+        fitted = clone(classifier).fit(Z[train], y[train])
     except Exception as error:  # as in scikit-learn's grid search
+        return error
+    return _score(fitted, scorer, Z[test], y[test])
+
+
+def _score(fitted, scorer, Z, y):
+    try:
+        score = scorer(fitted, Z, y)
+    except Exception as error:
         return error
     score = check_score(score)
     return score if np.isfinite(score) else ValueError(f"The score is {score}.")
+
+
+def score_gaussians(statistics, path, scorer, features, y):
+    """Scores of quadratic discriminant analysis on the features of several filters.
+
+    It is fitted to the statistics of the training part, and scored on the features of
+    the test part, by one set of filters after another; by its accuracy if there is no
+    scorer. Returns None if a covariance is singular.
+    """
+    if (statistics.counts < 2).any():
+        return None
+    scores = []
+    for filters, Z in zip(path, np.split(features, len(path), axis=1), strict=True):
+        classifier = GaussianClassifier(regularization=0)
+        try:
+            classifier.fit_statistics(statistics.project(filters.T))
+        except ValueError:
+            return None
+        if scorer is None:
+            scores.append(np.mean(classifier.predict(Z) == y))
+        else:
+            scores.append(_score(classifier, scorer, Z, y))
+    return scores

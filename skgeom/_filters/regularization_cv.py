@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -19,11 +20,17 @@ from skgeom._filters.filter_search import (
     independent_directions,
     n_named_starts,
 )
-from skgeom._filters.folds import FoldStatistics, checked_splits, fit_and_score, project
+from skgeom._filters.folds import (
+    FoldStatistics,
+    checked_splits,
+    fit_and_score,
+    score_gaussians,
+)
 from skgeom._filters.noise import sampling_noise
-from skgeom.utils._dask import refuse_dask
+from skgeom.utils._dask import is_dask, refuse_dask
 from skgeom.utils._grid_scores import best_values, score_table
 from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._span import project
 from skgeom.utils._threads import map_threads, one_blas_thread
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
@@ -94,30 +101,42 @@ class RegularizationCV:
             one, and no other has its score; or if the filters found are linearly
             dependent.
         """
-        refuse_dask(self, X, "SQFA takes it in blocks; or fit this to a sample")
+        if is_dask(X):
+            return self._fit_blocks(X, y, groups)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_sizes(np.unique(y))
-        statistics, regularization = self._cross_validate(X, y, groups)
-        return self._fit(statistics, X, y, regularization)
+        splits = checked_splits(self.cv, X, y, groups)
+        space = self._space_of(X)
+        statistics, regularization = self._cross_validate(space, y, splits)
+        return self._fit(statistics, space, y, regularization)
+
+    def _fit_blocks(self, X, y, groups):
+        refuse_dask(self, X, "SQFACV takes it in blocks; or fit this to a sample")
 
     @property
     def _distinct(self):
         return isinstance(self.regularizations, Integral)
 
-    def _cross_validate(self, X, y, groups):
+    def _cross_validate(self, space, y, splits):
         """Statistics of all samples, and the best value; sets what was seen."""
-        splits = checked_splits(self.cv, X, y, groups)
-        folds = FoldStatistics(X, y, splits, self._estimator_of_classes)
+        folds = FoldStatistics(space.samples, y, splits, self._estimator_of_classes)
         statistics = self._shrunk(folds.all())
+        scores_of = partial(self._scores, space, y, splits, folds)
+        return statistics, self._chosen(statistics, scores_of)
+
+    def _chosen(self, statistics, scores_of):
+        """The value whose scores are best; sets what was seen.
+
+        ``scores_of(values, seen)`` are the scores, (n_values, n_splits).
+        """
         is_grid = isinstance(self.regularizations, Integral)
         values = self._grid(statistics) if is_grid else self._given_values()
         seen = Outcomes()
-        scores = self._scores(X, y, splits, folds, values, seen)
+        scores = scores_of(values, seen)
         while is_grid and len(more := self._beyond(values, scores, statistics)):
             values = np.concatenate([values, more])
-            new = self._scores(X, y, splits, folds, more, seen)
-            scores = np.concatenate([scores, new])
+            scores = np.concatenate([scores, scores_of(more, seen)])
             order = np.argsort(values)
             values, scores = values[order], scores[order]
         # Once, and after all: values beyond the grid may fail where others do not.
@@ -132,7 +151,7 @@ class RegularizationCV:
                 )
         best = best_values(values, scores, warn=not is_grid)[0]
         self.best_score_ = float(means[best])
-        return statistics, float(values[best])
+        return float(values[best])
 
     def _grid(self, statistics):
         pooled = self._moments(statistics).pooled
@@ -169,27 +188,42 @@ class RegularizationCV:
             )
         return values
 
-    def _scores(self, X, y, splits, folds, values, seen):
+    def _scores(self, space, y, splits, folds, values, seen):
         """Scores of the classifier, (n_values, n_splits); NaN where it fails.
 
         What went wrong is added to the outcomes ``seen``.
         """
-        paths, converged = self._paths(X, y, splits, folds, values)
+        paths, converged = self._paths(space, y, splits, folds, values)
         classifier = self._checked_classifier()
         scorer = check_scoring(classifier, scoring=self.scoring)
-
-        def score(fold):
-            # One pass over X serves all values.
-            features = project(X, np.hstack(paths[fold]))
-            return [
-                fit_and_score(classifier, scorer, Z, y, splits[fold])
-                for Z in np.split(features, len(paths[fold]), axis=1)
-            ]
 
         # What is the user's may not be made for threads.
         known = type(classifier) is QuadraticDiscriminantAnalysis
         known &= classifier.get_params().get("covariance_estimator") is None
         parallel = known and not callable(self.scoring)
+        # A scorer of the user's may expect the class of scikit-learn.
+        by_statistics = parallel and self.classifier is None
+        by_statistics &= self._estimator_of_classes is None
+
+        def score(fold):
+            # One pass over the samples serves all values.
+            path, stacked = paths[fold], np.hstack(paths[fold])
+            if by_statistics:
+                test = splits[fold][1]
+                scores = score_gaussians(
+                    folds.training(fold),
+                    path,
+                    self.scoring and scorer,
+                    project(space.samples[test], stacked),
+                    y[test],
+                )
+                if scores is not None:
+                    return scores
+            return [
+                fit_and_score(classifier, scorer, Z, y, splits[fold])
+                for Z in np.split(space.features(stacked), len(path), axis=1)
+            ]
+
         with one_blas_thread(parallel):
             results = map_threads(score, range(len(splits)), parallel)
         # From rows of folds to rows of values.
@@ -200,7 +234,7 @@ class RegularizationCV:
         seen.n_searches += len(results)
         return np.reshape(scores, (-1, len(splits)))
 
-    def _paths(self, X, y, splits, folds, values):
+    def _paths(self, space, y, splits, folds, values):
         """What ``_path`` returns for each split: filters, and what converged."""
         # One seed for all folds: threads must not share a source of random numbers.
         seed = self.random_state
@@ -211,8 +245,10 @@ class RegularizationCV:
 
         def path(fold):
             statistics = self._shrunk(folds.training(fold))
-            rows = splits[fold][0]
-            samples = (X[rows], y[rows]) if self._uses_samples else ()
+            samples = space, y
+            if self._uses_samples:
+                rows = splits[fold][0]
+                samples = space.rows(rows), y[rows]
             return _path(filters, statistics, values, *samples)
 
         # autograd and estimators of the user's are not made for threads.
@@ -283,7 +319,7 @@ def _path(estimator, statistics, values, *samples):
             # Filters that repeat each other would do so along the whole path, and with
             # few features other starts cost little.
             dependent = independent_directions(filters) < len(filters.T)
-            others = dependent or len(filters) <= FEW_FEATURES
+            others = dependent or estimator.n_features_in_ <= FEW_FEATURES
             n_init = min(search.n_init, n_named_starts(search.init) * others)
             search = replace(search, n_init=n_init, warm_start=filters)
             if n_init == 0:

@@ -10,7 +10,9 @@ from skgeom._filters.base import BaseFilters, ClassMoments
 from skgeom._filters.class_weight import weights_of_classes
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import DEPENDENT, PooledCovariances
-from skgeom._statistics import ClassStatistics, check_statistics, weighted_samples
+from skgeom._leading_axes import AxesSpace
+from skgeom._moments import weighted_samples
+from skgeom._statistics import ClassStatistics, check_statistics
 from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
@@ -20,6 +22,7 @@ from skgeom.objectives import (
 from skgeom.utils._dask import empty_block, is_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._span import WholeSpace
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
@@ -101,22 +104,23 @@ class BaseSQFA(BaseFilters):
     def _fit(
         self,
         statistics,
-        X=None,
+        space=None,
         y=None,
         regularization=None,
         *,
         sample_weight=None,
         start=None,
     ):
-        """Learn the filters from statistics; X and y may be None."""
+        """Learn the filters from statistics of samples in a space, or of none."""
         vars(self).pop("_streamed", None)
+        space = space or WholeSpace()
         moments = self._moments(statistics)
         if regularization is None:
             regularization, found = self._regularization_of(
-                statistics, moments, X, y, sample_weight
+                statistics, moments, space, y, sample_weight
             )
             start = found if start is None else start.T
-        objective, search = self._problem(statistics, moments, regularization)
+        objective, search = self._problem(statistics, moments, regularization, space)
         search = search.beside(start)
         coincide = _coincide(moments)
         if coincide:
@@ -129,9 +133,11 @@ class BaseSQFA(BaseFilters):
             _warn_of_lone_samples(statistics, moments)
         self.classes_ = statistics.classes
         filters = self._maximize(
-            objective, search, moments.pooled, X, y, quiet=coincide
+            objective, search, moments.pooled, space, y, quiet=coincide
         )
         self.statistics_ = statistics.project(filters.T)
+        if space.origin is not None:
+            self.statistics_.means += space.origin @ filters
         return self
 
     def _moments(self, statistics):
@@ -143,7 +149,7 @@ class BaseSQFA(BaseFilters):
                 "ClassStatistics(classes, counts, means, covariances)."
             )
         means = statistics.means
-        if find_distance(self.distance, self._distances).translation_invariant:
+        if self._translation_invariant:
             # An offset that all classes share would cost digits.
             means = means - means.mean(axis=0)
         pooled = PooledCovariances(*statistics.pooled_covariances())
@@ -162,15 +168,19 @@ class BaseSQFA(BaseFilters):
         )
 
     @property
+    def _translation_invariant(self):
+        return find_distance(self.distance, self._distances).translation_invariant
+
+    @property
     def _parallel(self):
         return find_distance(self.distance, self._distances).parallel
 
-    def _problem(self, statistics, moments, regularization, X=None, y=None):
+    def _problem(self, statistics, moments, regularization, space, y=None):
         """The objective, and the search for its maximum."""
         objective = self._objective(moments, regularization)
         negligible = self._is_negligible(regularization, statistics, moments)
         span_only = negligible and objective.distance.affine_invariant
-        return objective, self._search(regularization, span_only)
+        return objective, self._search(regularization, span_only, space)
 
 
 @substitute_docs(**FILTER_DOCS)
@@ -344,8 +354,9 @@ class SQFA(BaseSQFA):
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
         self._check_sizes(np.unique(y))
-        statistics = self._statistics_of(X, y, sample_weight)
-        return self._fit(statistics, X, y, sample_weight=sample_weight)
+        space = self._space_of(X)
+        statistics = self._statistics_of(space.samples, y, sample_weight)
+        return self._fit(statistics, space, y, sample_weight=sample_weight)
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -368,7 +379,7 @@ class SQFA(BaseSQFA):
             Ignored; present for the conventions of scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :meth:`fit`; those of a class must add up to
-            at least 1 in each call.
+            at least 1, with those of the calls before.
 
         Returns
         -------
@@ -394,9 +405,10 @@ class SQFA(BaseSQFA):
             X, y = validate_data(
                 self, X, y, dtype=[np.float64, np.float32], reset=first
             )
-        streamed = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
-        if before is not None:
-            streamed = before + streamed
+        if before is None:
+            streamed = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
+        else:
+            streamed = before._with_samples(X, y, sample_weight)
         self._check_sizes(streamed.classes)
         last = None if first else self.components_.astype(np.float64)
         self._fit(self._shrunk(streamed), start=last)
@@ -415,7 +427,8 @@ class SQFA(BaseSQFA):
             Counts, means and covariances of at least two classes, which are taken as
             they are: ``covariance_estimator`` is not used. Those of few samples should
             be shrunk first, ``statistics.shrunk()``, as :meth:`fit` does. The automatic
-            regularisation is the sampling noise, by the counts.
+            regularisation is the sampling noise, by the counts. If they have ``axes``,
+            the filters are sought in their span, and are filters of all features.
 
         Returns
         -------
@@ -432,9 +445,18 @@ class SQFA(BaseSQFA):
         check_statistics(statistics)
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        axes, space = statistics.axes, None
         self.n_features_in_ = statistics.n_features
+        if axes is not None:
+            statistics, space = statistics._of_coordinates(), AxesSpace(axes)
+            self.n_features_in_ = axes.shape[1]
+            if self.n_components > len(axes):
+                raise ValueError(
+                    f"n_components={self.n_components} must not exceed the number of "
+                    f"axes of the statistics: n_axes={len(axes)}."
+                )
         self._check_sizes(statistics.classes)
-        return self._fit(statistics)
+        return self._fit(statistics, space=space)
 
 
 @substitute_docs(**FILTER_DOCS)
@@ -516,6 +538,7 @@ class SecondMomentSQFA(SQFA):
         "distance": [StrOptions(set(SECOND_MOMENT_DISTANCES)), callable],
     }
     _distances = SECOND_MOMENT_DISTANCES
+    _translation_invariant = False
 
     def __init__(
         self,

@@ -1,9 +1,20 @@
 """SQFA with the regularisation chosen by cross-validation."""
 
+from functools import partial
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import validate_data
+
+from skgeom._filters.block_folds import BlockFolds
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.regularization_cv import RegularizationCV
 from skgeom._filters.sqfa import BaseSQFA
+from skgeom._gaussian_classifier import GaussianClassifier
+from skgeom.utils._dask import empty_block
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._span import WholeSpace
 
 
 @substitute_docs(**FILTER_DOCS)
@@ -68,6 +79,11 @@ class SQFACV(RegularizationCV, BaseSQFA):
     :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`, or a scorer
     that is a function. These run in the thread that calls.
 
+    Of a Dask array or data frame, each fold is every fifth block, or so many as ``cv``
+    says. One pass gives the statistics of all folds, and another one the scores of all
+    values, which are accuracies of a :class:`GaussianClassifier` of the features. Each
+    block must be a fair sample: shuffle sorted data first.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -125,3 +141,57 @@ class SQFACV(RegularizationCV, BaseSQFA):
         self.tol = tol
         self.random_state = random_state
         self.verbose = verbose
+
+    def _fit_blocks(self, X, y, groups):
+        """Choose and learn by the statistics of the blocks of a Dask array or frame."""
+        self._check_in_blocks(groups)
+        validate_data(self, empty_block(X), ensure_min_samples=0)
+        folds = BlockFolds(X, y, 5 if self.cv is None else self.cv)
+        statistics = self._shrunk(folds.all())
+        self._check_sizes(statistics.classes)
+        scores_of = partial(self._scores_of_blocks, folds)
+        return self._fit(statistics, regularization=self._chosen(statistics, scores_of))
+
+    def _check_in_blocks(self, groups):
+        """Raise ValueError for what needs the samples of all blocks together."""
+        allowed = {
+            "cv": (isinstance(self.cv, Integral | None), "None or a number of folds"),
+            "groups": (groups is None, "None"),
+            "classifier": (
+                isinstance(self.classifier, GaussianClassifier | None),
+                "None or a GaussianClassifier",
+            ),
+            "scoring": (self.scoring in (None, "accuracy"), "None or 'accuracy'"),
+            "covariance_estimator": (
+                self._estimator_of_classes is None,
+                "'auto' or None",
+            ),
+        }
+        for name, (is_allowed, what) in allowed.items():
+            if not is_allowed:
+                raise ValueError(
+                    f"SQFACV takes Dask data with {name} of {what} only, as it scores "
+                    "each block by the statistics of others."
+                )
+
+    def _scores_of_blocks(self, folds, values, seen):
+        """Accuracies of Gaussian classifiers, (n_values, n_folds); NaN for failures."""
+        splits, space = range(len(folds)), WholeSpace()
+        paths, converged = self._paths(space, None, splits, folds, values)
+        models = []
+        for fold, path in enumerate(paths):
+            training = folds.training(fold)
+            models.append([self._model_of(training, filters) for filters in path])
+        results = [model for of_fold in models for model in of_fold]
+        seen.failures += [r for r in results if isinstance(r, Exception)]
+        seen.n_unfinished += len(results) - np.sum(converged)
+        seen.n_searches += len(results)
+        return folds.accuracies(models).T
+
+    def _model_of(self, statistics, filters):
+        """Filters and a classifier of their features, or what is wrong with it."""
+        classifier = clone(self.classifier or GaussianClassifier())
+        try:
+            return filters, classifier.fit_statistics(statistics.project(filters.T))
+        except ValueError as error:
+            return error

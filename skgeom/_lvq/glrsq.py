@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._lvq.base import PrototypeClassifier
+from skgeom._lvq.blocks import by_blocks_if_stochastic
 from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss
@@ -133,6 +134,7 @@ class GLRSQ(PrototypeClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @by_blocks_if_stochastic
     @substitute_docs(**LVQ_DOCS)
     def fit(self, X, y, sample_weight=None):
         """Learn the prototypes.

@@ -3,6 +3,7 @@
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 
+from skgeom._lvq.blocks import by_blocks_if_stochastic
 from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.likelihood import LikelihoodClassifier
@@ -136,6 +137,7 @@ class RSLVQ(LikelihoodClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @by_blocks_if_stochastic
     @substitute_docs(**LVQ_DOCS)
     def fit(self, X, y, sample_weight=None):
         """Learn the prototypes.

@@ -10,6 +10,7 @@ from sklearn.base import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skgeom.utils._dask import by_blocks, refuse_dask
 from skgeom.utils._validation import check_two_classes
 
 PROJECTION_DOCS = {
@@ -33,6 +34,7 @@ class LinearProjection(
 ):
     """Projection onto components, which a subclass learns from labelled samples."""
 
+    @by_blocks
     def transform(self, X):
         """Project samples onto the components.
 
@@ -53,6 +55,7 @@ class LinearProjection(
 
     def _validate(self, X, y):
         """Valid X, in float64, and class numbers; sets the classes."""
+        refuse_dask(self, X, "SQFA takes it in blocks; or fit this to a sample")
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)

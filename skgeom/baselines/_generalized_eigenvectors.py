@@ -15,6 +15,7 @@ from skgeom.baselines._base import (
 )
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._signs import fix_signs
+from skgeom.utils._span import space_of
 from skgeom.utils._threads import map_threads
 from skgeom.utils._undo import all_or_nothing
 
@@ -121,8 +122,9 @@ class GeneralizedEigenvectors(LinearProjection):
         X, codes = self._validate(X, y)
         pairs = list(permutations(range(len(self.classes_)), 2))
         self._check_sizes(len(pairs))
+        space = space_of(X, centred=False, n_least=self.n_per_pair)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
-        moments = _second_moments(X / scale, codes)
+        moments = _second_moments(space.samples / scale, codes)
         regular = np.array(
             [self._regularized(moment, k) for k, moment in enumerate(moments)]
         )
@@ -137,7 +139,7 @@ class GeneralizedEigenvectors(LinearProjection):
         values = np.concatenate([values for values, _ in solutions])
         order = np.argsort(-values, kind="stable")[: self.n_components]
         vectors = np.concatenate([vectors.T for _, vectors in solutions])
-        self.components_ = fix_signs(vectors[order] / scale)
+        self.components_ = fix_signs(space.lift(vectors[order].T).T / scale)
         self.eigenvalues_ = values[order]
         self.pairs_ = self.classes_[np.repeat(pairs, self.n_per_pair, axis=0)[order]]
         return self
@@ -159,7 +161,7 @@ class GeneralizedEigenvectors(LinearProjection):
     def _regularized(self, moment, code):
         """The regularised second moment of class j; an error if it is singular."""
         size = len(moment)
-        noise = self.regularization * np.trace(moment) / size
+        noise = self.regularization * np.trace(moment) / self.n_features_in_
         regular = moment + noise * np.eye(size)
         # Judged by correlations, since features may have very different scales.
         deviations = np.sqrt(np.diag(regular))

@@ -14,6 +14,7 @@ from skgeom.baselines._base import (
 )
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._signs import fix_signs
+from skgeom.utils._span import space_of
 from skgeom.utils._undo import all_or_nothing
 
 
@@ -138,7 +139,8 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         """
         X, codes = self._validate(X, y)
         self._check_n_components()
-        X = X - X.mean(axis=0)
+        space = space_of(X, centred=True, n_least=self.n_components)
+        X = space.samples - space.samples.mean(axis=0)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
         within, mixture = self._scatters(X / scale, codes)
         vectors, self.eigenvalues_ = self._solve(within, mixture)
@@ -148,7 +150,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             vectors = vectors / scale
         if self.embedding == "weighted":
             vectors = vectors * np.sqrt(np.maximum(self.eigenvalues_, 0))
-        self.components_ = fix_signs(vectors.T)
+        self.components_ = fix_signs(space.lift(vectors).T)
         return self
 
     def _scatters(self, X, codes):
@@ -175,8 +177,8 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             mixture += local / n_samples
             mixture += (1 - count / n_samples) * (of_class.T @ of_class)
             mixture += count * np.outer(mean, mean)
-        noise = self.regularization * np.trace(within) / n_features * np.eye(n_features)
-        within, mixture = within + noise, mixture + noise
+        noise = self.regularization * np.trace(within) / self.n_features_in_
+        within, mixture = (s + noise * np.eye(n_features) for s in (within, mixture))
         return (within + within.T) / 2, (mixture + mixture.T) / 2
 
     def _solve(self, within, mixture):

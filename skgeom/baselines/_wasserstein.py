@@ -16,6 +16,7 @@ from skgeom.baselines._base import (
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, StartError, minimize
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._signs import fix_signs
+from skgeom.utils._span import space_of
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
@@ -189,7 +190,9 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         self._check_n_components()
         if self.normalize:
             self._check_that_samples_differ(X, codes)
-        X = X - X.mean(axis=0)  # a copy, because wda may change it in place
+        space = space_of(X, centred=True, n_least=self.n_components)
+        # A copy, because wda may change it in place.
+        X = space.samples - space.samples.mean(axis=0)
         scale = np.abs(X).max() or 1.0  # has no effect on the ratio
         X /= scale
         regularization = self.regularization
@@ -205,11 +208,11 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
                 k=self.n_sinkhorn,
                 solver=search,
                 sinkhorn_method="sinkhorn_log" if self.log_domain else "sinkhorn",
-                P0=self._start(X),
+                P0=self._start(X, space),
                 normalize=self.normalize,
             )
         result = search.result
-        self.components_ = fix_signs(result.point.T)
+        self.components_ = fix_signs(space.lift(result.point).T)
         self.objective_ = result.cost
         self.n_iter_ = result.n_iter
         if not result.converged:
@@ -233,10 +236,10 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
                     "out, or set normalize=False."
                 )
 
-    def _start(self, X):
-        """Orthonormal columns, given centred samples."""
+    def _start(self, X, space):
+        """Orthonormal columns, given centred samples, in the coordinates of a space."""
         nearest = CONSTRAINTS["orthonormal"].nearest
-        shape = (self.n_components, X.shape[1])
+        shape = (self.n_components, self.n_features_in_)
         if not isinstance(self.init, str):
             init = check_array(self.init, dtype=np.float64, input_name="init")
             if init.shape != shape:
@@ -249,10 +252,11 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
                     "init must have linearly independent rows, but they span "
                     f"{np.linalg.matrix_rank(init)} directions only."
                 )
-            return nearest(init.T)
+            return nearest(space.restrict(init.T))
         if self.init == "random":
             rng = check_random_state(self.random_state)
-            return nearest(rng.standard_normal(shape).T)
+            random = rng.standard_normal((self.n_components, X.shape[1]))
+            return nearest(random.T)
         _, axes = np.linalg.eigh(X.T @ X)
         return np.ascontiguousarray(axes[:, ::-1][:, : self.n_components])
 

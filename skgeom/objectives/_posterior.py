@@ -7,9 +7,11 @@ import numpy as np
 from skgeom.objectives._projection import ProjectedClasses
 from skgeom.utils._threads import map_threads
 
-# Samples are evaluated in blocks of this size, which fit into a processor's cache, each
-# by one thread. The blocks, and so the result, do not depend on the number of threads.
+# Samples are evaluated in blocks, which fit into a processor's cache, each by one
+# thread. The blocks, and so the result, do not depend on the number of threads. They
+# have so many samples, or up to four times as many if these have few numbers.
 _SAMPLES_PER_BLOCK = 1024
+_NUMBERS_PER_BLOCK = 2**16
 
 
 class MeanInformation:
@@ -131,15 +133,18 @@ class MeanInformation:
             )
             return value, (of_features @ X).T, *sums
 
-        parts = map_threads(evaluate, self._blocks())
+        parts = map_threads(evaluate, self._blocks(means.size))
         value, of_filters, *sums = (
             sum(part) / self.weights.sum() for part in zip(*parts, strict=True)
         )
         return value, of_filters + pull_back(*gaussians.pull_back(*sums))
 
-    def _blocks(self):
-        starts = range(0, self.n_samples, _SAMPLES_PER_BLOCK)
-        return [slice(start, start + _SAMPLES_PER_BLOCK) for start in starts]
+    def _blocks(self, n_numbers=np.inf):
+        """Slices of the samples, of each of which there are so many numbers."""
+        size = int(_NUMBERS_PER_BLOCK / n_numbers)
+        size = min(max(size, _SAMPLES_PER_BLOCK), 4 * _SAMPLES_PER_BLOCK)
+        starts = range(0, self.n_samples, size)
+        return [slice(start, start + size) for start in starts]
 
 
 class _Gaussians:

@@ -7,6 +7,10 @@ from skgeom.optim._lbfgs import RiemannianLBFGS
 from skgeom.optim._manifolds import CONSTRAINTS as CONSTRAINTS
 from skgeom.optim._manifolds import MANIFOLDS as MANIFOLDS
 from skgeom.optim._manifolds import product_manifold as product_manifold
+from skgeom.optim._many_samples import (
+    maximize_over_many_samples as maximize_over_many_samples,
+)
+from skgeom.optim._many_samples import sizes_of_parts as sizes_of_parts
 from skgeom.optim._minimize import OPTIMIZERS as OPTIMIZERS
 from skgeom.optim._minimize import MinimizeResult, minimize
 from skgeom.optim._minimize import StartError as StartError

@@ -116,7 +116,7 @@ class RiemannianLBFGS(Optimizer):
         point = manifold.random_point() if initial_point is None else initial_point
         cost = problem.cost(point)
         gradient = problem.riemannian_gradient(point)
-        history = deque(maxlen=self.memory)
+        history = self._first_history()
         iteration, evaluations, step_size = 0, 1, np.inf
         reach = 0.1 * manifold.typical_dist
         progress = _Progress()
@@ -164,6 +164,10 @@ class RiemannianLBFGS(Optimizer):
             step_size=step_size,
             gradient_norm=gradient_norm,
         )
+
+    def _first_history(self):
+        """The pairs that a run begins with."""
+        return deque(maxlen=self.memory)
 
     def _directions(self, problem, point, gradient, history, reach):
         """Directions to search along, with how many step lengths to try.

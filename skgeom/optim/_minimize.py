@@ -22,6 +22,15 @@ OPTIMIZERS = {
     "steepest-descent": SteepestDescent,
 }
 
+# Limits of an optimizer that are never reached.
+NO_LIMITS = {
+    "max_time": np.inf,
+    "max_iterations": np.iinfo(np.int64).max,
+    "max_cost_evaluations": np.iinfo(np.int64).max,
+    "min_gradient_norm": 0.0,
+    "min_step_size": 0.0,
+}
+
 # The decrease of the cost is measured over this many iterations: a few short steps, as
 # they happen on a plateau, must not end the search.
 _WINDOW = 10
@@ -160,14 +169,7 @@ def _make_optimizer(optimizer):
             f"optimizer must be one of {sorted(OPTIMIZERS)} or an instance of "
             f"pymanopt's Optimizer, got {optimizer!r}."
         )
-    return OPTIMIZERS[optimizer](
-        max_time=np.inf,
-        max_iterations=np.iinfo(np.int64).max,
-        max_cost_evaluations=np.iinfo(np.int64).max,
-        min_gradient_norm=0.0,
-        min_step_size=0.0,
-        verbosity=0,
-    )
+    return OPTIMIZERS[optimizer](**NO_LIMITS, verbosity=0)
 
 
 class StartError(ValueError):

@@ -225,3 +225,37 @@ def test_missing_package_is_named(monkeypatch, iris):
     monkeypatch.setitem(sys.modules, "ot.dr", None)
     with pytest.raises(ImportError, match="needs the package POT"):
         WassersteinDiscriminantAnalysis().fit(*iris)
+
+
+@pytest.mark.parametrize(
+    ("model", "noise"),
+    [
+        (LocalFisherDiscriminantAnalysis(2, regularization=0.1), True),
+        (LocalFisherDiscriminantAnalysis(2, embedding="orthonormalized"), False),
+        (GeneralizedEigenvectors(2, regularization=0.1), True),
+        (WassersteinDiscriminantAnalysis(2, tol=1e-12), False),
+        (LOL(3), False),
+        (SupervisedPCA(), False),
+    ],
+)
+def test_fewer_samples_than_features(model, noise, rng):
+    """As with as many features as the samples have directions, which are rotated."""
+    if isinstance(model, WassersteinDiscriminantAnalysis):
+        pytest.importorskip("ot")
+    y = np.repeat([0, 1, 2], 8)
+    X = rng.normal(size=(24, 10)) * (1 + rng.random((3, 10)))[y]
+    X += rng.normal(size=(3, 10))[y]
+    axes, _ = np.linalg.qr(rng.normal(size=(40, 10)))
+    wide = clone(model).fit(X @ axes.T, y)
+    if noise:  # a part of the mean variance of the features
+        model.set_params(regularization=0.1 * 10 / 40)
+    narrow = clone(model).fit(X, y)
+    assert wide.components_.shape == (len(narrow.components_), 40)
+    expected = narrow.components_ @ axes.T
+    signs = np.sign((expected * wide.components_).sum(axis=1))[:, None]
+    # A search by the gradient ends close to the optimum.
+    tolerance = 1e-4 if isinstance(model, WassersteinDiscriminantAnalysis) else 1e-9
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(
+        wide.components_, signs * expected, atol=tolerance * scale
+    )

@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import SQFA, AMAGauss
 from skgeom.objectives import MeanInformation
+from skgeom.optim import _many_samples
 
 
 @pytest.fixture
@@ -123,6 +124,31 @@ def test_other_starts(init, gaussians):
     expected = AMAGauss(2, **settings).fit(X, y).objective_
     ama = AMAGauss(2, init=init, n_init=4, **settings).fit(X, y)
     assert ama.objective_ == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("group_size", [None, 1])
+def test_many_samples(group_size, gaussians, monkeypatch):
+    """Most iterations are made with a part of them."""
+    X, y = gaussians
+    model = AMAGauss(2, group_size=group_size, random_state=0)
+    expected = model.fit(X, y).objective_
+    monkeypatch.setattr(_many_samples, "_LEAST_SAMPLES", 500)
+    monkeypatch.setattr(_many_samples, "_SAMPLES_PER_ENTRY", 1)
+    sizes = []
+    evaluate = MeanInformation.__call__
+
+    def recorded(self, filters):
+        sizes.append(self.n_samples)
+        return evaluate(self, filters)
+
+    monkeypatch.setattr(MeanInformation, "__call__", recorded)
+    reached = model.fit(X, y)
+    assert {500, 4000} <= set(sizes)
+    assert_allclose(reached.objective_, expected, atol=1e-4)
+    posterior = log_posterior(
+        reached.set_params(covariance_estimator=None), X, y, reached.regularization_
+    )
+    assert_allclose(reached.objective_, posterior, atol=1e-3)
 
 
 @pytest.mark.parametrize("batch_size", [100, 1000, 10000])

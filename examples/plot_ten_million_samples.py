@@ -1,0 +1,129 @@
+"""
+Ten million samples
+===================
+
+Filters and a quadratic classifier of data that need never be in memory together. The
+data are written to files, block by block, and learnt from in two ways: by Dask, with a
+progress bar, and by a plain loop. Both read each block once, and give the same filters.
+
+This page is built with 100,000 samples. With the number as an argument, ::
+
+    python plot_ten_million_samples.py 10000000
+
+writes 2 GB to a temporary folder, and needs no more memory than for the 100,000: a few
+blocks of 4 MB, and the covariances of the classes.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import dask
+import dask.array as da
+import matplotlib.pyplot as plt
+import numpy as np
+from dask.diagnostics import ProgressBar
+
+from skgeom import SQFA, ClassStatistics, GaussianClassifier
+from skgeom.plotting import ClassEllipsesDisplay
+
+N_SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+N_CLASSES, N_FEATURES, ROWS = 5, 50, 20_000
+
+# %%
+# The samples of a class are Gaussian. The classes differ a little in their means, and
+# more in the directions along which they vary: each one has two of its own, hidden
+# among fifty features.
+
+rng = np.random.default_rng(0)
+means = 0.3 * rng.normal(size=(N_CLASSES, N_FEATURES))
+directions, _ = np.linalg.qr(rng.normal(size=(N_FEATURES, N_FEATURES)))
+
+
+def draw(n_samples):
+    y = rng.integers(N_CLASSES, size=n_samples)
+    sizes = np.ones((N_CLASSES, N_FEATURES))
+    for k in range(N_CLASSES):
+        sizes[k, 2 * k : 2 * k + 2] = 4
+    X = rng.normal(size=(n_samples, N_FEATURES)) * sizes[y] @ directions.T + means[y]
+    return X.astype(np.float32), y
+
+
+def load(path):
+    block = np.load(path)
+    return block["X"], block["y"]
+
+
+folder = tempfile.TemporaryDirectory()
+paths = []
+for start in range(0, N_SAMPLES, ROWS):
+    X, y = draw(min(ROWS, N_SAMPLES - start))
+    paths.append(Path(folder.name) / f"{len(paths)}.npz")
+    np.savez(paths[-1], X=X, y=y)
+print(f"{len(paths)} files, {sum(path.stat().st_size for path in paths) / 1e6:.0f} MB")
+
+# %%
+# Dask arrays of the files. Nothing is read yet. (Of parquet files,
+# ``dask.dataframe.read_parquet`` makes a data frame, which goes into the same
+# estimators; of zarr, ``dask.array.from_zarr`` makes an array.)
+
+blocks = [dask.delayed(load)(path) for path in paths]
+rows = [min(ROWS, N_SAMPLES - start) for start in range(0, N_SAMPLES, ROWS)]
+X = da.concatenate(
+    [
+        da.from_delayed(block[0], (n, N_FEATURES), np.float32)
+        for n, block in zip(rows, blocks, strict=True)
+    ]
+)
+y = da.concatenate(
+    [
+        da.from_delayed(block[1], (n,), np.int64)
+        for n, block in zip(rows, blocks, strict=True)
+    ]
+)
+print(X)
+
+# %%
+# One pass over the files makes the statistics of the classes, each block in a task of
+# its own. The search for the filters needs nothing else, and neither does the
+# classifier: the Gaussians of the features are known already.
+
+sqfa = SQFA(10, distance="hellinger", random_state=0)
+with ProgressBar(minimum=1):  # of what takes longer than a second
+    sqfa.fit(X, y)
+classifier = GaussianClassifier().fit_statistics(sqfa.statistics_)
+
+# %%
+# Features and predictions are lazy arrays. Computing the accuracy reads the files once
+# more, and keeps one number of each.
+
+predicted = classifier.predict(sqfa.transform(X))
+with ProgressBar(minimum=1):
+    accuracy = (predicted == y).mean().compute()
+print(f"Accuracy: {accuracy:.3f}")
+
+# %%
+# On a cluster, nothing changes but that a client is made first: it takes over what Dask
+# computes. A worker that dies costs time only. ::
+#
+#     from distributed import Client
+#
+#     client = Client("address-of-the-scheduler:8786")
+#     sqfa.fit(X, y)
+#
+# Without Dask, anything that yields the blocks will do. With the same blocks, the
+# statistics are the same to the last digit, and so are the filters.
+
+statistics = ClassStatistics.from_blocks(load(path) for path in paths)
+again = SQFA(10, distance="hellinger", random_state=0)
+again.fit_statistics(statistics.shrunk())
+print(statistics)
+print("The same filters:", np.array_equal(again.components_, sqfa.components_))
+
+# %%
+# The classes, as Gaussians of the first two features.
+
+ClassEllipsesDisplay.from_statistics(sqfa.statistics_)
+plt.show()
+
+folder.cleanup()

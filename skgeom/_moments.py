@@ -1,0 +1,397 @@
+"""Counts, means and scatters of the classes of samples that come in blocks."""
+
+import os
+from contextlib import suppress
+from functools import cache, reduce
+from pathlib import Path
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_X_y
+
+from skgeom.utils._dask import is_dask, row_blocks
+from skgeom.utils._sklearn import check_sample_weight
+
+# Rows copied to float64 at a time: large enough for BLAS, small compared with X.
+ROWS_PER_BLOCK = 2048
+
+# Parts that are merged at once, on a cluster as in one process.
+_BRANCHES = 8
+
+# Sums of squares up to this can still be added over classes and pairs.
+_LARGEST = 1e290
+
+
+class ClassSums:
+    """Counts, means and scatters of classes that come in parts, added in place.
+
+    Unlike statistics, these may be of weights that add up to less than one sample.
+    """
+
+    def __init__(self, first):
+        self.n_features = first.n_features
+        self.classes = first.classes
+        self._moments = {}
+        self.add(first, check=False)
+
+    @classmethod
+    def of_samples(cls, X, y, sample_weight):
+        """The sums of valid samples."""
+        total = cls.__new__(cls)
+        total.n_features = X.shape[1]
+        total.classes, rows = rows_of_classes(y)
+        check_memory(len(rows), total.n_features)
+        take = Rows(X)
+        total._moments = {
+            label: sample_moments(X, of_class, label, take, sample_weight)
+            for label, of_class in zip(total.classes.tolist(), rows, strict=True)
+        }
+        return total
+
+    def add(self, part, check=True):
+        if check:
+            check_alike(self, part)
+        self.classes = np.union1d(self.classes, part.classes)
+        check_memory(len(self.classes), self.n_features)
+        for label, *sums in part._sums():
+            if label not in self._moments:
+                self._moments[label] = Moments(len(sums[1]))
+            self._moments[label].add(*sums)
+
+    def _sums(self):
+        for label, moments in self._moments.items():
+            yield label, moments.count, moments.mean, moments.scatter
+
+    def moments(self):
+        """Those of one class after another."""
+        return [self._moments[label] for label in self.classes.tolist()]
+
+    def arrays(self):
+        """Classes, counts, means and covariances."""
+        labels, moments = self.classes.tolist(), self.moments()
+        covariances = np.empty((len(labels), *moments[0].scatter.shape))
+        for k, of_class in enumerate(moments):
+            covariances[k] = of_class.covariance(labels[k])
+        counts = np.array([of_class.count for of_class in moments])
+        means = np.array([of_class.mean for of_class in moments])
+        return self.classes, counts, means, covariances
+
+
+class Moments:
+    """Count, mean, and scatter about the mean, of samples that come in parts.
+
+    Parts with n_a and n_b samples have the joint scatter
+
+        S = S_a + S_b + n_a n_b / (n_a + n_b) d d',    d = mean_b - mean_a,
+
+    (Chan, Golub and LeVeque, 1983). Scatters about means are added, and never sums of
+    x x', which lose the digits of a covariance that is small compared with the means.
+    The first part meets n_a = 0, which makes the last term zero.
+    """
+
+    def __init__(self, n_features):
+        self.count = 0
+        self.mean = np.zeros(n_features)
+        self.scatter = np.zeros((n_features, n_features))
+
+    def add(self, count, mean, scatter):
+        total = self.count + count
+        offset = mean - self.mean
+        self.scatter += scatter
+        if self.count:
+            self.scatter += np.outer(offset * (self.count * (count / total)), offset)
+        self.mean += offset * (count / total)
+        self.count = total
+
+    def covariance(self, label):
+        """The unbiased estimate; zero of one sample."""
+        # Without a degree of freedom, a scatter would be lost in the estimate.
+        lost = self.count <= 1 and self.scatter.any()
+        if self.count < 1 or lost:
+            raise ValueError(
+                f"The sample_weight of class {label} adds up to {self.count:.3g}, but "
+                "a weight counts samples: those of each class must add up to at least "
+                "1, and to more if its samples differ. Multiply sample_weight by a "
+                "constant, such as n_samples / its sum."
+            )
+        return self.scatter / (self.count - 1 if self.count > 1 else 1)
+
+
+def sums_of_samples(X, y, sample_weight, prepare=None):
+    """The sums of samples in memory, or in a Dask array or frame.
+
+    ``prepare`` maps the samples and labels of a block to those that are summed.
+    """
+    if not is_dask(X):
+        return _of_block(None, X, y, sample_weight, prepare, some=True)
+    import dask
+
+    blocks = enumerate(row_blocks(X, y, sample_weight))
+    (total,) = dask.compute(tree_of_blocks(blocks, prepare))
+    if total is None:
+        raise ValueError("There are no samples: all blocks of X are empty.")
+    return total
+
+
+def tree_of_blocks(blocks, prepare=None):
+    """The sums of delayed blocks and their numbers, also delayed: one task a block."""
+    import dask
+
+    of_block, merge = dask.delayed(_of_block), dask.delayed(_merge)
+    prepare = dask.delayed(prepare, traverse=False)
+    parts = [of_block(number, *block, prepare) for number, block in blocks]
+    while len(parts) > 1:
+        starts = range(0, len(parts), _BRANCHES)
+        parts = [merge(parts[i : i + _BRANCHES]) for i in starts]
+    return parts[0]
+
+
+def sums_of_blocks(blocks, prepare=None):
+    """The sums of the blocks of ``ClassStatistics.from_blocks``, one in memory."""
+    total = _merge_one_by_one(_parts_of(blocks, prepare))
+    if total is None:
+        raise ValueError("There are no samples: all blocks are empty, or none came.")
+    return total
+
+
+def _parts_of(blocks, prepare):
+    """The sums of the blocks, one after another; None for those without samples."""
+    first, names, number = None, None, 0
+    for block in blocks() if callable(blocks) else blocks:
+        if not isinstance(block, tuple | list) or len(block) not in (2, 3):
+            length = f" of length {len(block)}" if hasattr(block, "__len__") else ""
+            raise ValueError(
+                "blocks must yield pairs (X, y) or triples (X, y, sample_weight), but "
+                f"block {number} is of type {type(block).__name__}{length}."
+            )
+        if hasattr(block[0], "columns"):
+            columns = list(block[0].columns)
+            if names not in (None, columns):
+                raise ValueError(
+                    f"Block {number}: its columns are {columns}, but those of the "
+                    f"blocks before are {names}. Give all in one order."
+                )
+            names = columns
+        X, y, sample_weight = block if len(block) == 3 else (*block, None)
+        part = _of_block(number, X, y, sample_weight, prepare)
+        # Nothing may hold it while the next one is read; enumerate would.
+        del block, X, y, sample_weight
+        if part is not None:
+            # Its sum is changed later, but neither its features nor the kind of labels.
+            first = first or part
+            check_alike(first, part, f"Block {number}: ")
+        yield part
+        del part
+        number += 1
+
+
+def _of_block(number, X, y, sample_weight, prepare, some=False):
+    """The sums of a block, None if it is empty; errors have its number.
+
+    If ``some``, there must be samples of positive weight.
+    """
+    try:
+        if not some and len(X) == len(y) == 0:
+            return None
+        X, y, sample_weight = checked_samples(X, y, sample_weight, some)
+        if len(X) == 0:
+            return None
+        if prepare is not None:
+            X, y = prepare(X, y)
+        return ClassSums.of_samples(X, y, sample_weight)
+    except ValueError as error:
+        if number is None:
+            raise
+        raise ValueError(f"Block {number}: {error}") from error
+
+
+def _merge(parts):
+    """The sum of parts, or None. A task may run twice, so parts are not changed."""
+    total = None
+    for part in parts:
+        if total is None and part is not None:
+            total = ClassSums(part)
+        else:
+            total = _added(total, part)
+    return total
+
+
+def _merge_one_by_one(parts):
+    """The sum of parts, or None, each of which is changed once it has been given.
+
+    They are added in the order of the tree of Dask, so that the sum is the same to the
+    last digit. One sum is held for each level of the tree.
+    """
+    sums, counts = [], []
+
+    def add(level, part):
+        if level == len(sums):
+            sums.append(None)
+            counts.append(0)
+        sums[level] = _added(sums[level], part)
+        counts[level] += 1
+        if counts[level] == _BRANCHES:
+            done, sums[level], counts[level] = sums[level], None, 0
+            add(level + 1, done)
+
+    for part in parts:
+        add(0, part)
+        del part  # before the next one is made
+    # The last branches, which are not complete.
+    return reduce(lambda below, own: _added(own, below), sums, None)
+
+
+def _added(total, part):
+    """``part`` added to ``total`` in place; both may be None."""
+    if total is None or part is None:
+        return part if total is None else total
+    total.add(part)
+    return total
+
+
+def check_memory(n_classes, n_features):
+    """Raise MemoryError if the covariances of the classes are more than fits."""
+
+    def size(n_features):
+        return 8 * n_classes * n_features**2
+
+    # They are made of sums that take as much.
+    if 2 * size(n_features) <= memory():
+        return
+    n_axes = 1
+    while 8 * size(2 * n_axes) <= memory():
+        n_axes *= 2
+    raise MemoryError(
+        f"The covariances of {n_classes} classes of {n_features} features take "
+        f"{size(n_features) / 1e9:.3g} GB, and twice that while they are computed, but "
+        f"there are {memory() / 1e9:.3g} GB of memory. ClassStatistics.from_blocks and "
+        f"from_data with n_axes={n_axes} take {size(n_axes) / 1e9:.2g} GB for those in "
+        "the leading axes of the data; fit_statistics takes these."
+    )
+
+
+@cache
+def memory():
+    """Bytes of memory that this process can have; infinite where that is not known."""
+    sizes = [np.inf]
+    with suppress(AttributeError, OSError, ValueError):
+        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    with suppress(OSError, ValueError):  # "max" is no number
+        sizes.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return min(sizes)
+
+
+def check_alike(first, second, where=""):
+    """Raise ValueError if features or kinds of labels do not allow addition."""
+    if first.n_features != second.n_features:
+        raise ValueError(
+            f"{where}Statistics can be added only for one number of features, got "
+            f"{first.n_features} and {second.n_features}."
+        )
+    if kind_of(first.classes) != kind_of(second.classes):
+        raise ValueError(
+            f"{where}Statistics can be added only if their class labels are of one "
+            f"kind, got {first.classes} and {second.classes}."
+        )
+
+
+def checked_samples(X, y, sample_weight, some=True):
+    """Valid samples, labels and weights; ``some`` of the weights must be positive."""
+    X, y = check_X_y(X, y, dtype=[np.float64, np.float32])
+    check_classification_targets(y)
+    if sample_weight is not None:
+        X, y, sample_weight = weighted_samples(X, y, sample_weight, some=some)
+    return X, y, sample_weight
+
+
+def weighted_samples(X, y, sample_weight, *, some=True):
+    """The samples of positive weight, at least one if ``some``, and their weights."""
+    if not some and not np.any(sample_weight):
+        return X[:0], y[:0], None
+    sample_weight = check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    positive = sample_weight > 0
+    if not positive.any():  # older versions of scikit-learn let this pass
+        raise ValueError("sample_weight must have at least one non-zero number.")
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(sample_weight.sum())
+    if not finite:
+        raise ValueError("sample_weight adds up to infinity. Divide it by a constant.")
+    return X[positive], y[positive], sample_weight[positive]
+
+
+def kind_of(labels):
+    """Kind of labels: "text", "numbers" or a dtype. One kind can be sorted together."""
+    if all(isinstance(label, str) for label in labels.tolist()):
+        return "text"
+    return "numbers" if labels.dtype.kind in "biuf" else labels.dtype
+
+
+def rows_of_classes(y):
+    """The sorted labels, and the rows of each."""
+    order = np.argsort(y, kind="stable")
+    labels = y[order]
+    starts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
+    return labels[np.append(0, starts)], np.split(order, starts)
+
+
+class Rows:
+    """Rows of X by their numbers, in float64, in memory that is used again each time.
+
+    The workers of Dask give freed memory back to the system at once, and new memory
+    would take as long as the products do.
+    """
+
+    def __init__(self, X):
+        shape = min(len(X), ROWS_PER_BLOCK), X.shape[1]
+        self._X = X
+        self._double = np.empty(shape)
+        self._same = self._double if X.dtype == np.float64 else np.empty(shape, X.dtype)
+
+    def __call__(self, numbers):
+        if self._X.flags.c_contiguous:
+            rows = self._same[: len(numbers)]
+            # The numbers are valid, and this mode needs no memory of its own.
+            np.take(self._X, numbers, axis=0, out=rows, mode="clip")
+        else:  # which np.take would copy as a whole
+            rows = self._X[numbers]
+        double = self._double[: len(numbers)]
+        if rows is not double:
+            double[...] = rows
+        return double
+
+
+def sample_moments(X, rows, label, take, sample_weight=None):
+    """Moments of the rows of X of a class, block by block.
+
+    Each block is centred by its own mean, so a large common offset costs no digits.
+    numpy evaluates ``block.T @ block`` by a symmetric rank-k update, which is most of
+    the time. ``take`` is ``Rows(X)``, made once for all classes.
+    """
+    moments = Moments(X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, len(rows), ROWS_PER_BLOCK):
+            of_block = rows[start : start + ROWS_PER_BLOCK]
+            block = take(of_block)
+            if sample_weight is None:
+                count, mean = len(block), block.mean(axis=0)
+                block -= mean
+            else:
+                weights = sample_weight[of_block]
+                count = weights.sum()
+                # BLAS would make it depend on the number of threads.
+                mean = np.einsum("i,ij", weights / count, block)
+                block -= mean
+                block *= np.sqrt(weights)[:, None]
+            moments.add(count, mean, block.T @ block)
+        # One number bounds all entries: these sums of squares must not overflow, nor
+        # those over classes that are made of them later.
+        trace = np.trace(moments.scatter) + np.square(moments.mean).sum()
+    if not trace < _LARGEST:
+        raise ValueError(
+            f"The squares of the numbers of class {label}, which are up to "
+            f"{np.abs(X[rows]).max():.3g}, are too large for floating-point numbers. "
+            "Divide X by a common factor, or use StandardScaler."
+        )
+    return moments

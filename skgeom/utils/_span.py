@@ -1,0 +1,150 @@
+"""Where linear filters are sought: among all directions, or in the span of samples.
+
+Where samples are fewer than features, they vary within a subspace, and all that they
+tell about a filter is in its part there. The rest of the filter adds nothing to its
+output, and only makes that part smaller, beside noise of a given variance. So the best
+filters of unit norm are in the span, and so is the gradient of any objective of the
+samples. They are sought in orthonormal coordinates there, which takes the memory and
+time of the samples, not those of a matrix of all features.
+"""
+
+from copy import copy
+from threading import Lock
+
+import numpy as np
+from scipy.linalg import qr, svd
+from scipy.linalg.lapack import dormqr
+
+# Squares of numbers up to this can be added.
+_LARGEST = 1e140
+
+# Samples that are projected at a time, so that their copies in float64 are small.
+_ROWS_PER_BLOCK = 4096
+
+# LAPACK changes the reflections for a moment while it applies them.
+_REFLECTING = Lock()
+
+
+class WholeSpace:
+    """All directions: coordinates are the features themselves.
+
+    Attributes
+    ----------
+    X : ndarray of shape (N, n) or None
+        The samples as they were given; None if there are statistics only.
+    samples : ndarray of shape (N, k) or None
+        Their coordinates, less those of the origin.
+    origin : ndarray of shape (k,) or None
+        The coordinates of the point that the samples were centred at; None if it is
+        zero.
+    """
+
+    origin = None
+
+    def __init__(self, X=None):
+        self.X = self.samples = X
+
+    def lift(self, filters):
+        """Filters, (n, m), of filters in the coordinates, (k, m)."""
+        return filters
+
+    def restrict(self, filters):
+        """The part of filters, (n, m), in the space, in its coordinates, (k, m)."""
+        return filters
+
+    def rows(self, rows):
+        """The same space, with the coordinates of some of the samples."""
+        part = copy(self)
+        part.samples = self.samples[rows]
+        return part
+
+    def features(self, filters):
+        """The features of the samples, in float64, by filters in the coordinates."""
+        features = project(self.samples, filters)
+        return features if self.origin is None else features + self.origin @ filters
+
+
+class SampleSpan(WholeSpace):
+    """The span of samples that are fewer than their features.
+
+    With the decompositions ``X.T = Q R`` and ``R = V S U.T``, the columns of ``Q V``
+    are an orthonormal basis, and ``U S`` the coordinates of the samples. These are
+    accurate to the rounding of X, unlike those by the products of samples, which square
+    its condition number. Q remains a product of reflections: filters need no more.
+
+    Parameters
+    ----------
+    X : ndarray of shape (N, n)
+        The samples, N < n; not modified.
+    centred : bool
+        Whether the differences of samples are enough, or the origin is needed, too.
+    n_least : int
+        Least number k of coordinates. If the samples span fewer, others are added, on
+        which they are zero.
+    """
+
+    def __init__(self, X, *, centred, n_least=1):
+        self.X = X
+        mean = X.mean(axis=0, dtype=np.float64) if centred else 0.0
+        rows = np.subtract(X, mean, dtype=np.float64, order="C")
+        (reflections, factors), triangle = qr(
+            rows.T, mode="raw", overwrite_a=True, check_finite=False
+        )
+        self._reflections = reflections, factors
+        axes, sizes, coordinates = svd(triangle, overwrite_a=True, check_finite=False)
+        precision = max(X.shape) * np.finfo(X.dtype).eps * sizes[0]
+        rank = np.count_nonzero(sizes > precision)
+        self._order = max(rank, n_least)
+        self._axes = axes[:, : self._order]
+        self.samples = np.zeros((len(X), self._order))
+        self.samples[:, :rank] = coordinates[:rank].T * sizes[:rank]
+        if centred:
+            self.origin = self.restrict(mean[:, None])[:, 0]
+
+    def lift(self, filters):
+        n_inside = self._axes.shape[1]
+        inside = np.zeros((self.X.shape[1], filters.shape[1]), order="F")
+        inside[: len(self._axes)] = self._axes @ filters[:n_inside]
+        others = filters[n_inside:]
+        inside[len(self._axes) : len(self._axes) + len(others)] = others
+        return self._reflect(inside, "N")
+
+    def restrict(self, filters):
+        inside = self._reflect(np.asfortranarray(filters, dtype=np.float64), "T")
+        n_samples, n_inside = self._axes.shape
+        others = inside[n_samples : n_samples + self._order - n_inside]
+        parts = np.concatenate([self._axes.T @ inside[:n_samples], others])
+        # What is left of a filter across the span is rounding.
+        norms = np.linalg.norm(filters, axis=0)
+        rounding = len(filters) * np.finfo(np.float64).eps * norms
+        return np.where(np.linalg.norm(parts, axis=0) > rounding, parts, 0)
+
+    def _reflect(self, matrix, transposed):
+        """Q, or its transpose, times a matrix of shape (n, m)."""
+        workspace = 64 * max(matrix.shape[1], 1)
+        with _REFLECTING:
+            product, _, _ = dormqr(
+                "L", transposed, *self._reflections, matrix, workspace
+            )
+        return product
+
+
+def project(samples, filters):
+    """The products ``samples @ filters`` in float64, whatever the samples are."""
+    features = np.empty((len(samples), filters.shape[1]))
+    for start in range(0, len(samples), _ROWS_PER_BLOCK):
+        block = samples[start : start + _ROWS_PER_BLOCK].astype(np.float64, copy=False)
+        features[start : start + len(block)] = block @ filters
+    return features
+
+
+def space_of(X, *, centred, n_least=1):
+    """The span of the samples if they are fewer than their features, or all of these.
+
+    So large numbers that their squares overflow are left as they are: whatever is
+    computed of them says so.
+    """
+    n_samples, n_features = X.shape
+    if n_samples < n_features and float(max(X.max(), -X.min())) < _LARGEST:
+        return SampleSpan(X, centred=centred, n_least=n_least)
+    return WholeSpace(X)

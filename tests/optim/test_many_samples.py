@@ -1,0 +1,117 @@
+"""Searches that begin with a part of the samples."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skgeom.optim import (
+    CONSTRAINTS,
+    _many_samples,
+    maximize_coarse_to_fine,
+    maximize_over_many_samples,
+    sizes_of_parts,
+)
+
+
+class WeightedVariances:
+    """Mean squares of the outputs of two filters, of which the first counts twice."""
+
+    def __init__(self, X):
+        self.X = X
+        self.n_samples = len(X)
+        self.sizes = []
+
+    def project(self, basis):
+        projected = WeightedVariances(self.X @ basis)
+        projected.sizes = self.sizes
+        return projected
+
+    def sample(self, rows):
+        part = WeightedVariances(self.X[rows])
+        part.sizes = self.sizes
+        return part
+
+    def __call__(self, filters):
+        self.sizes.append(self.n_samples)
+        outputs = self.X @ filters
+        value = (outputs**2).mean(axis=0) @ [2, 1]
+        return value, self.X.T @ (outputs * [4, 2]) / len(outputs)
+
+
+@pytest.fixture
+def objective(rng, monkeypatch):
+    monkeypatch.setattr(_many_samples, "_LEAST_SAMPLES", 200)
+    monkeypatch.setattr(_many_samples, "_SAMPLES_PER_ENTRY", 10)
+    return WeightedVariances(rng.normal(size=(5000, 6)) * [3, 2.7, 2.4, 2, 1, 0.1])
+
+
+def run(maximize, objective, constraint, **options):
+    start = np.linalg.qr(np.random.default_rng(3).normal(size=(6, 2)))[0]
+    return maximize(
+        objective, [start], np.eye(6), complete=True, constraint=constraint, **options
+    )
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_optimum_is_that_of_all_samples(constraint, objective):
+    result, values = run(maximize_over_many_samples, objective, constraint)
+    assert set(objective.sizes) == {200, 800, 5000}
+    assert result.n_evaluations == len(objective.sizes)
+    assert len(values) == 1
+    value, _ = objective(result.point)
+    assert_allclose(-result.cost, value, rtol=1e-12)
+    expected, _ = run(maximize_coarse_to_fine, objective, constraint)
+    assert_allclose(result.cost, expected.cost, rtol=1e-5)
+    assert_allclose(np.abs(result.point), np.abs(expected.point), atol=1e-2)
+    again, _ = run(maximize_over_many_samples, objective, constraint)
+    assert_array_equal(again.point, result.point)
+
+
+def test_most_evaluations_are_of_parts(objective):
+    run(maximize_over_many_samples, objective, "orthonormal", tol=1e-7)
+    with_all = objective.sizes.count(5000)
+    objective.sizes.clear()
+    run(maximize_coarse_to_fine, objective, "orthonormal", tol=1e-5)
+    assert with_all < len(objective.sizes)
+
+
+def test_callback_hears_of_all_parts(objective):
+    stages = []
+    result, _ = run(
+        maximize_over_many_samples,
+        objective,
+        "unit-norm",
+        callback=lambda stage, filters, value: stages.append((stage, filters.shape)),
+    )
+    assert len(stages) == result.n_iter
+    assert {shape for _, shape in stages} == {(6, 2)}
+    numbers = [stage for stage, _ in stages]
+    assert numbers == sorted(numbers)
+    assert set(numbers) == {0, 2}
+
+
+def test_callback_ends_each_part(objective):
+    result, _ = run(
+        maximize_over_many_samples,
+        objective,
+        "unit-norm",
+        callback=lambda stage, filters, value: True,
+    )
+    assert result.n_iter == 3
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_entries", "sizes"),
+    [
+        (100, 40, [100]),
+        (63_999, 40, [63_999]),
+        (64_000, 40, [16_000, 64_000]),
+        (255_999, 80, [16_000, 255_999]),
+        (1_000_000, 80, [16_000, 64_000, 1_000_000]),
+        (1_100_000, 80, [16_000, 64_000, 256_000, 1_100_000]),
+        (60_000, 784 * 9, [60_000]),
+        (1_000_000, 200, [40_000, 160_000, 1_000_000]),
+    ],
+)
+def test_sizes_of_parts(n_samples, n_entries, sizes):
+    assert sizes_of_parts(n_samples, n_entries) == sizes

@@ -1,0 +1,202 @@
+"""Statistics in the leading axes of the data, and filters learnt from them."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+
+from skgeom import (
+    SQFA,
+    ClassStatistics,
+    GaussianClassifier,
+    SecondMomentSQFA,
+    _moments,
+)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def blocks(digits):
+    X, y = digits
+    return [(X[i : i + 200], y[i : i + 200]) for i in range(0, len(X), 200)]
+
+
+@pytest.fixture(scope="module")
+def statistics(blocks):
+    return ClassStatistics.from_blocks(blocks, n_axes=20)
+
+
+def assert_same(first, second, tolerance=1e-12):
+    assert_array_equal(first.counts, second.counts)
+    assert_allclose(first.means, second.means, rtol=0, atol=100 * tolerance)
+    size = np.abs(second.covariances).max()
+    assert_allclose(
+        first.covariances, second.covariances, rtol=0, atol=tolerance * size
+    )
+
+
+def test_axes_are_principal_components(digits, statistics):
+    X, y = digits
+    pca = PCA(20, svd_solver="full").fit(X)
+    signs = np.sign(np.sum(pca.components_ * statistics.axes, axis=1))
+    assert_allclose(statistics.axes, pca.components_ * signs[:, None], atol=1e-9)
+    assert_same(statistics, ClassStatistics.from_data(X @ statistics.axes.T, y))
+    assert repr(statistics) == (
+        "ClassStatistics(10 classes, 20 axes of 64 features, 1797 samples)"
+    )
+
+
+def test_every_source_gives_the_same(digits, blocks, statistics):
+    X, y = digits
+    again = ClassStatistics.from_blocks(lambda: iter(blocks), n_axes=20)
+    assert_array_equal(again.covariances, statistics.covariances)
+    in_memory = ClassStatistics.from_data(X, y, n_axes=20)
+    assert_allclose(in_memory.axes, statistics.axes, atol=1e-10)
+    assert_same(in_memory, statistics, 1e-10)
+    single = ClassStatistics.from_data(X.astype(np.float32), y, n_axes=20)
+    assert_same(single, in_memory)  # pixels are small whole numbers
+
+
+def test_blocks_of_dask_give_the_same_to_the_last_digit(digits, statistics):
+    da = pytest.importorskip("dask.array")
+    X, y = digits
+    lazy = ClassStatistics.from_data(
+        da.from_array(X, chunks=(200, 30)), da.from_array(y, chunks=200), n_axes=20
+    )
+    assert_array_equal(lazy.axes, statistics.axes)
+    assert_array_equal(lazy.covariances, statistics.covariances)
+
+
+def test_weights_are_repetitions(digits):
+    X, y = digits
+    weights = np.arange(len(y)) % 3
+    weighted = ClassStatistics.from_blocks([(X, y, weights)], n_axes=7)
+    repeated = ClassStatistics.from_data(
+        np.repeat(X, weights, axis=0), np.repeat(y, weights), n_axes=7
+    )
+    assert_allclose(weighted.axes, repeated.axes, atol=1e-9)
+    assert_same(weighted, repeated, 1e-10)
+
+
+@pytest.mark.parametrize("cls", [SQFA, SecondMomentSQFA])
+def test_filters_are_of_all_features(cls, digits, statistics):
+    X, y = digits
+    model = cls(4, random_state=0).fit_statistics(statistics)
+    assert model.n_features_in_ == 64
+    inner = ClassStatistics.from_data(X @ statistics.axes.T, y)
+    expected = cls(4, random_state=0).fit_statistics(inner)
+    assert_allclose(model.objective_, expected.objective_, rtol=1e-5)
+    assert_allclose(np.linalg.norm(model.components_, axis=1), 1)
+    features = statistics.project(model.components_)
+    assert features.axes is None
+    assert_same(features, model.statistics_, 1e-10)
+    assert_same(features, ClassStatistics.from_data(model.transform(X), y), 1e-10)
+    largest = np.abs(model.components_).argmax(axis=1)
+    assert (model.components_[np.arange(4), largest] > 0).all()
+
+
+def test_all_axes_lose_nothing(digits):
+    X, y = digits[0][:, 10:20], digits[1]
+    whole = SQFA(3, random_state=0).fit_statistics(ClassStatistics.from_data(X, y))
+    turned = ClassStatistics.from_data(X, y, n_axes=10)
+    model = SQFA(3, random_state=0).fit_statistics(turned)
+    assert_allclose(model.objective_, whole.objective_, rtol=1e-6)
+    assert_same(turned.project(np.eye(10)), ClassStatistics.from_data(X, y))
+
+
+def test_given_start_is_one_of_all_features(digits, statistics):
+    init = statistics.axes[[3, 1]] + 0.1
+    model = SQFA(2, init=init, max_iter=1, tol=1e300).fit_statistics(statistics)
+    inside = init @ statistics.axes.T @ statistics.axes
+    inside /= np.linalg.norm(inside, axis=1, keepdims=True)
+    assert_allclose(np.abs(model.components_), np.abs(inside), atol=1e-12)
+    across = np.linalg.svd(statistics.axes)[2][-2:]
+    with pytest.raises(ValueError, match="Row 0 of init is zero on all directions"):
+        SQFA(2, init=across).fit_statistics(statistics)
+    with pytest.raises(ValueError, match=r"must have shape .* = \(2, 64\)"):
+        SQFA(2, init=np.eye(2, 20)).fit_statistics(statistics)
+
+
+def test_a_classifier_of_the_axes(digits, statistics):
+    X, y = digits
+    model = GaussianClassifier("shared").fit_statistics(statistics)
+    Z = X @ statistics.axes.T
+    assert_array_equal(
+        model.predict(Z), GaussianClassifier("shared").fit(Z, y).predict(Z)
+    )
+    model.partial_fit(Z[:100], y[:100])
+    assert model.statistics_.counts.sum() == 1897
+
+
+def test_statistics_keep_their_axes(digits, statistics):
+    X, y = digits
+    half = ClassStatistics.from_blocks([(X[:900], y[:900])], n_axes=20)
+    axes = half.axes
+    for whole in (
+        pickle.loads(pickle.dumps(half)).update(X[900:], y[900:]),
+        half + pickle.loads(pickle.dumps(half)).update(X[900:], y[900:]),
+    ):
+        assert_array_equal(whole.axes, axes)
+    whole = half.update(X[900:], y[900:])
+    assert_same(whole, ClassStatistics.from_data(X @ axes.T, y))
+    assert_array_equal(whole.shrunk().axes, axes)
+    assert_array_equal(sum([whole]).axes, axes)
+    plain = ClassStatistics.from_data(X[:, :20], y)
+    for other in (statistics, plain):
+        with pytest.raises(ValueError, match="only if they have the same axes"):
+            whole + other
+    with pytest.raises(ValueError, match="X must have 64 features, as the axes"):
+        whole.update(X[:, :20], y)
+
+
+def test_filters_outside_of_the_axes_are_refused(statistics):
+    filters = np.vstack([statistics.axes[:1], np.eye(1, 64)])
+    with pytest.raises(ValueError, match="Row 1 of components is not in the span"):
+        statistics.project(filters)
+    with pytest.raises(ValueError, match="components must have 64 columns"):
+        statistics.project(np.eye(20))
+    single = statistics.axes[:2].astype(np.float32)
+    assert statistics.project(single).n_features == 2
+
+
+def test_two_passes(digits, blocks):
+    with pytest.raises(
+        ValueError, match=r"needs two passes .* a function that returns"
+    ):
+        ClassStatistics.from_blocks(iter(blocks), n_axes=3)
+    passes = iter([blocks, blocks[:-1]])
+    with pytest.raises(ValueError, match="1797 the first time and 1600 the second"):
+        ClassStatistics.from_blocks(lambda: next(passes), n_axes=3)
+    for n_axes in (0, 2.5, "all"):
+        with pytest.raises(ValueError, match="n_axes must be None or at least 1"):
+            ClassStatistics.from_blocks(blocks, n_axes=n_axes)
+    with pytest.raises(ValueError, match=r"Block 0: n_axes=65 must not exceed"):
+        ClassStatistics.from_blocks(blocks, n_axes=65)
+    with pytest.raises(ValueError, match=r"^n_axes=65 must not exceed"):
+        ClassStatistics.from_data(*digits, n_axes=65)
+    with pytest.raises(ValueError, match="of n_axes need sample covariances"):
+        ClassStatistics.from_data(*digits, "oas", n_axes=3)
+    statistics = ClassStatistics.from_blocks(blocks, n_axes=3)
+    with pytest.raises(ValueError, match=r"n_components=4 must not exceed .* n_axes=3"):
+        SQFA(4).fit_statistics(statistics)
+
+
+def test_more_than_the_memory_is_refused_before(digits, blocks, monkeypatch):
+    monkeypatch.setattr(_moments, "memory", lambda: 500_000)
+    message = r"10 classes of 64 features take 0.000328 GB.* n_axes=16 take 2e-05 GB"
+    with pytest.raises(MemoryError, match=message):
+        ClassStatistics.from_blocks(blocks)
+    with pytest.raises(MemoryError, match=message):
+        SQFA(2).fit(*digits)
+    assert ClassStatistics.from_blocks(blocks, n_axes=16).n_features == 16
+
+
+def test_memory_of_this_computer_is_known():
+    assert 2**28 < _moments.memory()
