@@ -119,20 +119,21 @@ def _score(fitted, scorer, Z, y):
     return score if np.isfinite(score) else ValueError(f"The score is {score}.")
 
 
-def score_gaussians(statistics, path, scorer, features, y):
-    """Scores of quadratic discriminant analysis on the features of several filters.
+def score_gaussians(statistics, scorer, features, y):
+    """Scores of quadratic discriminant analysis on the features by several filters.
 
-    It is fitted to the statistics of the training part, and scored on the features of
-    the test part, by one set of filters after another; by its accuracy if there is no
-    scorer. Returns None if a covariance is singular.
+    It is fitted to the statistics of those of the training part, a list, and scored on
+    those of the test part, side by side; by its accuracy if there is no scorer. Returns
+    None if a class has a single sample or a singular covariance.
     """
-    if (statistics.counts < 2).any():
-        return None
     scores = []
-    for filters, Z in zip(path, np.split(features, len(path), axis=1), strict=True):
+    parts = np.split(features, len(statistics), axis=1)
+    for of_training, Z in zip(statistics, parts, strict=True):
+        if (of_training.counts < 2).any():
+            return None
         classifier = GaussianClassifier(regularization=0)
         try:
-            classifier.fit_statistics(statistics.project(filters.T))
+            classifier.fit_statistics(of_training)
         except ValueError:
             return None
         if scorer is None:

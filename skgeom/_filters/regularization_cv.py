@@ -193,7 +193,7 @@ class RegularizationCV:
 
         What went wrong is added to the outcomes ``seen``.
         """
-        paths, converged = self._paths(space, y, splits, folds, values)
+        paths, converged, statistics = self._paths(space, y, splits, folds, values)
         classifier = self._checked_classifier()
         scorer = check_scoring(classifier, scoring=self.scoring)
 
@@ -210,12 +210,9 @@ class RegularizationCV:
             path, stacked = paths[fold], np.hstack(paths[fold])
             if by_statistics:
                 test = splits[fold][1]
+                features = project(space.samples[test], stacked)
                 scores = score_gaussians(
-                    folds.training(fold),
-                    path,
-                    self.scoring and scorer,
-                    project(space.samples[test], stacked),
-                    y[test],
+                    statistics[fold], self.scoring and scorer, features, y[test]
                 )
                 if scores is not None:
                     return scores
@@ -235,7 +232,7 @@ class RegularizationCV:
         return np.reshape(scores, (-1, len(splits)))
 
     def _paths(self, space, y, splits, folds, values):
-        """What ``_path`` returns for each split: filters, and what converged."""
+        """Filters of each split, what converged, and statistics of their features."""
         # One seed for all folds: threads must not share a source of random numbers.
         seed = self.random_state
         if not isinstance(seed, Integral):
@@ -244,12 +241,15 @@ class RegularizationCV:
         filters.random_state, filters.tol = seed, max(self.tol, _PATH_TOL)
 
         def path(fold):
-            statistics = self._shrunk(folds.training(fold))
+            statistics = folds.training(fold)
             samples = space, y
             if self._uses_samples:
                 rows = splits[fold][0]
                 samples = space.rows(rows), y[rows]
-            return _path(filters, statistics, values, *samples)
+            found, converged = _path(
+                filters, self._shrunk(statistics), values, *samples
+            )
+            return found, converged, [statistics.project(f.T) for f in found]
 
         # autograd and estimators of the user's are not made for threads.
         parallel = self._parallel and self._estimator_of_classes is None

@@ -405,3 +405,16 @@ def test_default_values_as_a_grid_search(load):
     values = sqfa.cv_results_["regularization"]
     search = GridSearchCV(model, {"sqfa__regularization": values}, cv=3).fit(X, y)
     assert sqfa.regularization_ == search.best_params_["sqfa__regularization"]
+
+
+@pytest.mark.parametrize("scoring", [None, "accuracy", "neg_log_loss"])
+def test_scores_by_statistics_are_those_of_samples(scoring):
+    """The default classifier never sees the training features."""
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model = SQFACV(2, regularizations=4, scoring=scoring, random_state=0).fit(X, y)
+    scores = model.cv_results_["mean_test_score"]
+    model.set_params(classifier=QuadraticDiscriminantAnalysis(tol=0)).fit(X, y)
+    np.testing.assert_allclose(scores, model.cv_results_["mean_test_score"], rtol=0.02)
+    if scoring != "neg_log_loss":
+        assert model.best_score_ == scores.max()
