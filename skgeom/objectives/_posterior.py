@@ -101,6 +101,10 @@ class MeanInformation:
             self.weights,
         )
 
+    def growing_samples(self, random_state):
+        """None: whoever wants some of the samples only takes batches of them."""
+        return []
+
     def sample(self, rows):
         """The same objective of some samples only; the classes remain as they are."""
         sampled = copy(self)

@@ -1,0 +1,147 @@
+"""Maximise an objective of very many terms, first on samples of them that grow.
+
+The filters that are best for a sample of p terms lose a part of the objective that
+falls with 1 / p. So most iterations, and all that it takes to choose among the starts,
+are made on a small sample, and few on the large one that makes the result precise.
+"""
+
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from skgeom.optim._coarse_to_fine import maximize_coarse_to_fine
+from skgeom.optim._manifolds import CONSTRAINTS
+
+# What a sample may lose of the objective, relatively, if all terms are not affordable.
+_LOSS = 3e-4
+# How closely the filters of a sample that is not the last one are sought; those of the
+# last one, if it may lose something as well.
+_ROUGH_TOL, _FINE_TOL = 1e-4, 1e-5
+
+
+def maximize_on_samples(
+    objective,
+    starts,
+    basis,
+    *,
+    complete,
+    constraint,
+    max_iter=500,
+    tol=1e-6,
+    callback=None,
+    random_state=None,
+    **options,
+):
+    """Maximise an objective over constrained filters, on samples of it if it has any.
+
+    A sample grows until what its filters lose is at most ``tol``, relatively, or until
+    it is the last one; if that is not the whole objective, they may lose .0003. What is
+    lost is estimated from what the growth has gained: with four times as many terms it
+    is a quarter of what it was, and so a third of the gain.
+
+    Parameters
+    ----------
+    objective, starts, basis, complete, constraint, max_iter, tol, callback, **options
+        As for :func:`maximize_coarse_to_fine`, where ``max_iter`` is that of each
+        sample. ``objective.growing_samples`` maps ``random_state`` to samples, each
+        part of the next one, or to none; ``objective.sample(s)`` is the objective on
+        one of them; ``objective.mean`` maps filters to the value to report.
+    random_state : int, RandomState instance or None, default=None
+        What the samples are drawn with.
+
+    Returns
+    -------
+    MinimizeResult
+        As by :func:`maximize_coarse_to_fine`; the cost is the negative mean.
+    list of float
+        The value that each start reached, on the first sample.
+    """
+    search = partial(
+        maximize_coarse_to_fine, constraint=constraint, max_iter=max_iter, **options
+    )
+    samples = objective.growing_samples(random_state)
+    if not samples:
+        return search(
+            objective, starts, basis, complete=complete, tol=tol, callback=callback
+        )
+    coarse = objective.project(basis)
+    axes = np.eye(basis.shape[1])
+    reports = _Reports(callback, len(starts), max_iter)
+
+    def search_subspace(sample, points, callback):
+        """Search on one sample, in the coordinates of the basis."""
+        part = coarse.sample(sample)
+
+        def lifted(stage, point, value):
+            return callback(stage, CONSTRAINTS[constraint].nearest(basis @ point), value)
+
+        return search(
+            part,
+            points,
+            axes,
+            complete=True,
+            tol=max(tol, _ROUGH_TOL),
+            callback=callback and lifted,
+            coarse=part,
+        )
+
+    *growing, last = samples
+    tolerable, final_tol = tol, tol
+    if not last.complete:
+        tolerable, final_tol = max(tol, _LOSS), max(tol, _FINE_TOL)
+    run, values = search_subspace(growing[0], starts, reports.first)
+    runs = [run]
+    for smaller, sample in pairwise(growing):
+        before, _ = coarse.sample(sample)(run.point)
+        run, _ = search_subspace(sample, [run.point], reports.later)
+        runs.append(run)
+        gain = (-run.cost - before) / abs(run.cost)
+        if gain / (len(sample) / len(smaller) - 1) <= tolerable:
+            last = sample
+            break
+    run, _ = search(
+        objective.sample(last),
+        [run.point],
+        basis,
+        complete=complete,
+        tol=final_tol,
+        callback=reports.later,
+        coarse=coarse.sample(last),
+    )
+    runs.append(run)
+    result = replace(
+        run,
+        cost=run.cost if last.complete else -objective.mean(run.point),
+        n_iter=sum(run.n_iter for run in runs),
+        n_evaluations=sum(run.n_evaluations for run in runs),
+    )
+    return result, values
+
+
+class _Reports:
+    """The callbacks of searches one after the other, as if they were a single one.
+
+    The first one has a stage for each start, and one more. All later ones begin at a
+    single point, and go on with that last stage, and with one in the whole space. Each
+    stage has at most ``max_iter`` iterations; what comes after these is not reported.
+    """
+
+    def __init__(self, callback, n_starts, max_iter):
+        self._callback = callback
+        self._n_starts = n_starts
+        self._max_iter = max_iter
+        self._counts = Counter()
+        if callback is None:
+            self.first = self.later = None
+
+    def first(self, stage, filters, value):
+        self._counts[stage] += 1
+        if self._counts[stage] > self._max_iter:
+            return None
+        return self._callback(stage, filters, value)
+
+    def later(self, stage, filters, value):
+        return self.first(self._n_starts + (stage > 0), filters, value)
