@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 
 # Up to so many pairs (those of 100 classes) are taken all at once.
 FEW_PAIRS = 5000
-# Samples begin with about so many pairs for each class, grow by this factor, and end
-# with all pairs, if these are no more than so many for each class.
-_FIRST, _GROWTH, _LAST = 8, 4, 150
+# Samples begin with about so many pairs, or so many for each class; they grow by this
+# factor, and end with all pairs, if these are no more than so many for each class.
+_LEAST, _FIRST, _GROWTH, _LAST = 2500, 8, 4, 100
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Pairs:
 
 def n_weighted_pairs(weights):
     """Number of pairs of classes that have a weight."""
-    n_classes = np.count_nonzero(weights)
+    n_classes = int(np.count_nonzero(weights))
     return n_classes * (n_classes - 1) // 2
 
 
@@ -60,7 +60,7 @@ def n_first_pairs(weights):
     n_pairs = n_weighted_pairs(weights)
     if n_pairs <= FEW_PAIRS:
         return n_pairs
-    return _FIRST * np.count_nonzero(weights)
+    return max(_LEAST, _FIRST * np.count_nonzero(weights))
 
 
 def growing_samples(weights, random_state):

@@ -20,9 +20,9 @@ from skgeom.utils._threads import map_threads
 # classes, most of the work is in the factorisations of small matrices, which keep one
 # core busy only. The blocks, and so the result, do not depend on the number of threads.
 _PAIRS_PER_BLOCK = 512
-# Each block has the gradients of all classes. So with many classes, blocks have as many
-# pairs as there are classes, and one thread adds up those of many blocks.
-_MOST_PARTS = 64
+# Each block makes gradients of all classes. So beyond this number of classes blocks grow
+# with it, and each thread adds up the gradients of many blocks, in at most so many sums.
+_MANY_CLASSES, _MOST_SUMS = 512, 64
 
 # The mean is computed of up to so many pairs (those of 1,024 classes), and estimated
 # from as many if there are more.
@@ -149,7 +149,7 @@ class MeanPairwiseDistance:
             return value, gradient
 
         blocks = self._blocks(self._pairs)
-        ends = np.linspace(0, len(blocks), min(len(blocks), _MOST_PARTS) + 1)
+        ends = np.linspace(0, len(blocks), min(len(blocks), _MOST_SUMS) + 1)
         parts = [blocks[a:b] for a, b in pairwise(ends.astype(int))]
         sums = map_threads(add_up, parts, self.distance.parallel)
         values, gradients = zip(*sums, strict=True)
@@ -190,7 +190,8 @@ class MeanPairwiseDistance:
 
     def _blocks(self, pairs):
         """Pairs of classes, (i, j), with weights, in parts of about equal size."""
-        n_blocks = -(-len(pairs) // max(_PAIRS_PER_BLOCK, len(self.weights)))
+        size = _PAIRS_PER_BLOCK * max(len(self.weights) // _MANY_CLASSES, 1)
+        n_blocks = -(-len(pairs) // size)
         arrays = (pairs.i, pairs.j, pairs.weights)
         parts = (np.array_split(array, n_blocks) for array in arrays)
         return list(zip(*parts, strict=True))

@@ -8,7 +8,6 @@ are made on a small sample, and few on the large one that makes the result preci
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
@@ -16,10 +15,9 @@ from skgeom.optim._coarse_to_fine import maximize_coarse_to_fine
 from skgeom.optim._manifolds import CONSTRAINTS
 
 # What a sample may lose of the objective, relatively, if all terms are not affordable.
-_LOSS = 3e-4
-# How closely the filters of a sample that is not the last one are sought; those of the
-# last one, if it may lose something as well.
-_ROUGH_TOL, _FINE_TOL = 1e-4, 1e-5
+_LOSS = 5e-4
+# How closely the best filters of a sample are sought.
+_SAMPLE_TOL = 1e-4
 
 
 def maximize_on_samples(
@@ -38,7 +36,7 @@ def maximize_on_samples(
     """Maximise an objective over constrained filters, on samples of it if it has any.
 
     A sample grows until what its filters lose is at most ``tol``, relatively, or until
-    it is the last one; if that is not the whole objective, they may lose .0003. What is
+    it is the last one; if that is not the whole objective, they may lose .0005. What is
     lost is estimated from what the growth has gained: with four times as many terms it
     is a quarter of what it was, and so a third of the gain.
 
@@ -67,54 +65,60 @@ def maximize_on_samples(
         return search(
             objective, starts, basis, complete=complete, tol=tol, callback=callback
         )
+    reports = _Reports(callback, len(starts), max_iter)
     coarse = objective.project(basis)
     axes = np.eye(basis.shape[1])
-    reports = _Reports(callback, len(starts), max_iter)
 
-    def search_subspace(sample, points, callback):
-        """Search on one sample, in the coordinates of the basis."""
+    def lift(point):
+        return CONSTRAINTS[constraint].nearest(basis @ point)
+
+    def lifted(report):
+        return report and (lambda stage, p, value: report(stage, lift(p), value))
+
+    def tol_of(sample):
+        return tol if sample.complete else max(tol, _SAMPLE_TOL)
+
+    def search_subspace(sample, points, report):
+        """Search in the coordinates of the basis."""
         part = coarse.sample(sample)
-
-        def lifted(stage, point, value):
-            return callback(stage, CONSTRAINTS[constraint].nearest(basis @ point), value)
-
         return search(
             part,
             points,
             axes,
             complete=True,
-            tol=max(tol, _ROUGH_TOL),
-            callback=callback and lifted,
+            tol=tol_of(sample),
+            callback=lifted(report),
             coarse=part,
         )
 
-    *growing, last = samples
-    tolerable, final_tol = tol, tol
-    if not last.complete:
-        tolerable, final_tol = max(tol, _LOSS), max(tol, _FINE_TOL)
-    run, values = search_subspace(growing[0], starts, reports.first)
+    sample = samples[0]
+    run, values = search_subspace(sample, starts, reports.first)
     runs = [run]
-    for smaller, sample in pairwise(growing):
+    tolerable = tol if samples[-1].complete else max(tol, _LOSS)
+    for larger in samples[1:]:
+        growth, sample = len(larger) / len(sample), larger
         before, _ = coarse.sample(sample)(run.point)
         run, _ = search_subspace(sample, [run.point], reports.later)
         runs.append(run)
         gain = (-run.cost - before) / abs(run.cost)
-        if gain / (len(sample) / len(smaller) - 1) <= tolerable:
-            last = sample
+        if gain / (growth - 1) <= tolerable:
             break
-    run, _ = search(
-        objective.sample(last),
-        [run.point],
-        basis,
-        complete=complete,
-        tol=final_tol,
-        callback=reports.later,
-        coarse=coarse.sample(last),
-    )
-    runs.append(run)
+    if complete:
+        run = replace(run, point=lift(run.point))
+    else:
+        run, _ = search(
+            objective.sample(sample),
+            [run.point],
+            basis,
+            complete=False,
+            tol=tol_of(sample),
+            callback=reports.later,
+            coarse=coarse.sample(sample),
+        )
+        runs.append(run)
     result = replace(
         run,
-        cost=run.cost if last.complete else -objective.mean(run.point),
+        cost=run.cost if sample.complete else -objective.mean(run.point),
         n_iter=sum(run.n_iter for run in runs),
         n_evaluations=sum(run.n_evaluations for run in runs),
     )
