@@ -20,8 +20,8 @@ from skgeom.utils._threads import map_threads
 # classes, most of the work is in the factorisations of small matrices, which keep one
 # core busy only. The blocks, and so the result, do not depend on the number of threads.
 _PAIRS_PER_BLOCK = 512
-# Each block makes gradients of all classes. So beyond this number of classes blocks grow
-# with it, and each thread adds up the gradients of many blocks, in at most so many sums.
+# Each block makes gradients of all classes. So beyond this number of classes, blocks
+# grow with it, and gradients are added up by threads, in at most so many sums.
 _MANY_CLASSES, _MOST_SUMS = 512, 64
 
 # The mean is computed of up to so many pairs (those of 1,024 classes), and estimated
@@ -144,8 +144,7 @@ class MeanPairwiseDistance:
             value, gradient = evaluate(part[0])
             for block in part[1:]:
                 more, more_gradient = evaluate(block)
-                value += more
-                gradient += more_gradient
+                value, gradient = value + more, gradient + more_gradient
             return value, gradient
 
         blocks = self._blocks(self._pairs)
