@@ -82,7 +82,7 @@ def most_informative_noise(
         at_noise = replace(search, regularization=noise, **starts)
         objective = make_objective(moments, noise)
         for pairs in objective.growing_samples(random_state=0)[:1]:
-            objective = objective.sample(pairs)
+            objective = objective.sample(pairs)  # enough of many pairs
         filters, _ = at_noise.run(objective, moments.pooled)
         return filters
 

@@ -162,7 +162,7 @@ class MeanPairwiseDistance:
         """
         pairs = large_sample(self.weights, _PAIRS_OF_MEAN, random_state=0)
         values, _ = self._averaged(self._values(filters, pairs))
-        return values @ pairs.weights
+        return float(values @ pairs.weights)
 
     def matrix(self):
         """Distances between all pairs, unprojected, as a symmetric (c, c) matrix."""

@@ -102,7 +102,7 @@ class MeanInformation:
         )
 
     def growing_samples(self, random_state):
-        """None: whoever wants some of the samples only takes batches of them."""
+        """No samples of pairs, as :class:`MeanPairwiseDistance` has."""
         return []
 
     def sample(self, rows):

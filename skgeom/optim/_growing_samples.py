@@ -65,7 +65,10 @@ def maximize_on_samples(
         return search(
             objective, starts, basis, complete=complete, tol=tol, callback=callback
         )
-    reports = _Reports(callback, len(starts), max_iter)
+    report_first = report_later = None
+    if callback is not None:
+        reports = _Reports(callback, len(starts), max_iter)
+        report_first, report_later = reports.first, reports.later
     coarse = objective.project(basis)
     axes = np.eye(basis.shape[1])
 
@@ -92,14 +95,14 @@ def maximize_on_samples(
         )
 
     sample = samples[0]
-    run, values = search_subspace(sample, starts, reports.first)
+    run, values = search_subspace(sample, starts, report_first)
     runs = [run]
     tolerable = tol if samples[-1].complete else max(tol, _LOSS)
     for larger in samples[1:]:
-        growth, sample = len(larger) / len(sample), larger
-        before, _ = coarse.sample(sample)(run.point)
-        run, _ = search_subspace(sample, [run.point], reports.later)
+        growth, sample, start = len(larger) / len(sample), larger, run.point
+        run, _ = search_subspace(sample, [start], report_later)
         runs.append(run)
+        before, _ = coarse.sample(sample)(start)
         gain = (-run.cost - before) / abs(run.cost)
         if gain / (growth - 1) <= tolerable:
             break
@@ -112,7 +115,7 @@ def maximize_on_samples(
             basis,
             complete=False,
             tol=tol_of(sample),
-            callback=reports.later,
+            callback=report_later,
             coarse=coarse.sample(sample),
         )
         runs.append(run)
@@ -138,8 +141,6 @@ class _Reports:
         self._n_starts = n_starts
         self._max_iter = max_iter
         self._counts = Counter()
-        if callback is None:
-            self.first = self.later = None
 
     def first(self, stage, filters, value):
         self._counts[stage] += 1
