@@ -25,7 +25,7 @@ from skgeom._filters.filter_search import (
 )
 from skgeom._filters.noise import most_informative_noise, sampling_noise
 from skgeom._statistics import ClassStatistics
-from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_coarse_to_fine
+from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples
 from skgeom.utils._dask import by_blocks, empty_block
 from skgeom.utils._signs import signs
 from skgeom.utils._sklearn import CallbackSupportMixin, FitCallbacks
@@ -241,10 +241,11 @@ class BaseFilters(
             distinct=self._distinct,
             random_state=self.random_state,
             maximize=partial(
-                maximize_coarse_to_fine,
+                maximize_on_samples,
                 optimizer=self.optimizer,
                 max_iter=self.max_iter,
                 tol=self.tol,
+                random_state=self.random_state,
             ),
         )
 

@@ -108,8 +108,8 @@ FILTER_DOCS = {
     """,
     "random_state": r"""
     random_state : int, RandomState instance or None, default=None
-        For random starts, and for the order of samples if they are taken in
-        batches.
+        For random starts, for the order of samples if they are taken in batches,
+        and for the pairs of more than 100 classes, of which samples are taken.
     """,
     "verbose": r"""
     verbose : int, default=0
@@ -122,7 +122,7 @@ FILTER_DOCS = {
     "objective_": r"""
     objective_ : float
         The mean pairwise distance (or squared distance) of the classes that they
-        reach.
+        reach. With more than 1,024 classes it is estimated from 524,288 pairs.
     """,
     "statistics_": r"""
     statistics_ : ClassStatistics

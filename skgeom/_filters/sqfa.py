@@ -98,7 +98,7 @@ class BaseSQFA(BaseFilters):
         self.statistics_ = self.statistics_.project((left / sizes) @ left.T)
         moments = self._moments(self.statistics_)
         objective = self._objective(moments, self.regularization_)
-        self.objective_ = objective(np.eye(len(filters)))[0]
+        self.objective_ = objective.mean(np.eye(len(filters)))
         return self
 
     def _fit(

@@ -42,10 +42,18 @@ class WithFixedFilters:
         """Whether an evaluation mostly projects what the objective is made of."""
         return self.objective.projection_dominates(self.fixed.shape[1] + n_filters)
 
+    def growing_samples(self, random_state):
+        """What a search begins with, if that is not the whole objective."""
+        return self.objective.growing_samples(random_state)
+
     def sample(self, rows):
-        """The same objective of some samples only."""
+        """The same objective of some samples only, or of some pairs."""
         objective = self.objective.sample(rows)
         return WithFixedFilters(objective, self.fixed, self.n_padding)
+
+    def mean(self, filters):
+        """Value at the last filters, of all pairs."""
+        return self.objective.mean(np.hstack([self.fixed, self._pad(filters)]))
 
     def _pad(self, filters):
         return np.pad(filters, ((self.n_padding, 0), (0, 0)))

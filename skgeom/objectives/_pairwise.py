@@ -1,7 +1,18 @@
 """The mean distance between all pairs of projected classes."""
 
+from copy import copy
+from functools import cached_property
+from itertools import pairwise
+
 import numpy as np
 
+from skgeom.objectives._pair_samples import (
+    all_pairs,
+    growing_samples,
+    large_sample,
+    n_first_pairs,
+    n_weighted_pairs,
+)
 from skgeom.objectives._projection import ProjectedClasses
 from skgeom.utils._threads import map_threads
 
@@ -9,6 +20,13 @@ from skgeom.utils._threads import map_threads
 # classes, most of the work is in the factorisations of small matrices, which keep one
 # core busy only. The blocks, and so the result, do not depend on the number of threads.
 _PAIRS_PER_BLOCK = 512
+# Each block makes gradients of all classes. So beyond this number of classes, blocks
+# grow with it, and gradients are added up by threads, in at most so many sums.
+_MANY_CLASSES, _MOST_SUMS = 512, 64
+
+# The mean is computed of up to so many pairs (those of 1,024 classes), and estimated
+# from as many if there are more.
+_PAIRS_OF_MEAN = 2**19
 
 # An eigendecomposition of a small matrix takes the time of about this many products.
 _PRODUCTS_PER_DECOMPOSITION = 60
@@ -52,12 +70,14 @@ class MeanPairwiseDistance:
         self.distance = distance
         self.squared = squared
         self.weights = np.ones(len(means)) if weights is None else weights
-        self._pairs = i, j = np.triu_indices(len(means), 1)
-        of_pairs = self.weights[i] * self.weights[j]
-        self._weights_of_pairs = of_pairs / of_pairs.sum()
+        self.n_pairs = n_weighted_pairs(self.weights)
         self.classes = ProjectedClasses(
             means, covariances, regularization, self.parallel
         )
+
+    @cached_property
+    def _pairs(self):
+        return all_pairs(self.weights)
 
     @property
     def n_features(self):
@@ -67,7 +87,7 @@ class MeanPairwiseDistance:
     @property
     def parallel(self):
         """Whether threads share the work, so that those of BLAS are in their way."""
-        return self.distance.parallel and len(self._pairs[0]) > _PAIRS_PER_BLOCK
+        return self.distance.parallel and self.n_pairs > _PAIRS_PER_BLOCK
 
     def projection_dominates(self, n_filters):
         """Whether an evaluation mostly projects covariances, not decomposes pairs."""
@@ -75,7 +95,8 @@ class MeanPairwiseDistance:
             return True
         n_classes, n_features = self.classes.means.shape
         projecting = n_classes * n_features**2 * n_filters
-        decomposing = len(self._pairs[0]) * n_filters**3 * _PRODUCTS_PER_DECOMPOSITION
+        n_pairs = n_first_pairs(self.weights)
+        decomposing = n_pairs * n_filters**3 * _PRODUCTS_PER_DECOMPOSITION
         return projecting > decomposing
 
     def project(self, basis):
@@ -84,8 +105,23 @@ class MeanPairwiseDistance:
         ``basis`` has shape (n, k). If its columns are orthonormal, filters G and
         ``basis @ G`` meet the constraint of unit norm together.
         """
+        projected = copy(self)
         moments = self.classes.project(basis)
-        return MeanPairwiseDistance(*moments, self.distance, self.squared, self.weights)
+        projected.classes = ProjectedClasses(*moments, self.parallel)
+        return projected
+
+    def growing_samples(self, random_state):
+        """Samples of the pairs for a search to begin with; none if the pairs are few.
+
+        See :func:`skgeom.objectives._pair_samples.growing_samples`.
+        """
+        return growing_samples(self.weights, random_state)
+
+    def sample(self, pairs):
+        """The same objective, estimated from some pairs only."""
+        sampled = copy(self)
+        sampled._pairs, sampled.n_pairs = pairs, len(pairs)
+        return sampled
 
     def __call__(self, filters):
         """Value and gradient, (n, m), at ``filters``, (n, m).
@@ -104,13 +140,42 @@ class MeanPairwiseDistance:
             values, slopes = self._averaged(values)
             return values @ weights, gradient(slopes * weights)
 
-        blocks = map_threads(evaluate, self._blocks(), self.distance.parallel)
-        values, gradients = zip(*blocks, strict=True)
+        def add_up(part):
+            value, gradient = evaluate(part[0])
+            for block in part[1:]:
+                more, more_gradient = evaluate(block)
+                value, gradient = value + more, gradient + more_gradient
+            return value, gradient
+
+        blocks = self._blocks(self._pairs)
+        ends = np.linspace(0, len(blocks), min(len(blocks), _MOST_SUMS) + 1)
+        parts = [blocks[a:b] for a, b in pairwise(ends.astype(int))]
+        sums = map_threads(add_up, parts, self.distance.parallel)
+        values, gradients = zip(*sums, strict=True)
         return sum(values), pull_back(*distance.pull_back(sum(gradients)))
+
+    def mean(self, filters):
+        """Value at ``filters``, of all pairs even if those here are a sample.
+
+        If there are more than 524,288, it is an estimate from about as many of them,
+        always the same ones, so that the values of two searches can be compared.
+        """
+        pairs = large_sample(self.weights, _PAIRS_OF_MEAN, random_state=0)
+        values, _ = self._averaged(self._values(filters, pairs))
+        return float(values @ pairs.weights)
 
     def matrix(self):
         """Distances between all pairs, unprojected, as a symmetric (c, c) matrix."""
-        means, covariances, _ = self.classes(np.eye(self.n_features))
+        pairs = all_pairs(np.ones(len(self.weights)))
+        values = self._values(np.eye(self.n_features), pairs)
+        matrix = np.zeros((len(self.weights), len(self.weights)))
+        roots = np.sqrt(values) if self.distance.returns_square else values
+        matrix[pairs.i, pairs.j] = roots
+        return matrix + matrix.T
+
+    def _values(self, filters, pairs):
+        """What the distance returns for some pairs, without gradients."""
+        means, covariances, _ = self.classes(filters)
         distance = self.distance(means, covariances)
 
         def evaluate(block):
@@ -118,16 +183,15 @@ class MeanPairwiseDistance:
             values, _ = distance.pairs(i, j)
             return values
 
-        blocks = map_threads(evaluate, self._blocks(), self.distance.parallel)
-        values = np.concatenate(blocks)
-        matrix = np.zeros((len(means), len(means)))
-        matrix[self._pairs] = np.sqrt(values) if distance.returns_square else values
-        return matrix + matrix.T
+        blocks = self._blocks(pairs)
+        values = map_threads(evaluate, blocks, self.distance.parallel)
+        return np.concatenate(values)
 
-    def _blocks(self):
+    def _blocks(self, pairs):
         """Pairs of classes, (i, j), with weights, in parts of about equal size."""
-        n_blocks = -(-len(self._pairs[0]) // _PAIRS_PER_BLOCK)
-        arrays = (*self._pairs, self._weights_of_pairs)
+        size = _PAIRS_PER_BLOCK * max(len(self.weights) // _MANY_CLASSES, 1)
+        n_blocks = -(-len(pairs) // size)
+        arrays = (pairs.i, pairs.j, pairs.weights)
         parts = (np.array_split(array, n_blocks) for array in arrays)
         return list(zip(*parts, strict=True))
 

@@ -103,6 +103,10 @@ class MeanInformation:
             self.weights,
         )
 
+    def growing_samples(self, random_state):
+        """No samples of pairs, as :class:`MeanPairwiseDistance` has."""
+        return []
+
     def sample(self, rows):
         """The same objective of some samples only; the classes remain as they are."""
         sampled = copy(self)

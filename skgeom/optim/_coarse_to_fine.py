@@ -33,6 +33,7 @@ def maximize_coarse_to_fine(
     tol=1e-6,
     batches=None,
     callback=None,
+    coarse=None,
 ):
     """Maximise an objective over constrained filters, from several starts.
 
@@ -65,6 +66,8 @@ def maximize_coarse_to_fine(
         filters has shape (n, m), and stage counts the starts, from 0, then the
         refinement in the subspace, then the one in the whole space. A stage ends if
         it returns True.
+    coarse : callable, default=None
+        ``objective.project(basis)``, if it is known.
 
     Returns
     -------
@@ -102,7 +105,8 @@ def maximize_coarse_to_fine(
             return maximize_in_batches(objective, manifold, start, *batches, **limits)
         return minimize(cost, manifold, start, optimizer=optimizer, tol=tol, **limits)
 
-    coarse = objective.project(basis)
+    if coarse is None:
+        coarse = objective.project(basis)
     coarse_tol = tol if complete else _COARSE_FACTOR * tol
     limits = {"tol": coarse_tol}
     if len(starts) > 1:

@@ -1,0 +1,102 @@
+"""SQFA with so many classes that pairs of them are sampled."""
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skgeom import SQFA, SQFACV, AMAGauss, ClassStatistics, SecondMomentSQFA
+from skgeom.objectives import StudentT
+
+
+def euclidean(means_a, covariances_a, means_b, covariances_b):
+    of_means = anp.sum((means_a - means_b) ** 2, axis=1)
+    return of_means + anp.sum((covariances_a - covariances_b) ** 2, axis=(1, 2))
+
+
+@pytest.fixture(params=[1000, 6], ids=["all in the end", "samples only"])
+def few(request, monkeypatch):
+    sizes = {"FEW_PAIRS": 100, "_LEAST": 60, "_FIRST": 3, "_LAST": request.param}
+    for name, value in sizes.items():
+        monkeypatch.setattr(f"skgeom.objectives._pair_samples.{name}", value)
+
+
+@pytest.fixture
+def statistics(rng):
+    """24 classes that differ in mean and covariance along some of seven directions."""
+    means = rng.normal(size=(24, 7)) * np.r_[2, 2, 1, 1, 0.1, 0.1, 0.1]
+    deviations = np.exp(rng.normal(size=(24, 7)) * np.r_[0.1, 0.1, 1, 1, 0.1, 0.1, 0.1])
+    covariances = deviations[:, :, None] ** 2 * np.eye(7)
+    return ClassStatistics(range(24), [50] * 24, means, covariances)
+
+
+MODELS = {
+    "fisher-rao": SQFA(2),
+    "squared": SQFA(2, squared=True),
+    "hellinger": SQFA(2, distance="hellinger"),
+    "orthonormal": SQFA(2, constraint="orthonormal"),
+    "Student t": SQFA(2, distance=StudentT(5)),
+    "function": SQFA(2, distance=euclidean),
+    "groups": SQFA(3, group_size=2),
+    "no regularization": SQFA(2, regularization=0),
+    "weights": SQFA(2, class_weight={0: 0, 1: 8, 2: 5}),
+    "second moments": SecondMomentSQFA(2),
+    "one start": SQFA(2, init="pca", n_init=1),
+}
+
+
+def objective_of(model, weights=None):
+    distances = model.class_distances() ** (1 + model.squared)
+    weights = np.ones(len(distances)) if weights is None else weights
+    i, j = np.triu_indices(len(distances), 1)
+    return np.average(distances[i, j], weights=weights[i] * weights[j])
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_objective_is_near_that_of_all_pairs(model, statistics, few, monkeypatch):
+    model.set_params(random_state=0)
+    model.fit_statistics(statistics)
+    weights = None
+    if model.class_weight:
+        weights = np.r_[0, 8, 5, np.ones(21)]
+    assert model.objective_ == pytest.approx(objective_of(model, weights), rel=1e-6)
+    components, value = model.components_, model.objective_
+    assert_array_equal(model.fit_statistics(statistics).components_, components)
+    monkeypatch.setattr("skgeom.objectives._pair_samples.FEW_PAIRS", 1000)
+    assert value > 0.97 * model.fit_statistics(statistics).objective_
+
+
+@pytest.mark.parametrize("few", [6], indirect=True)
+def test_orthonormalize_computes_the_mean_of_all_pairs(statistics, few):
+    model = SQFA(2, random_state=0).fit_statistics(statistics).orthonormalize()
+    assert model.objective_ == pytest.approx(objective_of(model), rel=1e-6)
+
+
+@pytest.mark.parametrize("few", [6], indirect=True)
+@pytest.mark.parametrize(
+    "model",
+    [
+        SQFA(2, random_state=0),
+        SQFACV(2, regularizations=[0.1, 1], cv=2, random_state=0),
+        AMAGauss(2, random_state=0),
+    ],
+)
+def test_fit_to_samples(model, statistics, few, rng):
+    noise = rng.normal(size=(24, 20, 7)) @ np.sqrt(statistics.covariances)
+    X = (statistics.means[:, None] + noise).reshape(-1, 7)
+    y = np.repeat(np.arange(24), 20)
+    components = model.fit(X, y).components_
+    assert np.isfinite(components).all()
+    assert_array_equal(model.fit(X, y).components_, components)
+
+
+def test_more_than_a_hundred_classes(make_gaussians):
+    """Without changes of any limit; the classes differ along two axes only."""
+    means, covariances = make_gaussians((130,), 2)
+    means = np.pad(means, ((0, 0), (0, 2)))
+    covariances = np.stack([np.pad(c, ((0, 2), (0, 2))) for c in covariances])
+    covariances[:, [2, 3], [2, 3]] = 1
+    statistics = ClassStatistics(range(130), [50] * 130, means, covariances)
+    model = SQFA(2, random_state=0).fit_statistics(statistics)
+    assert_allclose(model.components_[:, 2:], 0, atol=1e-2)
+    assert model.objective_ == pytest.approx(objective_of(model), rel=1e-9)

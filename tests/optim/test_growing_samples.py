@@ -1,0 +1,146 @@
+"""maximize_on_samples: a small sample of the pairs first, then more of them."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skgeom.objectives import DISTANCES, MeanPairwiseDistance, WithFixedFilters
+from skgeom.optim import (
+    CONSTRAINTS,
+    maximize_coarse_to_fine,
+    maximize_on_samples,
+)
+
+N, K, M = 6, 4, 2
+BASIS = np.eye(N, K)
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Sizes of samples for a problem of 20 classes: 40 pairs, then 190 or 120."""
+
+    def set_sizes(last):
+        sizes = {"FEW_PAIRS": 100, "_LEAST": 40, "_FIRST": 2, "_GROWTH": 3}
+        for name, value in {**sizes, "_LAST": last}.items():
+            monkeypatch.setattr(f"skgeom.objectives._pair_samples.{name}", value)
+
+    return set_sizes
+
+
+@pytest.fixture
+def objective(make_gaussians):
+    return MeanPairwiseDistance(*make_gaussians((20,), N), 0.3, DISTANCES["fisher-rao"])
+
+
+@pytest.fixture
+def starts(rng):
+    nearest = CONSTRAINTS["unit-norm"].nearest
+    return [nearest(rng.normal(size=(K, M))) for _ in range(3)]
+
+
+def maximize(objective, starts, complete=False, constraint="unit-norm", **options):
+    return maximize_on_samples(
+        objective, starts, BASIS, complete=complete, constraint=constraint, **options
+    )
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_few_pairs_change_nothing(complete, objective, starts):
+    result, values = maximize(objective, starts, complete)
+    expected, expected_values = maximize_coarse_to_fine(
+        objective, starts, BASIS, complete=complete, constraint="unit-norm"
+    )
+    assert values == expected_values
+    assert_array_equal(result.point, expected.point)
+    assert result.n_evaluations == expected.n_evaluations
+
+
+@pytest.mark.parametrize("constraint", ["unit-norm", "orthonormal"])
+@pytest.mark.parametrize("complete", [True, False])
+def test_all_pairs_in_the_end(complete, constraint, objective, starts, few):
+    few(last=1000)
+    starts = [CONSTRAINTS[constraint].nearest(start) for start in starts]
+    result, values = maximize(objective, starts, complete, constraint, tol=1e-9)
+    assert len(values) == 3
+    assert result.converged
+    value, gradient = objective(result.point)
+    assert -result.cost == pytest.approx(value, rel=1e-12)
+    manifold = CONSTRAINTS[constraint].manifold(N, M)
+    if complete:
+        gradient = BASIS @ BASIS.T @ gradient
+        assert not result.point[K:].any()
+    riemannian = manifold.euclidean_to_riemannian_gradient(result.point, gradient)
+    assert np.linalg.norm(riemannian) < 1e-3 * np.linalg.norm(gradient)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_cost_is_that_of_all_pairs_even_after_a_sample(
+    complete, objective, starts, few
+):
+    few(last=6)
+    result, _ = maximize(objective, starts, complete, random_state=0)
+    value, _ = objective(result.point)
+    assert -result.cost == pytest.approx(value, rel=1e-12)
+    best, _ = maximize_coarse_to_fine(
+        objective, starts, BASIS, complete=complete, constraint="unit-norm"
+    )
+    assert value > -0.97 * best.cost
+    again, _ = maximize(objective, starts, complete, random_state=0)
+    other, _ = maximize(objective, starts, complete, random_state=1)
+    assert_array_equal(again.point, result.point)
+    assert not np.array_equal(other.point, result.point)
+
+
+def test_a_loose_tolerance_ends_the_growth(objective, starts, few, monkeypatch):
+    few(last=1000)
+    sizes = Counter()
+    evaluate = MeanPairwiseDistance.__call__
+
+    def count(self, filters):
+        sizes[self.n_pairs] += 1
+        return evaluate(self, filters)
+
+    monkeypatch.setattr(MeanPairwiseDistance, "__call__", count)
+    monkeypatch.setattr("skgeom.objectives._pair_samples._GROWTH", 2)
+    maximize(objective, starts, complete=True, tol=0.1)
+    assert set(sizes) == {40, 80}
+    sizes.clear()
+    maximize(objective, starts, complete=True, tol=1e-6)
+    assert set(sizes) == {40, 80, 190}
+
+
+def test_fixed_filters(objective, starts, few, rng):
+    few(last=1000)
+    fixed = np.eye(N)[:, -1:]
+    last = WithFixedFilters(objective, fixed)
+    result, _ = maximize(last, starts, random_state=0)
+    value, _ = objective(np.hstack([fixed, result.point]))
+    assert -result.cost == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("max_iter", [2, 500])
+@pytest.mark.parametrize("n_starts", [1, 3])
+def test_callback(n_starts, max_iter, objective, starts, few):
+    few(last=6)
+    counts, stages = Counter(), []
+
+    def callback(stage, filters, value):
+        counts[stage] += 1
+        stages.append(stage)
+        assert filters.shape == (N, M)
+        assert_allclose(np.linalg.norm(filters, axis=0), 1)
+        assert value == pytest.approx(objective(filters)[0], rel=0.5)
+
+    maximize(objective, starts[:n_starts], max_iter=max_iter, callback=callback)
+    assert stages == sorted(stages)
+    # Each start, then the subspace, then the whole space.
+    assert set(stages) == set(range(n_starts + 2))
+    assert max(counts.values()) <= max_iter
+
+
+def test_callback_ends_each_search(objective, starts, few):
+    few(last=6)
+    result, _ = maximize(objective, starts[:1], callback=lambda *_: True)
+    assert result.n_iter <= 4
