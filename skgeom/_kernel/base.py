@@ -381,9 +381,12 @@ class BaseKernelDiscriminant(
     def _kernel_matrix(self, X):
         """Kernel matrix of the training samples, in memory that may be overwritten."""
         kernel = np.asarray(self._kernel(X), dtype=np.float64, order="C")
-        # Rounding may leave two entries that are not equal. LAPACK reads one of them,
-        # and which one depends on the solver.
-        return (kernel + kernel.T) / 2 if self.kernel == "precomputed" else kernel
+        if self.kernel == "precomputed":
+            # Rounding may leave two entries that are not equal. LAPACK reads one of
+            # them, and which one depends on the solver.
+            kernel = kernel + kernel.T
+            kernel /= 2
+        return kernel
 
     @property
     def _n_wanted(self):

@@ -1,6 +1,6 @@
 """Kernel discriminant analysis."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -359,12 +359,16 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         if self.kernel != "precomputed":
             self.X_fit_ = np.array(samples.X, dtype=np.float64)
         precision = np.finfo(samples.X.dtype).eps
-        problem = self._problem(samples, precision, warn=True)
+        # The leverages of the last samples are those that take little time.
+        order = np.delete(np.arange(len(samples.X)), left_out)
+        order = np.concatenate([order, left_out])
+        precomputed = self.kernel == "precomputed"
+        problem = self._problem(samples.part(order, precomputed), precision, warn=True)
         self.regularization_ = self.regularization
         if self.regularization == "auto":
             part, share = problem, 1
             if len(left_out) < len(samples.X):
-                chosen = samples.part(left_out, self.kernel == "precomputed")
+                chosen = samples.part(left_out, precomputed)
                 part = self._problem(chosen, precision)
                 share = float(chosen.sample_weight.sum() / samples.sample_weight.sum())
             values = candidate_regularizations(self.penalty, _N_CANDIDATES)
@@ -383,8 +387,10 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
                 )
         leverages = None
         if self.temperature == "auto":
-            leverages = problem.leverages(self.regularization_, left_out)
-        return found, leverages
+            leverages = problem.leverages(self.regularization_, len(left_out))
+        coefficients = np.empty_like(found.coefficients)
+        coefficients[order] = found.coefficients
+        return replace(found, coefficients=coefficients), leverages
 
     def _problem(self, samples, precision, warn=False):
         kernel = self._kernel_matrix(samples.X.astype(np.float64, copy=False))

@@ -279,13 +279,12 @@ def factorize(matrix, overwrite=False):
     return partial(cho_solve, factor, check_finite=False)
 
 
-def inverse_diagonal(solve, rows):
-    """Diagonal entries of the inverse of a matrix that was factorised."""
+def last_of_inverse_diagonal(solve, n_last):
+    """The last diagonal entries of the inverse of a matrix that was factorised."""
+    # The inverse of L L^T ends with that of the last block of L: L^-1 is triangular.
     factor, lower = solve.args[0]
-    units = np.zeros((len(factor), len(rows)), order="F")
-    units[rows, np.arange(len(rows))] = 1
     columns = solve_triangular(
-        factor, units, lower=lower, overwrite_b=True, check_finite=False
+        factor[-n_last:, -n_last:], np.eye(n_last), lower=lower, check_finite=False
     )
     return np.einsum("ij,ij->j", columns, columns)
 
