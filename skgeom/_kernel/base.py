@@ -21,6 +21,7 @@ from skgeom._kernel.functions import (
     check_arguments,
     check_callable,
     check_precomputed,
+    symmetric_kernel_matrix,
     uses_gamma,
 )
 from skgeom._kernel.problem import ALL_MEANS_EQUAL
@@ -380,6 +381,8 @@ class BaseKernelDiscriminant(
 
     def _kernel_matrix(self, X):
         """Kernel matrix of the training samples, in memory that may be overwritten."""
+        if isinstance(self.kernel, str) and self.kernel != "precomputed":
+            return symmetric_kernel_matrix(self._kernel, X)
         kernel = np.asarray(self._kernel(X), dtype=np.float64, order="C")
         if self.kernel == "precomputed":
             # Rounding may leave two entries that are not equal. LAPACK reads one of

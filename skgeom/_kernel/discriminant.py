@@ -46,6 +46,7 @@ MAX_EXACT = 10_000
 # Samples that are left out, and values, by which "auto" chooses the regularisation and
 # the temperature. With more, the choice would take longer than the fit.
 _MAX_LEFT_OUT = 1000
+_MAX_CHOOSING = 700
 _N_CANDIDATES = 25
 # More samples than one weight may stand for, so that sums of weights are finite.
 _MAX_COPIES = 1e12
@@ -285,7 +286,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         if sample_weight is None:
             sample_weight = np.ones(len(X))
         samples = Samples(X, codes, weights, class_weights, sample_weight, copies)
-        left_out = self._left_out(samples)
+        left_out = self._left_out(samples, _MAX_LEFT_OUT)
         solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
         # Threads of BLAS would wait for each other longer than small matrices take.
         with one_blas_thread(len(X) <= _MAX_LEFT_OUT):
@@ -315,7 +316,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         )
         self._set_calibration(*calibration)
 
-    def _left_out(self, samples):
+    def _left_out(self, samples, most):
         """Samples to leave out: evenly over each class, so nothing is left to chance.
 
         They are a share of each class, but more of the small classes, and two at least:
@@ -323,8 +324,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         """
         kept = np.flatnonzero(samples.weights)
         counts = np.bincount(samples.codes[kept])
-        shares = np.ceil(counts * min(_MAX_LEFT_OUT / len(kept), 1))
-        sizes = np.maximum(shares, max(_MAX_LEFT_OUT // (2 * len(counts)), 2))
+        shares = np.ceil(counts * min(most / len(kept), 1))
+        sizes = np.maximum(shares, max(most // (2 * len(counts)), 2))
         parts = []
         for code, (count, size) in enumerate(zip(counts, sizes, strict=True)):
             members = kept[samples.codes[kept] == code]
@@ -366,14 +367,15 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         problem = self._problem(samples.part(order, precomputed), precision, warn=True)
         self.regularization_ = self.regularization
         if self.regularization == "auto":
-            part, share = problem, 1
-            if len(left_out) < len(samples.X):
-                chosen = samples.part(left_out, precomputed)
-                part = self._problem(chosen, precision)
+            rows = self._left_out(samples, _MAX_CHOOSING)
+            part, share, copies = problem, 1, samples.copies[order]
+            if len(rows) < len(samples.X):
+                chosen = samples.part(rows, precomputed)
+                part, copies = self._problem(chosen, precision), chosen.copies
                 share = float(chosen.sample_weight.sum() / samples.sample_weight.sum())
             values = candidate_regularizations(self.penalty, _N_CANDIDATES)
             with one_blas_thread():
-                errors = part.errors_left_out(values, samples.copies[left_out])
+                errors = part.errors_left_out(values, copies)
             # The trace grows with the number of samples, but the noise that lambda
             # stands for in a Gaussian process does not.
             self.regularization_ = heaviest_of_the_best(values, errors) * share

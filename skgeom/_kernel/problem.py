@@ -208,8 +208,12 @@ class KernelProblem:
 
     @cached_property
     def _same_means(self):
-        means = np.linalg.norm(self.centered.T @ self.indicators)
-        return means <= max(_CONSTANT, self.precision)
+        return np.linalg.norm(self._means) <= max(_CONSTANT, self.precision)
+
+    @cached_property
+    def _means(self):
+        """Products of the centred matrix with the class indicators."""
+        return self.centered.T @ self.indicators
 
     def check_definite(self):
         """Raise ValueError if the centred kernel has a negative eigenvalue."""
@@ -345,6 +349,7 @@ class KernelProblem:
                 return self._discriminants(*found, penalty)
         if self.identity:
             gram = self.centered @ self.centered.T
+            images = self.centered @ self._means
         else:
             self.check_definite()
             # The duals (K + lambda I)^-1 u have a part u / lambda in the null space of
@@ -356,8 +361,7 @@ class KernelProblem:
                 if eigenvectors:
                     self._singular_vectors = eigenvectors
                     return self._solve_in_range(*eigenvectors, *settings)
-            gram = self.centered
-        images = gram @ self.indicators
+            gram, images = self.centered, self._means
         gram.flat[:: len(gram) + 1] += penalty
         self._solve = solve = factorize(gram, overwrite=True)
         ratios, duals, scores = solve_dual(solve, self.indicators, images, *settings)

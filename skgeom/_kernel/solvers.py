@@ -39,8 +39,8 @@ the span of H E, and only a matrix of order c - 1 remains.
 from functools import partial
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_triangular
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg.lapack import dpstrf, dtrtri
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.utils import gen_batches
 
@@ -283,10 +283,8 @@ def last_of_inverse_diagonal(solve, n_last):
     """The last diagonal entries of the inverse of a matrix that was factorised."""
     # The inverse of L L^T ends with that of the last block of L: L^-1 is triangular.
     factor, lower = solve.args[0]
-    columns = solve_triangular(
-        factor[-n_last:, -n_last:], np.eye(n_last), lower=lower, check_finite=False
-    )
-    return np.einsum("ij,ij->j", columns, columns)
+    inverse, _ = dtrtri(np.tril(factor[-n_last:, -n_last:]), lower=lower)
+    return np.einsum("ij,ij->j", inverse, inverse)
 
 
 def pivoted_cholesky(matrix, tol):
