@@ -123,6 +123,23 @@ def heaviest_of_the_best(values, errors):
     return float(values[errors <= 1.02 * errors.min()].max())
 
 
+def spread_over_classes(codes, kept, n_samples):
+    """About so many of the samples ``kept``, evenly over each class.
+
+    So nothing is left to chance. They are a share of each class, but more of the small
+    classes, and two at least.
+    """
+    counts = np.bincount(codes[kept])
+    shares = np.ceil(counts * min(n_samples / len(kept), 1))
+    sizes = np.maximum(shares, max(n_samples // (2 * len(counts)), 2))
+    parts = []
+    for code, (count, size) in enumerate(zip(counts, sizes, strict=True)):
+        members = kept[codes[kept] == code]
+        spread = np.linspace(0, count, int(min(size, count)), endpoint=False)
+        parts.append(members[spread.astype(int)])
+    return np.sort(np.concatenate(parts))
+
+
 class BaseKernelDiscriminant(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
 ):
@@ -436,7 +453,8 @@ class BaseKernelDiscriminant(
     def _with_discriminants(self, discriminants, classes, priors, n_samples):
         """This object as if fitted to a precomputed kernel, with what was found."""
         self.classes_, self.priors_ = classes, priors
-        self.n_features_in_, self.X_fit_, self.gamma_ = n_samples, None, None
+        self.n_features_in_ = len(discriminants.coefficients)
+        self.X_fit_, self.gamma_ = None, None
         self._set_discriminants(discriminants, n_samples)
         return self
 

@@ -16,6 +16,7 @@ from skgeom._kernel.base import (
     BaseKernelDiscriminant,
     candidate_regularizations,
     heaviest_of_the_best,
+    spread_over_classes,
 )
 from skgeom._kernel.calibration import (
     calibrate,
@@ -317,21 +318,11 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         self._set_calibration(*calibration)
 
     def _left_out(self, samples, most):
-        """Samples to leave out: evenly over each class, so nothing is left to chance.
+        """Samples to leave out: two of each class at least.
 
-        They are a share of each class, but more of the small classes, and two at least:
-        the one sample of a class would tell nothing about it.
+        The one sample of a class would tell nothing about it.
         """
-        kept = np.flatnonzero(samples.weights)
-        counts = np.bincount(samples.codes[kept])
-        shares = np.ceil(counts * min(most / len(kept), 1))
-        sizes = np.maximum(shares, max(most // (2 * len(counts)), 2))
-        parts = []
-        for code, (count, size) in enumerate(zip(counts, sizes, strict=True)):
-            members = kept[samples.codes[kept] == code]
-            spread = np.linspace(0, count, int(min(size, count)), endpoint=False)
-            parts.append(members[spread.astype(int)])
-        return np.sort(np.concatenate(parts))
+        return spread_over_classes(samples.codes, np.flatnonzero(samples.weights), most)
 
     def _chosen_solver(self, n_samples):
         solver = self.solver

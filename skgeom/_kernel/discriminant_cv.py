@@ -14,11 +14,16 @@ from skgeom._kernel.base import (
     PARAMETERS,
     BaseKernelDiscriminant,
     candidate_regularizations,
+    spread_over_classes,
 )
 from skgeom._kernel.calibration import calibrate, products_and_squares
 from skgeom._kernel.discriminant import MAX_EXACT, KernelDiscriminantAnalysis
 from skgeom._kernel.functions import warn_if_alone
-from skgeom._kernel.problem import MAX_REGULARIZATION, KernelProblem
+from skgeom._kernel.problem import (
+    MAX_REGULARIZATION,
+    KernelProblem,
+    explain_singular,
+)
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._grid_scores import best_values, check_score, find_splits, score_table
 from skgeom.utils._threads import one_blas_thread
@@ -27,6 +32,8 @@ from skgeom.utils._warnings import warn_user
 
 # Up to this number of samples, threads of BLAS would wait for each other.
 _SMALL = 2000
+# Samples of a training part that models of all values are fitted to.
+_MAX_PATH = 1600
 
 
 @substitute_docs(
@@ -188,14 +195,16 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             paths = [
                 self._fit_path(kernel, codes, precision, train) for train, _ in splits
             ]
-            calibrations = self._calibrate_paths(kernel, codes, splits, paths)
+            tests = [test for _, test in splits]
+            calibrations = self._calibrate_paths(kernel, codes, tests, paths)
             scores = [
-                self._score_path(kernel, codes, train, test, path)
-                for (train, test), path in zip(splits, paths, strict=True)
+                self._score_path(kernel, codes, test, path)
+                for test, path in zip(tests, paths, strict=True)
             ]
             self._choose(np.transpose(scores))
             problem, _ = self._problem(kernel, codes, precision)
-            (found,) = problem.solve_path([self.regularization_], *self._settings)
+            with explain_singular(self.regularization_, precision):
+                found = problem.solve_cholesky(self.regularization_, *self._settings)
         self._set_discriminants(found, len(X))
         if calibrations:
             chosen = self.regularizations_.tolist().index(self.regularization_)
@@ -264,20 +273,28 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         self.regularization_ = float(values[best].max())
 
     def _fit_path(self, kernel, codes, precision, train):
-        """Models of all values for a training part, with one tridiagonal form."""
-        part = kernel[np.ix_(train, train)]
-        problem, priors = self._problem(part, codes[train], precision)
-        return [
+        """Models of all values for a training part, with one tridiagonal form.
+
+        Returns them, and the samples that they are fitted to: some of a large part.
+        """
+        kept, values = train, self.regularizations_
+        if len(train) > _MAX_PATH:
+            kept = spread_over_classes(codes, train, _MAX_PATH)
+            # With the same lambda of equation 13, as for KernelDiscriminantAnalysis.
+            values = values * (len(train) / len(kept))
+        part = kernel[np.ix_(kept, kept)]
+        problem, priors = self._problem(part, codes[kept], precision)
+        return kept, [
             KernelDiscriminantAnalysis(
                 self.n_components,
                 kernel="precomputed",
                 penalty=self.penalty,
                 temperature=self.temperature,
-            )._with_discriminants(found, self.classes_, priors, len(train))
-            for found in problem.solve_path(self.regularizations_, *self._settings)
+            )._with_discriminants(found, self.classes_, priors, len(kept))
+            for found in problem.solve_path(values, *self._settings)
         ]
 
-    def _calibrate_paths(self, kernel, codes, splits, paths):
+    def _calibrate_paths(self, kernel, codes, tests, paths):
         """Calibrate the models of each value by all test parts together.
 
         Returns the calibrations of the values, or an empty list with a given
@@ -286,12 +303,12 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         if self.temperature != "auto":
             return []
         left_out = [[] for _ in self.regularizations_]
-        for (train, test), path in zip(splits, paths, strict=True):
-            K = kernel[np.ix_(test, train)]
+        for test, (columns, path) in zip(tests, paths, strict=True):
+            K = kernel[np.ix_(test, columns)]
             for products, model in zip(left_out, path, strict=True):
                 means, center = model.means_, model._center
                 products.append(products_and_squares(model._project(K), means, center))
-        tested = codes[np.concatenate([test for _, test in splits])]
+        tested = codes[np.concatenate(tests)]
         ones = np.ones(len(tested))
         # What `calibrate` needs besides.
         others = tested, ones, ones, self.priors_, np.bincount(codes)
@@ -299,16 +316,17 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         for parts in left_out:
             products, squares = map(np.concatenate, zip(*parts, strict=True))
             calibrations.append(calibrate(products, squares, *others))
-        for path in paths:
+        for _, path in paths:
             for model, calibration in zip(path, calibrations, strict=True):
                 model._set_calibration(*calibration)
         return calibrations
 
-    def _score_path(self, kernel, codes, train, test, path):
+    def _score_path(self, kernel, codes, test, path):
         """Scores of the models of all values on a test part."""
-        X_test, y_test = kernel[np.ix_(test, train)], self.classes_[codes[test]]
+        columns, models = path
+        X_test, y_test = kernel[np.ix_(test, columns)], self.classes_[codes[test]]
         scorer = check_scoring(self, scoring=self.scoring)
-        return [check_score(scorer(model, X_test, y_test)) for model in path]
+        return [check_score(scorer(model, X_test, y_test)) for model in models]
 
     def _problem(self, kernel, codes, precision):
         """The problem of a kernel matrix, which is overwritten, and the priors."""
