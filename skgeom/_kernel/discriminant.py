@@ -49,6 +49,8 @@ MAX_EXACT = 10_000
 _MAX_LEFT_OUT = 1000
 _MAX_CHOOSING = 700
 _N_CANDIDATES = 25
+# The lightest penalty of landmarks that is chosen, over the precision of X.
+_LIGHTEST = 2
 # More samples than one weight may stand for, so that sums of weights are finite.
 _MAX_COPIES = 1e12
 
@@ -358,18 +360,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         problem = self._problem(samples.part(order, precomputed), precision, warn=True)
         self.regularization_ = self.regularization
         if self.regularization == "auto":
-            rows = self._left_out(samples, _MAX_CHOOSING)
-            part, share, copies = problem, 1, samples.copies[order]
-            if len(rows) < len(samples.X):
-                chosen = samples.part(rows, precomputed)
-                part, copies = self._problem(chosen, precision), chosen.copies
-                share = float(chosen.sample_weight.sum() / samples.sample_weight.sum())
-            values = candidate_regularizations(self.penalty, _N_CANDIDATES)
-            with one_blas_thread():
-                errors = part.errors_left_out(values, copies)
-            # The trace grows with the number of samples, but the noise that lambda
-            # stands for in a Gaussian process does not.
-            self.regularization_ = heaviest_of_the_best(values, errors) * share
+            self.regularization_ = self._chosen_regularization(samples)
         options = {"criterion": self.criterion, "n_components": self._n_wanted}
         with explain_singular(self.regularization_, precision):
             if self.solver_ == "eigen":
@@ -384,6 +375,19 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         coefficients = np.empty_like(found.coefficients)
         coefficients[order] = found.coefficients
         return replace(found, coefficients=coefficients), leverages
+
+    def _chosen_regularization(self, samples):
+        """The penalty for which some of the samples predict each other best."""
+        rows = self._left_out(samples, _MAX_CHOOSING)
+        part = samples.part(rows, self.kernel == "precomputed")
+        problem = self._problem(part, np.finfo(part.X.dtype).eps)
+        values = candidate_regularizations(self.penalty, _N_CANDIDATES)
+        with one_blas_thread():
+            errors = problem.errors_left_out(values, part.copies)
+        # The trace grows with the number of samples, but the noise that lambda stands
+        # for in a Gaussian process does not.
+        share = float(part.sample_weight.sum() / samples.sample_weight.sum())
+        return heaviest_of_the_best(values, errors) * share
 
     def _problem(self, samples, precision, warn=False):
         kernel = self._kernel_matrix(samples.X.astype(np.float64, copy=False))
@@ -414,10 +418,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         )
         self.regularization_ = self.regularization
         if self.regularization == "auto":
-            values = candidate_regularizations(self.penalty, _N_CANDIDATES)
-            some = (a[left_out] for a in (X, codes, weights, samples.copies))
-            errors = problem.errors_left_out(values, *some)
-            self.regularization_ = heaviest_of_the_best(values, errors)
+            chosen = self._chosen_regularization(samples)
+            self.regularization_ = max(chosen, _LIGHTEST * np.finfo(X.dtype).eps)
         with explain_singular(self.regularization_, np.finfo(X.dtype).eps):
             found = problem.solve(self.regularization_, self.criterion, self._n_wanted)
             leverages = None

@@ -152,24 +152,6 @@ class LandmarkProblem:
     def _penalty(self, regularization):
         return regularization * np.trace(self.total)
 
-    def errors_left_out(self, regularizations, X, codes, weights, copies):
-        """As :meth:`KernelProblem.errors_left_out`, for some of the samples."""
-        eigenvalues, vectors = np.linalg.eigh(self.total)
-        eigenvalues = np.maximum(eigenvalues, 0)
-        # The ridge regression is that of all samples: it needs their moments only.
-        centered = self._coordinates(self.features(X) - self.mean) @ vectors
-        cross = self._coordinates(self.means - self.mean).T * self.class_weights
-        inside, squares = vectors.T @ cross, centered**2
-        targets = np.eye(len(self.class_weights))[codes] - self.class_weights
-        errors = []
-        for regularization in regularizations:
-            inverse = 1 / (eigenvalues + self._penalty(regularization))
-            residuals = targets - centered @ (inverse[:, None] * inside)
-            leverages = weights * (squares @ inverse + 1) / copies
-            rest = np.maximum(1 - leverages, _EPS)
-            errors.append(weights @ np.square(residuals / rest[:, None]).sum(axis=1))
-        return errors
-
     def leverages(self, regularization, X, weights):
         """As :meth:`KernelProblem.leverages`, for some samples and their weights."""
         regularized = self.total.copy()
