@@ -29,6 +29,8 @@ from skgeom._kernel.solvers import (
 _BLOCK = 4096
 # Largest number of random landmarks by which leverage scores are estimated.
 _PILOT = 1000
+# Samples that one cluster centre is found from, at most.
+_PER_CENTER = 10
 _EPS = np.finfo(np.float64).eps
 
 
@@ -219,16 +221,26 @@ def leverage_landmarks(n_landmarks, make_features, X, weights, random_state):
 
 
 def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
-    """Centres of clusters within each class, in numbers that follow the class sizes."""
+    """Centres of clusters within each class, in numbers that follow the class sizes.
+
+    Of many samples, some are drawn at random, which are enough to find the clusters.
+    """
     used = weights > 0
     counts = np.bincount(codes[used])
     edges = np.round(np.cumsum(counts) / counts.sum() * n_landmarks).astype(int)
+    sizes = np.maximum(np.diff(edges, prepend=0), 1)
+    drawn = []
+    for code, (size, count) in enumerate(zip(sizes, counts, strict=True)):
+        members = np.flatnonzero(used & (codes == code))
+        if count > _PER_CENTER * size:
+            members = random_state.choice(members, _PER_CENTER * size, replace=False)
+        drawn.append(np.sort(members))
+    ends = np.cumsum([len(rows) for rows in drawn])[:-1]
+    samples = np.split(X[np.concatenate(drawn)], ends)
     centers = []
-    for code, size in enumerate(np.diff(edges, prepend=0)):
-        members = used & (codes == code)
-        size = max(size, 1)
-        if size >= counts[code]:
-            centers.append(X[members])
+    for size, rows, points in zip(sizes, drawn, samples, strict=True):
+        if size >= len(rows):
+            centers.append(points)
             continue
         kmeans = MiniBatchKMeans(
             size,
@@ -239,6 +251,6 @@ def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
             reassignment_ratio=0,
             random_state=random_state,
         )
-        kmeans.fit(X[members], sample_weight=weights[members])
+        kmeans.fit(points, sample_weight=weights[rows])
         centers.append(kmeans.cluster_centers_)
     return np.vstack(centers)
