@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skgeom._kernel.blocks import BlockedRows, row_moments
 from skgeom._kernel.functions import (
     check_arguments,
     check_callable,
@@ -25,9 +26,10 @@ from skgeom._kernel.functions import (
     uses_gamma,
 )
 from skgeom._kernel.problem import ALL_MEANS_EQUAL
-from skgeom.utils._dask import by_blocks, refuse_dask
+from skgeom.utils._dask import by_blocks
 from skgeom.utils._validation import check_priors, check_two_classes, class_factors
 
+_EPS = np.finfo(np.float64).eps
 # Kernels that are positive semidefinite whatever their parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
 
@@ -321,8 +323,11 @@ class BaseKernelDiscriminant(
 
     def _validate(self, X, y):
         """Valid X and class numbers; sets the classes."""
-        refuse_dask(self, X, "Fit it to a sample of the rows")
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        return X, self._encode(y)
+
+    def _encode(self, y):
+        """Class numbers of valid labels; sets the classes."""
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         n_classes = len(self.classes_)
@@ -333,7 +338,7 @@ class BaseKernelDiscriminant(
                 f"{n_classes - 1}, which is the number of discriminants that "
                 f"{n_classes} classes have."
             )
-        return X, codes
+        return codes
 
     def _prepare_kernel(self, X, sample_weight=None):
         """Check the kernel and its arguments, and set ``gamma_``."""
@@ -345,11 +350,14 @@ class BaseKernelDiscriminant(
         self.gamma_ = self.gamma if uses_gamma(self.kernel) else None
         if self.gamma_ == "scale":
             # The variance of all entries of X, where weights are repeated samples.
-            means = X.mean(axis=1, dtype=np.float64)
+            blocked = isinstance(X, BlockedRows)
+            means, variances = X.row_moments if blocked else row_moments(X)
             center = np.average(means, weights=sample_weight)
-            squares = np.square(X - center).mean(axis=1)
+            squares = variances + np.square(means - center)
             variance = np.average(squares, weights=sample_weight)
-            self.gamma_ = 1 / (X.shape[1] * variance) if variance else 1.0
+            # Equal entries have a variance of rounding.
+            varies = variance > np.square(10 * _EPS * center)
+            self.gamma_ = 1 / (X.shape[1] * variance) if varies else 1.0
 
     def _label_repr(self, code):
         """A class label as Python writes it, for messages."""

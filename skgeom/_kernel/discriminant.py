@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skgeom._kernel.base import (
     ATTRIBUTES,
@@ -18,6 +18,7 @@ from skgeom._kernel.base import (
     heaviest_of_the_best,
     spread_over_classes,
 )
+from skgeom._kernel.blocks import BlockedRows
 from skgeom._kernel.calibration import (
     calibrate,
     left_out_components,
@@ -36,6 +37,7 @@ from skgeom._kernel.problem import (
     KernelProblem,
     explain_singular,
 )
+from skgeom.utils._dask import empty_block, is_dask, refuse_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._undo import all_or_nothing
@@ -273,11 +275,14 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             semidefinite, if to the kernel all samples, or all class means, are the
             same, or if the regularised within-class matrix is singular.
         """
-        X, codes = self._validate(X, y)
+        if is_dask(X):
+            X, codes, sample_weight = self._validate_blocks(X, y, sample_weight)
+        else:
+            X, codes = self._validate(X, y)
         copies, largest_weight = np.ones(len(X)), 1.0
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+                sample_weight, codes, dtype=np.float64, ensure_non_negative=True
             )
             copies = np.clip(sample_weight, 1, _MAX_COPIES)
             # Relative to the largest one, weights have a finite sum.
@@ -290,6 +295,9 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             sample_weight = np.ones(len(X))
         samples = Samples(X, codes, weights, class_weights, sample_weight, copies)
         left_out = self._left_out(samples, _MAX_LEFT_OUT)
+        if isinstance(X, BlockedRows):
+            choosing = self._left_out(samples, _MAX_CHOOSING)
+            X.keep(np.concatenate([left_out, choosing]))
         solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
         # Threads of BLAS would wait for each other longer than small matrices take.
         with one_blas_thread(len(X) <= _MAX_LEFT_OUT):
@@ -298,6 +306,27 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         if self.temperature == "auto":
             self._calibrate(samples, left_out, leverages, found)
         return self
+
+    def _validate_blocks(self, X, y, sample_weight):
+        """Rows in blocks, class numbers and weights; sets the classes."""
+        remedy = "Use solver='nystroem'"
+        if self.kernel == "precomputed" or self.solver not in ("auto", "nystroem"):
+            refuse_dask(self, X, remedy)
+        if self.landmarks == "leverage":
+            raise ValueError(
+                "landmarks='leverage' needs scores of all samples, but X is in blocks "
+                "of Dask; use 'kmeans' or 'random'."
+            )
+        empty = validate_data(
+            self,
+            empty_block(X),
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=0,
+        )
+        rows = BlockedRows(X, y, sample_weight, empty.dtype)
+        if self._chosen_solver(len(rows)) != "nystroem":
+            refuse_dask(self, X, remedy)
+        return rows, self._encode(rows.y), rows.sample_weight
 
     def _calibrate(self, samples, left_out, leverages, found):
         """Set temperature, class means and offsets by samples that are left out."""

@@ -24,6 +24,7 @@ from skgeom._kernel.problem import (
     KernelProblem,
     explain_singular,
 )
+from skgeom.utils._dask import refuse_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._grid_scores import best_values, check_score, find_splits, score_table
 from skgeom.utils._threads import one_blas_thread
@@ -177,6 +178,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             values is the smallest or the largest, so that there may be better ones
             beyond; or if scores of some values are NaN, which are then not chosen.
         """
+        refuse_dask(self, X, "Fit KernelDiscriminantAnalysis(solver='nystroem')")
         X, codes = self._validate(X, y)
         _warn_if_many(len(X))
         self._prepare_kernel(X)

@@ -48,10 +48,11 @@ def check_arguments(kernel, arguments):
 def check_callable(kernel, X, arguments):
     """Raise ValueError unless a kernel function is symmetric on some pairs."""
     indices = np.unique(np.linspace(0, len(X) - 1, _N_CHECKED_SAMPLES).astype(int))
+    samples = dict(zip(indices, X[indices], strict=True))
     pairs = list(combinations(indices, 2))
     values = np.array(
         [
-            [_evaluate(kernel, X[i], X[j], arguments) for i, j in order]
+            [_evaluate(kernel, samples[i], samples[j], arguments) for i, j in order]
             for order in (pairs, [pair[::-1] for pair in pairs])
         ]
     )

@@ -7,11 +7,14 @@ has the order m and needs first and second moments only. Samples are taken in bl
 that memory does not grow with their number.
 """
 
+from functools import partial
+
 import numpy as np
 from scipy.linalg import cho_factor, solve_triangular
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
+from skgeom._kernel.blocks import BlockedRows
 from skgeom._kernel.problem import (
     ALL_MEANS_EQUAL,
     ALL_SAMPLES_EQUAL,
@@ -29,8 +32,8 @@ from skgeom._kernel.solvers import (
 _BLOCK = 4096
 # Largest number of random landmarks by which leverage scores are estimated.
 _PILOT = 1000
-# Samples that one cluster centre is found from, at most.
-_PER_CENTER = 10
+# Samples that cluster centres are found from: so many for each, and in all at least.
+_PER_CENTER, _MANY = 10, 10_000
 _EPS = np.finfo(np.float64).eps
 
 
@@ -97,16 +100,25 @@ class LandmarkFeatures:
 
     def moments(self, X, codes, weights, class_weights):
         """Class means of z, and the sum of the weights times z z^T, in one pass."""
+        sum_up = partial(self._sums, n_classes=len(class_weights))
+        if isinstance(X, BlockedRows):
+            sums, moment = X.total(sum_up, codes, weights)
+        else:
+            sums, moment = sum_up(X, codes, weights)
+        return sums / class_weights[:, None], moment
+
+    def _sums(self, X, codes, weights, n_classes):
+        """Sums of weights times z, over the classes, and times z z^T, over all."""
         rank, dtype = len(self.kept), self.dtype
-        sums, moment = np.zeros((len(class_weights), rank)), np.zeros((rank, rank))
+        sums, moment = np.zeros((n_classes, rank)), np.zeros((rank, rank))
         root = np.sqrt(weights)
         for batch in gen_batches(len(X), _BLOCK):
             z = self(X[batch]) * root[batch, None].astype(dtype)
-            members = np.zeros((len(z), len(class_weights)), dtype)
+            members = np.zeros((len(z), n_classes), dtype)
             members[np.arange(len(z)), codes[batch]] = root[batch]
             sums += members.T @ z
             moment += z.T @ z
-        return sums / class_weights[:, None], moment
+        return sums, moment
 
 
 class LandmarkProblem:
@@ -229,11 +241,12 @@ def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
     counts = np.bincount(codes[used])
     edges = np.round(np.cumsum(counts) / counts.sum() * n_landmarks).astype(int)
     sizes = np.maximum(np.diff(edges, prepend=0), 1)
-    drawn = []
+    # A class of so many samples for each centre is large.
+    enough, drawn = max(_PER_CENTER, _MANY // n_landmarks), []
     for code, (size, count) in enumerate(zip(sizes, counts, strict=True)):
         members = np.flatnonzero(used & (codes == code))
-        if count > _PER_CENTER * size:
-            members = random_state.choice(members, _PER_CENTER * size, replace=False)
+        if count > enough * size:
+            members = random_state.choice(members, enough * size, replace=False)
         drawn.append(np.sort(members))
     ends = np.cumsum([len(rows) for rows in drawn])[:-1]
     samples = np.split(X[np.concatenate(drawn)], ends)
