@@ -115,6 +115,16 @@ def candidate_regularizations(penalty, n_values):
     return np.logspace(-12 if penalty == "identity" else -8, 0, n_values)
 
 
+def rescaled_to(regularizations, penalty, ratio):
+    """Values with the same lambda of equation 13, for a ratio of numbers of samples.
+
+    In a Gaussian process, lambda stands for the variance of the noise, which does not
+    grow with that number. But the trace of K does, and the squared norm of K with its
+    square.
+    """
+    return regularizations * (ratio**2 if penalty == "identity" else ratio)
+
+
 def heaviest_of_the_best(values, errors):
     """The largest value whose error is the least one, up to a fiftieth.
 

@@ -16,6 +16,7 @@ from skgeom._kernel.base import (
     BaseKernelDiscriminant,
     candidate_regularizations,
     heaviest_of_the_best,
+    rescaled_to,
     spread_over_classes,
 )
 from skgeom._kernel.blocks import BlockedRows
@@ -46,8 +47,8 @@ from skgeom.utils._validation import check_semidefinite
 # Up to this number of samples, "auto" solves exactly: a matrix of 800 MB.
 MAX_EXACT = 10_000
 
-# Samples that are left out, and values, by which "auto" chooses the regularisation and
-# the temperature. With more, the choice would take longer than the fit.
+# Samples that are left out to choose the temperature, and the regularisation, and its
+# values to choose from. With more, the choices would take longer than the fit.
 _MAX_LEFT_OUT = 1000
 _MAX_CHOOSING = 700
 _N_CANDIDATES = 25
@@ -121,8 +122,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         :math:`\|K\|_F^2` for ``"identity"`` (:math:`\|C_n K\|_F^2`, with K as it is,
         for ``center=False``); see ``lambda_``. ``"auto"`` chooses a value by the
         squared errors of kernel ridge regression onto the classes when one sample is
-        left out at a time, which have a closed form. About 1,000 samples are left out
-        at most, or two of each class if there are more than 500.
+        left out at a time, which have a closed form. About 700 samples predict each
+        other at most, or two of each class if there are more than 350.
         :class:`KernelDiscriminantAnalysisCV` chooses by cross-validated scores. Zero
         needs solver "eigen" and a regular :math:`S_w`. The largest value is 1e8. The
         scatter is negligible then, and more would only scale the components.
@@ -257,6 +258,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         ----------
         X : array-like of shape (n_samples, n_features)
             The samples; for a precomputed kernel, their kernel matrix. Not modified.
+            With landmarks that are not chosen by leverage, a Dask array or data frame,
+            which is read four times, block by block.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -274,6 +277,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             more than there are, if the kernel is not symmetric, finite or positive
             semidefinite, if to the kernel all samples, or all class means, are the
             same, or if the regularised within-class matrix is singular.
+        TypeError
+            If X is of Dask, and the solver an exact one.
         """
         if is_dask(X):
             X, codes, sample_weight = self._validate_blocks(X, y, sample_weight)
@@ -413,10 +418,9 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         values = candidate_regularizations(self.penalty, _N_CANDIDATES)
         with one_blas_thread():
             errors = problem.errors_left_out(values, part.copies)
-        # The trace grows with the number of samples, but the noise that lambda stands
-        # for in a Gaussian process does not.
-        share = float(part.sample_weight.sum() / samples.sample_weight.sum())
-        return heaviest_of_the_best(values, errors) * share
+        n_part, n_samples = part.sample_weight.sum(), samples.sample_weight.sum()
+        rescaled = rescaled_to(values, self.penalty, float(n_part / n_samples))
+        return heaviest_of_the_best(rescaled, errors)
 
     def _problem(self, samples, precision, warn=False):
         kernel = self._kernel_matrix(samples.X.astype(np.float64, copy=False))

@@ -14,6 +14,7 @@ from skgeom._kernel.base import (
     PARAMETERS,
     BaseKernelDiscriminant,
     candidate_regularizations,
+    rescaled_to,
     spread_over_classes,
 )
 from skgeom._kernel.calibration import calibrate, products_and_squares
@@ -44,11 +45,14 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     r"""Kernel discriminant analysis that chooses its regularisation.
 
     The same as :class:`KernelDiscriminantAnalysis`, solved exactly, with the value of
-    ``regularization`` that scores best in cross-validation. Each part of the data needs
+    ``regularization`` that scores best in cross-validation. Each training part needs
     one reduction of its centred kernel matrix to tridiagonal form, which serves all
-    values, and the kernel matrix is computed once. With ``temperature="auto"``, the
+    values, and the kernel matrix is computed once. Of a training part of more than
+    1,600 samples, so many are used, evenly of each class, with the same :math:`\lambda`
+    of equation 13; all samples of the test parts are scored. The scores are then below
+    those of the model, which is fitted to all samples. With ``temperature="auto"``, the
     samples left out are those of the test parts, and scores are those of calibrated
-    probabilities. There are no landmarks: it is for up to about 5,000 samples. For
+    probabilities. There are no landmarks: it is for up to about 10,000 samples. For
     more, :class:`KernelDiscriminantAnalysis` chooses its regularisation itself.
 
     Parameters
@@ -282,8 +286,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         kept, values = train, self.regularizations_
         if len(train) > _MAX_PATH:
             kept = spread_over_classes(codes, train, _MAX_PATH)
-            # With the same lambda of equation 13, as for KernelDiscriminantAnalysis.
-            values = values * (len(train) / len(kept))
+            values = rescaled_to(values, self.penalty, len(train) / len(kept))
         part = kernel[np.ix_(kept, kept)]
         problem, priors = self._problem(part, codes[kept], precision)
         return kept, [
@@ -353,10 +356,10 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
 
 def _warn_if_many(n_samples):
     if n_samples > MAX_EXACT:
-        gigabytes = 3 * 8e-9 * n_samples**2  # the kernel matrix, and two as large
+        gigabytes = 2 * 8e-9 * n_samples**2  # the kernel matrix, and one as large
         warn_user(
-            f"The solutions are exact: with {n_samples:,} samples they take "
-            f"{gigabytes:.1f} GB and many minutes. For landmarks, use "
-            "KernelDiscriminantAnalysis(solver='nystroem').",
+            f"The solution is exact: with {n_samples:,} samples it takes up to "
+            f"{gigabytes:.1f} GB, and eight times as long for twice as many. For "
+            "landmarks, use KernelDiscriminantAnalysis(solver='nystroem').",
             UserWarning,
         )
