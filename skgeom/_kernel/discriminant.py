@@ -315,7 +315,9 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     def _validate_blocks(self, X, y, sample_weight):
         """Rows in blocks, class numbers and weights; sets the classes."""
         remedy = "Use solver='nystroem'"
-        if self.kernel == "precomputed" or self.solver not in ("auto", "nystroem"):
+        if self.kernel == "precomputed":
+            refuse_dask(self, X, f"{remedy} with samples and another kernel")
+        if self.solver not in ("auto", "nystroem"):
             refuse_dask(self, X, remedy)
         if self.landmarks == "leverage":
             raise ValueError(
@@ -394,7 +396,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         problem = self._problem(samples.part(order, precomputed), precision, warn=True)
         self.regularization_ = self.regularization
         if self.regularization == "auto":
-            self.regularization_ = self._chosen_regularization(samples)
+            self.regularization_ = self._chosen_regularization(samples, problem)
         options = {"criterion": self.criterion, "n_components": self._n_wanted}
         with explain_singular(self.regularization_, precision):
             if self.solver_ == "eigen":
@@ -410,11 +412,15 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         coefficients[order] = found.coefficients
         return replace(found, coefficients=coefficients), leverages
 
-    def _chosen_regularization(self, samples):
-        """The penalty for which some of the samples predict each other best."""
-        rows = self._left_out(samples, _MAX_CHOOSING)
-        part = samples.part(rows, self.kernel == "precomputed")
-        problem = self._problem(part, np.finfo(part.X.dtype).eps)
+    def _chosen_regularization(self, samples, problem=None):
+        """The penalty for which some of the samples predict each other best.
+
+        ``problem`` is that of all samples, if there is one.
+        """
+        rows, part = self._left_out(samples, _MAX_CHOOSING), samples
+        if problem is None or len(rows) < len(samples.X):
+            part = samples.part(rows, self.kernel == "precomputed")
+            problem = self._problem(part, np.finfo(part.X.dtype).eps)
         values = candidate_regularizations(self.penalty, _N_CANDIDATES)
         with one_blas_thread():
             errors = problem.errors_left_out(values, part.copies)
@@ -451,8 +457,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         )
         self.regularization_ = self.regularization
         if self.regularization == "auto":
-            chosen = self._chosen_regularization(samples)
-            self.regularization_ = max(chosen, _LIGHTEST * np.finfo(X.dtype).eps)
+            lightest = _LIGHTEST * float(np.finfo(X.dtype).eps)
+            self.regularization_ = max(self._chosen_regularization(samples), lightest)
         with explain_singular(self.regularization_, np.finfo(X.dtype).eps):
             found = problem.solve(self.regularization_, self.criterion, self._n_wanted)
             leverages = None
