@@ -32,8 +32,8 @@ from skgeom._kernel.solvers import (
 _BLOCK = 4096
 # Largest number of random landmarks by which leverage scores are estimated.
 _PILOT = 1000
-# Samples that cluster centres are found from: so many for each, and in all at least.
-_PER_CENTER, _MANY = 10, 10_000
+# Samples that cluster centres are found from, at most.
+_MANY = 100_000
 _EPS = np.finfo(np.float64).eps
 
 
@@ -241,8 +241,7 @@ def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
     counts = np.bincount(codes[used])
     edges = np.round(np.cumsum(counts) / counts.sum() * n_landmarks).astype(int)
     sizes = np.maximum(np.diff(edges, prepend=0), 1)
-    # A class of so many samples for each centre is large.
-    enough, drawn = max(_PER_CENTER, _MANY // n_landmarks), []
+    enough, drawn = max(_MANY // n_landmarks, 1), []  # samples for each centre
     for code, (size, count) in enumerate(zip(sizes, counts, strict=True)):
         members = np.flatnonzero(used & (codes == code))
         if count > enough * size:

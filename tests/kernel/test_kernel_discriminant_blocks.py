@@ -114,7 +114,6 @@ def test_few_rows_come_to_memory(digits, monkeypatch):
     monkeypatch.setattr(discriminant, "_MAX_LEFT_OUT", 100)
     monkeypatch.setattr(discriminant, "_MAX_CHOOSING", 70)
     monkeypatch.setattr("skgeom._kernel.landmarks._MANY", 300)
-    monkeypatch.setattr("skgeom._kernel.landmarks._PER_CENTER", 5)
     numbers, read = [], BlockedRows._read
 
     def spy(self, rows):
