@@ -3,8 +3,9 @@
 All methods of a table run in one process, in turn; medians are printed, and ratios. Run
 it with nothing else on the machine::
 
-    python benchmarks/bench_kernel_discriminant.py solvers peers svc path auto
-    python benchmarks/bench_kernel_discriminant.py mnist
+    python -m benchmarks.bench_kernel_discriminant solvers peers svc path auto
+    python -m benchmarks.bench_kernel_discriminant small sizes
+    python -m benchmarks.bench_kernel_discriminant mnist blocks million
 
 The data are those of ``mnist.npz``, with arrays ``X``, ``y`` and ``n_train``, in the
 folder ``SKGEOM_DATA``; images of 0 to 1. The peers need ``pip install scikit-kda kfda``
@@ -29,6 +30,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from benchmarks.suite import gaussians
 from skgeom import KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
 from skgeom._kernel.problem import KernelProblem
 
@@ -61,7 +63,10 @@ def interleaved(jobs, repeats):
 
 
 def table(title, jobs, repeats, reference, test):
-    """Print seconds, what multiple of the reference they are, and test accuracy."""
+    """Print seconds, what multiple of the reference they are, and test accuracy.
+
+    Returns the last result of each job.
+    """
     print(f"\n{title} (medians of {repeats})")
     print(f"{'method':40s}  seconds  / {reference:24s} accuracy")
     seconds, results = interleaved(jobs, repeats)
@@ -73,6 +78,7 @@ def table(title, jobs, repeats, reference, test):
         ratio = seconds[name] / seconds[reference]
         score = result.score(*test) if hasattr(result, "predict") else np.nan
         print(f"{name:40s} {seconds[name]:8.2f}   {ratio:23.2f} {score:10.4f}")
+    return results
 
 
 def ours(X, y, solver, penalty, criterion):
@@ -177,6 +183,87 @@ def compare_path(repeats, n=2000, n_values=20):
         table(title, jobs, repeats, "single fit, eigen", test)
 
 
+def load_small(n, n_test=2007):
+    """The first n training images, and some test images, of 16 x 16 pixels."""
+    X, y, X_test, y_test = load(n)
+
+    def shrink(images):
+        images = np.pad(images.reshape(-1, 28, 28), ((0, 0), (2, 2), (2, 2)))
+        return images.reshape(-1, 16, 2, 16, 2).mean(axis=(2, 4)).reshape(-1, 256)
+
+    return shrink(X), y, shrink(X_test[:n_test]), y_test[:n_test]
+
+
+def compare_small(repeats, n=7291):
+    """The defaults on as many images, of as many pixels, as USPS has."""
+    X, y, *test = load_small(n)
+    grid = {"C": [0.1, 1, 10, 100]}
+    jobs = {
+        "SVC": lambda: SVC().fit(X, y),
+        "GridSearchCV(SVC), 4 values": lambda: GridSearchCV(SVC(), grid).fit(X, y),
+        "KDA": lambda: KernelDiscriminantAnalysis().fit(X, y),
+        "KDA, regularization given": lambda: KernelDiscriminantAnalysis(
+            regularization=1e-5
+        ).fit(X, y),
+        "KDA, laplacian kernel": lambda: KernelDiscriminantAnalysis(
+            kernel="laplacian", gamma=0.03
+        ).fit(X, y),
+        "KDA CV": lambda: KernelDiscriminantAnalysisCV().fit(X, y),
+    }
+    table(f"Defaults, {n} images of 16 x 16 pixels", jobs, repeats, "SVC", test)
+
+
+def compare_sizes(repeats):
+    """How many plain fits the choice of the regularisation takes."""
+    for n in (300, 1000, 2000, 3500, 5000, 7291, 10_000):
+        X, y, *test = load_small(n)
+        jobs = {
+            "given": lambda X=X, y=y: KernelDiscriminantAnalysis(
+                regularization=1e-5, temperature=1.0
+            ).fit(X, y),
+            "auto, the default": lambda X=X, y=y: KernelDiscriminantAnalysis().fit(
+                X, y
+            ),
+            "CV": lambda X=X, y=y: KernelDiscriminantAnalysisCV().fit(X, y),
+        }
+        title = f"{n} images of 16 x 16 pixels"
+        table(title, jobs, repeats, "auto, the default", test)
+
+
+def compare_blocks(repeats, n=60_000, n_blocks=60):
+    """Images in memory, and in the blocks of a Dask array."""
+    import dask.array as da
+
+    X, y, *test = load(n)
+    rows = -(-n // n_blocks)
+    blocks, labels = da.from_array(X, chunks=(rows, -1)), da.from_array(y, chunks=rows)
+    kda = KernelDiscriminantAnalysis(random_state=0)
+    jobs = {
+        "in memory": lambda: clone(kda).fit(X, y),
+        f"{n_blocks} blocks": lambda: clone(kda).fit(blocks, labels),
+    }
+    title = f"{n} images of MNIST, double precision, {kda.n_landmarks} landmarks"
+    models = table(title, jobs, repeats, "in memory", test)
+    expected, found = (model.transform(test[0]) for model in models.values())
+    difference = np.abs(found - expected).max() / np.abs(expected).max()
+    print(f"largest difference of components {difference:.1e}")
+
+
+def compare_million(repeats):
+    """A million samples of 20 features, by the defaults."""
+    problem = gaussians(1_100_000, seed=0)
+    X, y, test = problem.X, problem.y, slice(1_000_000, 1_050_000)
+    jobs = {
+        f"{n:,} samples": lambda n=n: KernelDiscriminantAnalysis(random_state=0).fit(
+            X[:n], y[:n]
+        )
+        for n in (10_000, 100_000, 1_000_000)
+    }
+    reference = "100,000 samples"
+    title = "Five Gaussian classes in 20 dimensions"
+    table(title, jobs, repeats, reference, (X[test], y[test]))
+
+
 def fit_mnist(n, n_landmarks, landmarks, regularization):
     """Print one line, for one size, in a process that does nothing else."""
     X, y, *test = load(n, np.float32)
@@ -212,7 +299,8 @@ def scale_mnist(n_landmarks, landmarks, regularization):
     )
     for n in (7500, 15_000, 30_000, 60_000):
         arguments = [str(value) for value in (n, n_landmarks, landmarks)]
-        command = [sys.executable, __file__, "one", "--fit", *arguments]
+        module = "benchmarks.bench_kernel_discriminant"
+        command = [sys.executable, "-m", module, "one", "--fit", *arguments]
         subprocess.run([*command, str(regularization)], check=True)
 
 
@@ -259,36 +347,45 @@ def compare_auto(repeats):
             )
 
 
+def number_or_auto(text):
+    return text if text == "auto" else float(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parts = ["solvers", "peers", "svc", "path", "auto", "mnist", "one"]
+    compare = {
+        "solvers": compare_solvers,
+        "peers": compare_peers,
+        "svc": compare_svc,
+        "path": compare_path,
+        "auto": compare_auto,
+        "small": compare_small,
+        "sizes": compare_sizes,
+        "blocks": compare_blocks,
+        "million": compare_million,
+    }
+    parts = [*compare, "mnist", "one"]
     parser.add_argument("parts", nargs="+", choices=parts)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--n-landmarks", type=int, default=4000)
     parser.add_argument(
         "--landmarks", default="kmeans", choices=["kmeans", "leverage", "random"]
     )
-    parser.add_argument("--regularization", type=float, default=1e-6)
+    parser.add_argument("--regularization", type=number_or_auto, default=1e-6)
     parser.add_argument("--fit", nargs=4, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     for part in arguments.parts:
         if part == "one":
             n, n_landmarks, landmarks, regularization = arguments.fit
-            fit_mnist(int(n), int(n_landmarks), landmarks, float(regularization))
+            regularization = number_or_auto(regularization)
+            fit_mnist(int(n), int(n_landmarks), landmarks, regularization)
         elif part == "mnist":
             scale_mnist(
                 arguments.n_landmarks, arguments.landmarks, arguments.regularization
             )
         else:
-            compare = {
-                "solvers": compare_solvers,
-                "peers": compare_peers,
-                "svc": compare_svc,
-                "path": compare_path,
-                "auto": compare_auto,
-            }[part]
-            compare(arguments.repeats)
+            compare[part](arguments.repeats)
 
 
 if __name__ == "__main__":

@@ -17,16 +17,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skgeom._kernel.blocks import BlockedRows, row_moments
 from skgeom._kernel.functions import (
     check_arguments,
     check_callable,
     check_precomputed,
+    symmetric_kernel_matrix,
     uses_gamma,
 )
 from skgeom._kernel.problem import ALL_MEANS_EQUAL
-from skgeom.utils._dask import by_blocks, refuse_dask
+from skgeom.utils._dask import by_blocks
 from skgeom.utils._validation import check_priors, check_two_classes, class_factors
 
+_EPS = np.finfo(np.float64).eps
 # Kernels that are positive semidefinite whatever their parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
 
@@ -112,6 +115,16 @@ def candidate_regularizations(penalty, n_values):
     return np.logspace(-12 if penalty == "identity" else -8, 0, n_values)
 
 
+def rescaled_to(regularizations, penalty, ratio):
+    """Values with the same lambda of equation 13, for a ratio of numbers of samples.
+
+    In a Gaussian process, lambda stands for the variance of the noise, which does not
+    grow with that number. But the trace of K does, and the squared norm of K with its
+    square.
+    """
+    return regularizations * (ratio**2 if penalty == "identity" else ratio)
+
+
 def heaviest_of_the_best(values, errors):
     """The largest value whose error is the least one, up to a fiftieth.
 
@@ -120,6 +133,23 @@ def heaviest_of_the_best(values, errors):
     """
     errors = np.asarray(errors)
     return float(values[errors <= 1.02 * errors.min()].max())
+
+
+def spread_over_classes(codes, kept, n_samples):
+    """About so many of the samples ``kept``, evenly over each class.
+
+    So nothing is left to chance. They are a share of each class, but more of the small
+    classes, and two at least.
+    """
+    counts = np.bincount(codes[kept])
+    shares = np.ceil(counts * min(n_samples / len(kept), 1))
+    sizes = np.maximum(shares, max(n_samples // (2 * len(counts)), 2))
+    parts = []
+    for code, (count, size) in enumerate(zip(counts, sizes, strict=True)):
+        members = kept[codes[kept] == code]
+        spread = np.linspace(0, count, int(min(size, count)), endpoint=False)
+        parts.append(members[spread.astype(int)])
+    return np.sort(np.concatenate(parts))
 
 
 class BaseKernelDiscriminant(
@@ -303,8 +333,11 @@ class BaseKernelDiscriminant(
 
     def _validate(self, X, y):
         """Valid X and class numbers; sets the classes."""
-        refuse_dask(self, X, "Fit it to a sample of the rows")
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        return X, self._encode(y)
+
+    def _encode(self, y):
+        """Class numbers of valid labels; sets the classes."""
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         n_classes = len(self.classes_)
@@ -315,7 +348,7 @@ class BaseKernelDiscriminant(
                 f"{n_classes - 1}, which is the number of discriminants that "
                 f"{n_classes} classes have."
             )
-        return X, codes
+        return codes
 
     def _prepare_kernel(self, X, sample_weight=None):
         """Check the kernel and its arguments, and set ``gamma_``."""
@@ -327,11 +360,14 @@ class BaseKernelDiscriminant(
         self.gamma_ = self.gamma if uses_gamma(self.kernel) else None
         if self.gamma_ == "scale":
             # The variance of all entries of X, where weights are repeated samples.
-            means = X.mean(axis=1, dtype=np.float64)
+            blocked = isinstance(X, BlockedRows)
+            means, variances = X.row_moments if blocked else row_moments(X)
             center = np.average(means, weights=sample_weight)
-            squares = np.square(X - center).mean(axis=1)
+            squares = variances + np.square(means - center)
             variance = np.average(squares, weights=sample_weight)
-            self.gamma_ = 1 / (X.shape[1] * variance) if variance else 1.0
+            # Equal entries have a variance of rounding.
+            varies = variance > np.square(10 * _EPS * center)
+            self.gamma_ = 1 / (X.shape[1] * variance) if varies else 1.0
 
     def _label_repr(self, code):
         """A class label as Python writes it, for messages."""
@@ -380,10 +416,15 @@ class BaseKernelDiscriminant(
 
     def _kernel_matrix(self, X):
         """Kernel matrix of the training samples, in memory that may be overwritten."""
+        if isinstance(self.kernel, str) and self.kernel != "precomputed":
+            return symmetric_kernel_matrix(self._kernel, X)
         kernel = np.asarray(self._kernel(X), dtype=np.float64, order="C")
-        # Rounding may leave two entries that are not equal. LAPACK reads one of them,
-        # and which one depends on the solver.
-        return (kernel + kernel.T) / 2 if self.kernel == "precomputed" else kernel
+        if self.kernel == "precomputed":
+            # Rounding may leave two entries that are not equal. LAPACK reads one of
+            # them, and which one depends on the solver.
+            kernel = kernel + kernel.T
+            kernel /= 2
+        return kernel
 
     @property
     def _n_wanted(self):
@@ -430,7 +471,8 @@ class BaseKernelDiscriminant(
     def _with_discriminants(self, discriminants, classes, priors, n_samples):
         """This object as if fitted to a precomputed kernel, with what was found."""
         self.classes_, self.priors_ = classes, priors
-        self.n_features_in_, self.X_fit_, self.gamma_ = n_samples, None, None
+        self.n_features_in_ = len(discriminants.coefficients)
+        self.X_fit_, self.gamma_ = None, None
         self._set_discriminants(discriminants, n_samples)
         return self
 

@@ -1,13 +1,13 @@
 """Kernel discriminant analysis."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skgeom._kernel.base import (
     ATTRIBUTES,
@@ -16,7 +16,10 @@ from skgeom._kernel.base import (
     BaseKernelDiscriminant,
     candidate_regularizations,
     heaviest_of_the_best,
+    rescaled_to,
+    spread_over_classes,
 )
+from skgeom._kernel.blocks import BlockedRows
 from skgeom._kernel.calibration import (
     calibrate,
     left_out_components,
@@ -35,6 +38,7 @@ from skgeom._kernel.problem import (
     KernelProblem,
     explain_singular,
 )
+from skgeom.utils._dask import empty_block, is_dask, refuse_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._undo import all_or_nothing
@@ -43,10 +47,13 @@ from skgeom.utils._validation import check_semidefinite
 # Up to this number of samples, "auto" solves exactly: a matrix of 800 MB.
 MAX_EXACT = 10_000
 
-# Samples that are left out, and values, by which "auto" chooses the regularisation and
-# the temperature. With more, the choice would take longer than the fit.
+# Samples that are left out to choose the temperature, and the regularisation, and its
+# values to choose from. With more, the choices would take longer than the fit.
 _MAX_LEFT_OUT = 1000
+_MAX_CHOOSING = 700
 _N_CANDIDATES = 25
+# The lightest penalty of landmarks that is chosen, over the precision of X.
+_LIGHTEST = 2
 # More samples than one weight may stand for, so that sums of weights are finite.
 _MAX_COPIES = 1e12
 
@@ -115,8 +122,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         :math:`\|K\|_F^2` for ``"identity"`` (:math:`\|C_n K\|_F^2`, with K as it is,
         for ``center=False``); see ``lambda_``. ``"auto"`` chooses a value by the
         squared errors of kernel ridge regression onto the classes when one sample is
-        left out at a time, which have a closed form. About 1,000 samples are left out
-        at most, or two of each class if there are more than 500.
+        left out at a time, which have a closed form. About 700 samples predict each
+        other at most, or two of each class if there are more than 350.
         :class:`KernelDiscriminantAnalysisCV` chooses by cross-validated scores. Zero
         needs solver "eigen" and a regular :math:`S_w`. The largest value is 1e8. The
         scatter is negligible then, and more would only scale the components.
@@ -251,6 +258,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         ----------
         X : array-like of shape (n_samples, n_features)
             The samples; for a precomputed kernel, their kernel matrix. Not modified.
+            With landmarks that are not chosen by leverage, a Dask array or data frame,
+            which is read four times, block by block.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -268,12 +277,17 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             more than there are, if the kernel is not symmetric, finite or positive
             semidefinite, if to the kernel all samples, or all class means, are the
             same, or if the regularised within-class matrix is singular.
+        TypeError
+            If X is of Dask, and the solver an exact one.
         """
-        X, codes = self._validate(X, y)
+        if is_dask(X):
+            X, codes, sample_weight = self._validate_blocks(X, y, sample_weight)
+        else:
+            X, codes = self._validate(X, y)
         copies, largest_weight = np.ones(len(X)), 1.0
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+                sample_weight, codes, dtype=np.float64, ensure_non_negative=True
             )
             copies = np.clip(sample_weight, 1, _MAX_COPIES)
             # Relative to the largest one, weights have a finite sum.
@@ -285,7 +299,10 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         if sample_weight is None:
             sample_weight = np.ones(len(X))
         samples = Samples(X, codes, weights, class_weights, sample_weight, copies)
-        left_out = self._left_out(samples)
+        left_out = self._left_out(samples, _MAX_LEFT_OUT)
+        if isinstance(X, BlockedRows):
+            choosing = self._left_out(samples, _MAX_CHOOSING)
+            X.keep(np.concatenate([left_out, choosing]))
         solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
         # Threads of BLAS would wait for each other longer than small matrices take.
         with one_blas_thread(len(X) <= _MAX_LEFT_OUT):
@@ -294,6 +311,29 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         if self.temperature == "auto":
             self._calibrate(samples, left_out, leverages, found)
         return self
+
+    def _validate_blocks(self, X, y, sample_weight):
+        """Rows in blocks, class numbers and weights; sets the classes."""
+        remedy = "Use solver='nystroem'"
+        if self.kernel == "precomputed":
+            refuse_dask(self, X, f"{remedy} with samples and another kernel")
+        if self.solver not in ("auto", "nystroem"):
+            refuse_dask(self, X, remedy)
+        if self.landmarks == "leverage":
+            raise ValueError(
+                "landmarks='leverage' needs scores of all samples, but X is in blocks "
+                "of Dask; use 'kmeans' or 'random'."
+            )
+        empty = validate_data(
+            self,
+            empty_block(X),
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=0,
+        )
+        rows = BlockedRows(X, y, sample_weight, empty.dtype)
+        if self._chosen_solver(len(rows)) != "nystroem":
+            refuse_dask(self, X, remedy)
+        return rows, self._encode(rows.y), rows.sample_weight
 
     def _calibrate(self, samples, left_out, leverages, found):
         """Set temperature, class means and offsets by samples that are left out."""
@@ -315,22 +355,12 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         )
         self._set_calibration(*calibration)
 
-    def _left_out(self, samples):
-        """Samples to leave out: evenly over each class, so nothing is left to chance.
+    def _left_out(self, samples, most):
+        """Samples to leave out: two of each class at least.
 
-        They are a share of each class, but more of the small classes, and two at least:
-        the one sample of a class would tell nothing about it.
+        The one sample of a class would tell nothing about it.
         """
-        kept = np.flatnonzero(samples.weights)
-        counts = np.bincount(samples.codes[kept])
-        shares = np.ceil(counts * min(_MAX_LEFT_OUT / len(kept), 1))
-        sizes = np.maximum(shares, max(_MAX_LEFT_OUT // (2 * len(counts)), 2))
-        parts = []
-        for code, (count, size) in enumerate(zip(counts, sizes, strict=True)):
-            members = kept[samples.codes[kept] == code]
-            spread = np.linspace(0, count, int(min(size, count)), endpoint=False)
-            parts.append(members[spread.astype(int)])
-        return np.sort(np.concatenate(parts))
+        return spread_over_classes(samples.codes, np.flatnonzero(samples.weights), most)
 
     def _chosen_solver(self, n_samples):
         solver = self.solver
@@ -359,20 +389,14 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         if self.kernel != "precomputed":
             self.X_fit_ = np.array(samples.X, dtype=np.float64)
         precision = np.finfo(samples.X.dtype).eps
-        problem = self._problem(samples, precision, warn=True)
+        # The leverages of the last samples are those that take little time.
+        order = np.delete(np.arange(len(samples.X)), left_out)
+        order = np.concatenate([order, left_out])
+        precomputed = self.kernel == "precomputed"
+        problem = self._problem(samples.part(order, precomputed), precision, warn=True)
         self.regularization_ = self.regularization
         if self.regularization == "auto":
-            part, share = problem, 1
-            if len(left_out) < len(samples.X):
-                chosen = samples.part(left_out, self.kernel == "precomputed")
-                part = self._problem(chosen, precision)
-                share = float(chosen.sample_weight.sum() / samples.sample_weight.sum())
-            values = candidate_regularizations(self.penalty, _N_CANDIDATES)
-            with one_blas_thread():
-                errors = part.errors_left_out(values, samples.copies[left_out])
-            # The trace grows with the number of samples, but the noise that lambda
-            # stands for in a Gaussian process does not.
-            self.regularization_ = heaviest_of_the_best(values, errors) * share
+            self.regularization_ = self._chosen_regularization(samples, problem)
         options = {"criterion": self.criterion, "n_components": self._n_wanted}
         with explain_singular(self.regularization_, precision):
             if self.solver_ == "eigen":
@@ -383,8 +407,26 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
                 )
         leverages = None
         if self.temperature == "auto":
-            leverages = problem.leverages(self.regularization_, left_out)
-        return found, leverages
+            leverages = problem.leverages(self.regularization_, len(left_out))
+        coefficients = np.empty_like(found.coefficients)
+        coefficients[order] = found.coefficients
+        return replace(found, coefficients=coefficients), leverages
+
+    def _chosen_regularization(self, samples, problem=None):
+        """The penalty for which some of the samples predict each other best.
+
+        ``problem`` is that of all samples, if there is one.
+        """
+        rows, part = self._left_out(samples, _MAX_CHOOSING), samples
+        if problem is None or len(rows) < len(samples.X):
+            part = samples.part(rows, self.kernel == "precomputed")
+            problem = self._problem(part, np.finfo(part.X.dtype).eps)
+        values = candidate_regularizations(self.penalty, _N_CANDIDATES)
+        with one_blas_thread():
+            errors = problem.errors_left_out(values, part.copies)
+        n_part, n_samples = part.sample_weight.sum(), samples.sample_weight.sum()
+        rescaled = rescaled_to(values, self.penalty, float(n_part / n_samples))
+        return heaviest_of_the_best(rescaled, errors)
 
     def _problem(self, samples, precision, warn=False):
         kernel = self._kernel_matrix(samples.X.astype(np.float64, copy=False))
@@ -415,10 +457,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         )
         self.regularization_ = self.regularization
         if self.regularization == "auto":
-            values = candidate_regularizations(self.penalty, _N_CANDIDATES)
-            some = (a[left_out] for a in (X, codes, weights, samples.copies))
-            errors = problem.errors_left_out(values, *some)
-            self.regularization_ = heaviest_of_the_best(values, errors)
+            lightest = _LIGHTEST * float(np.finfo(X.dtype).eps)
+            self.regularization_ = max(self._chosen_regularization(samples), lightest)
         with explain_singular(self.regularization_, np.finfo(X.dtype).eps):
             found = problem.solve(self.regularization_, self.criterion, self._n_wanted)
             leverages = None

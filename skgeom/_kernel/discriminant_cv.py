@@ -14,11 +14,18 @@ from skgeom._kernel.base import (
     PARAMETERS,
     BaseKernelDiscriminant,
     candidate_regularizations,
+    rescaled_to,
+    spread_over_classes,
 )
 from skgeom._kernel.calibration import calibrate, products_and_squares
 from skgeom._kernel.discriminant import MAX_EXACT, KernelDiscriminantAnalysis
 from skgeom._kernel.functions import warn_if_alone
-from skgeom._kernel.problem import MAX_REGULARIZATION, KernelProblem
+from skgeom._kernel.problem import (
+    MAX_REGULARIZATION,
+    KernelProblem,
+    explain_singular,
+)
+from skgeom.utils._dask import refuse_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._grid_scores import best_values, check_score, find_splits, score_table
 from skgeom.utils._threads import one_blas_thread
@@ -27,6 +34,8 @@ from skgeom.utils._warnings import warn_user
 
 # Up to this number of samples, threads of BLAS would wait for each other.
 _SMALL = 2000
+# Samples of a training part that models of all values are fitted to.
+_MAX_PATH = 1600
 
 
 @substitute_docs(
@@ -36,11 +45,14 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     r"""Kernel discriminant analysis that chooses its regularisation.
 
     The same as :class:`KernelDiscriminantAnalysis`, solved exactly, with the value of
-    ``regularization`` that scores best in cross-validation. Each part of the data needs
+    ``regularization`` that scores best in cross-validation. Each training part needs
     one reduction of its centred kernel matrix to tridiagonal form, which serves all
-    values, and the kernel matrix is computed once. With ``temperature="auto"``, the
+    values, and the kernel matrix is computed once. Of a training part of more than
+    1,600 samples, so many are used, evenly of each class, with the same :math:`\lambda`
+    of equation 13; all samples of the test parts are scored. The scores are then below
+    those of the model, which is fitted to all samples. With ``temperature="auto"``, the
     samples left out are those of the test parts, and scores are those of calibrated
-    probabilities. There are no landmarks: it is for up to about 5,000 samples. For
+    probabilities. There are no landmarks: it is for up to about 10,000 samples. For
     more, :class:`KernelDiscriminantAnalysis` chooses its regularisation itself.
 
     Parameters
@@ -170,6 +182,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             values is the smallest or the largest, so that there may be better ones
             beyond; or if scores of some values are NaN, which are then not chosen.
         """
+        refuse_dask(self, X, "Fit KernelDiscriminantAnalysis(solver='nystroem')")
         X, codes = self._validate(X, y)
         _warn_if_many(len(X))
         self._prepare_kernel(X)
@@ -188,14 +201,16 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             paths = [
                 self._fit_path(kernel, codes, precision, train) for train, _ in splits
             ]
-            calibrations = self._calibrate_paths(kernel, codes, splits, paths)
+            tests = [test for _, test in splits]
+            calibrations = self._calibrate_paths(kernel, codes, tests, paths)
             scores = [
-                self._score_path(kernel, codes, train, test, path)
-                for (train, test), path in zip(splits, paths, strict=True)
+                self._score_path(kernel, codes, test, path)
+                for test, path in zip(tests, paths, strict=True)
             ]
             self._choose(np.transpose(scores))
             problem, _ = self._problem(kernel, codes, precision)
-            (found,) = problem.solve_path([self.regularization_], *self._settings)
+            with explain_singular(self.regularization_, precision):
+                found = problem.solve_cholesky(self.regularization_, *self._settings)
         self._set_discriminants(found, len(X))
         if calibrations:
             chosen = self.regularizations_.tolist().index(self.regularization_)
@@ -264,20 +279,27 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         self.regularization_ = float(values[best].max())
 
     def _fit_path(self, kernel, codes, precision, train):
-        """Models of all values for a training part, with one tridiagonal form."""
-        part = kernel[np.ix_(train, train)]
-        problem, priors = self._problem(part, codes[train], precision)
-        return [
+        """Models of all values for a training part, with one tridiagonal form.
+
+        Returns them, and the samples that they are fitted to: some of a large part.
+        """
+        kept, values = train, self.regularizations_
+        if len(train) > _MAX_PATH:
+            kept = spread_over_classes(codes, train, _MAX_PATH)
+            values = rescaled_to(values, self.penalty, len(train) / len(kept))
+        part = kernel[np.ix_(kept, kept)]
+        problem, priors = self._problem(part, codes[kept], precision)
+        return kept, [
             KernelDiscriminantAnalysis(
                 self.n_components,
                 kernel="precomputed",
                 penalty=self.penalty,
                 temperature=self.temperature,
-            )._with_discriminants(found, self.classes_, priors, len(train))
-            for found in problem.solve_path(self.regularizations_, *self._settings)
+            )._with_discriminants(found, self.classes_, priors, len(kept))
+            for found in problem.solve_path(values, *self._settings)
         ]
 
-    def _calibrate_paths(self, kernel, codes, splits, paths):
+    def _calibrate_paths(self, kernel, codes, tests, paths):
         """Calibrate the models of each value by all test parts together.
 
         Returns the calibrations of the values, or an empty list with a given
@@ -286,12 +308,12 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         if self.temperature != "auto":
             return []
         left_out = [[] for _ in self.regularizations_]
-        for (train, test), path in zip(splits, paths, strict=True):
-            K = kernel[np.ix_(test, train)]
+        for test, (columns, path) in zip(tests, paths, strict=True):
+            K = kernel[np.ix_(test, columns)]
             for products, model in zip(left_out, path, strict=True):
                 means, center = model.means_, model._center
                 products.append(products_and_squares(model._project(K), means, center))
-        tested = codes[np.concatenate([test for _, test in splits])]
+        tested = codes[np.concatenate(tests)]
         ones = np.ones(len(tested))
         # What `calibrate` needs besides.
         others = tested, ones, ones, self.priors_, np.bincount(codes)
@@ -299,16 +321,17 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         for parts in left_out:
             products, squares = map(np.concatenate, zip(*parts, strict=True))
             calibrations.append(calibrate(products, squares, *others))
-        for path in paths:
+        for _, path in paths:
             for model, calibration in zip(path, calibrations, strict=True):
                 model._set_calibration(*calibration)
         return calibrations
 
-    def _score_path(self, kernel, codes, train, test, path):
+    def _score_path(self, kernel, codes, test, path):
         """Scores of the models of all values on a test part."""
-        X_test, y_test = kernel[np.ix_(test, train)], self.classes_[codes[test]]
+        columns, models = path
+        X_test, y_test = kernel[np.ix_(test, columns)], self.classes_[codes[test]]
         scorer = check_scoring(self, scoring=self.scoring)
-        return [check_score(scorer(model, X_test, y_test)) for model in path]
+        return [check_score(scorer(model, X_test, y_test)) for model in models]
 
     def _problem(self, kernel, codes, precision):
         """The problem of a kernel matrix, which is overwritten, and the priors."""
@@ -333,10 +356,10 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
 
 def _warn_if_many(n_samples):
     if n_samples > MAX_EXACT:
-        gigabytes = 3 * 8e-9 * n_samples**2  # the kernel matrix, and two as large
+        gigabytes = 2 * 8e-9 * n_samples**2  # the kernel matrix, and one as large
         warn_user(
-            f"The solutions are exact: with {n_samples:,} samples they take "
-            f"{gigabytes:.1f} GB and many minutes. For landmarks, use "
-            "KernelDiscriminantAnalysis(solver='nystroem').",
+            f"The solution is exact: with {n_samples:,} samples it takes up to "
+            f"{gigabytes:.1f} GB, and eight times as long for twice as many. For "
+            "landmarks, use KernelDiscriminantAnalysis(solver='nystroem').",
             UserWarning,
         )

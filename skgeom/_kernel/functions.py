@@ -1,10 +1,12 @@
 """Checks of kernel functions, their arguments and their values."""
 
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 from sklearn.metrics.pairwise import KERNEL_PARAMS
+from sklearn.utils import gen_batches
 
+from skgeom.utils._threads import map_threads, one_blas_thread
 from skgeom.utils._validation import check_symmetric
 from skgeom.utils._warnings import warn_user
 
@@ -18,6 +20,11 @@ _N_CHECKED_ROWS = 200
 # fraction of the diagonal one: for kernels of distances, and for others.
 _DISTANCE_LIMITS = {"rbf": 0.05, "laplacian": 0.05, "chi2": 0.05}
 _DEFAULT_LIMIT = 1e-3
+# Up to this number of samples, their kernel matrix takes one thread milliseconds.
+_FEW = 2000
+# Rows and columns of a kernel matrix that one thread computes at once: they stay in
+# the cache.
+_TILE = 512
 
 
 def uses_gamma(kernel):
@@ -41,10 +48,11 @@ def check_arguments(kernel, arguments):
 def check_callable(kernel, X, arguments):
     """Raise ValueError unless a kernel function is symmetric on some pairs."""
     indices = np.unique(np.linspace(0, len(X) - 1, _N_CHECKED_SAMPLES).astype(int))
+    samples = dict(zip(indices, X[indices], strict=True))
     pairs = list(combinations(indices, 2))
     values = np.array(
         [
-            [_evaluate(kernel, X[i], X[j], arguments) for i, j in order]
+            [_evaluate(kernel, samples[i], samples[j], arguments) for i, j in order]
             for order in (pairs, [pair[::-1] for pair in pairs])
         ]
     )
@@ -91,6 +99,39 @@ def check_precomputed(X):
             "kernel is largest for equal samples: use, for example, "
             "np.exp(-gamma * X**2)."
         )
+
+
+def symmetric_kernel_matrix(kernel, X):
+    """Kernel matrix of samples with themselves, of which threads compute one half.
+
+    Parameters
+    ----------
+    kernel : callable
+        ``kernel(X, Y)`` is the kernel matrix of two sets of samples, and ``kernel(X)``
+        that of one with itself.
+    X : ndarray of shape (n_samples, n_features)
+        The samples, in double precision.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_samples)
+    """
+    if len(X) <= _FEW:
+        return kernel(X)
+    matrix = np.empty((len(X), len(X)))
+
+    def fill(tile):
+        rows, columns = tile
+        if rows == columns:
+            matrix[rows, rows] = kernel(X[rows])
+        else:
+            values = kernel(X[rows], X[columns])
+            matrix[rows, columns], matrix[columns, rows] = values, values.T
+
+    batches = list(gen_batches(len(X), _TILE))
+    with one_blas_thread():
+        map_threads(fill, list(combinations_with_replacement(batches, 2)))
+    return matrix
 
 
 def warn_if_alone(matrix, kernel):

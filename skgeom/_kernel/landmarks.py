@@ -7,11 +7,14 @@ has the order m and needs first and second moments only. Samples are taken in bl
 that memory does not grow with their number.
 """
 
+from functools import partial
+
 import numpy as np
 from scipy.linalg import cho_factor, solve_triangular
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
+from skgeom._kernel.blocks import BlockedRows
 from skgeom._kernel.problem import (
     ALL_MEANS_EQUAL,
     ALL_SAMPLES_EQUAL,
@@ -29,6 +32,8 @@ from skgeom._kernel.solvers import (
 _BLOCK = 4096
 # Largest number of random landmarks by which leverage scores are estimated.
 _PILOT = 1000
+# Samples that cluster centres are found from, at most.
+_MANY = 100_000
 _EPS = np.finfo(np.float64).eps
 
 
@@ -95,16 +100,25 @@ class LandmarkFeatures:
 
     def moments(self, X, codes, weights, class_weights):
         """Class means of z, and the sum of the weights times z z^T, in one pass."""
+        sum_up = partial(self._sums, n_classes=len(class_weights))
+        if isinstance(X, BlockedRows):
+            sums, moment = X.total(sum_up, codes, weights)
+        else:
+            sums, moment = sum_up(X, codes, weights)
+        return sums / class_weights[:, None], moment
+
+    def _sums(self, X, codes, weights, n_classes):
+        """Sums of weights times z, over the classes, and times z z^T, over all."""
         rank, dtype = len(self.kept), self.dtype
-        sums, moment = np.zeros((len(class_weights), rank)), np.zeros((rank, rank))
+        sums, moment = np.zeros((n_classes, rank)), np.zeros((rank, rank))
         root = np.sqrt(weights)
         for batch in gen_batches(len(X), _BLOCK):
             z = self(X[batch]) * root[batch, None].astype(dtype)
-            members = np.zeros((len(z), len(class_weights)), dtype)
+            members = np.zeros((len(z), n_classes), dtype)
             members[np.arange(len(z)), codes[batch]] = root[batch]
             sums += members.T @ z
             moment += z.T @ z
-        return sums / class_weights[:, None], moment
+        return sums, moment
 
 
 class LandmarkProblem:
@@ -151,24 +165,6 @@ class LandmarkProblem:
 
     def _penalty(self, regularization):
         return regularization * np.trace(self.total)
-
-    def errors_left_out(self, regularizations, X, codes, weights, copies):
-        """As :meth:`KernelProblem.errors_left_out`, for some of the samples."""
-        eigenvalues, vectors = np.linalg.eigh(self.total)
-        eigenvalues = np.maximum(eigenvalues, 0)
-        # The ridge regression is that of all samples: it needs their moments only.
-        centered = self._coordinates(self.features(X) - self.mean) @ vectors
-        cross = self._coordinates(self.means - self.mean).T * self.class_weights
-        inside, squares = vectors.T @ cross, centered**2
-        targets = np.eye(len(self.class_weights))[codes] - self.class_weights
-        errors = []
-        for regularization in regularizations:
-            inverse = 1 / (eigenvalues + self._penalty(regularization))
-            residuals = targets - centered @ (inverse[:, None] * inside)
-            leverages = weights * (squares @ inverse + 1) / copies
-            rest = np.maximum(1 - leverages, _EPS)
-            errors.append(weights @ np.square(residuals / rest[:, None]).sum(axis=1))
-        return errors
 
     def leverages(self, regularization, X, weights):
         """As :meth:`KernelProblem.leverages`, for some samples and their weights."""
@@ -237,16 +233,26 @@ def leverage_landmarks(n_landmarks, make_features, X, weights, random_state):
 
 
 def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
-    """Centres of clusters within each class, in numbers that follow the class sizes."""
+    """Centres of clusters within each class, in numbers that follow the class sizes.
+
+    Of many samples, some are drawn at random, which are enough to find the clusters.
+    """
     used = weights > 0
     counts = np.bincount(codes[used])
     edges = np.round(np.cumsum(counts) / counts.sum() * n_landmarks).astype(int)
+    sizes = np.maximum(np.diff(edges, prepend=0), 1)
+    enough, drawn = max(_MANY // n_landmarks, 1), []  # samples for each centre
+    for code, (size, count) in enumerate(zip(sizes, counts, strict=True)):
+        members = np.flatnonzero(used & (codes == code))
+        if count > enough * size:
+            members = random_state.choice(members, enough * size, replace=False)
+        drawn.append(np.sort(members))
+    ends = np.cumsum([len(rows) for rows in drawn])[:-1]
+    samples = np.split(X[np.concatenate(drawn)], ends)
     centers = []
-    for code, size in enumerate(np.diff(edges, prepend=0)):
-        members = used & (codes == code)
-        size = max(size, 1)
-        if size >= counts[code]:
-            centers.append(X[members])
+    for size, rows, points in zip(sizes, drawn, samples, strict=True):
+        if size >= len(rows):
+            centers.append(points)
             continue
         kmeans = MiniBatchKMeans(
             size,
@@ -257,6 +263,6 @@ def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
             reassignment_ratio=0,
             random_state=random_state,
         )
-        kmeans.fit(X[members], sample_weight=weights[members])
+        kmeans.fit(points, sample_weight=weights[rows])
         centers.append(kmeans.cluster_centers_)
     return np.vstack(centers)

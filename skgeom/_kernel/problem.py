@@ -23,7 +23,7 @@ from sklearn.utils import gen_batches
 from skgeom._kernel.solvers import (
     class_contrasts,
     factorize,
-    inverse_diagonal,
+    last_of_inverse_diagonal,
     semidefinite_root,
     solve_davidson,
     solve_dense,
@@ -208,8 +208,12 @@ class KernelProblem:
 
     @cached_property
     def _same_means(self):
-        means = np.linalg.norm(self.centered.T @ self.indicators)
-        return means <= max(_CONSTANT, self.precision)
+        return np.linalg.norm(self._means) <= max(_CONSTANT, self.precision)
+
+    @cached_property
+    def _means(self):
+        """Products of the centred matrix with the class indicators."""
+        return self.centered.T @ self.indicators
 
     def check_definite(self):
         """Raise ValueError if the centred kernel has a negative eigenvalue."""
@@ -247,29 +251,32 @@ class KernelProblem:
         left, eigenvalues = self._gram_eigenvectors
         members = np.eye(len(self.class_weights))[self.codes] - self.class_weights
         targets = self.root_weights[:, None] * members
-        inside, squares = left.T @ targets, left**2
+        inside = left.T @ targets
+        penalties = np.multiply(regularizations, self.total_trace)
+        shrinks = eigenvalues / (eigenvalues + penalties[:, None])
+        leverages = (left**2 @ shrinks.T + self.weights[:, None]) / copies[:, None]
+        rest = np.maximum(1 - leverages, _EPS)
         errors = []
-        for regularization in regularizations:
-            shrink = eigenvalues / (eigenvalues + regularization * self.total_trace)
+        for shrink, scale in zip(shrinks, rest.T, strict=True):
             residuals = targets - left @ (shrink[:, None] * inside)
-            leverages = (squares @ shrink + self.weights) / copies
-            rest = np.maximum(1 - leverages, _EPS)
-            errors.append(np.square(residuals / rest[:, None]).sum())
+            errors.append(np.square(residuals / scale[:, None]).sum())
         return errors
 
-    def leverages(self, regularization, rows):
+    def leverages(self, regularization, n_last):
         """Diagonal entries of the hat matrix H of ridge regression, and an intercept.
 
-        Of the samples ``rows``. The intercept, a constant function, has the leverages
-        w.
+        Of the last samples, for which a Cholesky factor needs its last block only. The
+        intercept, a constant function, has the leverages w.
         """
+        last = slice(-n_last, None)
         penalty = regularization * self.total_trace
         if self._solve is None:
             left, eigenvalues = self._gram_eigenvectors
             shrink = eigenvalues / (eigenvalues + penalty)
-            return left[rows] ** 2 @ shrink + self.weights[rows]
+            return left[last] ** 2 @ shrink + self.weights[last]
         # H = I - lambda (F F^T + lambda I)^-1
-        return 1 - penalty * inverse_diagonal(self._solve, rows) + self.weights[rows]
+        inverse = last_of_inverse_diagonal(self._solve, n_last)
+        return 1 - penalty * inverse + self.weights[last]
 
     @cached_property
     def _gram_eigenvectors(self):
@@ -342,6 +349,7 @@ class KernelProblem:
                 return self._discriminants(*found, penalty)
         if self.identity:
             gram = self.centered @ self.centered.T
+            images = self.centered @ self._means
         else:
             self.check_definite()
             # The duals (K + lambda I)^-1 u have a part u / lambda in the null space of
@@ -353,8 +361,7 @@ class KernelProblem:
                 if eigenvectors:
                     self._singular_vectors = eigenvectors
                     return self._solve_in_range(*eigenvectors, *settings)
-            gram = self.centered
-        images = gram @ self.indicators
+            gram, images = self.centered, self._means
         gram.flat[:: len(gram) + 1] += penalty
         self._solve = solve = factorize(gram, overwrite=True)
         ratios, duals, scores = solve_dual(solve, self.indicators, images, *settings)

@@ -39,8 +39,8 @@ the span of H E, and only a matrix of order c - 1 remains.
 from functools import partial
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_triangular
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg.lapack import dpstrf, dtrtri
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.utils import gen_batches
 
@@ -279,15 +279,12 @@ def factorize(matrix, overwrite=False):
     return partial(cho_solve, factor, check_finite=False)
 
 
-def inverse_diagonal(solve, rows):
-    """Diagonal entries of the inverse of a matrix that was factorised."""
+def last_of_inverse_diagonal(solve, n_last):
+    """The last diagonal entries of the inverse of a matrix that was factorised."""
+    # The inverse of L L^T ends with that of the last block of L: L^-1 is triangular.
     factor, lower = solve.args[0]
-    units = np.zeros((len(factor), len(rows)), order="F")
-    units[rows, np.arange(len(rows))] = 1
-    columns = solve_triangular(
-        factor, units, lower=lower, overwrite_b=True, check_finite=False
-    )
-    return np.einsum("ij,ij->j", columns, columns)
+    inverse, _ = dtrtri(np.tril(factor[-n_last:, -n_last:]), lower=lower)
+    return np.einsum("ij,ij->j", inverse, inverse)
 
 
 def pivoted_cholesky(matrix, tol):

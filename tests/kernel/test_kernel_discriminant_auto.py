@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skgeom import KernelDiscriminantAnalysis as KDA
 from skgeom._kernel import discriminant
+from skgeom._kernel.base import rescaled_to
 from skgeom._kernel.problem import KernelProblem
 
 
@@ -125,3 +126,24 @@ def test_float32_and_priors(wine):
     assert_allclose(single.regularization_, double.regularization_)
     with pytest.raises(ValueError, match="regularization"):
         KDA(regularization="automatic").fit(X, y)
+
+
+@pytest.mark.parametrize("penalty", ["kernel", "identity"])
+def test_rescaled_values_keep_lambda(wine, penalty):
+    X, y = wine
+    kda = KDA(regularization=1e-3, penalty=penalty)
+    expected = kda.fit(X, y).lambda_
+    kda.set_params(regularization=rescaled_to(1e-3, penalty, 1 / 3))
+    assert_allclose(kda.fit(np.tile(X, (3, 1)), np.tile(y, 3)).lambda_, expected)
+
+
+@pytest.mark.parametrize("penalty", ["kernel", "identity"])
+def test_a_part_of_the_samples_chooses_nearly_as_well(penalty, monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    train = np.arange(len(y)) % 2 > 0
+    scores = []
+    for most in (250, 10_000):
+        monkeypatch.setattr(discriminant, "_MAX_CHOOSING", most)
+        kda = KDA(penalty=penalty).fit(X[train], y[train])
+        scores.append(kda.score(X[~train], y[~train]))
+    assert scores[0] > scores[1] - 0.006

@@ -20,6 +20,7 @@ from sklearn.model_selection import (
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
+from skgeom._kernel.base import spread_over_classes
 from skgeom._kernel.problem import KernelProblem
 
 KDA = KernelDiscriminantAnalysis
@@ -263,3 +264,34 @@ def test_automatic_values_do_not_warn_of_their_ends():
     given = KernelDiscriminantAnalysisCV(regularizations=model.regularizations_)
     with pytest.warns(UserWarning, match="is the smallest one of those"):
         given.fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:The best value")
+def test_large_training_parts_are_subsampled(digits, monkeypatch):
+    """Models of a part of the samples have the lambda of all, and see all tests."""
+    X, y = digits
+    monkeypatch.setattr("skgeom._kernel.discriminant_cv._MAX_PATH", 200)
+    settings = {"gamma": 0.02, "temperature": 1.0}
+    path = PATH(regularizations=[1e-6, 1e-3, 1e-1], cv=3, **settings).fit(X, y)
+    sizes = []
+    for k, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
+        kept = spread_over_classes(y, train, 200)
+        assert np.isin(kept, train).all()
+        sizes.append(len(kept))
+        for i, value in enumerate([1e-6, 1e-3, 1e-1]):
+            kda = KDA(regularization=value * len(train) / len(kept), **settings)
+            score = kda.fit(X[kept], y[kept]).score(X[test], y[test])
+            assert path.cv_results_[f"split{k}_test_score"][i] == score
+    assert max(sizes) < 220
+    # The last fit is to all samples, with the value as it is.
+    single = KDA(regularization=path.regularization_, **settings).fit(X, y)
+    np.testing.assert_allclose(path.transform(X), single.transform(X), atol=1e-8)
+
+
+def test_parts_have_more_of_small_classes():
+    codes = np.repeat([0, 1, 2], [900, 90, 3])
+    kept = np.flatnonzero(np.arange(len(codes)) % 10)  # 810, 81 and 2
+    part = spread_over_classes(codes, kept, 100)
+    assert np.isin(part, kept).all()
+    np.testing.assert_array_equal(np.bincount(codes[part]), [91, 16, 2])
+    np.testing.assert_array_equal(spread_over_classes(codes, kept, 10_000), kept)

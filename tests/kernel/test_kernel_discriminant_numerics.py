@@ -2,16 +2,25 @@
 
 import itertools
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
-from sklearn.metrics.pairwise import rbf_kernel, sigmoid_kernel
+from sklearn.metrics.pairwise import (
+    PAIRWISE_KERNEL_FUNCTIONS,
+    pairwise_kernels,
+    rbf_kernel,
+    sigmoid_kernel,
+)
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
+from skgeom._kernel import discriminant, functions
+from skgeom._kernel.solvers import factorize, last_of_inverse_diagonal
 
 KDA = KernelDiscriminantAnalysis
 SOLVERS = ["eigen", "cholesky", "nystroem"]
@@ -298,3 +307,50 @@ def test_pandas_output(wine, estimator):
 def test_priors_as_a_dict(wine):
     with pytest.raises(ValueError, match=r"priors must be a list .* not a dict"):
         KDA(priors={0: 0.2, 1: 0.3, 2: 0.5}).fit(*wine)
+
+
+# What makes the exact solution fast.
+
+
+@pytest.mark.parametrize("kernel", sorted(PAIRWISE_KERNEL_FUNCTIONS))
+def test_kernel_matrices_by_tiles(kernel, monkeypatch):
+    monkeypatch.setattr(functions, "_FEW", 0)
+    monkeypatch.setattr(functions, "_TILE", 16)
+    X = np.random.default_rng(0).uniform(size=(50, 4))
+    kernel_of = partial(pairwise_kernels, metric=kernel)
+    found = functions.symmetric_kernel_matrix(kernel_of, X)
+    assert_allclose(found, found.T, rtol=1e-15)
+    assert_allclose(found, kernel_of(X), rtol=1e-12, atol=1e-14)
+
+
+def test_last_of_inverse_diagonal():
+    A = np.random.default_rng(0).normal(size=(30, 40))
+    A = A @ A.T
+    expected = np.linalg.inv(A).diagonal()
+    for n_last in (1, 7, 30):
+        found = last_of_inverse_diagonal(factorize(A), n_last)
+        assert_allclose(found, expected[-n_last:])
+
+
+@pytest.mark.parametrize("penalty", ["identity", "kernel"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_order_of_the_samples_left_out(wine, kernel, weighted, penalty, monkeypatch):
+    """They come last in the factor, which shows nowhere."""
+    monkeypatch.setattr(discriminant, "_MAX_LEFT_OUT", 40)
+    monkeypatch.setattr(discriminant, "_MAX_CHOOSING", 30)
+    X, y = wine
+    data = rbf_kernel(X, gamma=0.05) if kernel == "precomputed" else X
+    weights = np.arange(len(y)) % 4 + 0.5 if weighted else None
+    options = {"kernel": kernel, "gamma": 0.05, "penalty": penalty}
+    settings = {**options, "regularization": 1e-4}
+    models = [
+        KDA(**settings, solver=solver).fit(data, y, weights)
+        for solver in ("cholesky", "eigen")
+    ]
+    assert_allclose(models[0].transform(data), models[1].transform(data), atol=1e-7)
+    assert_allclose(models[0].temperature_, models[1].temperature_, rtol=1e-7)
+    landmarks = KDA(**settings, solver="nystroem").fit(data, y, weights)
+    assert_allclose(landmarks.temperature_, models[1].temperature_, rtol=1e-5)
+    automatic = KDA(**options).fit(data, y, weights)
+    assert automatic.score(data, y) > 0.97

@@ -1,0 +1,153 @@
+"""Training samples in the blocks of a Dask array or frame, for landmarks.
+
+The samples stay in their blocks. Labels and weights come to memory, and so do the rows
+that are asked for by their numbers: those that landmarks are found from, and those that
+are left out. Numbers of rows are those in memory, so that blocks give the same model.
+"""
+
+import numpy as np
+from sklearn.utils import check_X_y
+from sklearn.utils.validation import _check_sample_weight
+
+from skgeom.utils._dask import row_blocks
+
+# Results that one task adds up.
+_BRANCHES = 8
+
+
+def row_moments(X):
+    """Mean and variance of the entries of each row."""
+    return X.mean(axis=1, dtype=np.float64), X.var(axis=1, dtype=np.float64)
+
+
+class BlockedRows:
+    """The rows of X, of which ``X[rows]`` are in memory.
+
+    Parameters
+    ----------
+    X : Dask array or Dask data frame
+        The samples.
+    y, sample_weight : Dask array, Dask series, array-like
+        One value a sample; ``sample_weight`` may be None.
+    dtype : dtype
+        The precision of the samples.
+
+    Attributes
+    ----------
+    y, sample_weight : ndarray of shape (n_samples,)
+        The labels and weights, in memory; None if there are no weights.
+    row_moments : tuple of ndarrays of shape (n_samples,)
+        Mean and variance of the entries of each row.
+    """
+
+    def __init__(self, X, y, sample_weight, dtype):
+        import dask
+
+        self.dtype, n_features = np.dtype(dtype), X.shape[1]
+        blocks = row_blocks(X, y, sample_weight)
+        read = dask.delayed(_read)
+        parts = dask.compute(
+            *(read(number, dtype, *block) for number, block in enumerate(blocks))
+        )
+        lengths = [len(part[0]) for part in parts]
+        if not sum(lengths):
+            raise ValueError("There are no samples: all blocks of X are empty.")
+        self.shape = sum(lengths), n_features
+        stops = np.cumsum(lengths).tolist()
+        self._blocks = [
+            (X, slice(stop - length, stop))
+            for (X, *_), length, stop in zip(blocks, lengths, stops, strict=True)
+            if length
+        ]
+        parts = [part for part in parts if len(part[0])]
+        self.y, *moments = (
+            np.concatenate(column) for column in list(zip(*parts, strict=True))[:3]
+        )
+        self.row_moments = tuple(moments)
+        self.sample_weight = None
+        if sample_weight is not None:
+            self.sample_weight = np.concatenate([part[3] for part in parts])
+        self._kept = np.empty(0, dtype=int), np.empty((0, n_features), self.dtype)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def keep(self, rows):
+        """Read some rows, to have them when they are asked for."""
+        rows = np.unique(rows)
+        self._kept = rows, self._read(rows)
+
+    def __getitem__(self, rows):
+        """Rows in memory, by their numbers."""
+        kept, values = self._kept
+        if np.isin(rows, kept).all():
+            return values[np.searchsorted(kept, rows)]
+        return self._read(rows)
+
+    def _read(self, rows):
+        import dask
+
+        take, tasks, places = dask.delayed(_take), [], []
+        for X, span in self._blocks:
+            inside = np.flatnonzero((rows >= span.start) & (rows < span.stop))
+            if len(inside):
+                tasks.append(take(X, rows[inside] - span.start, self.dtype))
+                places.append(inside)
+        values = np.empty((len(rows), self.shape[1]), self.dtype)
+        for place, part in zip(places, dask.compute(*tasks), strict=True):
+            values[place] = part
+        return values
+
+    def total(self, function, *columns):
+        """The sums of what a function gives for blocks, one task a block.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(X, *columns)`` of the rows of a block gives a tuple of arrays.
+        *columns : ndarray of shape (n_samples,)
+            Its other arguments.
+
+        Returns
+        -------
+        list of ndarray
+        """
+        import dask
+
+        apply, add = dask.delayed(_apply), dask.delayed(_add)
+        function = dask.delayed(function)
+        parts = [
+            apply(function, self.dtype, X, *(column[span] for column in columns))
+            for X, span in self._blocks
+        ]
+        while len(parts) > 1:
+            starts = range(0, len(parts), _BRANCHES)
+            parts = [add(parts[start : start + _BRANCHES]) for start in starts]
+        return dask.compute(parts[0])[0]
+
+
+def _read(number, dtype, X, y, sample_weight):
+    """Labels, row moments and weights of a block; errors have its number."""
+    if len(X) == len(y) == 0:
+        return (np.empty(0),)
+    try:
+        X, y = check_X_y(X, y, dtype=dtype)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+    except ValueError as error:
+        raise ValueError(f"Block {number}: {error}") from error
+    return y, *row_moments(X), sample_weight
+
+
+def _take(X, rows, dtype):
+    return np.asarray(X, dtype=dtype)[rows]
+
+
+def _apply(function, dtype, X, *columns):
+    return function(np.asarray(X, dtype=dtype), *columns)
+
+
+def _add(parts):
+    return [sum(terms) for terms in zip(*parts, strict=True)]

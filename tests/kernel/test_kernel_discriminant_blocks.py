@@ -1,0 +1,196 @@
+"""Landmarks on the blocks of Dask arrays and frames: the model is that of memory."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits, load_wine
+
+from skgeom import KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
+from skgeom._kernel import discriminant
+from skgeom._kernel.blocks import BlockedRows
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+
+def KDA(**settings):
+    settings = {"n_landmarks": 60, "random_state": 0, **settings}
+    return KernelDiscriminantAnalysis(solver="nystroem", **settings)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X / 16, y
+
+
+def minimum(a, b):
+    return np.minimum(a, b).sum()
+
+
+# Uneven blocks, one of which is empty, and one of a single sample.
+ROWS = (700, 0, 1, 396, 700)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"landmarks": "random", "gamma": 0.1},
+        {"penalty": "identity", "criterion": "total", "center": False},
+        {"kernel": "chi2", "gamma": None, "temperature": 1.0},
+        {"kernel": minimum, "n_landmarks": 20, "regularization": 1e-3},
+        {"class_weight": "balanced", "priors": "empirical", "regularization": 1e-4},
+    ],
+)
+def test_blocks_give_the_model_of_memory(digits, settings):
+    X, y = digits
+    expected = KDA(**settings).fit(X, y)
+    blocks = da.from_array(X, chunks=(ROWS, 30))
+    model = KDA(**settings).fit(blocks, y)
+    assert model.regularization_ == expected.regularization_
+    assert_allclose(model.gamma_ or 0, expected.gamma_ or 0, rtol=1e-12)
+    Z = expected.transform(X)
+    assert_allclose(model.transform(X), Z, rtol=0, atol=1e-8 * np.abs(Z).max())
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-8)
+    assert model.n_features_in_ == 64
+
+
+def test_weights_in_other_blocks(digits):
+    X, y = digits
+    weights = np.random.default_rng(0).integers(0, 3, size=len(y)).astype(float)
+    expected = KDA().fit(X, y, weights)
+    blocks = da.from_array(X, chunks=(400, -1))
+    labels, lazy = da.from_array(y, chunks=300), da.from_array(weights, chunks=1000)
+    model = KDA().fit(blocks, labels, lazy)
+    assert_allclose(model.priors_, expected.priors_)
+    assert_allclose(model.lambda_, expected.lambda_)
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-8)
+    with pytest.raises(ValueError, match=r"Block 2: Negative values .*sample_weight"):
+        KDA().fit(blocks, y, np.where(np.arange(len(y)) == 900, -1, weights))
+
+
+def test_single_precision(digits):
+    X, y = digits[0].astype(np.float32), digits[1]
+    expected = KDA().fit(X, y)
+    model = KDA().fit(da.from_array(X, chunks=(500, -1)), y)
+    assert model.X_fit_.dtype == np.float32
+    assert_array_equal(model.X_fit_, expected.X_fit_)
+    assert (model.predict(X) == expected.predict(X)).mean() > 0.995
+
+
+def test_frames_with_text_labels():
+    frame = load_wine(as_frame=True).frame
+    X, y = frame.drop(columns="target"), frame["target"].map({0: "a", 1: "b", 2: "c"})
+    X = (X - X.mean()) / X.std()
+    expected = KDA().fit(X, y)
+    lazy = dd.from_pandas(X.assign(kind=y), npartitions=3)
+    samples, labels = lazy.drop(columns="kind"), lazy["kind"]
+    model = KDA().fit(samples, labels)
+    assert_array_equal(model.classes_, expected.classes_)
+    assert_array_equal(model.feature_names_in_, X.columns)
+    predicted = model.predict(samples)
+    assert is_lazy(predicted)
+    assert_array_equal(predicted.compute(), expected.predict(X))
+    features = model.transform(samples)
+    names = ["kerneldiscriminantanalysis0", "kerneldiscriminantanalysis1"]
+    assert list(features.columns) == names
+    assert_allclose(features.compute(), expected.transform(X), atol=1e-8)
+    unknown = samples.to_dask_array()  # of blocks of unknown length
+    again = KDA().fit(unknown, labels)
+    assert_allclose(again.transform(X.to_numpy()), expected.transform(X), atol=1e-8)
+
+
+def is_lazy(data):
+    return hasattr(data, "compute")
+
+
+def test_few_rows_come_to_memory(digits, monkeypatch):
+    X, y = digits
+    monkeypatch.setattr(discriminant, "MAX_EXACT", 1000)
+    monkeypatch.setattr(discriminant, "_MAX_LEFT_OUT", 100)
+    monkeypatch.setattr(discriminant, "_MAX_CHOOSING", 70)
+    monkeypatch.setattr("skgeom._kernel.landmarks._MANY", 300)
+    numbers, read = [], BlockedRows._read
+
+    def spy(self, rows):
+        numbers.append(len(rows))
+        return read(self, rows)
+
+    monkeypatch.setattr(BlockedRows, "_read", spy)
+    kda = KernelDiscriminantAnalysis(n_landmarks=60, random_state=0)
+    model = kda.fit(da.from_array(X, chunks=(200, -1)), y)
+    assert model.solver_ == "nystroem"
+    assert len(numbers) == 2  # to choose and calibrate, and for landmarks
+    assert sum(numbers) < 600
+    expected = kda.fit(X, y)
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-8)
+    assert expected.score(X, y) > 0.95
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_rows_and_totals_of_any_blocks(data):
+    n = 60
+    X = np.arange(3.0 * n).reshape(n, 3)
+    cuts = data.draw(st.lists(st.integers(0, n), max_size=12))
+    chunks = tuple(np.diff([0, *sorted(cuts), n]).tolist())
+    rows = BlockedRows(da.from_array(X, chunks=(chunks, 2)), np.arange(n), None, float)
+    chosen = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=1)))
+    assert_array_equal(rows[chosen], X[chosen])
+    rows.keep(chosen)
+    assert_array_equal(rows[chosen[::-1]], X[chosen[::-1]])
+    assert_array_equal(rows.y, np.arange(n))
+    weights = np.linspace(0, 1, n)
+    found = rows.total(lambda X, w: (w @ X, w.sum()), weights)
+    assert_allclose(found[0], weights @ X)
+    assert_allclose(found[1], weights.sum())
+
+
+def unreadable(shape):
+    def fail(block):
+        raise AssertionError("X was read")
+
+    empty = np.empty((0, shape[1]))
+    return da.zeros(shape, chunks=(10, -1)).map_blocks(fail, dtype=float, meta=empty)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigen"])
+def test_exact_solvers_name_the_one_that_works(solver):
+    X, y = unreadable((40, 3)), np.arange(40) % 2
+    with pytest.raises(TypeError, match=r"X is a Dask Array\. Use solver='nystroem'"):
+        KernelDiscriminantAnalysis(solver=solver).fit(X, y)
+    with pytest.raises(TypeError, match="with samples and another kernel"):
+        KDA(kernel="precomputed").fit(X, y)
+    with pytest.raises(TypeError, match=r"Fit KernelDiscriminantAnalysis\(solver='ny"):
+        KernelDiscriminantAnalysisCV().fit(X, y)
+    with pytest.raises(ValueError, match="landmarks='leverage' needs scores of all"):
+        KDA(landmarks="leverage").fit(X, y)
+
+
+def test_few_samples_are_for_an_exact_solver(digits):
+    blocks = da.from_array(digits[0], chunks=(500, -1))
+    with pytest.raises(TypeError, match="Use solver='nystroem'"):
+        KernelDiscriminantAnalysis().fit(blocks, digits[1])
+
+
+def test_errors_name_the_block_and_change_nothing(digits):
+    X, y = digits[0].copy(), digits[1]
+    model = KDA(temperature=1.0, regularization=1e-4).fit(X, y)
+    before = vars(model).copy()
+    X[700, 3] = np.nan
+    with pytest.raises(ValueError, match=r"^Block 2: .*NaN"):
+        model.fit(da.from_array(X, chunks=(300, -1)), y)
+    assert vars(model) == before
+    blocks = da.from_array(digits[0], chunks=(300, -1))
+    with pytest.raises(ValueError, match="1797 samples, but y has 1700 values"):
+        KDA().fit(blocks, y[:1700])
+    with pytest.raises(ValueError, match=r"n_components=12 exceeds n_classes - 1 = 9"):
+        KDA(n_components=12).fit(blocks, y)
+    with pytest.raises(ValueError, match="There are no samples"):
+        KDA().fit(da.zeros((0, 3), chunks=(1, 3)), np.empty(0))
+    with pytest.raises(ValueError, match="one class"):
+        KDA().fit(blocks, np.zeros(len(y)))
