@@ -421,6 +421,7 @@ class PrototypeClassifier(
     def _search_options(self):
         """Options of ``fit_lbfgs`` that are parameters."""
         limits = {"max_iter": self.max_iter, "tol": self.tol}
+        limits["from_chart"] = not self._goes_on()
         return {**limits, "remedy": self._remedy, **self._reporting}
 
     @property

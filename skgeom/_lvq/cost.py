@@ -10,6 +10,9 @@ from skgeom.utils._threads import map_threads
 # Numbers in the eigenvectors of a block of pairs: 32 MB, a few times over.
 _BLOCK = 4_000_000
 
+# Operations from which on a block is worth a thread.
+_WORTHWHILE = 500_000
+
 # The most numbers, in the eigenvectors of all pairs, that are kept for the curvature.
 _KEPT = 2**25
 
@@ -38,23 +41,43 @@ class PrototypeCost:
         a point, an array of shape (1,).
     reduction : Congruence, Relevance or None
         What is done to the samples first. Its matrix is the last part of a point.
+    chart : Space or None
+        The ``chart`` of the space. The distances there show which pairs of samples and
+        prototypes are too far apart to matter.
+    precision : float
+        The weight of a prototype in the loss of a sample that does not matter.
     """
 
-    def __init__(self, space, Z, y, weights, loss, scale=None, reduction=None):
+    def __init__(
+        self,
+        space,
+        Z,
+        y,
+        weights,
+        loss,
+        scale=None,
+        reduction=None,
+        chart=None,
+        precision=0.0,
+    ):
         self._space = space
         self._Z, self._y, self._weights = Z, y, weights
         self._loss = loss
         self._scale = scale
         self._reduction = reduction
+        self._chart = chart
+        self._vectors = None if chart is None else chart.encode(Z)
+        self._precision = precision
         self._latest = None
 
     def __call__(self, point):
         """Cost, and gradients for each part of the point."""
         prototypes, scale, matrix = self.split(point)
         self._space.check_representable(prototypes)
+        seen = None if self._chart is None else self._chart.encode(prototypes)
 
         def evaluate(block):
-            return self._evaluate(block, prototypes, scale, matrix)
+            return self._evaluate(block, prototypes, scale, matrix, seen)
 
         parts = zip(*map_threads(evaluate, self._blocks(prototypes)), strict=True)
         pairs, *parts = parts
@@ -86,8 +109,15 @@ class PrototypeCost:
         return product_manifold(manifolds)
 
     def _blocks(self, prototypes):
-        rows = max(min(_BLOCK // prototypes.size, -(-len(self._Z) // 2)), 1)
-        return list(gen_batches(len(self._Z), rows))
+        n_samples = len(self._Z)
+        for_threads = max(-(-n_samples // 8), _WORTHWHILE // self._work(prototypes))
+        rows = max(min(_BLOCK // prototypes.size, for_threads), 1)
+        return list(gen_batches(n_samples, rows))
+
+    @staticmethod
+    def _work(prototypes):
+        """Operations for a sample: n^3 for each pair of matrices, p for vectors."""
+        return prototypes.size * (prototypes.shape[1] if prototypes.ndim == 3 else 1)
 
     def has_curvature(self, prototypes):
         """Whether there is a model of the curvature that fits into memory."""
@@ -160,9 +190,13 @@ class PrototypeCost:
         solution = pairs[0].tangents(solution.reshape(tangent.shape))
         return type(vector)([solution])  # the sequence has an arithmetic of its own
 
-    def _evaluate(self, block, prototypes, scale, matrix):
+    def _evaluate(self, block, prototypes, scale, matrix, seen):
         Z, y, weights = self._Z[block], self._y[block], self._weights[block]
-        if self._reduction is None:
+        if self._chart is not None:
+            at_least = self._chart.squared_distances(self._vectors[block], seen)
+            pairs = self._space.pairs(Z, prototypes, at_least)
+            pairs.resolve(lambda d: self._loss.matter(d, y, scale, self._precision))
+        elif self._reduction is None:
             pairs = self._space.pairs(Z, prototypes)
         else:
             reduced = self._reduction.apply(Z, prototypes, matrix)

@@ -9,6 +9,10 @@ from skgeom.optim import minimize
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._warnings import warn_user
 
+FLAT = .1
+SETTLE = .03
+_PRECISION = 1e-4
+_LEAST_PRECISION = 1e-20
 
 def fit_lbfgs(
     problem,
@@ -21,6 +25,7 @@ def fit_lbfgs(
     max_iter,
     tol,
     enough=None,
+    from_chart=False,
     name,
     verbose=0,
     remedy="",
@@ -43,6 +48,8 @@ def fit_lbfgs(
         As the parameters of the estimators.
     enough : float or None
         The mean loss at which the search ends; None is ``tol``.
+    from_chart : bool, default=False
+        Whether a search in the chart of the space comes first, as iteration one.
     name : str
         The estimator, for messages.
     remedy : str, default=""
@@ -63,14 +70,18 @@ def fit_lbfgs(
     ConvergenceWarning
         If the search does not end within ``max_iter`` iterations, or where numbers end.
     """
+    chart = None if reduction else problem.space.chart(problem.prototypes)
+    fixed_scale = None if learn_scale else scale
     cost = PrototypeCost(
         problem.space,
         problem.Z,
         problem.y,
         problem.weights,
         loss,
-        None if learn_scale else scale,
+        fixed_scale,
         reduction,
+        chart,
+        max(_PRECISION * tol, _LEAST_PRECISION),
     )
     point = cost.join(problem.prototypes, scale, matrix)
     enough = (tol if enough is None else enough) * problem.weights.sum()
@@ -78,11 +89,27 @@ def fit_lbfgs(
         losses = [cost(point)[0]]
     except np.linalg.LinAlgError:
         raise ValueError(SINGULAR) from None
+    better = None
+    if chart is not None and from_chart:
+        flat = PrototypeCost(chart, chart.encode(problem.Z), problem.y, problem.weights, loss, fixed_scale)
+        import time
+        t=time.perf_counter()
+        out = minimize(flat, flat.manifold([chart.encode(problem.prototypes)]), flat.join(chart.encode(problem.prototypes), scale), max_iter=max_iter, tol=tol*FLAT, callback=lambda p, v: v <= enough, preconditioner=flat.solve if flat.has_curvature(point[0]) else None)
+        pr, sc, _ = flat.split(out.point)
+        pt = cost.join(chart.decode(pr), sc)
+        v = cost(pt)[0]
+        print('flat', time.perf_counter()-t, out.n_iter, out.n_evaluations, v, losses)
+        if v < losses[0]:
+            losses.append(v)
+            point = pt
+            better = True
 
     def note(point, value):
         losses.append(value)
         if verbose:
             print(f"[{name}] iteration {len(losses) - 1}: loss {value:.6g}")
+        if better and SETTLE * tol * value > losses[-2]-losses[-1]:
+            return True
         return value <= enough  # the classes are separated; go no farther
 
     # Threads of BLAS are in the way of those of the cost where matrices are small.

@@ -66,6 +66,24 @@ class LikelihoodLoss:
             derivatives += self.representability * of_own / (2 * reference)
         return losses, derivatives, of_log_scale
 
+    def matter(self, squared_distances, y, scale, precision):
+        """Whether squared distances (n, M) matter: a weight is above ``precision``.
+
+        The weight is that of a prototype among all, or among those of the class,
+        relative to the largest. It is not higher if other distances are lower bounds.
+        """
+        correct = self.labels == y[:, None]
+
+        def have_weight(scale, among):
+            scores = self.log_priors - squared_distances / (2 * scale)
+            scores = np.where(among, scores, -np.inf)
+            return scores >= scores.max(axis=1, keepdims=True) + np.log(precision)
+
+        matter = have_weight(scale, True) | have_weight(scale, correct)
+        if self.representability and self.reference:
+            matter |= have_weight(self.reference, correct)
+        return matter
+
     def curvature(self, squared_distances, y, scale):
         r"""What of the second derivatives makes a convex model of the loss.
 
@@ -121,10 +139,8 @@ class MarginLoss:
 
     def __call__(self, squared_distances, y, scale):
         """Losses (n,), derivatives (n, M), None."""
-        correct = self.labels == y[:, None]
         rows = np.arange(len(y))
-        nearest = np.where(correct, squared_distances, np.inf).argmin(axis=1)
-        rival = np.where(correct, np.inf, squared_distances).argmin(axis=1)
+        nearest, rival = self._nearest(squared_distances, y)
         own, other = squared_distances[rows, nearest], squared_distances[rows, rival]
         total = own + other
         # A sample that lies on both prototypes, or as good as, moves neither of them.
@@ -135,6 +151,20 @@ class MarginLoss:
         derivatives[rows, nearest] = slope * (other / total)
         derivatives[rows, rival] = -slope * (own / total)
         return losses, derivatives, None
+
+
+    def matter(self, squared_distances, y, scale, precision):
+        """Whether squared distances (n, M) matter: the nearest of both kinds do."""
+        matter = np.zeros(squared_distances.shape, dtype=bool)
+        matter[np.arange(len(y)), self._nearest(squared_distances, y)] = True
+        return matter
+
+    def _nearest(self, squared_distances, y):
+        """Indices of the nearest prototypes of the class, and of the others (2, n)."""
+        correct = self.labels == y[:, None]
+        nearest = np.where(correct, squared_distances, np.inf).argmin(axis=1)
+        rival = np.where(correct, np.inf, squared_distances).argmin(axis=1)
+        return np.stack([nearest, rival])
 
 
 def class_log_densities(squared_distances, labels, log_priors, scale):

@@ -95,6 +95,13 @@ class Space(ABC):
             Squared distances, and their gradients on demand.
         """
 
+    def chart(self, prototypes):
+        """A flat space, close to this one near prototypes, or None.
+
+        Its squared distances are not larger than those of this space. If it is not
+        None, :meth:`pairs` takes such lower bounds (n, M) as well, as ``at_least``.
+        """
+
     def squared_distances(self, Z, prototypes):
         """Squared distances alone, (n, M); to be overridden if that is cheaper."""
         return self.pairs(Z, prototypes).squared_distances
@@ -151,6 +158,13 @@ class Pairs(ABC):
     ----------
     squared_distances : ndarray of shape (n, M)
     """
+
+    def resolve(self, matter):  # noqa: B027 - most pairs know all distances
+        """Compute the squared distances that are lower bounds so far, and matter.
+
+        ``matter`` maps squared distances (n, M), or lower bounds of them, to whether
+        they matter. Afterwards, it is true of none that is still a bound.
+        """
 
     @abstractmethod
     def gradient(self, weights):
