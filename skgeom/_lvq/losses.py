@@ -12,6 +12,9 @@ from scipy.special import expit, logsumexp
 # Squared distances of which a quotient may not be a number any more.
 _NOTHING = 1e-290
 
+# Prototypes of a relative weight below 1e-10 change no loss by more than that.
+_NO_WEIGHT = np.log(1e-10)
+
 
 class LikelihoodLoss:
     r"""Negative log likelihood of the correct class, the terms of equation 18 of [1]_.
@@ -66,18 +69,19 @@ class LikelihoodLoss:
             derivatives += self.representability * of_own / (2 * reference)
         return losses, derivatives, of_log_scale
 
-    def matter(self, squared_distances, y, scale, precision):
-        """Whether squared distances (n, M) matter: a weight is above ``precision``.
+    def matter(self, squared_distances, y, scale):
+        """Which squared distances matter, (n, M): those of prototypes with a weight.
 
-        The weight is that of a prototype among all, or among those of the class,
-        relative to the largest. It is not higher if other distances are lower bounds.
+        Of some distances, lower bounds may be given. If none of these matters, none
+        would if it were known: a bound that is too low makes its own weight larger and
+        the others smaller.
         """
         correct = self.labels == y[:, None]
 
         def have_weight(scale, among):
             scores = self.log_priors - squared_distances / (2 * scale)
             scores = np.where(among, scores, -np.inf)
-            return scores >= scores.max(axis=1, keepdims=True) + np.log(precision)
+            return scores >= scores.max(axis=1, keepdims=True) + _NO_WEIGHT
 
         matter = have_weight(scale, True) | have_weight(scale, correct)
         if self.representability and self.reference:
@@ -152,9 +156,12 @@ class MarginLoss:
         derivatives[rows, rival] = -slope * (own / total)
         return losses, derivatives, None
 
+    def matter(self, squared_distances, y, scale):
+        """Which squared distances matter, (n, M): the least of either kind.
 
-    def matter(self, squared_distances, y, scale, precision):
-        """Whether squared distances (n, M) matter: the nearest of both kinds do."""
+        Of some distances, lower bounds may be given. If none of these matters, none
+        would if it were known.
+        """
         matter = np.zeros(squared_distances.shape, dtype=bool)
         matter[np.arange(len(y)), self._nearest(squared_distances, y)] = True
         return matter

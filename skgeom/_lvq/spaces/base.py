@@ -101,6 +101,7 @@ class Space(ABC):
         Its squared distances are not larger than those of this space. If it is not
         None, :meth:`pairs` takes such lower bounds (n, M) as well, as ``at_least``.
         """
+        return None
 
     def squared_distances(self, Z, prototypes):
         """Squared distances alone, (n, M); to be overridden if that is cheaper."""
