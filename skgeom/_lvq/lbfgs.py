@@ -4,8 +4,6 @@ Where the space has a chart, the problem is solved there first. A search among v
 costs a small part of one among matrices, and ends close to the minimum.
 """
 
-from contextlib import suppress
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
@@ -15,12 +13,17 @@ from skgeom.optim import StartError, minimize
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._warnings import warn_user
 
-# The tolerance of a search in the chart, as a fraction of the one that is asked for.
+# The tolerance of the search in the chart, as a fraction of the one that is asked for.
 _CHART_TOL = 0.1
 
-# After it, an iteration that lowers the cost by no more than this fraction of the
-# tolerance is the last.
+# After it, if there is a model of the curvature, the last iteration is the first that
+# lowers the cost by no more than this fraction of the tolerance.
 _SETTLED = 0.03
+
+# Without a model, the first iterations gain little, whether or not there is more to
+# gain. So the rule of minimize decides, with this fraction of the tolerance: ten
+# iterations from so near gain less than ten on the way from afar.
+_CLOSER = 0.5
 
 
 def fit_lbfgs(
@@ -106,14 +109,16 @@ def fit_lbfgs(
             flat_cost = _cost(flat, loss, fixed_scale)
             start = flat_cost.join(flat.prototypes, scale)
             limits = {"max_iter": max_iter, "tol": _CHART_TOL * tol}
-            with suppress(StartError, np.linalg.LinAlgError):
-                found = _minimize(flat_cost, start, callback=separated, **limits)
-                prototypes, *others = found.point
-                found = [flat.space.decode(prototypes), *others]
-                value = cost(found)[0]
-                if value < losses[0]:
-                    note(found, value)
-                    point, settled = found, _SETTLED * tol
+            found, value = _search_chart(
+                cost, flat.space, flat_cost, start, callback=separated, **limits
+            )
+            if value < losses[0]:
+                note(found, value)
+                point = found
+                if cost.has_curvature(point[0]):
+                    settled = _SETTLED * tol
+                else:
+                    tol *= _CLOSER
         left = max_iter + 1 - len(losses)
         result = _minimize(cost, point, max_iter=left, tol=tol, callback=note)
     if not result.converged:
@@ -132,6 +137,16 @@ def fit_lbfgs(
 def _cost(problem, *options):
     data = problem.space, problem.Z, problem.y, problem.weights
     return PrototypeCost(*data, *options)
+
+
+def _search_chart(cost, chart, flat_cost, start, **options):
+    """Where a search in the chart leads, and the cost there; infinite if nowhere."""
+    try:
+        prototypes, *others = _minimize(flat_cost, start, **options).point
+        point = [chart.decode(prototypes), *others]
+        return point, cost(point)[0]
+    except (StartError, np.linalg.LinAlgError):
+        return None, np.inf
 
 
 def _minimize(cost, start, **options):
