@@ -12,8 +12,12 @@ from skgeom.utils._threads import map_threads
 # Numbers in the matrices of a block of pairs: 16 MB, a few times over.
 _BLOCK = 2_000_000
 
-# Operations from which on a block is worth a thread, and the number of blocks then.
-_WORTHWHILE, _BLOCKS = 500_000, 8
+# Of blocks that are worth a thread, the numbers in their prototypes, once a sample: ten
+# milliseconds of eigendecompositions, or a few of products of vectors.
+_WORTHWHILE_MATRICES, _WORTHWHILE_VECTORS = 150_000, 600_000
+
+# The most blocks, unless memory asks for more.
+_BLOCKS = 8
 
 SINGULAR = (
     "The samples, or prototypes on their way, are too close to singular for this "
@@ -93,9 +97,8 @@ def sample_blocks(n_samples, prototypes):
 
     They do not depend on the number of threads, so neither do sums over them.
     """
-    # Eigendecompositions of matrices, or differences of vectors.
-    work = prototypes.size * (prototypes.shape[1] if prototypes.ndim == 3 else 1)
-    rows = max(-(-n_samples // _BLOCKS), _WORTHWHILE // work)
+    enough = _WORTHWHILE_MATRICES if prototypes.ndim == 3 else _WORTHWHILE_VECTORS
+    rows = max(-(-n_samples // _BLOCKS), enough // prototypes.size)
     return list(gen_batches(n_samples, max(min(rows, _BLOCK // prototypes.size), 1)))
 
 

@@ -193,7 +193,7 @@ def test_the_search_in_the_chart_counts_as_an_iteration(spd, estimator, max_iter
 
 @pytest.mark.parametrize("estimator", [PLRSQ(3), GLRSQ(3)], ids=repr)
 def test_results_do_not_depend_on_the_number_of_threads(spd, monkeypatch, estimator):
-    monkeypatch.setattr("skgeom._lvq.problem._WORTHWHILE", 1)
+    monkeypatch.setattr("skgeom._lvq.problem._WORTHWHILE_MATRICES", 1)
     assert len(sample_blocks(60, np.empty((9, 4, 4)))) == 8
     found = []
     for n_threads in (1, 3):
