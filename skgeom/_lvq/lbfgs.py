@@ -18,7 +18,7 @@ _CHART_TOL = 0.1
 
 # After it, if there is a model of the curvature, the last iteration is the first that
 # lowers the cost by no more than this fraction of the tolerance.
-_SETTLED = 0.03
+_SETTLED = 0.02
 
 # Without a model, the first iterations gain little, whether or not there is more to
 # gain. So the rule of minimize decides, with this fraction of the tolerance: ten
