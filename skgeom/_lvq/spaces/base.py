@@ -10,7 +10,8 @@ A metric is a subclass of one of the two halves of :class:`Space`:
   :class:`WhitenedSpace` if no congruence changes it. It needs ``pairs``, an object with
   ``squared_distances`` and ``gradient``. ``sample_gradient`` (with
   ``learns_subspace``) lets PLRSQ learn a subspace; what :class:`WhitenedPairs` has
-  (with ``has_slopes``) lets ``"lbfgs"`` take far fewer iterations.
+  (with ``has_slopes``) lets ``"lbfgs"`` take far fewer iterations. With a ``chart``,
+  it starts from a search among vectors, and leaves out pairs that are far apart.
 
 A metric that is learnt from the samples also has ``learn``, and says so by
 ``learns_metric``; :class:`~skgeom._lvq.spaces.tangent.MahalanobisSpace` is an example.
