@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from skgeom import GLRSQ, PLRSQ
+from skgeom import GLRSQ, GMLVQ, PLRSQ
 from skgeom.datasets import make_spd_classes
 
 SEEDS = range(5)
@@ -52,6 +52,14 @@ def load_channels(_, seed):
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = order[:400], order[400:]
     return X[train], y[train], X[test], y[test]
+
+
+def load_wide(_, seed):
+    """Five classes of 60 vectors of 1,500 features, and 300 vectors for the test."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(600) % 5
+    X = rng.normal(size=(600, 1500)) + 0.07 * rng.normal(size=(5, 1500))[y]
+    return X[:300], y[:300], X[300:], y[300:]
 
 
 def seconds(function):
@@ -130,6 +138,7 @@ FITS = {
         PLRSQ(6, sigma2="learn", random_state=0),
     ),
     "64 channels": (load_channels, SEEDS, PLRSQ()),
+    "vectors of 1,500 features": (load_wide, [0], GMLVQ(max_iter=10, tol=0)),
     **{
         f"BCI, subject {s}, {type(model).__name__}": (load_bci, [s], model)
         for model in (PLRSQ(), GLRSQ())

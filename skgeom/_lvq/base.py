@@ -223,6 +223,7 @@ class PrototypeClassifier(
         labels = self._prototype_indices
         squared = compare(space.squared_distances, Z, start)
         spread = find_spread(squared, y, labels, weights)
+        squared = squared if Z.ndim == 3 else None
         return Problem(
             space, X, Z, start, y, labels, weights, class_sums, spread, squared
         )

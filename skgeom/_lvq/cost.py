@@ -63,7 +63,7 @@ class PrototypeCost:
             return self._latest
         prototypes, scale, matrix = self.split(point)
         self._space.check_representable(prototypes)
-        charted = self._flat and self._flat.space.encode(prototypes)
+        charted = None if self._flat is None else self._flat.space.encode(prototypes)
 
         def evaluate(block):
             return self._evaluate(block, prototypes, scale, matrix, charted)
@@ -73,8 +73,6 @@ class PrototypeCost:
         value, *gradients = (sum(part[1:], part[0]) for part in parts)
         wanted = [True, self._scale is None, self._reduction is not None]
         gradients = [g for g, want in zip(gradients, wanted, strict=True) if want]
-        if not self.has_curvature(prototypes):
-            pairs = None
         self._latest = _Evaluation(point, (value, gradients), blocks, pairs)
         return self._latest
 
@@ -195,7 +193,8 @@ class PrototypeCost:
         scale_part = None if of_log_scale is None else weights @ of_log_scale
         scale_part = np.zeros(1) if scale_part is None else np.array([scale_part])
         if self._reduction is None:
-            return pairs, value, pairs.gradient(derivatives), scale_part, 0.0
+            kept = pairs if self.has_curvature(prototypes) else None
+            return kept, value, pairs.gradient(derivatives), scale_part, 0.0
         gradients = self._reduction.pull_back(
             Z,
             prototypes,

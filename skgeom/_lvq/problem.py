@@ -50,8 +50,8 @@ class Problem:
         Half of the mean squared distance of the samples from the nearest prototype of
         their class, at the first start: a variance, the unit of scales and rates.
     squared_distances : ndarray of shape (n_samples, n_prototypes) or None
-        Those of the samples from the prototypes at the start; None if the prototypes go
-        on from where they are.
+        Those of the samples from the prototypes at the start; None if these are
+        vectors, or go on from where they are.
     """
 
     space: Space
