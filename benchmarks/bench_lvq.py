@@ -1,13 +1,17 @@
 """Learning vector quantisation of SPD matrices: plain loops, solvers and metrics.
 
-    python benchmarks/bench_lvq.py speed|solvers|metrics [--data FOLDER]
+    python benchmarks/bench_lvq.py fits|speed|solvers|metrics [--data FOLDER]
 
 ``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a and of ETH-80. The tables of
-the paper are in benchmarks/papers.
+the paper are in benchmarks/papers. ``fits --against CHECKOUT`` measures another version
+of skgeom as well, in turn with this one.
 """
 
 import argparse
+import json
 import os
+import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -15,7 +19,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from skgeom import PLRSQ
+from skgeom import GLRSQ, GMLVQ, PLRSQ
+from skgeom.datasets import make_spd_classes
 
 SEEDS = range(5)
 
@@ -39,6 +44,22 @@ def load_eth(folder, n_categories, seed):
     X, y = data["cov5"], data["y"]
     test = ~train & (y < n_categories)
     return X[train], y[train], X[test], y[test]
+
+
+def load_channels(_, seed):
+    """Five classes of matrices of 64 x 64, 400 for training and 100 for the test."""
+    X, y = make_spd_classes(5, 100, 64, random_state=seed)
+    order = np.random.default_rng(seed).permutation(len(y))
+    train, test = order[:400], order[400:]
+    return X[train], y[train], X[test], y[test]
+
+
+def load_wide(_, seed):
+    """Five classes of 60 vectors of 1,500 features, and 300 vectors for the test."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(600) % 5
+    X = rng.normal(size=(600, 1500)) + 0.07 * rng.normal(size=(5, 1500))[y]
+    return X[:300], y[:300], X[300:], y[300:]
 
 
 def seconds(function):
@@ -104,6 +125,93 @@ def speed(folder):
     print(f"predict, 10,000 matrices of 9 x 9, 50 prototypes: {took:.2f} s")
 
 
+# Of each problem, how to load a split of it, the splits, and the estimator.
+FITS = {
+    "ETH-80, 8 categories": (
+        lambda folder, seed: load_eth(folder, 8, seed),
+        SEEDS,
+        PLRSQ(6, random_state=0),
+    ),
+    "ETH-80, sigma2 learnt": (
+        lambda folder, seed: load_eth(folder, 8, seed),
+        [0],
+        PLRSQ(6, sigma2="learn", random_state=0),
+    ),
+    "64 channels": (load_channels, SEEDS, PLRSQ()),
+    "vectors of 1,500 features": (load_wide, [0], GMLVQ(max_iter=10, tol=0)),
+    **{
+        f"BCI, subject {s}, {type(model).__name__}": (load_bci, [s], model)
+        for model in (PLRSQ(), GLRSQ())
+        for s in (1, 2, 3, 4)
+    },
+}
+
+
+def counted_eigenproblems():
+    """A list to which numpy appends how many eigenproblems each call solves."""
+    counts = []
+
+    def counting(function):
+        def counted(matrices, *args, **options):
+            counts.append(np.size(matrices) // np.shape(matrices)[-1] ** 2)
+            return function(matrices, *args, **options)
+
+        return counted
+
+    for name in ("eigh", "eigvalsh"):
+        setattr(np.linalg, name, counting(getattr(np.linalg, name)))
+    return counts
+
+
+def fit_once(folder, name):
+    """Means over the splits of a problem: seconds, eigenproblems, iterations, ..."""
+    from sklearn.metrics import cohen_kappa_score
+
+    load, splits, model = FITS[name]
+    counts, rows = counted_eigenproblems(), []
+    for split in splits:
+        X, y, Xt, yt = load(folder, split)
+        counts.clear()
+        took, _ = seconds(lambda X=X, y=y: model.fit(X, y))
+        solved, predicted = sum(counts), model.predict(Xt)
+        accuracy, kappa = (predicted == yt).mean(), cohen_kappa_score(yt, predicted)
+        last = model.loss_curve_[-1]
+        rows.append((took, solved, model.n_iter_, last, accuracy, kappa))
+    return np.mean(rows, axis=0).tolist()
+
+
+def fits(folder, against=None, repeats=5):
+    """Fits with defaults, in processes of their own."""
+    checkouts = [Path(__file__).parents[1], *([against] if against else [])]
+    print("problem: median seconds, eigenproblems, iterations, cost, accuracy, kappa")
+    for name in FITS:
+        rows = [[] for _ in checkouts]
+        for _ in range(repeats):
+            for checkout, found in zip(checkouts, rows, strict=True):
+                printed = subprocess.run(
+                    [sys.executable, __file__, "fit", "--only", name],
+                    env={
+                        **os.environ,
+                        "PYTHONPATH": str(checkout),
+                        "SKGEOM_DATA": str(folder),
+                    },
+                    check=True,
+                    stdout=subprocess.PIPE,
+                ).stdout
+                found.append(json.loads(printed))
+        print(name)
+        for checkout, found in zip(checkouts, rows, strict=True):
+            took, solved, n_iter, last, accuracy, kappa = np.median(found, axis=0)
+            report = (
+                f"{took:.2f} s, {solved:.0f} eigenproblems, {n_iter:.1f} iterations"
+            )
+            scores = f"cost {last:.3f}, accuracy {accuracy:.4f}, kappa {kappa:.4f}"
+            print(f"  {checkout.name}: {report}, {scores}")
+        if against:
+            ratios = [theirs[0] / ours[0] for ours, theirs in zip(*rows, strict=True)]
+            print(f"  {np.median(ratios):.1f} times as fast")
+
+
 def cost(model, X, y):
     return -model.predict_log_proba(X)[np.arange(len(y)), y].sum()
 
@@ -163,13 +271,23 @@ def metrics(folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=["speed", "solvers", "metrics"])
+    parts = ["fits", "speed", "solvers", "metrics", "fit"]
+    parser.add_argument("part", choices=parts)
+    parser.add_argument("--only", choices=FITS, help="for fit: the problem")
+    parser.add_argument("--against", type=Path, help="for fits: another checkout")
+    parser.add_argument("--repeats", type=int, default=5, help="for fits")
     parser.add_argument("--data", type=Path, default=os.environ.get("SKGEOM_DATA"))
     options = parser.parse_args()
     if options.data is None:
         parser.error("give --data, or set SKGEOM_DATA")
     warnings.simplefilter("ignore", ConvergenceWarning)
-    globals()[options.part](Path(options.data))
+    folder = Path(options.data)
+    if options.part == "fit":
+        print(json.dumps(fit_once(folder, options.only)))
+    elif options.part == "fits":
+        fits(folder, options.against, options.repeats)
+    else:
+        globals()[options.part](folder)
 
 
 if __name__ == "__main__":

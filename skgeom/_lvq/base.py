@@ -1,6 +1,7 @@
 """What the estimators of learning vector quantisation have in common."""
 
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -10,7 +11,6 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -21,20 +21,16 @@ from sklearn.utils.validation import (
 )
 
 from skgeom._lvq.losses import nearest_scores
-from skgeom._lvq.problem import SINGULAR, Problem, Progress, find_spread
+from skgeom._lvq.problem import SINGULAR, Problem, Progress, compare, find_spread
 from skgeom._lvq.spaces import FlatSpace, find_space
 from skgeom._lvq.starts import find_start, prototype_counts
 from skgeom.utils._dask import by_blocks, refuse_dask
 from skgeom.utils._sklearn import check_sample_weight
-from skgeom.utils._threads import map_threads
 from skgeom.utils._validation import (
     check_spd_samples,
     check_two_classes,
     class_factors,
 )
-
-# Numbers of a block of whitened matrices, at prediction: 16 MB.
-_BLOCK = 2_000_000
 
 _BY_BLOCKS = "Learn its blocks one after another by partial_fit"
 
@@ -148,12 +144,8 @@ class PrototypeClassifier(
         X = self._check_X(X, reset=False)
         space, prototypes = self._progress.space, self._progress.prototypes
         Z = self._encode(space, self._reduce(X.astype(np.float64, copy=False)))
-        rows = max(_BLOCK // prototypes.size, 1)
-        parts = map_threads(
-            lambda block: self._compare(space, Z[block], prototypes),
-            list(gen_batches(len(Z), rows)),
-        )
-        return np.concatenate(parts), X.dtype
+        squared = compare(partial(self._compare, space), Z, prototypes)
+        return squared, X.dtype
 
     def _compare(self, space, Z, prototypes):
         """Squared distances of encoded samples and prototypes."""
@@ -229,8 +221,12 @@ class PrototypeClassifier(
         self.prototype_labels_ = np.repeat(classes, counts)
         start = find_start(space, Z, y, weights, counts, self.init, rng, classes)
         labels = self._prototype_indices
-        spread = find_spread(space, Z, start, y, labels, weights)
-        return Problem(space, X, Z, start, y, labels, weights, class_sums, spread)
+        squared = compare(space.squared_distances, Z, start)
+        spread = find_spread(squared, y, labels, weights)
+        squared = squared if Z.ndim == 3 else None
+        return Problem(
+            space, X, Z, start, y, labels, weights, class_sums, spread, squared
+        )
 
     def _partial_problem(self, X, y, sample_weight, rng, classes):
         """The problem of a call of ``partial_fit``, which goes on if it can."""
@@ -253,14 +249,8 @@ class PrototypeClassifier(
         if np.isinf(self._progress.n_epochs):
             return problem
         # The first samples may have been few: the spread is that of all so far.
-        found = find_spread(
-            problem.space,
-            problem.Z,
-            problem.prototypes,
-            y,
-            problem.labels,
-            problem.weights,
-        )
+        squared = problem.space.squared_distances(problem.Z, problem.prototypes)
+        found = find_spread(squared, y, problem.labels, problem.weights)
         share = new_sums.sum() / class_sums.sum()
         spread = (1 - share) * problem.spread + share * found
         return replace(problem, spread=spread)

@@ -1,14 +1,13 @@
 """The cost of prototypes over all samples, with its gradient."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
-from sklearn.utils import gen_batches
 
+from skgeom._lvq.problem import sample_blocks
 from skgeom.optim import MANIFOLDS, product_manifold
 from skgeom.utils._threads import map_threads
-
-# Numbers in the eigenvectors of a block of pairs: 32 MB, a few times over.
-_BLOCK = 4_000_000
 
 # The most numbers, in the eigenvectors of all pairs, that are kept for the curvature.
 _KEPT = 2**25
@@ -38,31 +37,44 @@ class PrototypeCost:
         a point, an array of shape (1,).
     reduction : Congruence, Relevance or None
         What is done to the samples first. Its matrix is the last part of a point.
+    flat : Problem or None
+        The same problem in the chart of the space. The distances there tell which
+        prototypes are too far from a sample to matter.
     """
 
-    def __init__(self, space, Z, y, weights, loss, scale=None, reduction=None):
+    def __init__(
+        self, space, Z, y, weights, loss, scale=None, reduction=None, flat=None
+    ):
         self._space = space
         self._Z, self._y, self._weights = Z, y, weights
         self._loss = loss
         self._scale = scale
         self._reduction = reduction
-        self._latest = None
+        self._flat = flat
+        self._latest = _Evaluation()
 
     def __call__(self, point):
         """Cost, and gradients for each part of the point."""
+        return self._at(point).cost
+
+    def _at(self, point):
+        """What is known of a point; of the latest one, it is not computed again."""
+        if self._latest.point is point:
+            return self._latest
         prototypes, scale, matrix = self.split(point)
         self._space.check_representable(prototypes)
+        charted = None if self._flat is None else self._flat.space.encode(prototypes)
 
         def evaluate(block):
-            return self._evaluate(block, prototypes, scale, matrix)
+            return self._evaluate(block, prototypes, scale, matrix, charted)
 
-        parts = zip(*map_threads(evaluate, self._blocks(prototypes)), strict=True)
-        pairs, *parts = parts
-        if self.has_curvature(prototypes):
-            self._latest = prototypes, pairs
+        blocks = sample_blocks(len(self._Z), prototypes)
+        pairs, *parts = zip(*map_threads(evaluate, blocks), strict=True)
         value, *gradients = (sum(part[1:], part[0]) for part in parts)
         wanted = [True, self._scale is None, self._reduction is not None]
-        return value, [g for g, want in zip(gradients, wanted, strict=True) if want]
+        gradients = [g for g, want in zip(gradients, wanted, strict=True) if want]
+        self._latest = _Evaluation(point, (value, gradients), blocks, pairs)
+        return self._latest
 
     def join(self, prototypes, scale, matrix=None):
         """The point of some prototypes, a scale and the matrix of the reduction."""
@@ -84,10 +96,6 @@ class PrototypeCost:
         if self._reduction is not None:
             manifolds.append(MANIFOLDS[self._reduction.manifold](point[-1].shape))
         return product_manifold(manifolds)
-
-    def _blocks(self, prototypes):
-        rows = max(min(_BLOCK // prototypes.size, -(-len(self._Z) // 2)), 1)
-        return list(gen_batches(len(self._Z), rows))
 
     def has_curvature(self, prototypes):
         """Whether there is a model of the curvature that fits into memory."""
@@ -117,22 +125,13 @@ class PrototypeCost:
         Equations are solved by conjugate gradients, none of which needs an
         eigendecomposition.
         """
-        (prototypes,), (tangent,) = point, vector
+        (tangent,) = vector
         # The search has just evaluated the cost here: its eigenvectors serve again.
-        if self._latest is None or self._latest[0] is not prototypes:
-            self(point)
-        pairs, blocks = self._latest[1], self._blocks(prototypes)
-        probabilities, diagonal = [], 0.0
-        for part, block in zip(pairs, blocks, strict=True):
-            weights = self._weights[block, None]
-            p, size, pull = self._loss.curvature(
-                part.squared_distances, self._y[block], self._scale
-            )
-            probabilities.append(p)
-            # A prototype that no sample feels must not make the matrix singular.
-            size = np.maximum(size, 1e-9 / self._scale)
-            left_out = part.curvature * weights * (_DAMPING * size + pull)
-            diagonal = diagonal + left_out.sum(axis=0)
+        latest = self._at(point)
+        if latest.model is None:
+            latest.model = self._model(latest)
+        pairs, blocks = latest.pairs, latest.blocks
+        probabilities, diagonal = latest.model
         tangent = pairs[0].coordinates(tangent)
         diagonal = np.repeat(diagonal, tangent.shape[1])
 
@@ -160,9 +159,28 @@ class PrototypeCost:
         solution = pairs[0].tangents(solution.reshape(tangent.shape))
         return type(vector)([solution])  # the sequence has an arithmetic of its own
 
-    def _evaluate(self, block, prototypes, scale, matrix):
+    def _model(self, evaluation):
+        """Probabilities, block by block, and diagonal (M,) of the curvature."""
+        probabilities, diagonal = [], 0.0
+        for part, block in zip(evaluation.pairs, evaluation.blocks, strict=True):
+            p, size, pull = self._loss.curvature(
+                part.squared_distances, self._y[block], self._scale
+            )
+            probabilities.append(p)
+            # A prototype that no sample feels must not make the matrix singular.
+            size = np.maximum(size, 1e-9 / self._scale)
+            weights = part.curvature * self._weights[block]
+            diagonal = diagonal + weights @ (_DAMPING * size + pull)
+        return probabilities, diagonal
+
+    def _evaluate(self, block, prototypes, scale, matrix, charted):
         Z, y, weights = self._Z[block], self._y[block], self._weights[block]
-        if self._reduction is None:
+        if charted is not None:
+            flat = self._flat
+            bounds = flat.space.squared_distances(flat.Z[block], charted)
+            pairs = self._space.pairs(Z, prototypes, bounds)
+            pairs.resolve(lambda squared: self._loss.matter(squared, y, scale))
+        elif self._reduction is None:
             pairs = self._space.pairs(Z, prototypes)
         else:
             reduced = self._reduction.apply(Z, prototypes, matrix)
@@ -175,7 +193,8 @@ class PrototypeCost:
         scale_part = None if of_log_scale is None else weights @ of_log_scale
         scale_part = np.zeros(1) if scale_part is None else np.array([scale_part])
         if self._reduction is None:
-            return pairs, value, pairs.gradient(derivatives), scale_part, 0.0
+            kept = pairs if self.has_curvature(prototypes) else None
+            return kept, value, pairs.gradient(derivatives), scale_part, 0.0
         gradients = self._reduction.pull_back(
             Z,
             prototypes,
@@ -184,6 +203,17 @@ class PrototypeCost:
             pairs.gradient(derivatives),
         )
         return None, value, gradients[0], scale_part, gradients[1]
+
+
+@dataclass
+class _Evaluation:
+    """A point, with its cost and gradients, and what its curvature is made of."""
+
+    point: object = None
+    cost: tuple = None
+    blocks: list = None
+    pairs: list = None
+    model: tuple = None
 
 
 class Congruence:

@@ -11,9 +11,9 @@ LVQ_DOCS = {
 
         - ``"riemann"``, affine-invariant;
         - ``"logdet"``, Stein's divergence: affine-invariant as well, an eighth of the
-          former's square nearby, so that a given ``sigma2`` is to be divided by 8, and
-          several times faster by ``"lbfgs"`` for many small matrices;
-        - ``"logeuclid"``, in which the logarithms of the matrices are vectors: as fast;
+          former's square nearby, so that a given ``sigma2`` is to be divided by 8;
+        - ``"logeuclid"``, in which the logarithms of the matrices are vectors: several
+          times faster;
         - ``"tangent"``, in which matrices are vectors of the tangent space at the
           affine-invariant mean of the training samples: affine-invariant as well, and
           as fast;
@@ -73,6 +73,9 @@ LVQ_DOCS = {
         the prototypes are all that is learnt, from probabilities, the search starts
         from the Gauss-Newton matrix of the cost, for which it keeps a logarithm for
         each sample and prototype (where these are more than 256 MiB, it does without).
+        With ``metric="riemann"``, a search in the tangent space comes first, which
+        counts as one iteration; fits that go on, and those of ``n_components``, do
+        without it.
         ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; with
         ``batch_size=1``, no step takes a prototype past a sample that attracts it, nor
         makes the distance from one that repels it longer by more than a quarter.
@@ -87,7 +90,10 @@ LVQ_DOCS = {
     tol : float, default=0.01
         ``"lbfgs"`` stops when ten iterations together lower the cost by less than this
         fraction of it, when the mean loss falls below it, or when the gradient falls
-        below this fraction of its norm at the start. ``"sgd"`` does not use it.
+        below this fraction of its norm at the start. After a search in the tangent
+        space, it stops at the first iteration that lowers the cost by less than a
+        fiftieth of it (:class:`GLRSQ`: when ten do by less than half of it). ``"sgd"``
+        does not use it.
     """,
     "learning_rate": r"""
     learning_rate : "auto" or float, default="auto"
@@ -164,7 +170,8 @@ LVQ_DOCS = {
     """,
     "loss_curve_": r"""
     loss_curve_ : ndarray
-        The cost: for ``"lbfgs"`` at the start and after each iteration; for ``"sgd"``
+        The cost: for ``"lbfgs"`` at the start and after each iteration, the first of
+        which may be a whole search in the tangent space (``solver``); for ``"sgd"``
         the sum of the losses met during each epoch, before the steps they lead to. A
         call of ``partial_fit`` is one more epoch, over its own samples.
     """,

@@ -164,35 +164,35 @@ class GMLVQ(PrototypeClassifier):
         goes_on = self._goes_on()
         rng = check_random_state(self.random_state)
         problem = self._problem(X, y, sample_weight, rng)
-        omega = self._start_omega(problem, goes_on)
-        unit = _unit(problem.Z, problem.weights)
-        outcome = fit_lbfgs(
-            replace(problem, Z=problem.Z / unit, prototypes=problem.prototypes / unit),
-            MarginLoss(problem.labels),
-            float(self.slope),
-            reduction=Relevance,
-            matrix=omega,
-            enough=_ENOUGH * self.tol,
-            **self._search_options,
-        )
-        self._store(problem, replace(outcome, prototypes=unit * outcome.prototypes))
-        self.omega_ = outcome.matrix
-        return self
-
-    def _start_omega(self, problem, goes_on):
-        """The principal axes of the samples, all of the same weight."""
-        n_features = problem.Z.shape[1]
+        n_samples, n_features = problem.Z.shape
         n_rows = self.n_components or n_features
         if n_rows > n_features:
             raise ValueError(
                 f"n_components={n_rows} must not exceed the number of features, "
                 f"{n_features}."
             )
-        if goes_on and self.omega_.shape == (n_rows, n_features):
-            return self.omega_
-        centered = problem.Z - np.average(problem.Z, axis=0, weights=problem.weights)
-        _, axes = np.linalg.eigh(centered.T @ (problem.weights[:, None] * centered))
-        return axes[:, ::-1][:, :n_rows].T / np.sqrt(n_rows)
+        # Prototypes that are given, or learnt before, may be outside of the span.
+        spanned = n_samples < n_features and isinstance(self.init, str) and not goes_on
+        goes_on = goes_on and self.omega_.shape == (n_rows, n_features)
+        coordinates = (_Span if spanned else _Features)(problem, n_rows)
+        unit = _unit(problem.Z, problem.weights)
+        outcome = fit_lbfgs(
+            replace(
+                problem,
+                Z=coordinates.encode(problem.Z) / unit,
+                prototypes=coordinates.encode(problem.prototypes) / unit,
+            ),
+            MarginLoss(problem.labels),
+            float(self.slope),
+            reduction=Relevance,
+            matrix=self.omega_ if goes_on else coordinates.start(),
+            enough=_ENOUGH * self.tol,
+            **self._search_options,
+        )
+        prototypes = coordinates.decode(unit * outcome.prototypes)
+        self._store(problem, replace(outcome, prototypes=prototypes))
+        self.omega_ = coordinates.omega(outcome.matrix)
+        return self
 
     def _check_definite(self, prototypes):
         """Distances are Euclidean: prototypes may be any symmetric matrices."""
@@ -200,6 +200,67 @@ class GMLVQ(PrototypeClassifier):
     def _compare(self, space, Z, prototypes):
         omega = self.omega_.T
         return space.squared_distances(Z @ omega, prototypes @ omega)
+
+
+class _Features:
+    """All features, with the principal axes of the samples as the start of Omega."""
+
+    def __init__(self, problem, n_rows):
+        self._problem, self._n_rows = problem, n_rows
+
+    def encode(self, Z):
+        return Z
+
+    decode = omega = encode
+
+    def start(self):
+        """The leading axes, all of the same weight."""
+        Z, weights = self._problem.Z, self._problem.weights
+        centered = Z - np.average(Z, axis=0, weights=weights)
+        _, axes = np.linalg.eigh(centered.T @ (weights[:, None] * centered))
+        return axes[:, ::-1][:, : self._n_rows].T / np.sqrt(self._n_rows)
+
+
+class _Span:
+    """The same in the span of the samples, which are fewer than the features.
+
+    The gradient for Omega is zero outside of the span, where a search from the
+    principal axes only multiplies Omega by a number. That part is one more coordinate,
+    in which all samples are zero, so that the search is the one among all features but
+    for the length of its first step.
+    """
+
+    def __init__(self, problem, n_rows):
+        Z, weights = problem.Z, problem.weights
+        self._mean, self._n_rows = np.average(Z, axis=0, weights=weights), n_rows
+        centered = np.sqrt(weights)[:, None] * (Z - self._mean)
+        _, sizes, axes = np.linalg.svd(centered, full_matrices=False)
+        rank = np.count_nonzero(sizes > np.finfo(float).eps * Z.shape[1] * sizes[0])
+        self._axes = axes[: max(rank, 1)]
+        self._inside = min(n_rows, len(self._axes))
+
+    def encode(self, Z):
+        return np.pad((Z - self._mean) @ self._axes.T, ((0, 0), (0, 1)))
+
+    def decode(self, encoded):
+        return self._mean + encoded[:, :-1] @ self._axes
+
+    def start(self):
+        """The leading axes, all of the same weight; those outside are the last row."""
+        omega = np.eye(self._inside + 1, len(self._axes) + 1)
+        omega[-1] = 0
+        omega[-1, -1] = np.sqrt(self._n_rows - self._inside)
+        return omega / np.sqrt(self._n_rows)
+
+    def omega(self, encoded):
+        """Omega among all features."""
+        rows = encoded[:-1, :-1] @ self._axes
+        n_outside = self._n_rows - self._inside
+        if not n_outside:
+            return rows
+        basis, _ = np.linalg.qr(self._axes.T, mode="complete")
+        outside = basis[:, len(self._axes) :].T[:n_outside]
+        return np.concatenate([rows, encoded[-1, -1] / np.sqrt(n_outside) * outside])
 
 
 def _unit(Z, weights):

@@ -1,13 +1,29 @@
-"""Prototypes learnt from all samples together, by Riemannian L-BFGS."""
+"""Prototypes learnt from all samples together, by Riemannian L-BFGS.
+
+Where the space has a chart, the problem is solved there first. A search among vectors
+costs a small part of one among matrices, and ends close to the minimum.
+"""
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom._lvq.cost import PrototypeCost
 from skgeom._lvq.problem import SINGULAR, Outcome
-from skgeom.optim import minimize
+from skgeom.optim import StartError, minimize
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._warnings import warn_user
+
+# The tolerance of the search in the chart, as a fraction of the one that is asked for.
+_CHART_TOL = 0.1
+
+# After it, if there is a model of the curvature, the last iteration is the first that
+# lowers the cost by no more than this fraction of the tolerance.
+_SETTLED = 0.02
+
+# Without a model, the first iterations gain little, whether or not there is more to
+# gain. So the rule of minimize decides, with this fraction of the tolerance: ten
+# iterations from so near gain less than ten on the way from afar.
+_CLOSER = 0.5
 
 
 def fit_lbfgs(
@@ -51,7 +67,8 @@ def fit_lbfgs(
     Returns
     -------
     Outcome
-        With the loss at the start and after each iteration.
+        With the loss at the start and after each iteration. The first iteration is the
+        whole search in the chart, if there is one.
 
     Raises
     ------
@@ -63,47 +80,77 @@ def fit_lbfgs(
     ConvergenceWarning
         If the search does not end within ``max_iter`` iterations, or where numbers end.
     """
-    cost = PrototypeCost(
-        problem.space,
-        problem.Z,
-        problem.y,
-        problem.weights,
-        loss,
-        None if learn_scale else scale,
-        reduction,
-    )
-    point = cost.join(problem.prototypes, scale, matrix)
-    enough = (tol if enough is None else enough) * problem.weights.sum()
-    try:
-        losses = [cost(point)[0]]
-    except np.linalg.LinAlgError:
-        raise ValueError(SINGULAR) from None
+    fixed_scale = None if learn_scale else scale
+    goal = (tol if enough is None else enough) * problem.weights.sum()
+    losses, settled = [], -np.inf
+
+    def separated(point, value):
+        return value <= goal  # the classes are separated; go no farther
 
     def note(point, value):
         losses.append(value)
         if verbose:
             print(f"[{name}] iteration {len(losses) - 1}: loss {value:.6g}")
-        return value <= enough  # the classes are separated; go no farther
+        return separated(point, value) or losses[-2] - value <= settled * abs(value)
 
     # Threads of BLAS are in the way of those of the cost where matrices are small.
     with one_blas_thread(problem.Z.ndim == 3):
-        result = minimize(
-            cost,
-            cost.manifold(point),
-            point,
-            max_iter=max_iter,
-            tol=tol,
-            callback=note,
-            preconditioner=cost.solve if cost.has_curvature(point[0]) else None,
-        )
+        try:
+            problem.space.check_representable(problem.prototypes)
+            flat = None if reduction else problem.in_chart()
+            cost = _cost(problem, loss, fixed_scale, reduction, flat)
+            point = cost.join(problem.prototypes, scale, matrix)
+            # Prototypes that go on are nearer to the minimum than that of the chart is.
+            anew = flat is not None and problem.squared_distances is not None
+            losses.append(problem.start_cost(loss, scale) if anew else cost(point)[0])
+        except np.linalg.LinAlgError:
+            raise ValueError(SINGULAR) from None
+        if anew:
+            flat_cost = _cost(flat, loss, fixed_scale)
+            start = flat_cost.join(flat.prototypes, scale)
+            limits = {"max_iter": max_iter, "tol": _CHART_TOL * tol}
+            found, value = _search_chart(
+                cost, flat.space, flat_cost, start, callback=separated, **limits
+            )
+            if value < losses[0]:
+                note(found, value)
+                point = found
+                if cost.has_curvature(point[0]):
+                    settled = _SETTLED * tol
+                else:
+                    tol *= _CLOSER
+        left = max_iter + 1 - len(losses)
+        result = _minimize(cost, point, max_iter=left, tol=tol, callback=note)
     if not result.converged:
-        more = "max_iter or tol" if result.n_iter >= max_iter else "tol"
+        more = "max_iter or tol" if len(losses) > max_iter else "tol"
         warn_user(
             f"{name} did not converge: {result.reason} The prototypes found so far can "
             f"be used. Increase {more}{remedy}.",
             ConvergenceWarning,
         )
     # A search may end at its start; scikit-learn wants one iteration even then.
-    n_iter = max(result.n_iter, 1)
+    n_iter = max(len(losses) - 1, 1)
     prototypes, scale, matrix = cost.split(result.point)
     return Outcome(prototypes, float(scale), np.array(losses), n_iter, matrix)
+
+
+def _cost(problem, *options):
+    data = problem.space, problem.Z, problem.y, problem.weights
+    return PrototypeCost(*data, *options)
+
+
+def _search_chart(cost, chart, flat_cost, start, **options):
+    """Where a search in the chart leads, and the cost there; infinite if nowhere."""
+    try:
+        prototypes, *others = _minimize(flat_cost, start, **options).point
+        point = [chart.decode(prototypes), *others]
+        return point, cost(point)[0]
+    except (StartError, np.linalg.LinAlgError):
+        return None, np.inf
+
+
+def _minimize(cost, start, **options):
+    """Minimise a cost, with the help of a model of its curvature if it has one."""
+    curvature = cost.solve if cost.has_curvature(start[0]) else None
+    manifold = cost.manifold(start)
+    return minimize(cost, manifold, start, preconditioner=curvature, **options)

@@ -12,6 +12,9 @@ from scipy.special import expit, logsumexp
 # Squared distances of which a quotient may not be a number any more.
 _NOTHING = 1e-290
 
+# Prototypes of a relative weight below 1e-10 change no loss by more than that.
+_NO_WEIGHT = np.log(1e-10)
+
 
 class LikelihoodLoss:
     r"""Negative log likelihood of the correct class, the terms of equation 18 of [1]_.
@@ -65,6 +68,25 @@ class LikelihoodLoss:
             losses = losses - self.representability * log_own
             derivatives += self.representability * of_own / (2 * reference)
         return losses, derivatives, of_log_scale
+
+    def matter(self, squared_distances, y, scale):
+        """Which squared distances matter, (n, M): those of prototypes with a weight.
+
+        Of some distances, lower bounds may be given. If none of these matters, none
+        would if it were known: a bound that is too low makes its own weight larger and
+        the others smaller.
+        """
+        correct = self.labels == y[:, None]
+
+        def have_weight(scale, among):
+            scores = self.log_priors - squared_distances / (2 * scale)
+            scores = np.where(among, scores, -np.inf)
+            return scores >= scores.max(axis=1, keepdims=True) + _NO_WEIGHT
+
+        matter = have_weight(scale, True) | have_weight(scale, correct)
+        if self.representability and self.reference:
+            matter |= have_weight(self.reference, correct)
+        return matter
 
     def curvature(self, squared_distances, y, scale):
         r"""What of the second derivatives makes a convex model of the loss.
@@ -121,10 +143,8 @@ class MarginLoss:
 
     def __call__(self, squared_distances, y, scale):
         """Losses (n,), derivatives (n, M), None."""
-        correct = self.labels == y[:, None]
         rows = np.arange(len(y))
-        nearest = np.where(correct, squared_distances, np.inf).argmin(axis=1)
-        rival = np.where(correct, np.inf, squared_distances).argmin(axis=1)
+        nearest, rival = self._nearest(squared_distances, y)
         own, other = squared_distances[rows, nearest], squared_distances[rows, rival]
         total = own + other
         # A sample that lies on both prototypes, or as good as, moves neither of them.
@@ -135,6 +155,23 @@ class MarginLoss:
         derivatives[rows, nearest] = slope * (other / total)
         derivatives[rows, rival] = -slope * (own / total)
         return losses, derivatives, None
+
+    def matter(self, squared_distances, y, scale):
+        """Which squared distances matter, (n, M): the least of either kind.
+
+        Of some distances, lower bounds may be given. If none of these matters, none
+        would if it were known.
+        """
+        matter = np.zeros(squared_distances.shape, dtype=bool)
+        matter[np.arange(len(y)), self._nearest(squared_distances, y)] = True
+        return matter
+
+    def _nearest(self, squared_distances, y):
+        """Indices of the nearest prototypes of the class, and of the others (2, n)."""
+        correct = self.labels == y[:, None]
+        nearest = np.where(correct, squared_distances, np.inf).argmin(axis=1)
+        rival = np.where(correct, np.inf, squared_distances).argmin(axis=1)
+        return np.stack([nearest, rival])
 
 
 def class_log_densities(squared_distances, labels, log_priors, scale):

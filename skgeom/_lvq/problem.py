@@ -1,11 +1,23 @@
 """What prototypes are learnt from, what is found, and what is left to go on from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from skgeom._lvq.spaces import Space
+from skgeom.utils._threads import map_threads
+
+# Numbers in the matrices of a block of pairs: 16 MB, a few times over.
+_BLOCK = 2_000_000
+
+# Of blocks that are worth a thread, the numbers in their prototypes, once a sample: ten
+# milliseconds of eigendecompositions, or a few of products of vectors.
+_WORTHWHILE_MATRICES, _WORTHWHILE_VECTORS = 150_000, 600_000
+
+# The most blocks, unless memory asks for more.
+_BLOCKS = 8
 
 SINGULAR = (
     "The samples, or prototypes on their way, are too close to singular for this "
@@ -37,6 +49,9 @@ class Problem:
     spread : float
         Half of the mean squared distance of the samples from the nearest prototype of
         their class, at the first start: a variance, the unit of scales and rates.
+    squared_distances : ndarray of shape (n_samples, n_prototypes) or None
+        Those of the samples from the prototypes at the start; None if these are
+        vectors, or go on from where they are.
     """
 
     space: Space
@@ -48,6 +63,19 @@ class Problem:
     weights: np.ndarray
     class_sums: np.ndarray
     spread: float
+    squared_distances: np.ndarray | None = None
+
+    def in_chart(self):
+        """The same problem in the chart of its space, if that has one."""
+        chart = self.space.chart(self.prototypes)
+        if chart is None:
+            return None
+        Z, prototypes = chart.encode(self.Z), chart.encode(self.prototypes)
+        return replace(self, space=chart, Z=Z, prototypes=prototypes)
+
+    def start_cost(self, loss, scale):
+        """The cost of the prototypes at the start."""
+        return self.weights @ loss(self.squared_distances, self.y, scale)[0]
 
     @property
     def share_of_epoch(self):
@@ -64,9 +92,25 @@ class Problem:
         return self.space.decode(self.prototypes[:1]).shape[-1]
 
 
-def find_spread(space, Z, prototypes, y, labels, weights):
-    """The ``spread`` of a :class:`Problem`."""
-    squared = space.squared_distances(Z, prototypes)
+def sample_blocks(n_samples, prototypes):
+    """Slices of the samples, to be compared with all prototypes by threads.
+
+    They do not depend on the number of threads, so neither do sums over them.
+    """
+    enough = _WORTHWHILE_MATRICES if prototypes.ndim == 3 else _WORTHWHILE_VECTORS
+    rows = max(-(-n_samples // _BLOCKS), enough // prototypes.size)
+    return list(gen_batches(n_samples, max(min(rows, _BLOCK // prototypes.size), 1)))
+
+
+def compare(squared_distances, Z, prototypes):
+    """Squared distances (n, M), by threads and a function of samples and prototypes."""
+    blocks = sample_blocks(len(Z), prototypes)
+    parts = map_threads(lambda block: squared_distances(Z[block], prototypes), blocks)
+    return np.concatenate(parts)
+
+
+def find_spread(squared, y, labels, weights):
+    """The ``spread`` of a :class:`Problem`, by the squared distances (n, M)."""
     own = labels == y[:, None]
     nearest = np.where(own, squared, np.inf).min(axis=1)
     spread = np.average(nearest, weights=weights) / 2

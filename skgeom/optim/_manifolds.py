@@ -72,15 +72,22 @@ class _AffineInvariant(SymmetricPositiveDefinite):
 
     pymanopt's transport leaves the vectors as they are, and so changes their length.
     Its retraction goes much less far than the geodesic, and cannot come near zero.
+
+    A search takes many products at a point, and carries many vectors between two. So
+    what depends on the points alone is kept for the latest ones.
     """
 
     def __init__(self, shape):
         k, n, _ = shape
         super().__init__(n, k=k)
+        self._point = self._from = self._to = None
 
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
         # By factors, a squared norm is not negative, however ill-conditioned the point.
-        inverse = np.linalg.inv(np.linalg.cholesky(point))
+        if self._point is not point:
+            self._inverse = np.linalg.inv(np.linalg.cholesky(point))
+            self._point = point
+        inverse = self._inverse
         a, b = (inverse @ u @ inverse.mT for u in (tangent_vector_a, tangent_vector_b))
         return np.sum(a * b)
 
@@ -97,12 +104,19 @@ class _AffineInvariant(SymmetricPositiveDefinite):
         return half @ half.mT
 
     def transport(self, point_a, point_b, tangent_vector_a):
-        factor = np.linalg.cholesky(point_a)
-        inverse = np.linalg.inv(factor)
-        eigenvalues, vectors = np.linalg.eigh(inverse @ point_b @ inverse.mT)
-        root = (vectors * np.sqrt(eigenvalues)[..., None, :]) @ vectors.mT
-        isometry = factor @ root @ inverse
-        return isometry @ tangent_vector_a @ isometry.mT
+        if self._from is not point_a or self._to is not point_b:
+            self._isometry = _isometry(point_a, point_b)
+            self._from, self._to = point_a, point_b
+        return self._isometry @ tangent_vector_a @ self._isometry.mT
+
+
+def _isometry(point_a, point_b):
+    """The matrices A of the parallel transport ``A @ U @ A.T`` along a geodesic."""
+    factor = np.linalg.cholesky(point_a)
+    inverse = np.linalg.inv(factor)
+    eigenvalues, vectors = np.linalg.eigh(inverse @ point_b @ inverse.mT)
+    root = (vectors * np.sqrt(eigenvalues)[..., None, :]) @ vectors.mT
+    return factor @ root @ inverse
 
 
 # The manifolds of the variables of learning vector quantisation, made for a shape.

@@ -678,3 +678,48 @@ def test_classes_with_the_same_samples(spd, estimator):
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)
         clone(estimator).set_params(n_prototypes=2).fit(X[[0] * 40], y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n_components", [None, 2, 25])
+def test_gmlvq_in_the_span_of_few_samples(n_components):
+    """Given their start, prototypes may be outside: the search is among all features.
+
+    Its first step has another length, so the searches meet in the minimum alone.
+    """
+    rng = np.random.default_rng(0)
+    X, y, weights = 3 + rng.normal(size=(18, 30)), np.arange(18) % 3, np.arange(1, 19)
+    X[:, :2] += 2 * np.eye(3)[y, :2]
+    X[1] = X[4]  # a direction less
+    start = [np.average(X[y == c], axis=0, weights=weights[y == c]) for c in range(3)]
+    model = GMLVQ(n_components=n_components, slope=2, max_iter=300, tol=0)
+    full = clone(model).set_params(init=start).fit(X, y, sample_weight=weights)
+    model.fit(X, y, sample_weight=weights)
+    assert model.omega_.shape == full.omega_.shape
+    assert_allclose(np.linalg.norm(model.omega_), 1)
+    assert_allclose(model.loss_curve_[0], full.loss_curve_[0], rtol=1e-9)
+    assert_allclose(model.loss_curve_[-1], full.loss_curve_[-1], rtol=0.02)
+    # The loss, by what was found.
+    squared = model.transform(X) ** 2
+    own = squared[np.arange(18), y]
+    other = np.where(y[:, None] == np.arange(3), np.inf, squared).min(axis=1)
+    losses = 1 / (1 + np.exp(-2 * (own - other) / (own + other)))
+    assert_allclose(weights @ losses, model.loss_curve_[-1], rtol=1e-8)
+    # Outside of the span, nothing but the size of the start has changed.
+    axes = np.linalg.svd(X - X.mean(axis=0))[2]
+    outside = model.omega_ @ axes[16:].T
+    sizes = np.linalg.svd(outside)[1]
+    n_outside = max(len(model.omega_) - 16, 0)
+    assert_allclose(sizes[:n_outside], sizes[0])
+    assert_allclose(sizes[n_outside:], 0, atol=1e-12)
+    assert_allclose((model.prototypes_ - X.mean(axis=0)) @ axes[16:].T, 0, atol=1e-12)
+
+
+def test_gmlvq_that_goes_on_with_few_samples_leaves_their_span():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2, 12, 20)), np.arange(12) % 2
+    model = GMLVQ(warm_start=True, n_components=3).fit(X[0], y)
+    model.set_params(n_components=2, max_iter=1, tol=1.0).fit(X[1], y)
+    axes = np.linalg.svd(X[1] - X[1].mean(axis=0))[2]
+    outside = (model.prototypes_ - X[1].mean(axis=0)) @ axes[11:].T
+    assert np.abs(outside).max() > 0.1

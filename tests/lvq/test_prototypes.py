@@ -234,8 +234,8 @@ def test_gradient_of_the_cost(rng, kind):
 def test_cost_does_not_depend_on_blocks(rng, monkeypatch):
     cost, point = cost_of(rng, "congruence")
     value, gradients = cost(point)
-    monkeypatch.setattr("skgeom._lvq.cost._BLOCK", 1)
-    value_of_ones, gradients_of_ones = cost(point)
+    monkeypatch.setattr("skgeom._lvq.problem._BLOCK", 1)
+    value_of_ones, gradients_of_ones = cost(list(point))
     assert_allclose(value_of_ones, value)
     for one, all_ in zip(gradients_of_ones, gradients, strict=True):
         assert_allclose(one, all_, rtol=1e-10)

@@ -1,10 +1,12 @@
 """Prototypes among SPD matrices with the affine-invariant metric."""
 
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from skgeom._lvq.spaces.base import WhitenedPairs, WhitenedSpace
+from skgeom._lvq.spaces.tangent import TangentSpace
 from skgeom.geometry._affine_invariant import (
     affine_invariant_mean,
     from_spectrum,
@@ -14,7 +16,7 @@ from skgeom.geometry._affine_invariant import (
     mean_logarithm,
     threaded_log_spectra,
 )
-from skgeom.geometry._spd import upper_triangles
+from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 
 
 class AffineInvariantSpace(WhitenedSpace):
@@ -40,36 +42,110 @@ class AffineInvariantSpace(WhitenedSpace):
         logarithms = log_eigenvalues(Z, inverse_factors(prototypes)[:, None])
         return np.einsum("jip,jip->ij", logarithms, logarithms)
 
-    def pairs(self, Z, prototypes):
-        return AffineInvariantPairs(Z, prototypes)
+    def pairs(self, Z, prototypes, at_least=None):
+        return AffineInvariantPairs(Z, prototypes, at_least)
+
+    def chart(self, prototypes):
+        chart = TangentSpace()
+        chart.learn(prototypes, None, None)
+        return chart
 
     def stochastic(self, prototypes):
         return FactorSteps(prototypes)
 
 
 class AffineInvariantPairs(WhitenedPairs):
-    """Squared distances of n samples from M prototypes, with gradients."""
+    """Squared distances of n samples from M prototypes, with gradients.
 
-    def __init__(self, Z, prototypes):
-        self._inverse = inverse_factors(prototypes)
-        self._logarithms, self._vectors = log_spectra(Z, self._inverse[:, None])
-        self.squared_distances = (self._logarithms**2).sum(axis=-1).T
+    Given lower bounds ``at_least`` of the squared distances, (n, M), these stand for
+    the distances of all pairs that :meth:`resolve` does not find to matter. Such pairs
+    have no gradient.
+    """
+
+    def __init__(self, Z, prototypes, at_least=None):
+        self._Z, self._inverse = Z, inverse_factors(prototypes)
+        self._parts = []
+        shape = len(Z), len(prototypes)
+        self._known = np.zeros(shape, dtype=bool)
+        self.squared_distances = np.empty(shape) if at_least is None else at_least
+        if at_least is None:
+            self._compute(~self._known)
+
+    def resolve(self, matter):
+        # A bound that is replaced by the distance may let other pairs matter.
+        while True:
+            wanted = matter(self.squared_distances) & ~self._known
+            if not wanted.any():
+                return
+            self._compute(wanted)
+
+    def _compute(self, wanted):
+        part = _Part(self._Z, self._inverse, wanted)
+        self.squared_distances[part.samples, part.prototypes] = part.squared_distances
+        self._known |= wanted
+        self._parts.append(part)
 
     def gradient(self, weights):
-        diagonals = -2 * weights.T[..., None] * self._logarithms
-        whitened = from_spectrum(self._vectors, diagonals).sum(axis=1)
+        whitened = from_upper_triangles(self.pull_back(weights))
         return self._inverse.mT @ whitened @ self._inverse
 
     def sample_gradient(self, weights):
-        diagonals = 2 * weights.T[..., None] * self._logarithms
-        whitened = from_spectrum(self._vectors, diagonals * np.exp(-self._logarithms))
-        inverse = self._inverse[:, None]
-        return (inverse.mT @ whitened @ inverse).sum(axis=0)
+        return sum(part.sample_gradient(weights) for part in self._parts)
+
+    def slopes(self, coordinates):
+        slopes = np.zeros(self._known.shape)
+        for part in self._parts:
+            slopes[part.samples, part.prototypes] = part.slopes(coordinates)
+        return slopes
+
+    def pull_back(self, weights):
+        return sum(part.pull_back(weights) for part in self._parts)
+
+
+class _Part:
+    """Some of the pairs, prototype by prototype, with their eigendecompositions."""
+
+    def __init__(self, Z, inverses, wanted):
+        self.prototypes, self.samples = np.nonzero(wanted.T)
+        self._ends = np.searchsorted(self.prototypes, np.arange(len(inverses) + 1))
+        self._shape, self._inverses = Z.shape, inverses
+        self._logarithms, self._vectors = log_spectra(
+            Z[self.samples], inverses[self.prototypes]
+        )
+        self.squared_distances = np.square(self._logarithms).sum(axis=-1)
 
     @cached_property
     def _rows(self):
-        """Gradients in whitened coordinates, -2 log, as vectors (M, n, p)."""
+        """Gradients in whitened coordinates, -2 log, as vectors (n_pairs, p)."""
         return -2 * upper_triangles(from_spectrum(self._vectors, self._logarithms))
+
+    def slopes(self, coordinates):
+        """Derivatives of the squared distances along tangent vectors, (n_pairs,)."""
+        slopes = np.empty(len(self._rows))
+        for direction, (own, rows) in zip(coordinates, self._by_prototype, strict=True):
+            np.matmul(rows, direction, out=slopes[own])
+        return slopes
+
+    def pull_back(self, weights):
+        """Gradients of the weighted sum in whitened coordinates, (M, p)."""
+        weights = weights[self.samples, self.prototypes]
+        return np.stack([weights[own] @ rows for own, rows in self._by_prototype])
+
+    def sample_gradient(self, weights):
+        """Gradient of the weighted sum for the samples."""
+        weights = weights[self.samples, self.prototypes, None]
+        diagonals = 2 * weights * self._logarithms * np.exp(-self._logarithms)
+        inverses = self._inverses[self.prototypes]
+        gradients = inverses.mT @ from_spectrum(self._vectors, diagonals) @ inverses
+        total = np.zeros(self._shape)
+        np.add.at(total, self.samples, gradients)
+        return total
+
+    @property
+    def _by_prototype(self):
+        """Slices of the pairs, and their rows, for each prototype."""
+        for begin, end in pairwise(self._ends):
+            yield slice(begin, end), self._rows[begin:end]
 
 
 class FactorSteps:

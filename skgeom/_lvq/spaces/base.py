@@ -10,7 +10,8 @@ A metric is a subclass of one of the two halves of :class:`Space`:
   :class:`WhitenedSpace` if no congruence changes it. It needs ``pairs``, an object with
   ``squared_distances`` and ``gradient``. ``sample_gradient`` (with
   ``learns_subspace``) lets PLRSQ learn a subspace; what :class:`WhitenedPairs` has
-  (with ``has_slopes``) lets ``"lbfgs"`` take far fewer iterations.
+  (with ``has_slopes``) lets ``"lbfgs"`` take far fewer iterations. With a ``chart``,
+  it starts from a search among vectors, and leaves out pairs that are far apart.
 
 A metric that is learnt from the samples also has ``learn``, and says so by
 ``learns_metric``; :class:`~skgeom._lvq.spaces.tangent.MahalanobisSpace` is an example.
@@ -95,6 +96,14 @@ class Space(ABC):
             Squared distances, and their gradients on demand.
         """
 
+    def chart(self, prototypes):
+        """A flat space, close to this one near prototypes, or None.
+
+        Its squared distances are not larger than those of this space. If it is not
+        None, :meth:`pairs` takes such lower bounds (n, M) as well, as ``at_least``.
+        """
+        return None
+
     def squared_distances(self, Z, prototypes):
         """Squared distances alone, (n, M); to be overridden if that is cheaper."""
         return self.pairs(Z, prototypes).squared_distances
@@ -151,6 +160,13 @@ class Pairs(ABC):
     ----------
     squared_distances : ndarray of shape (n, M)
     """
+
+    def resolve(self, matter):  # noqa: B027 - most pairs know all distances
+        """Compute the squared distances that are lower bounds so far, and matter.
+
+        ``matter`` maps squared distances (n, M), or lower bounds of them, to whether
+        they matter. Afterwards, it is true of none that is still a bound.
+        """
 
     @abstractmethod
     def gradient(self, weights):

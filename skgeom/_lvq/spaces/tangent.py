@@ -8,7 +8,7 @@ from skgeom.geometry._affine_invariant import (
     affine_invariant_mean,
     from_spectrum,
     inverse_factors,
-    log_spectra,
+    threaded_log_spectra,
 )
 from skgeom.geometry._spd import upper_triangles
 
@@ -45,7 +45,8 @@ class TangentSpace(LogEuclideanSpace):
     def encode(self, X):
         if self._inverse is None:
             return super().encode(X)
-        logarithms, vectors = log_spectra(X, self._inverse)
+        spectra = threaded_log_spectra(X, self._inverse[None])
+        logarithms, vectors = (part[0] for part in spectra)
         return upper_triangles(from_spectrum(vectors, logarithms))
 
     def decode(self, Z):
