@@ -52,6 +52,10 @@ class BlockInformation:
         sampled.blocks = [self.blocks[number] for number in numbers]
         return sampled
 
+    def growing_samples(self, random_state):
+        """No samples of pairs, as :class:`MeanPairwiseDistance` has."""
+        return []
+
     def projection_dominates(self, n_filters):
         """Whether an evaluation mostly projects samples and classes."""
         return True

@@ -177,21 +177,21 @@ class SQFACV(RegularizationCV, BaseSQFA):
     def _scores_of_blocks(self, folds, values, seen):
         """Accuracies of Gaussian classifiers, (n_values, n_folds); NaN for failures."""
         splits, space = range(len(folds)), WholeSpace()
-        paths, converged = self._paths(space, None, splits, folds, values)
-        models = []
-        for fold, path in enumerate(paths):
-            training = folds.training(fold)
-            models.append([self._model_of(training, filters) for filters in path])
+        paths, converged, statistics = self._paths(space, None, splits, folds, values)
+        models = [
+            list(map(self._model_of, path, of_features))
+            for path, of_features in zip(paths, statistics, strict=True)
+        ]
         results = [model for of_fold in models for model in of_fold]
         seen.failures += [r for r in results if isinstance(r, Exception)]
         seen.n_unfinished += len(results) - np.sum(converged)
         seen.n_searches += len(results)
         return folds.accuracies(models).T
 
-    def _model_of(self, statistics, filters):
+    def _model_of(self, filters, statistics):
         """Filters and a classifier of their features, or what is wrong with it."""
         classifier = clone(self.classifier or GaussianClassifier())
         try:
-            return filters, classifier.fit_statistics(statistics.project(filters.T))
+            return filters, classifier.fit_statistics(statistics)
         except ValueError as error:
             return error
