@@ -142,8 +142,6 @@ def compare_linear(repeats):
         LocalFisherDiscriminantAnalysis(regularization=0.1),
         GeneralizedEigenvectors(),
         KernelDiscriminantAnalysis(),
-        GMLVQ(),
-        GaussianClassifier(),
     ]
     try:
         import ot  # noqa: F401
@@ -155,7 +153,12 @@ def compare_linear(repeats):
         pass
     table("100 x 5,000", fits(models, X, y), repeats)
     X, y = wide_samples(100, 2_000)
-    models = [PCA(99, random_state=0), CovarianceHessianProjection()]
+    models = [
+        PCA(99, random_state=0),
+        GMLVQ(),
+        CovarianceHessianProjection(),
+        GaussianClassifier(),
+    ]
     table("100 x 2,000", fits(models, X, y), repeats)
 
 
