@@ -353,7 +353,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
                 densities = np.empty((len(X), len(means)))
                 for k, (whitener, log_scale) in enumerate(whiteners):
                     Z = (X - means[k]) @ whitener
-                    densities[:, k] = -np.square(Z).sum(axis=1) / 2 - log_scale
+                    densities[:, k] = -np.einsum("ij,ij->i", Z, Z) / 2 - log_scale
                 # A finite bound keeps the classes comparable where squares overflow.
                 largest = np.maximum(densities.max(axis=1), _LOWEST)
                 densities = np.maximum(densities, _LOWEST) - largest[:, None]

@@ -19,7 +19,7 @@ ROWS_PER_BLOCK = 2048
 _BRANCHES = 8
 
 # Sums of squares up to this can still be added over classes and pairs.
-_LARGEST = 1e290
+_SMALLEST, _LARGEST = 1e-305, 1e290
 
 
 class ClassSums:
@@ -393,5 +393,11 @@ def sample_moments(X, rows, label, take, sample_weight=None):
             f"The squares of the numbers of class {label}, which are up to "
             f"{np.abs(X[rows]).max():.3g}, are too large for floating-point numbers. "
             "Divide X by a common factor, or use StandardScaler."
+        )
+    if trace < _SMALLEST and X[rows].any():
+        raise ValueError(
+            f"The squares of the numbers of class {label}, which are up to "
+            f"{np.abs(X[rows]).max():.3g}, are too small for floating-point numbers. "
+            "Multiply X by a common factor, or use StandardScaler."
         )
     return moments

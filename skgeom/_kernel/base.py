@@ -361,10 +361,16 @@ class BaseKernelDiscriminant(
         if self.gamma_ == "scale":
             # The variance of all entries of X, where weights are repeated samples.
             blocked = isinstance(X, BlockedRows)
-            means, variances = X.row_moments if blocked else row_moments(X)
-            center = np.average(means, weights=sample_weight)
-            squares = variances + np.square(means - center)
-            variance = np.average(squares, weights=sample_weight)
+            with np.errstate(over="ignore", invalid="ignore"):
+                means, variances = X.row_moments if blocked else row_moments(X)
+                center = np.average(means, weights=sample_weight)
+                squares = variances + np.square(means - center)
+                variance = np.average(squares, weights=sample_weight)
+            if not np.isfinite(variance):
+                raise ValueError(
+                    "The squares of the numbers of X are too large for floating-point "
+                    "numbers. Divide X by a common factor, or use StandardScaler."
+                )
             # Equal entries have a variance of rounding.
             varies = variance > np.square(10 * _EPS * center)
             self.gamma_ = 1 / (X.shape[1] * variance) if varies else 1.0

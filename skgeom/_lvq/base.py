@@ -34,7 +34,7 @@ from skgeom.utils._validation import (
 
 _BY_BLOCKS = "Learn its blocks one after another by partial_fit"
 
-# Sums of fourth powers of larger numbers may be infinite.
+# Sums of fourth powers of larger numbers may be infinite, of their inverses zero.
 _LARGEST = 1e75
 
 
@@ -163,6 +163,11 @@ class PrototypeClassifier(
         X = self._reduce(X)
         if space is None or not space.learns_metric:
             space = self._space(X.ndim, self.metric)
+            if X.ndim == 2 and 0 < np.abs(X).max() < 1 / _LARGEST:
+                raise ValueError(
+                    f"X has values up to {np.abs(X).max():.3g}, too small for squared "
+                    "distances. Multiply X by a number, or scale its features."
+                )
             try:
                 space.observe(X)
                 space.learn(X, y, weights)

@@ -264,11 +264,10 @@ class _Span:
 
 
 def _unit(Z, weights):
-    """A unit in which the features have standard deviations between 1e-3 and 1e3.
+    """The standard deviation of the features, or one.
 
     In a search for prototypes together with a matrix of unit norm, neither may dwarf
-    the other. The unit is a power of 2^20, by which divisions change no digit.
+    the other.
     """
     squares = np.square(Z - np.average(Z, axis=0, weights=weights))
-    deviation = np.sqrt(np.average(squares, axis=0, weights=weights).mean())
-    return 2.0 ** (20 * np.round(np.log2(deviation) / 20)) if deviation else 1.0
+    return np.sqrt(np.average(squares, axis=0, weights=weights).mean()) or 1.0
