@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import randomized_range_finder
 
 from skgeom.objectives import WithFixedFilters
 from skgeom.optim import CONSTRAINTS
@@ -28,9 +29,15 @@ _NAMED_STARTS = {
 }
 INITS = tuple(_NAMED_STARTS)
 
+# Leading axes are sought together with some more, for the sake of the last ones.
+_MORE_AXES = 10
+
 # A subspace of this many principal axes is small; with fewer features there is none.
 FEW_FEATURES = 100
 
+
+# The least noise in the metric of a search, beside the variance of all features.
+_LEAST_NOISE = 1e-10
 
 # Filters of unit norm are taken for dependent below this smallest singular value.
 DEPENDENT = 1e-3
@@ -58,6 +65,14 @@ class PooledCovariances:
         """Variances, falling, and axes, in columns, of the total covariance."""
         variances, axes = np.linalg.eigh(self.total)
         return variances[::-1], axes[:, ::-1]
+
+    def leading_axes(self, size):
+        """About the same of the first axes, by iterations of a random subspace."""
+        subspace = randomized_range_finder(
+            self.total, size=size, n_iter=2, random_state=0
+        )
+        variances, rotation = np.linalg.eigh(subspace.T @ self.total @ subspace)
+        return variances[::-1], (subspace @ rotation)[:, ::-1]
 
     def project(self, basis):
         """The covariances of the data in the coordinates ``basis.T @ x``."""
@@ -187,6 +202,7 @@ class FilterSearch:
                     group.coordinates.basis,
                     complete=group.coordinates.complete,
                     constraint=self.constraint,
+                    metric=group.metric,
                     callback=report,
                 )
             filters = group.append(result.point)
@@ -237,6 +253,18 @@ class _Group:
                 allow_coarse=isinstance(search.init, str)
                 and objective.projection_dominates(size),
             )
+
+    @property
+    def metric(self):
+        """That of a search up to rotations of the filters, where these are free."""
+        search = self.search
+        if search.span_only or search.constraint != "unit-norm":
+            return None
+        if not getattr(self.objective, "rotation_invariant", False):
+            return None
+        within = self.pooled.within
+        floor = _LEAST_NOISE * np.trace(self.pooled.total)
+        return within + max(search.regularization, floor) * np.eye(len(within))
 
     def append(self, new):
         """The earlier filters and the new ones, found by the search."""
@@ -335,21 +363,29 @@ class Coordinates:
 
 
 def principal_coordinates(pooled, regularization, n_components, allow_coarse=True):
-    """Leading principal axes: those whose variance is above the regularisation.
+    """Leading principal axes, ``FEW_FEATURES`` or ten for each component.
 
-    There are at least ``FEW_FEATURES`` of them, or ten for each component. If the
-    remaining ones are few, or if ``allow_coarse`` is false, all axes along which the
-    data vary at all are taken, which loses nothing.
+    If the data vary along few more, or if ``allow_coarse`` is false, all axes along
+    which they vary at all are taken, which loses nothing.
     """
+    n_features = len(pooled.total)
+    size = max(FEW_FEATURES, 10 * n_components)
+    if allow_coarse and n_features > 3 * size:
+        variances, axes = pooled.leading_axes(size + _MORE_AXES)
+        if variances[-1] > _precision(n_features, variances):
+            basis = np.ascontiguousarray(axes[:, :size])
+            return Coordinates(basis, basis, complete=False)
     variances, axes = pooled.principal_axes
-    precision = len(axes) * np.finfo(float).eps * variances[0]
-    rank = max(np.count_nonzero(variances > precision), n_components)
-    size = max(
-        FEW_FEATURES, 10 * n_components, np.count_nonzero(variances > regularization)
-    )
+    varies = np.count_nonzero(variances > _precision(n_features, variances))
+    rank = max(varies, n_components)
     complete = not allow_coarse or size > 0.7 * rank
     basis = np.ascontiguousarray(axes[:, : rank if complete else size])
     return Coordinates(basis, basis, complete)
+
+
+def _precision(n_features, variances):
+    """The variance that rounding may add to that of an axis."""
+    return n_features * np.finfo(float).eps * variances[0]
 
 
 def whitening_coordinates(total):

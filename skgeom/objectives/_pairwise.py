@@ -1,5 +1,7 @@
 """The mean distance between all pairs of projected classes."""
 
+from copy import copy
+
 import numpy as np
 
 from skgeom.objectives._projection import ProjectedClasses
@@ -77,6 +79,17 @@ class MeanPairwiseDistance:
         projecting = n_classes * n_features**2 * n_filters
         decomposing = len(self._pairs[0]) * n_filters**3 * _PRODUCTS_PER_DECOMPOSITION
         return projecting > decomposing
+
+    @property
+    def rotation_invariant(self):
+        """Whether filters F and F R are worth the same for an orthogonal R."""
+        return self.distance.rotation_invariant
+
+    def in_single_precision(self):
+        """The same objective, from covariances in single precision if that will do."""
+        single = copy(self)
+        single.classes = self.classes.in_single_precision()
+        return self if single.classes is self.classes else single
 
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G.

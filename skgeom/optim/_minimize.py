@@ -13,7 +13,7 @@ import numpy as np
 from pymanopt.optimizers import ConjugateGradient, SteepestDescent, TrustRegions
 from pymanopt.optimizers.optimizer import Optimizer
 
-from skgeom.optim._lbfgs import RiemannianLBFGS, rounding
+from skgeom.optim._lbfgs import EPS, RiemannianLBFGS, rounding
 
 OPTIMIZERS = {
     "lbfgs": RiemannianLBFGS,
@@ -74,6 +74,7 @@ def minimize(
     tol=1e-6,
     callback=None,
     preconditioner=None,
+    precision=EPS,
 ):
     r"""Minimise a cost with analytic gradient on a pymanopt manifold.
 
@@ -108,6 +109,9 @@ def minimize(
         Maps a point and a tangent vector to the product of the vector and a symmetric
         positive definite approximation of the inverse Hessian of the cost, which
         ``"lbfgs"`` and ``"conjugate-gradient"`` start from.
+    precision : float, default=2**-52
+        The relative precision of the cost, for ``"lbfgs"``, which ends where rounding
+        hides any progress.
 
     Returns
     -------
@@ -138,8 +142,9 @@ def minimize(
         value_and_gradient, manifold, max_iter, tol, callback, preconditioner
     )
     solver = _make_optimizer(optimizer)
-    if preconditioner is not None and optimizer == "lbfgs":
-        solver.preconditioned = True
+    if optimizer == "lbfgs":
+        solver.preconditioned = preconditioner is not None
+        solver.precision = precision
     # The limits of an instance are meant for the cost as it is.
     problem.begin(start, normalized=isinstance(optimizer, str))
     try:
