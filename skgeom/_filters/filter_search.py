@@ -262,9 +262,13 @@ class _Group:
             return None
         if not getattr(self.objective, "rotation_invariant", False):
             return None
-        within = self.pooled.within
+        identity = np.eye(len(self.pooled.within))
+        if not self.objective.affine_invariant:
+            return identity
+        # Where outputs are compared with the noise and the variance within classes.
         floor = _LEAST_NOISE * np.trace(self.pooled.total)
-        return within + max(search.regularization, floor) * np.eye(len(within))
+        noise = max(search.regularization, floor)
+        return self.pooled.within + noise * identity
 
     def append(self, new):
         """The earlier filters and the new ones, found by the search."""

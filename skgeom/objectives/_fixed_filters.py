@@ -33,6 +33,11 @@ class WithFixedFilters:
         """Whether a rotation of the last filters changes nothing."""
         return self.objective.rotation_invariant
 
+    @property
+    def affine_invariant(self):
+        """Whether an invertible linear map of the features changes nothing but noise."""
+        return self.objective.affine_invariant
+
     def in_single_precision(self):
         """The same objective, from covariances in single precision if that will do."""
         single = self.objective.in_single_precision()

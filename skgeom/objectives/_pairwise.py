@@ -85,6 +85,11 @@ class MeanPairwiseDistance:
         """Whether filters F and F R are worth the same for an orthogonal R."""
         return self.distance.rotation_invariant
 
+    @property
+    def affine_invariant(self):
+        """Whether an invertible linear map of the features changes nothing but noise."""
+        return self.distance.affine_invariant
+
     def in_single_precision(self):
         """The same objective, from covariances in single precision if that will do."""
         single = copy(self)

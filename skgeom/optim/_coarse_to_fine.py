@@ -18,6 +18,7 @@ _SCREENING_TOL = 1e-3
 _SCREENING_ITERATIONS = 100
 _LEAD = 1e-2
 _COMPARING_TOL = 1e-4
+_MOST_RIVALS = 4
 # How much more loosely the coarse problem is solved. Its optimum is a start for the
 # whole space only, so its last digits would be wasted.
 _COARSE_FACTOR = 100
@@ -170,14 +171,14 @@ def maximize_coarse_to_fine(
 
 
 def _rivals(runs):
-    """The best run, and those that may still become better."""
-    best = min(runs, key=lambda run: run.cost)
+    """The best run, and a few that may still become better."""
+    best, *others = sorted(runs, key=lambda run: run.cost)
 
     def may_win(run):
-        behind = (run.cost - best.cost) / abs(best.cost)
-        return _COMPARING_TOL < behind <= _LEAD
+        behind, scale = run.cost - best.cost, abs(best.cost)
+        return _COMPARING_TOL * scale < behind <= _LEAD * scale
 
-    return [best, *filter(may_win, runs)]
+    return [best, *filter(may_win, others)][:_MOST_RIVALS]
 
 
 def _after(first, second):

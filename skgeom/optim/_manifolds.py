@@ -12,7 +12,7 @@ from pymanopt.manifolds import (
     Stiefel,
     SymmetricPositiveDefinite,
 )
-from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrsm
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,8 @@ class FreeRotation:
     """
 
     def __init__(self, metric):
-        self._factor = np.linalg.cholesky(metric)
+        # By columns, as BLAS wants it.
+        self._factor = np.asfortranarray(np.linalg.cholesky(metric))
 
     nearest = staticmethod(rotated_to_unit_norm)
 
@@ -156,9 +157,7 @@ class FreeRotation:
         return scale * filters, scale
 
     def _solve(self, right, transposed):
-        return solve_triangular(
-            self._factor, right, lower=True, trans=transposed, check_finite=False
-        )
+        return dtrsm(1.0, self._factor, right, lower=True, trans_a=transposed)
 
 
 # The largest logarithm of the root of an eigenvalue that a step may give.
