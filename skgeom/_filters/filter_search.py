@@ -40,7 +40,7 @@ FEW_FEATURES = 100
 _LEAST_NOISE = 1e-10
 
 # Filters of unit norm are taken for dependent below this smallest singular value.
-DEPENDENT = 1e-3
+DEPENDENT = 1e-2
 
 
 def independent_directions(filters):

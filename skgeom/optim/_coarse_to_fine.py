@@ -110,15 +110,16 @@ def maximize_coarse_to_fine(
         def report(point, cost):
             return callback(stage, lift(space.filters_of(point)), -cost)
 
-        manifold, start = space.manifold(*start.shape), space.point_of(start)
+        manifold, point = space.manifold(*start.shape), space.point_of(start)
         if callback is not None:
             limits["callback"] = report
         if batches is not None:
             del limits["tol"]
-            run = maximize_in_batches(objective, manifold, start, *batches, **limits)
+            run = maximize_in_batches(objective, manifold, point, *batches, **limits)
         else:
-            run = minimize(cost, manifold, start, optimizer=optimizer, **limits)
-        return replace(run, point=space.filters_of(run.point))
+            run = minimize(cost, manifold, point, optimizer=optimizer, **limits)
+        filters = space.rotated(space.filters_of(run.point), like=start)
+        return replace(run, point=filters)
 
     quick = objective
     if not complete and hasattr(objective, "in_single_precision"):
@@ -152,21 +153,21 @@ def maximize_coarse_to_fine(
         result = go_on(result, coarse_tol)
     result = replace(result, point=lift(result.point))
     if not complete:
+        finish = space.nearest if metric is not None else lambda filters: filters
         if metric is not None:
             space = FreeRotation(metric)
-        nearest = space.nearest
         if quick is not objective:
             limits = {"tol": max(tol, _SINGLE_TOL), "precision": _SINGLE_PRECISION}
-            fine = ascend(stage + 1, quick, space, result.point, nearest, **limits)
+            fine = ascend(stage + 1, quick, space, result.point, finish, **limits)
             value, _ = objective(fine.point)
             # It has converged if it ended where rounding hides any progress.
             converged = fine.converged or fine.n_iter < max_iter
             fine = replace(fine, cost=-value, converged=converged)
             result = _after(result, fine)
         if quick is objective or tol < _SINGLE_TOL:
-            fine = ascend(stage + 1, objective, space, result.point, nearest)
+            fine = ascend(stage + 1, objective, space, result.point, finish)
             result = _after(result, fine)
-        result = replace(result, point=nearest(result.point))
+        result = replace(result, point=finish(result.point))
     return result, [-run.cost for run in runs]
 
 

@@ -32,6 +32,9 @@ class Constraint:
 
     # The points of the search are the filters; FreeRotation has others.
 
+    def rotated(self, filters, like):
+        return filters
+
     def point_of(self, filters):
         return filters
 
@@ -91,7 +94,7 @@ def rotated_to_unit_norm(filters):
         squares = np.square(filters).sum(axis=0)
         i, j = squares.argmax(), squares.argmin()
         longer, shorter = squares[i] - 1, 1 - squares[j]
-        if not (longer > 0 and shorter > 0):
+        if min(longer, shorter) < 1e-12:
             break
         # |f_i + t f_j|^2 = 1 + t^2, by the root of smaller magnitude.
         product = filters[:, i] @ filters[:, j]
@@ -126,6 +129,13 @@ class FreeRotation:
         self._factor = np.asfortranarray(np.linalg.cholesky(metric))
 
     nearest = staticmethod(rotated_to_unit_norm)
+
+    def rotated(self, filters, like):
+        """The rotation of filters that brings them closest to others.
+
+        The search leaves it to rounding.
+        """
+        return filters @ _polar_factor(filters.T @ like)
 
     def manifold(self, n, m):
         """The sphere of the points."""
