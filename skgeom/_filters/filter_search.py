@@ -256,9 +256,14 @@ class _Group:
 
     @property
     def metric(self):
-        """That of a search up to rotations of the filters, where these are free."""
+        """That of a search up to rotations of the filters, where these are free.
+
+        Such a search may shorten a filter that is worth little until it is lost. Given
+        ones are not to be lost.
+        """
         search = self.search
-        if search.span_only or search.constraint != "unit-norm":
+        given = not isinstance(search.init, str)
+        if given or search.span_only or search.constraint != "unit-norm":
             return None
         if not getattr(self.objective, "rotation_invariant", False):
             return None

@@ -145,11 +145,11 @@ def maximize_coarse_to_fine(
     def go_on(run, tol):
         return _after(run, ascend(stage, coarse, space, run.point, lift, tol=tol))
 
-    candidates = runs
-    if comparing_tol < screening_tol:
-        candidates = [go_on(run, comparing_tol) for run in _rivals(runs)]
-    result = min(candidates, key=lambda run: run.cost)
-    if coarse_tol < comparing_tol / 2 and len(starts) > 1:
+    rivals, reached = _rivals(runs), screening_tol
+    if len(rivals) > 1 and comparing_tol < screening_tol:
+        rivals, reached = [go_on(run, comparing_tol) for run in rivals], comparing_tol
+    result = min(rivals, key=lambda run: run.cost)
+    if len(starts) > 1 and (complete or coarse_tol < reached / 2):
         result = go_on(result, coarse_tol)
     result = replace(result, point=lift(result.point))
     if not complete:
