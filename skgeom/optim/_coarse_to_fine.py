@@ -12,13 +12,14 @@ from skgeom.optim._batches import maximize_in_batches
 from skgeom.optim._manifolds import CONSTRAINTS, FreeRotation
 from skgeom.optim._minimize import StartError, minimize
 
-# How closely all starts are optimised, and then those that the best one leads by less
-# than _LEAD, relatively, but by enough to be at another optimum.
+# How closely all starts are optimised before the best ones are chosen.
 _SCREENING_TOL = 1e-3
 _SCREENING_ITERATIONS = 100
-_LEAD = 1e-2
-_COMPARING_TOL = 1e-4
+# At most this many are followed: the best one, and those that are less behind than
+# _LEAD, relatively, but more than if they were at the same optimum.
 _MOST_RIVALS = 4
+_LEAD = 1e-2
+_SAME = 1e-4
 # How much more loosely the coarse problem is solved. Its optimum is a start for the
 # whole space only, so its last digits would be wasted.
 _COARSE_FACTOR = 100
@@ -127,7 +128,6 @@ def maximize_coarse_to_fine(
     coarse = quick.project(basis)
     coarse_tol = tol if complete else _COARSE_FACTOR * tol
     screening_tol = max(coarse_tol, _SCREENING_TOL) if len(starts) > 1 else coarse_tol
-    comparing_tol = max(coarse_tol, _COMPARING_TOL)
     limits = {"tol": screening_tol}
     if len(starts) > 1:
         limits["max_iter"] = min(max_iter, _SCREENING_ITERATIONS)
@@ -140,17 +140,14 @@ def maximize_coarse_to_fine(
             "The objective is not finite at any start: the classes are too close to "
             "singular. Increase regularization, or give another init."
         )
-    stage = len(starts)
-
-    def go_on(run, tol):
-        return _after(run, ascend(stage, coarse, space, run.point, lift, tol=tol))
-
-    rivals, reached = _rivals(runs), screening_tol
-    if len(rivals) > 1 and comparing_tol < screening_tol:
-        rivals, reached = [go_on(run, comparing_tol) for run in rivals], comparing_tol
-    result = min(rivals, key=lambda run: run.cost)
-    if len(starts) > 1 and (complete or coarse_tol < reached / 2):
-        result = go_on(result, coarse_tol)
+    stage, candidates = len(starts), runs
+    if len(starts) > 1 and (complete or coarse_tol < screening_tol):
+        # They were followed a little way only.
+        candidates = [
+            _after(run, ascend(stage, coarse, space, run.point, lift, tol=coarse_tol))
+            for run in _rivals(runs)
+        ]
+    result = min(candidates, key=lambda run: run.cost)
     result = replace(result, point=lift(result.point))
     if not complete:
         finish = space.nearest if metric is not None else lambda filters: filters
@@ -177,7 +174,7 @@ def _rivals(runs):
 
     def may_win(run):
         behind, scale = run.cost - best.cost, abs(best.cost)
-        return _COMPARING_TOL * scale < behind <= _LEAD * scale
+        return _SAME * scale < behind <= _LEAD * scale
 
     return [best, *filter(may_win, others)][:_MOST_RIVALS]
 
