@@ -35,7 +35,7 @@ class WithFixedFilters:
 
     @property
     def affine_invariant(self):
-        """Whether an invertible linear map of the features changes nothing but noise."""
+        """Whether, without noise, linear maps of the features change nothing."""
         return self.objective.affine_invariant
 
     def in_single_precision(self):

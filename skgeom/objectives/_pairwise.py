@@ -87,7 +87,7 @@ class MeanPairwiseDistance:
 
     @property
     def affine_invariant(self):
-        """Whether an invertible linear map of the features changes nothing but noise."""
+        """Whether, without noise, linear maps of the features change nothing."""
         return self.distance.affine_invariant
 
     def in_single_precision(self):

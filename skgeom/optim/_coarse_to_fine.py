@@ -115,7 +115,7 @@ def maximize_coarse_to_fine(
         if callback is not None:
             limits["callback"] = report
         if batches is not None:
-            del limits["tol"]
+            limits = {k: limits[k] for k in ("max_iter", "callback") if k in limits}
             run = maximize_in_batches(objective, manifold, point, *batches, **limits)
         else:
             run = minimize(cost, manifold, point, optimizer=optimizer, **limits)
@@ -143,10 +143,11 @@ def maximize_coarse_to_fine(
     stage, candidates = len(starts), runs
     if len(starts) > 1 and (complete or coarse_tol < screening_tol):
         # They were followed a little way only.
-        candidates = [
-            _after(run, ascend(stage, coarse, space, run.point, lift, tol=coarse_tol))
-            for run in _rivals(runs)
-        ]
+        candidates = []
+        for run in _rivals(runs):
+            limits = {"tol": coarse_tol, "gradient_scale": run.gradient_scale}
+            further = ascend(stage, coarse, space, run.point, lift, **limits)
+            candidates.append(_after(run, further))
     result = min(candidates, key=lambda run: run.cost)
     result = replace(result, point=lift(result.point))
     if not complete:

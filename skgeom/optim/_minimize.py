@@ -53,6 +53,8 @@ class MinimizeResult:
         ``max_iter``.
     reason : str
         Why the optimiser stopped.
+    gradient_scale : float
+        The norm of the gradient that the tolerance was compared with.
     """
 
     point: Any
@@ -62,6 +64,7 @@ class MinimizeResult:
     n_evaluations: int
     converged: bool
     reason: str
+    gradient_scale: float | None = None
 
 
 def minimize(
@@ -75,6 +78,7 @@ def minimize(
     callback=None,
     preconditioner=None,
     precision=EPS,
+    gradient_scale=None,
 ):
     r"""Minimise a cost with analytic gradient on a pymanopt manifold.
 
@@ -112,6 +116,9 @@ def minimize(
     precision : float, default=2**-52
         The relative precision of the cost, for ``"lbfgs"``, which ends where rounding
         hides any progress.
+    gradient_scale : float, default=None
+        The norm of the gradient that takes the place of that at the start, for a search
+        that goes on from another one.
 
     Returns
     -------
@@ -146,7 +153,7 @@ def minimize(
         solver.preconditioned = preconditioner is not None
         solver.precision = precision
     # The limits of an instance are meant for the cost as it is.
-    problem.begin(start, normalized=isinstance(optimizer, str))
+    problem.begin(start, isinstance(optimizer, str), gradient_scale)
     try:
         outcome = solver.run(problem, initial_point=start)
     except _Stop as stop:
@@ -210,7 +217,7 @@ class _MonitoredProblem:
         self._first_norm = None
         self._n_evaluations = 0
 
-    def begin(self, start, normalized):
+    def begin(self, start, normalized, gradient_scale):
         """Evaluate the start; on demand make its gradient the unit of the cost.
 
         Some optimisers, trust regions among them, have absolute thresholds.
@@ -221,7 +228,7 @@ class _MonitoredProblem:
                 "The cost or its gradient at the start is not finite; choose another "
                 "start."
             )
-        self._first_norm = norm
+        self._first_norm = norm if gradient_scale is None else gradient_scale
         if normalized and norm > 0:
             self._unit = norm
 
@@ -292,6 +299,7 @@ class _MonitoredProblem:
             n_evaluations=self._n_evaluations,
             converged=converged,
             reason=reason,
+            gradient_scale=self._first_norm,
         )
 
     def _evaluate(self, point):
