@@ -2,7 +2,8 @@
 
 An evaluation of an objective of n x m filters reads c n^2 numbers. In the span of k
 leading principal axes it reads c k^2 only, so that is where starts are compared and
-most iterations are made; a few evaluations in the whole space then finish the work.
+many iterations are made; the rest is done in the whole space, by covariances in single
+precision, half as many bytes, as long as rounding does not show.
 """
 
 from contextlib import suppress
@@ -15,14 +16,13 @@ from skgeom.optim._minimize import StartError, minimize
 # How closely all starts are optimised before the best ones are chosen.
 _SCREENING_TOL = 1e-3
 _SCREENING_ITERATIONS = 100
-# At most this many are followed: the best one, and those that are less behind than
-# _LEAD, relatively, but more than if they were at the same optimum.
-_MOST_RIVALS = 4
+# By how much, relatively, the runner-up may be behind the best one to be followed as
+# well: less than _LEAD, but more than if both were at the same optimum.
 _LEAD = 1e-2
 _SAME = 1e-4
 # How much more loosely the coarse problem is solved. Its optimum is a start for the
 # whole space only, so its last digits would be wasted.
-_COARSE_FACTOR = 100
+_COARSE_FACTOR = 10
 # The least tolerance of a search with covariances in single precision, and the relative
 # error of the objective, generously.
 _SINGLE_TOL = 1e-6
@@ -101,7 +101,6 @@ def maximize_coarse_to_fine(
     def ascend(stage, objective, space, start, lift, **limits):
         """Search from some filters; ``lift`` maps those of the search to (n, m)."""
         limits = {"tol": tol, "max_iter": max_iter, **limits}
-
         value_and_gradient = space.at_points(objective)
 
         def cost(point):
@@ -123,7 +122,9 @@ def maximize_coarse_to_fine(
         return replace(run, point=filters)
 
     quick = objective
-    if not complete and hasattr(objective, "in_single_precision"):
+    # Other optimizers know nothing of the precision of a cost.
+    single = optimizer == "lbfgs" and hasattr(objective, "in_single_precision")
+    if single and not complete:
         quick = objective.in_single_precision()
     coarse = quick.project(basis)
     coarse_tol = tol if complete else _COARSE_FACTOR * tol
@@ -143,17 +144,18 @@ def maximize_coarse_to_fine(
     stage, candidates = len(starts), runs
     if len(starts) > 1 and (complete or coarse_tol < screening_tol):
         # They were followed a little way only.
-        candidates = []
-        for run in _rivals(runs):
+        leaders, candidates = _leaders(runs), []
+        for run in leaders if metric is not None else leaders[:1]:
             limits = {"tol": coarse_tol, "gradient_scale": run.gradient_scale}
             further = ascend(stage, coarse, space, run.point, lift, **limits)
             candidates.append(_after(run, further))
     result = min(candidates, key=lambda run: run.cost)
     result = replace(result, point=lift(result.point))
     if not complete:
-        finish = space.nearest if metric is not None else lambda filters: filters
+        finish = lambda filters: filters  # noqa: E731
         if metric is not None:
             space = FreeRotation(metric)
+            finish = space.nearest
         if quick is not objective:
             limits = {"tol": max(tol, _SINGLE_TOL), "precision": _SINGLE_PRECISION}
             fine = ascend(stage + 1, quick, space, result.point, finish, **limits)
@@ -169,15 +171,15 @@ def maximize_coarse_to_fine(
     return result, [-run.cost for run in runs]
 
 
-def _rivals(runs):
-    """The best run, and a few that may still become better."""
+def _leaders(runs):
+    """The best run, and the next one that may still become better."""
     best, *others = sorted(runs, key=lambda run: run.cost)
 
     def may_win(run):
         behind, scale = run.cost - best.cost, abs(best.cost)
         return _SAME * scale < behind <= _LEAD * scale
 
-    return [best, *filter(may_win, others)][:_MOST_RIVALS]
+    return [best, *filter(may_win, others)][:2]
 
 
 def _after(first, second):
