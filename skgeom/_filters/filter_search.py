@@ -40,12 +40,14 @@ FEW_FEATURES = 100
 _LEAST_NOISE = 1e-10
 
 # Filters of unit norm are taken for dependent below this smallest singular value.
-DEPENDENT = 1e-2
+DEPENDENT = 1e-3
+# A search up to rotations comes to such filters more slowly.
+_NEARLY_DEPENDENT = 1e-2
 
 
-def independent_directions(filters):
+def independent_directions(filters, tol=DEPENDENT):
     """Number of directions that filters of unit norm, in columns, span."""
-    return np.linalg.matrix_rank(filters, tol=DEPENDENT)
+    return np.linalg.matrix_rank(filters, tol=tol)
 
 
 def n_named_starts(init):
@@ -101,6 +103,8 @@ class FilterSearch:
         :func:`skgeom.optim.maximize_coarse_to_fine` with the options of the optimiser.
     warm_start : ndarray of shape (n, n_components) or None
         Filters to start from as well.
+    free_rotation : bool
+        Whether filters may be sought up to a rotation, if it changes nothing.
     distinct : bool
         Whether filters that repeat each other are sought once more, orthonormal.
     """
@@ -115,6 +119,7 @@ class FilterSearch:
     random_state: object
     maximize: Callable
     warm_start: object = None
+    free_rotation: bool = True
     distinct: bool = False
 
     def beside(self, filters):
@@ -172,7 +177,8 @@ class FilterSearch:
             For each group how its search ended and what its starts reached.
         """
         filters, groups = self._run(objective, pooled, callback)
-        if self.distinct and independent_directions(filters) < self.n_components:
+        tol = _NEARLY_DEPENDENT if self.free_rotation else DEPENDENT
+        if self.distinct and independent_directions(filters, tol) < self.n_components:
             # Some direction is worth more twice than any other once. What follows
             # needs features that differ.
             again = replace(self, constraint="orthonormal", distinct=False)
@@ -262,8 +268,8 @@ class _Group:
         ones are not to be lost.
         """
         search = self.search
-        given = not isinstance(search.init, str)
-        if given or search.span_only or search.constraint != "unit-norm":
+        free = search.free_rotation and isinstance(search.init, str)
+        if not free or search.span_only or search.constraint != "unit-norm":
             return None
         if not getattr(self.objective, "rotation_invariant", False):
             return None

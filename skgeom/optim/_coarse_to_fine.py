@@ -146,7 +146,9 @@ def maximize_coarse_to_fine(
         # They were followed a little way only.
         leaders, candidates = _leaders(runs), []
         for run in leaders if metric is not None else leaders[:1]:
-            limits = {"tol": coarse_tol, "gradient_scale": run.gradient_scale}
+            limits = {"tol": coarse_tol}
+            if metric is not None:
+                limits["gradient_scale"] = run.gradient_scale
             further = ascend(stage, coarse, space, run.point, lift, **limits)
             candidates.append(_after(run, further))
     result = min(candidates, key=lambda run: run.cost)
