@@ -385,7 +385,9 @@ def principal_coordinates(pooled, regularization, n_components, allow_coarse=Tru
     """
     n_features = len(pooled.total)
     size = max(FEW_FEATURES, 10 * n_components)
-    if allow_coarse and n_features > 3 * size:
+    # Without a regularisation yet, its choice should not depend on the approximation.
+    approximate = allow_coarse and regularization < np.inf
+    if approximate and n_features > 3 * size:
         variances, axes = pooled.leading_axes(size + _MORE_AXES)
         if variances[-1] > _precision(n_features, variances):
             basis = np.ascontiguousarray(axes[:, :size])

@@ -147,7 +147,7 @@ def maximize_coarse_to_fine(
         leaders, candidates = _leaders(runs), []
         for run in leaders if metric is not None else leaders[:1]:
             limits = {"tol": coarse_tol}
-            if metric is not None:
+            if metric is not None and coarse_tol < _SAME:
                 limits["gradient_scale"] = run.gradient_scale
             further = ascend(stage, coarse, space, run.point, lift, **limits)
             candidates.append(_after(run, further))
