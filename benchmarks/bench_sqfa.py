@@ -5,6 +5,11 @@ Run it with nothing else on the machine::
 
     python benchmarks/bench_sqfa.py                            # scikit-learn's digits
     python benchmarks/bench_sqfa.py --data mnist.npz           # X, y, n_train
+    OMP_NUM_THREADS=2 python benchmarks/bench_sqfa.py --data mnist.npz
+
+``OMP_NUM_THREADS`` sets the number of cores for all of them. For each regularisation,
+lines that begin with "|" say where the time of a fit of ours goes: the searches by the
+number of features, with their evaluations, and all else.
 
 The peer is whatever version of sqfa is installed: that of the extra ``bench`` (first a
 CPU build of torch) or its newest source. It is left out where it is missing. ``--data``
@@ -14,8 +19,10 @@ folder ``SKGEOM_DATA`` as well.
 """
 
 import argparse
+import time
 import tracemalloc
 import warnings
+from unittest import mock
 
 import numpy as np
 from common import PEER, has_peer, interleaved, load, peer_fit
@@ -28,6 +35,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import SQFA, ClassStatistics
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
+from skgeom.optim import _coarse_to_fine
+
+_coarse_to_fine_minimize = _coarse_to_fine.minimize
 
 
 def extra_memory(job):
@@ -37,6 +47,33 @@ def extra_memory(job):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak / 1e6
+
+
+def profile(job):
+    """Where the time of a fit goes, in a line."""
+    searches = {}  # number of features: number of searches, evaluations, seconds
+
+    def minimize(cost, manifold, start, **options):
+        begin = time.perf_counter()
+        result = _coarse_to_fine_minimize(cost, manifold, start, **options)
+        seen = searches.setdefault(len(start), [0, 0, 0.0])
+        seen[0] += 1
+        seen[1] += result.n_evaluations
+        seen[2] += time.perf_counter() - begin
+        return result
+
+    with mock.patch.object(_coarse_to_fine, "minimize", minimize):
+        begin = time.perf_counter()
+        job()
+        rest = time.perf_counter() - begin
+    parts = []
+    for n_features, (n_searches, n_evaluations, seconds) in searches.items():
+        rest -= seconds
+        parts.append(
+            f"{n_searches} searches of {n_features} features: {n_evaluations} "
+            f"evaluations, {seconds:.3f} s"
+        )
+    return "         | " + "; ".join([*parts, f"all else: {rest:.3f} s"])
 
 
 def compare_from_statistics(stats, n_components, regularizations, repeats):
@@ -64,6 +101,8 @@ def compare_from_statistics(stats, n_components, regularizations, repeats):
             ratio = f"{peer / seconds[name]:18.1f}" if name != PEER else ""
             row = f"{regularization:7g}  {name:14s} {seconds[name]:9.3f} {value:11.5f}"
             print(row, ratio, flush=True)
+            if name != PEER:
+                print(profile(jobs[name]), flush=True)
 
 
 def compare_from_data(data, n_components, regularization, repeats):

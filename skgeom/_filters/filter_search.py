@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import randomized_range_finder
 
 from skgeom.objectives import WithFixedFilters
 from skgeom.optim import CONSTRAINTS
@@ -28,17 +29,25 @@ _NAMED_STARTS = {
 }
 INITS = tuple(_NAMED_STARTS)
 
+# Leading axes are sought together with some more, for the sake of the last ones.
+_MORE_AXES = 10
+
 # A subspace of this many principal axes is small; with fewer features there is none.
 FEW_FEATURES = 100
 
 
+# The least noise in the metric of a search, beside the variance of all features.
+_LEAST_NOISE = 1e-10
+
 # Filters of unit norm are taken for dependent below this smallest singular value.
 DEPENDENT = 1e-3
+# A search up to rotations comes to such filters more slowly.
+_NEARLY_DEPENDENT = 1e-2
 
 
-def independent_directions(filters):
+def independent_directions(filters, tol=DEPENDENT):
     """Number of directions that filters of unit norm, in columns, span."""
-    return np.linalg.matrix_rank(filters, tol=DEPENDENT)
+    return np.linalg.matrix_rank(filters, tol=tol)
 
 
 def n_named_starts(init):
@@ -58,6 +67,14 @@ class PooledCovariances:
         """Variances, falling, and axes, in columns, of the total covariance."""
         variances, axes = np.linalg.eigh(self.total)
         return variances[::-1], axes[:, ::-1]
+
+    def leading_axes(self, size):
+        """About the same of the first axes, by iterations of a random subspace."""
+        subspace = randomized_range_finder(
+            self.total, size=size, n_iter=2, random_state=0
+        )
+        variances, rotation = np.linalg.eigh(subspace.T @ self.total @ subspace)
+        return variances[::-1], (subspace @ rotation)[:, ::-1]
 
     def project(self, basis):
         """The covariances of the data in the coordinates ``basis.T @ x``."""
@@ -86,6 +103,8 @@ class FilterSearch:
         :func:`skgeom.optim.maximize_coarse_to_fine` with the options of the optimiser.
     warm_start : ndarray of shape (n, n_components) or None
         Filters to start from as well.
+    free_rotation : bool
+        Whether filters may be sought up to a rotation, if it changes nothing.
     distinct : bool
         Whether filters that repeat each other are sought once more, orthonormal.
     """
@@ -100,6 +119,7 @@ class FilterSearch:
     random_state: object
     maximize: Callable
     warm_start: object = None
+    free_rotation: bool = True
     distinct: bool = False
 
     def beside(self, filters):
@@ -157,7 +177,8 @@ class FilterSearch:
             For each group how its search ended and what its starts reached.
         """
         filters, groups = self._run(objective, pooled, callback)
-        if self.distinct and independent_directions(filters) < self.n_components:
+        tol = _NEARLY_DEPENDENT if self.free_rotation else DEPENDENT
+        if self.distinct and independent_directions(filters, tol) < self.n_components:
             # Some direction is worth more twice than any other once. What follows
             # needs features that differ.
             again = replace(self, constraint="orthonormal", distinct=False)
@@ -187,6 +208,7 @@ class FilterSearch:
                     group.coordinates.basis,
                     complete=group.coordinates.complete,
                     constraint=self.constraint,
+                    metric=group.metric,
                     callback=report,
                 )
             filters = group.append(result.point)
@@ -237,6 +259,27 @@ class _Group:
                 allow_coarse=isinstance(search.init, str)
                 and objective.projection_dominates(size),
             )
+
+    @property
+    def metric(self):
+        """That of a search up to rotations of the filters, where these are free.
+
+        Such a search may shorten a filter that is worth little until it is lost. Given
+        ones are not to be lost.
+        """
+        search = self.search
+        free = search.free_rotation and isinstance(search.init, str)
+        if not free or search.span_only or search.constraint != "unit-norm":
+            return None
+        if not getattr(self.objective, "rotation_invariant", False):
+            return None
+        identity = np.eye(len(self.pooled.within))
+        if not self.objective.affine_invariant:
+            return identity
+        # Where outputs are compared with the noise and the variance within classes.
+        floor = _LEAST_NOISE * np.trace(self.pooled.total)
+        noise = max(search.regularization, floor)
+        return self.pooled.within + noise * identity
 
     def append(self, new):
         """The earlier filters and the new ones, found by the search."""
@@ -335,21 +378,31 @@ class Coordinates:
 
 
 def principal_coordinates(pooled, regularization, n_components, allow_coarse=True):
-    """Leading principal axes: those whose variance is above the regularisation.
+    """Leading principal axes, ``FEW_FEATURES`` or ten for each component.
 
-    There are at least ``FEW_FEATURES`` of them, or ten for each component. If the
-    remaining ones are few, or if ``allow_coarse`` is false, all axes along which the
-    data vary at all are taken, which loses nothing.
+    If the data vary along few more, or if ``allow_coarse`` is false, all axes along
+    which they vary at all are taken, which loses nothing.
     """
+    n_features = len(pooled.total)
+    size = max(FEW_FEATURES, 10 * n_components)
+    # Without a regularisation yet, its choice should not depend on the approximation.
+    approximate = allow_coarse and regularization < np.inf
+    if approximate and n_features > 3 * size:
+        variances, axes = pooled.leading_axes(size + _MORE_AXES)
+        if variances[-1] > _precision(n_features, variances):
+            basis = np.ascontiguousarray(axes[:, :size])
+            return Coordinates(basis, basis, complete=False)
     variances, axes = pooled.principal_axes
-    precision = len(axes) * np.finfo(float).eps * variances[0]
-    rank = max(np.count_nonzero(variances > precision), n_components)
-    size = max(
-        FEW_FEATURES, 10 * n_components, np.count_nonzero(variances > regularization)
-    )
+    varies = np.count_nonzero(variances > _precision(n_features, variances))
+    rank = max(varies, n_components)
     complete = not allow_coarse or size > 0.7 * rank
     basis = np.ascontiguousarray(axes[:, : rank if complete else size])
     return Coordinates(basis, basis, complete)
+
+
+def _precision(n_features, variances):
+    """The variance that rounding may add to that of an axis."""
+    return n_features * np.finfo(float).eps * variances[0]
 
 
 def whitening_coordinates(total):

@@ -74,6 +74,7 @@ def most_informative_noise(
         init="auto",
         n_init=_N_STARTS,
         group_size=None,
+        free_rotation=False,  # loose searches of both kinds differ
         random_state=0,  # the noise is a matter of the data alone
         maximize=partial(maximize_coarse_to_fine, max_iter=_MAX_ITER, tol=_TOL),
     )

@@ -27,6 +27,8 @@ has what follows.
     says that an invertible linear map of the features changes nothing;
 ``Distance.translation_invariant``
     says that a common offset of all means changes nothing;
+``Distance.rotation_invariant``
+    says that an orthogonal map of the features changes nothing;
 ``Distance.parallel``
     says that several threads may call ``pairs``;
 ``Distance.decomposes_pairs``
@@ -50,6 +52,7 @@ class DistanceTraits:
     returns_square = False
     affine_invariant = True
     translation_invariant = True
+    rotation_invariant = True
     parallel = True
     decomposes_pairs = False
 

@@ -27,7 +27,8 @@ class CallableDistance(DistanceTraits):
         If the function does not take four arguments, or is one of skgeom.geometry.
     """
 
-    affine_invariant = translation_invariant = False  # for all that is known
+    # For all that is known.
+    affine_invariant = translation_invariant = rotation_invariant = False
     parallel = False  # autograd keeps a global stack
 
     def __init__(self, function):

@@ -29,6 +29,23 @@ class WithFixedFilters:
         return WithFixedFilters(both, np.eye(both.n_features, n_fixed), n_fixed)
 
     @property
+    def rotation_invariant(self):
+        """Whether a rotation of the last filters changes nothing."""
+        return self.objective.rotation_invariant
+
+    @property
+    def affine_invariant(self):
+        """Whether, without noise, linear maps of the features change nothing."""
+        return self.objective.affine_invariant
+
+    def in_single_precision(self):
+        """The same objective, from covariances in single precision if that will do."""
+        single = self.objective.in_single_precision()
+        if single is self.objective:
+            return self
+        return WithFixedFilters(single, self.fixed, self.n_padding)
+
+    @property
     def n_samples(self):
         """Number of samples, if the objective is one of samples."""
         return self.objective.n_samples

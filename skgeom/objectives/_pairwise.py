@@ -99,6 +99,22 @@ class MeanPairwiseDistance:
         decomposing = n_pairs * n_filters**3 * _PRODUCTS_PER_DECOMPOSITION
         return projecting > decomposing
 
+    @property
+    def rotation_invariant(self):
+        """Whether filters F and F R are worth the same for an orthogonal R."""
+        return self.distance.rotation_invariant
+
+    @property
+    def affine_invariant(self):
+        """Whether, without noise, linear maps of the features change nothing."""
+        return self.distance.affine_invariant
+
+    def in_single_precision(self):
+        """The same objective, from covariances in single precision if that will do."""
+        single = copy(self)
+        single.classes = self.classes.in_single_precision()
+        return self if single.classes is self.classes else single
+
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G.
 

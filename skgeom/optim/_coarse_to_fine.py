@@ -2,23 +2,31 @@
 
 An evaluation of an objective of n x m filters reads c n^2 numbers. In the span of k
 leading principal axes it reads c k^2 only, so that is where starts are compared and
-most iterations are made; a few evaluations in the whole space then finish the work.
+many iterations are made; the rest is done in the whole space, by covariances in single
+precision, half as many bytes, as long as rounding does not show.
 """
 
 from contextlib import suppress
 from dataclasses import replace
 
 from skgeom.optim._batches import maximize_in_batches
-from skgeom.optim._manifolds import CONSTRAINTS
+from skgeom.optim._manifolds import CONSTRAINTS, FreeRotation
 from skgeom.optim._minimize import StartError, minimize
 
-# How closely the starts are optimised before the best one is chosen: enough to tell
-# which optimum they go to.
+# How closely all starts are optimised before the best ones are chosen.
 _SCREENING_TOL = 1e-3
 _SCREENING_ITERATIONS = 100
+# By how much, relatively, the runner-up may be behind the best one to be followed as
+# well: less than _LEAD, but more than if both were at the same optimum.
+_LEAD = 1e-2
+_SAME = 1e-4
 # How much more loosely the coarse problem is solved. Its optimum is a start for the
 # whole space only, so its last digits would be wasted.
 _COARSE_FACTOR = 10
+# The least tolerance of a search with covariances in single precision, and the relative
+# error of the objective, generously.
+_SINGLE_TOL = 1e-6
+_SINGLE_PRECISION = 2.0**-26
 
 
 def maximize_coarse_to_fine(
@@ -28,6 +36,7 @@ def maximize_coarse_to_fine(
     *,
     complete,
     constraint,
+    metric=None,
     optimizer="lbfgs",
     max_iter=500,
     tol=1e-6,
@@ -52,6 +61,9 @@ def maximize_coarse_to_fine(
         whole space is needed.
     constraint : {"unit-norm", "orthonormal"}
         A key of ``CONSTRAINTS``.
+    metric : ndarray of shape (n, n), default=None
+        If given, filters of unit norm are sought by :class:`FreeRotation`, with this
+        metric. The objective must not change when filters are rotated, ``f @ r``.
     optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
         As for :func:`minimize`.
     max_iter : int, default=500
@@ -82,56 +94,98 @@ def maximize_coarse_to_fine(
     ValueError
         If the objective is not finite at any start; other starts are left out.
     """
-    constraint = CONSTRAINTS[constraint]
+    space = CONSTRAINTS[constraint]
+    if metric is not None:
+        space = FreeRotation(basis.T @ metric @ basis)
 
-    def lift(point):
-        return constraint.nearest(basis @ point)
+    def lift(filters):
+        return space.nearest(basis @ filters)
 
-    def ascend(stage, objective, start, filters_of=lift, *, tol=tol, max_iter=max_iter):
-        """Search from one point; ``filters_of`` maps points to filters."""
+    def ascend(stage, objective, space, start, lift, **limits):
+        """Search from some filters; ``lift`` maps those of the search to (n, m)."""
+        limits = {"tol": tol, "max_iter": max_iter, **limits}
+        value_and_gradient = space.at_points(objective)
 
         def cost(point):
-            value, gradient = objective(point)
+            value, gradient = value_and_gradient(point)
             return -value, -gradient
 
         def report(point, cost):
-            return callback(stage, filters_of(point), -cost)
+            return callback(stage, lift(space.filters_of(point)), -cost)
 
-        manifold = constraint.manifold(*start.shape)
-        limits = {"max_iter": max_iter}
+        manifold, point = space.manifold(*start.shape), space.point_of(start)
         if callback is not None:
             limits["callback"] = report
         if batches is not None:
-            return maximize_in_batches(objective, manifold, start, *batches, **limits)
-        return minimize(cost, manifold, start, optimizer=optimizer, tol=tol, **limits)
+            limits = {k: limits[k] for k in ("max_iter", "callback") if k in limits}
+            run = maximize_in_batches(objective, manifold, point, *batches, **limits)
+        else:
+            run = minimize(cost, manifold, point, optimizer=optimizer, **limits)
+        filters = space.rotated(space.filters_of(run.point), like=start)
+        return replace(run, point=filters)
 
+    quick = objective
+    # Other optimizers know nothing of the precision of a cost.
+    single = optimizer == "lbfgs" and hasattr(objective, "in_single_precision")
+    if single and not complete:
+        quick = objective.in_single_precision()
     if coarse is None:
-        coarse = objective.project(basis)
+        coarse = quick.project(basis)
     coarse_tol = tol if complete else _COARSE_FACTOR * tol
-    limits = {"tol": coarse_tol}
+    screening_tol = max(coarse_tol, _SCREENING_TOL) if len(starts) > 1 else coarse_tol
+    limits = {"tol": screening_tol}
     if len(starts) > 1:
-        limits["tol"] = max(coarse_tol, _SCREENING_TOL)
         limits["max_iter"] = min(max_iter, _SCREENING_ITERATIONS)
     runs = []
     for stage, start in enumerate(starts):
         with suppress(StartError):
-            runs.append(ascend(stage, coarse, start, **limits))
+            runs.append(ascend(stage, coarse, space, start, lift, **limits))
     if not runs:
         raise ValueError(
             "The objective is not finite at any start: the classes are too close to "
             "singular. Increase regularization, or give another init."
         )
-    result = min(runs, key=lambda run: run.cost)
-    stage = len(starts)
-    if len(starts) > 1:
-        # The best start was followed a little way only.
-        refined = ascend(stage, coarse, result.point, tol=coarse_tol)
-        result = _after(result, refined)
+    stage, candidates = len(starts), runs
+    if len(starts) > 1 and (complete or coarse_tol < screening_tol):
+        # They were followed a little way only.
+        leaders, candidates = _leaders(runs), []
+        for run in leaders if metric is not None else leaders[:1]:
+            limits = {"tol": coarse_tol}
+            if metric is not None and coarse_tol < _SAME:
+                limits["gradient_scale"] = run.gradient_scale
+            further = ascend(stage, coarse, space, run.point, lift, **limits)
+            candidates.append(_after(run, further))
+    result = min(candidates, key=lambda run: run.cost)
     result = replace(result, point=lift(result.point))
     if not complete:
-        fine = ascend(stage + 1, objective, result.point, lambda filters: filters)
-        result = _after(result, fine)
+        finish = lambda filters: filters  # noqa: E731
+        if metric is not None:
+            space = FreeRotation(metric)
+            finish = space.nearest
+        if quick is not objective:
+            limits = {"tol": max(tol, _SINGLE_TOL), "precision": _SINGLE_PRECISION}
+            fine = ascend(stage + 1, quick, space, result.point, finish, **limits)
+            value, _ = objective(fine.point)
+            # It has converged if it ended where rounding hides any progress.
+            converged = fine.converged or fine.n_iter < max_iter
+            fine = replace(fine, cost=-value, converged=converged)
+            result = _after(result, fine)
+        if quick is objective or tol < _SINGLE_TOL:
+            fine = ascend(stage + 1, objective, space, result.point, finish)
+            result = _after(result, fine)
+        result = replace(result, point=finish(result.point))
     return result, [-run.cost for run in runs]
+
+
+def _leaders(runs):
+    """The best run, and the next one that may still become better."""
+    best, *others = sorted(runs, key=lambda run: run.cost)
+
+    def may_win(run):
+        behind, scale = run.cost - best.cost, abs(best.cost)
+        return _SAME * scale < behind <= _LEAD * scale
+
+    return [best, *filter(may_win, others)][:2]
 
 
 def _after(first, second):

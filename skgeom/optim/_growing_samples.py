@@ -27,6 +27,7 @@ def maximize_on_samples(
     *,
     complete,
     constraint,
+    metric=None,
     max_iter=500,
     tol=1e-6,
     callback=None,
@@ -42,7 +43,8 @@ def maximize_on_samples(
 
     Parameters
     ----------
-    objective, starts, basis, complete, constraint, max_iter, tol, callback, **options
+    objective, starts, basis, complete, constraint, metric, max_iter, tol, callback, \
+            **options
         As for :func:`maximize_coarse_to_fine`, where ``max_iter`` is that of each
         sample. ``objective.growing_samples`` maps ``random_state`` to samples, each
         part of the next one, or to none; ``objective.sample(s)`` is the objective on
@@ -63,7 +65,13 @@ def maximize_on_samples(
     samples = objective.growing_samples(random_state)
     if not samples:
         return search(
-            objective, starts, basis, complete=complete, tol=tol, callback=callback
+            objective,
+            starts,
+            basis,
+            complete=complete,
+            metric=metric,
+            tol=tol,
+            callback=callback,
         )
     report_first = report_later = None
     if callback is not None:
@@ -71,6 +79,7 @@ def maximize_on_samples(
         report_first, report_later = reports.first, reports.later
     coarse = objective.project(basis)
     axes = np.eye(basis.shape[1])
+    metric_of_axes = None if metric is None else basis.T @ metric @ basis
 
     def lift(point):
         return CONSTRAINTS[constraint].nearest(basis @ point)
@@ -89,6 +98,7 @@ def maximize_on_samples(
             points,
             axes,
             complete=True,
+            metric=metric_of_axes,
             tol=tol_of(sample),
             callback=lifted(report),
             coarse=part,
@@ -114,6 +124,7 @@ def maximize_on_samples(
             [run.point],
             basis,
             complete=False,
+            metric=metric,
             tol=tol_of(sample),
             callback=report_later,
             coarse=coarse.sample(sample),

@@ -14,6 +14,8 @@ from collections import deque
 import numpy as np
 from pymanopt.optimizers.optimizer import Optimizer
 
+EPS = np.finfo(float).eps
+
 # Iterations without progress after which the search has reached the rounding floor.
 _PATIENCE = 5
 
@@ -43,6 +45,8 @@ class RiemannianLBFGS(Optimizer):
         cost by at least ``sufficient_decrease * t * abs(g)``.
     max_line_search : int, default=25
         Number of step lengths that are tried along one direction.
+    precision : float, default=2**-52
+        The relative precision of the cost: no step is sought that gains less.
     **limits : dict
         ``max_iterations``, ``max_time``, ``min_gradient_norm``, ``min_step_size``,
         ``max_cost_evaluations`` and ``log_verbosity`` of pymanopt's ``Optimizer``,
@@ -86,6 +90,7 @@ class RiemannianLBFGS(Optimizer):
         preconditioned=False,
         sufficient_decrease=1e-4,
         max_line_search=25,
+        precision=EPS,
         **limits,
     ):
         super().__init__(**{"verbosity": 0, **limits})
@@ -93,6 +98,7 @@ class RiemannianLBFGS(Optimizer):
         self.preconditioned = preconditioned
         self.sufficient_decrease = sufficient_decrease
         self.max_line_search = max_line_search
+        self.precision = precision
 
     def run(self, problem, *, initial_point=None):
         """Minimise the cost of a problem.
@@ -119,7 +125,7 @@ class RiemannianLBFGS(Optimizer):
         history = self._first_history()
         iteration, evaluations, step_size = 0, 1, np.inf
         reach = 0.1 * manifold.typical_dist
-        progress = _Progress()
+        progress = _Progress(self.precision)
         start_time = time.time()
         self._initialize_log(optimizer_parameters={"memory": self.memory})
         while True:
@@ -209,7 +215,7 @@ class RiemannianLBFGS(Optimizer):
             return None, 0
         # Without the slack, the last digits of a minimum are out of reach of a test
         # that compares costs.
-        slack = rounding(cost)
+        slack = rounding(cost, self.precision)
         length = 1.0
         for trial in range(1, limit + 1):
             step = length * direction
@@ -241,7 +247,8 @@ class _Progress:
     accept changes of the cost that are within rounding.
     """
 
-    def __init__(self):
+    def __init__(self, precision):
+        self._precision = precision
         self._least_cost = self._least_norm = np.inf
         self._idle = 0
 
@@ -249,7 +256,7 @@ class _Progress:
         if gradient_norm == 0:
             return "Terminated - the gradient is zero."
         self._idle += 1
-        if cost < self._least_cost - rounding(cost):
+        if cost < self._least_cost - rounding(cost, self._precision):
             self._least_cost, self._idle = cost, 0
         if gradient_norm < self._least_norm / 2:
             self._least_norm, self._idle = gradient_norm, 0
@@ -258,9 +265,9 @@ class _Progress:
         return None
 
 
-def rounding(cost):
-    """What rounding may add to a cost."""
-    return 4 * np.finfo(float).eps * abs(cost)
+def rounding(cost, precision=EPS):
+    """What rounding may add to a cost of some relative precision."""
+    return 4 * precision * abs(cost)
 
 
 def _quasi_newton(manifold, point, gradient, history, first):

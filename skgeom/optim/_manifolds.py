@@ -12,6 +12,7 @@ from pymanopt.manifolds import (
     Stiefel,
     SymmetricPositiveDefinite,
 )
+from scipy.linalg.blas import dtrsm
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,20 @@ class Constraint:
 
     manifold: Callable
     nearest: Callable
+
+    # The points of the search are the filters; FreeRotation has others.
+
+    def rotated(self, filters, like):
+        return filters
+
+    def point_of(self, filters):
+        return filters
+
+    def filters_of(self, point):
+        return point
+
+    def at_points(self, objective):
+        return objective
 
 
 def _normalize_columns(matrix):
@@ -57,10 +72,102 @@ class _Stiefel(_QuickProducts, Stiefel):
     pass
 
 
+class _Sphere(_QuickProducts, Sphere):
+    pass
+
+
 CONSTRAINTS = {
     "unit-norm": Constraint(_Oblique, _normalize_columns),
     "orthonormal": Constraint(_Stiefel, _polar_factor),
 }
+
+
+def rotated_to_unit_norm(filters):
+    """The columns of a matrix, scaled as a whole, after a rotation to unit norms.
+
+    Each plane rotation, of a column that is too long and one that is too short, gives
+    one of them unit norm.
+    """
+    n_filters = filters.shape[1]
+    filters = filters * (np.sqrt(n_filters) / np.linalg.norm(filters))
+    for _ in range(n_filters - 1):
+        squares = np.square(filters).sum(axis=0)
+        i, j = squares.argmax(), squares.argmin()
+        longer, shorter = squares[i] - 1, 1 - squares[j]
+        if min(longer, shorter) < 1e-12:
+            break
+        # |f_i + t f_j|^2 = 1 + t^2, by the root of smaller magnitude.
+        product = filters[:, i] @ filters[:, j]
+        root = np.sqrt(product**2 + longer * shorter)
+        tangent = -longer / (product + np.copysign(root, product))
+        rotation = np.array([[1, -tangent], [tangent, 1]]) / np.hypot(1, tangent)
+        filters[:, [i, j]] = filters[:, [i, j]] @ rotation
+    return _normalize_columns(filters)
+
+
+class FreeRotation:
+    r"""Filters of unit norm, for an objective that no rotation of them changes.
+
+    Where :math:`F R`, with R orthogonal, is worth as much as F, only
+    :math:`F F^\top` matters. Any F whose squared norms add up to m has a rotation of
+    unit norms (Schur and Horn), so that one constraint can replace m of them:
+
+    .. math:: F = \sqrt{m} \, L^{-\top} G / \|L^{-\top} G\|, \quad \|G\| = 1
+
+    A search on this sphere goes more directly to the maximum. Its coordinates are those
+    in which a metric, :math:`L L^\top`, is the identity.
+
+    Parameters
+    ----------
+    metric : ndarray of shape (n, n)
+        A symmetric positive definite matrix, such as the covariance of the features: a
+        step then changes the outputs of the filters equally in all directions.
+    """
+
+    def __init__(self, metric):
+        # By columns, as BLAS wants it.
+        self._factor = np.asfortranarray(np.linalg.cholesky(metric))
+
+    nearest = staticmethod(rotated_to_unit_norm)
+
+    def rotated(self, filters, like):
+        """The rotation of filters that brings them closest to others.
+
+        The search leaves it to rounding.
+        """
+        return filters @ _polar_factor(filters.T @ like)
+
+    def manifold(self, n, m):
+        """The sphere of the points."""
+        return _Sphere(n, m)
+
+    def point_of(self, filters):
+        """The point G of given filters, up to their norm."""
+        point = self._factor.T @ filters
+        return point / np.linalg.norm(point)
+
+    def filters_of(self, point):
+        """The filters F of a point, which may differ in their norms."""
+        return self._filters_and_scale(point)[0]
+
+    def at_points(self, objective):
+        """Value and gradient of an objective of filters, as a function of the point."""
+
+        def value_and_gradient(point):
+            filters, scale = self._filters_and_scale(point)
+            value, gradient = objective(filters)
+            radial = np.vdot(filters, gradient) / filters.shape[1]
+            return value, scale * self._solve(gradient - radial * filters, 0)
+
+        return value_and_gradient
+
+    def _filters_and_scale(self, point):
+        filters = self._solve(point, 1)
+        scale = np.sqrt(point.shape[1]) / np.linalg.norm(filters)
+        return scale * filters, scale
+
+    def _solve(self, right, transposed):
+        return dtrsm(1.0, self._factor, right, lower=True, trans_a=transposed)
 
 
 # The largest logarithm of the root of an eigenvalue that a step may give.

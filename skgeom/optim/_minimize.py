@@ -13,7 +13,7 @@ import numpy as np
 from pymanopt.optimizers import ConjugateGradient, SteepestDescent, TrustRegions
 from pymanopt.optimizers.optimizer import Optimizer
 
-from skgeom.optim._lbfgs import RiemannianLBFGS, rounding
+from skgeom.optim._lbfgs import EPS, RiemannianLBFGS, rounding
 
 OPTIMIZERS = {
     "lbfgs": RiemannianLBFGS,
@@ -62,6 +62,8 @@ class MinimizeResult:
         ``max_iter``.
     reason : str
         Why the optimiser stopped.
+    gradient_scale : float
+        The norm of the gradient that the tolerance was compared with.
     """
 
     point: Any
@@ -71,6 +73,7 @@ class MinimizeResult:
     n_evaluations: int
     converged: bool
     reason: str
+    gradient_scale: float | None = None
 
 
 def minimize(
@@ -83,6 +86,8 @@ def minimize(
     tol=1e-6,
     callback=None,
     preconditioner=None,
+    precision=EPS,
+    gradient_scale=None,
 ):
     r"""Minimise a cost with analytic gradient on a pymanopt manifold.
 
@@ -117,6 +122,12 @@ def minimize(
         Maps a point and a tangent vector to the product of the vector and a symmetric
         positive definite approximation of the inverse Hessian of the cost, which
         ``"lbfgs"`` and ``"conjugate-gradient"`` start from.
+    precision : float, default=2**-52
+        The relative precision of the cost, for ``"lbfgs"``, which ends where rounding
+        hides any progress.
+    gradient_scale : float, default=None
+        The norm of the gradient that takes the place of that at the start, for a search
+        that goes on from another one.
 
     Returns
     -------
@@ -147,10 +158,11 @@ def minimize(
         value_and_gradient, manifold, max_iter, tol, callback, preconditioner
     )
     solver = _make_optimizer(optimizer)
-    if preconditioner is not None and optimizer == "lbfgs":
-        solver.preconditioned = True
+    if optimizer == "lbfgs":
+        solver.preconditioned = preconditioner is not None
+        solver.precision = precision
     # The limits of an instance are meant for the cost as it is.
-    problem.begin(start, normalized=isinstance(optimizer, str))
+    problem.begin(start, isinstance(optimizer, str), gradient_scale)
     try:
         outcome = solver.run(problem, initial_point=start)
     except _Stop as stop:
@@ -207,7 +219,7 @@ class _MonitoredProblem:
         self._first_norm = None
         self._n_evaluations = 0
 
-    def begin(self, start, normalized):
+    def begin(self, start, normalized, gradient_scale):
         """Evaluate the start; on demand make its gradient the unit of the cost.
 
         Some optimisers, trust regions among them, have absolute thresholds.
@@ -218,7 +230,7 @@ class _MonitoredProblem:
                 "The cost or its gradient at the start is not finite; choose another "
                 "start."
             )
-        self._first_norm = norm
+        self._first_norm = norm if gradient_scale is None else gradient_scale
         if normalized and norm > 0:
             self._unit = norm
 
@@ -289,6 +301,7 @@ class _MonitoredProblem:
             n_evaluations=self._n_evaluations,
             converged=converged,
             reason=reason,
+            gradient_scale=self._first_norm,
         )
 
     def _evaluate(self, point):
