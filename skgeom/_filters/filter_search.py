@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import randomized_range_finder
 
 from skgeom.objectives import WithFixedFilters
 from skgeom.optim import CONSTRAINTS
@@ -31,6 +29,7 @@ INITS = tuple(_NAMED_STARTS)
 
 # Leading axes are sought together with some more, for the sake of the last ones.
 _MORE_AXES = 10
+_MULTIPLICATIONS = 5
 
 # A subspace of this many principal axes is small; with fewer features there is none.
 FEW_FEATURES = 100
@@ -70,9 +69,11 @@ class PooledCovariances:
 
     def leading_axes(self, size):
         """About the same of the first axes, by iterations of a random subspace."""
-        subspace = randomized_range_finder(
-            self.total, size=size, n_iter=2, random_state=0
-        )
+        # By numpy alone: the BLAS of scipy has threads of its own, which go on spinning
+        # after each call, in the way of the others.
+        subspace = np.random.default_rng(0).standard_normal((len(self.total), size))
+        for _ in range(_MULTIPLICATIONS):
+            subspace, _ = np.linalg.qr(self.total @ subspace)
         variances, rotation = np.linalg.eigh(subspace.T @ self.total @ subspace)
         return variances[::-1], (subspace @ rotation)[:, ::-1]
 
@@ -323,11 +324,12 @@ class _Group:
         basis = self.coordinates.basis
         order = basis.shape[1]
         noise = self.search.regularization * np.eye(order)
-        ratios, directions = eigh(
-            basis.T @ (self.pooled.total - self.pooled.within) @ basis,
-            basis.T @ self.pooled.within @ basis + noise,
-            subset_by_index=[max(order - self.size, 0), order - 1],
-        )
+        between = basis.T @ (self.pooled.total - self.pooled.within) @ basis
+        within = basis.T @ self.pooled.within @ basis + noise
+        # By numpy alone, see leading_axes.
+        whitener = np.linalg.inv(np.linalg.cholesky(within))
+        ratios, axes = np.linalg.eigh(whitener @ between @ whitener.T)
+        ratios, directions = ratios[-self.size :], whitener.T @ axes[:, -self.size :]
         # There are fewer than there are classes.
         separates = ratios > 1e-10 * ratios[-1]
         return self._completed(directions[:, separates][:, ::-1])

@@ -12,7 +12,6 @@ from pymanopt.manifolds import (
     Stiefel,
     SymmetricPositiveDefinite,
 )
-from scipy.linalg.blas import dtrsm
 
 
 @dataclass(frozen=True)
@@ -125,8 +124,10 @@ class FreeRotation:
     """
 
     def __init__(self, metric):
-        # By columns, as BLAS wants it.
-        self._factor = np.asfortranarray(np.linalg.cholesky(metric))
+        self._factor = np.linalg.cholesky(metric)
+        # Not solved for at each point: only scipy can make use of a triangle, and the
+        # threads of its BLAS would be in the way of those of numpy.
+        self._inverse = np.linalg.inv(self._factor)
 
     nearest = staticmethod(rotated_to_unit_norm)
 
@@ -157,17 +158,14 @@ class FreeRotation:
             filters, scale = self._filters_and_scale(point)
             value, gradient = objective(filters)
             radial = np.vdot(filters, gradient) / filters.shape[1]
-            return value, scale * self._solve(gradient - radial * filters, 0)
+            return value, scale * (self._inverse @ (gradient - radial * filters))
 
         return value_and_gradient
 
     def _filters_and_scale(self, point):
-        filters = self._solve(point, 1)
+        filters = self._inverse.T @ point
         scale = np.sqrt(point.shape[1]) / np.linalg.norm(filters)
         return scale * filters, scale
-
-    def _solve(self, right, transposed):
-        return dtrsm(1.0, self._factor, right, lower=True, trans_a=transposed)
 
 
 # The largest logarithm of the root of an eigenvalue that a step may give.
