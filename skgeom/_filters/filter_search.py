@@ -29,7 +29,7 @@ INITS = tuple(_NAMED_STARTS)
 
 # Leading axes are sought together with some more, for the sake of the last ones.
 _MORE_AXES = 10
-_MULTIPLICATIONS = 5
+_MULTIPLICATIONS = 2
 
 # A subspace of this many principal axes is small; with fewer features there is none.
 FEW_FEATURES = 100
