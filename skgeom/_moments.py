@@ -46,6 +46,9 @@ class ClassSums:
             label: sample_moments(X, of_class, label, take, sample_weight)
             for label, of_class in zip(total.classes.tolist(), rows, strict=True)
         }
+        moments = total.moments()
+        squares = (np.trace(m.scatter) + np.square(m.mean).sum() for m in moments)
+        check_underflow(sum(squares), X)
         return total
 
     def add(self, part, check=True):
@@ -362,6 +365,16 @@ class Rows:
         return double
 
 
+def check_underflow(squares, X):
+    """Raise ValueError if the sum of all squares of X is lost."""
+    if squares < _SMALLEST and X.any():
+        raise ValueError(
+            f"The squares of the numbers of X, which are up to {np.abs(X).max():.3g}, "
+            "are too small for floating-point numbers. Multiply X by a common factor, "
+            "or use StandardScaler."
+        )
+
+
 def sample_moments(X, rows, label, take, sample_weight=None):
     """Moments of the rows of X of a class, block by block.
 
@@ -393,11 +406,5 @@ def sample_moments(X, rows, label, take, sample_weight=None):
             f"The squares of the numbers of class {label}, which are up to "
             f"{np.abs(X[rows]).max():.3g}, are too large for floating-point numbers. "
             "Divide X by a common factor, or use StandardScaler."
-        )
-    if trace < _SMALLEST and X[rows].any():
-        raise ValueError(
-            f"The squares of the numbers of class {label}, which are up to "
-            f"{np.abs(X[rows]).max():.3g}, are too small for floating-point numbers. "
-            "Multiply X by a common factor, or use StandardScaler."
         )
     return moments

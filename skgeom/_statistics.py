@@ -13,6 +13,7 @@ from skgeom._moments import (
     Rows,
     check_alike,
     check_memory,
+    check_underflow,
     checked_samples,
     rows_of_classes,
     sample_moments,
@@ -274,6 +275,7 @@ class ClassStatistics:
                 covariances[k] = _estimated_covariance(
                     covariance_estimator, samples, classes[k]
                 )
+        check_underflow(np.einsum("cii->", covariances) + np.square(means).sum(), X)
         return cls._make(classes, counts, means, covariances, covariance_estimator)
 
     @classmethod

@@ -76,21 +76,26 @@ class BaseAMAGauss(BaseFilters):
     def _problem(self, statistics, moments, regularization, space, y):
         """The objective, and the search for its maximum."""
         priors = check_priors(self.priors, statistics.counts)
+        samples, weights = space.samples, weights_of_samples(self.class_weight, y)
+        if weights is not None and not np.all(weights):
+            # Parts of them must not be of no weight.
+            counted = weights > 0
+            samples, y, weights = samples[counted], y[counted], weights[counted]
         objective = MeanInformation(
-            space.samples,
+            samples,
             np.searchsorted(statistics.classes, y),
             moments.means,
             moments.covariances,
             regularization,
             np.log(priors),
-            weights=weights_of_samples(self.class_weight, y),
+            weights=weights,
         )
         span_only = self._is_negligible(regularization, statistics, moments)
         search = self._search(regularization, span_only, space)
         if self.batch_size is not None:
             search = self._in_batches(search, self.batch_size)
         elif self.optimizer == "lbfgs":
-            n_entries = self.n_components * space.samples.shape[1]
+            n_entries = self.n_components * samples.shape[1]
             if len(sizes_of_parts(len(y), n_entries)) > 1:
                 maximize = partial(
                     maximize_over_many_samples, max_iter=self.max_iter, tol=self.tol

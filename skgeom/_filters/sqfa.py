@@ -140,6 +140,9 @@ class BaseSQFA(BaseFilters):
             self.statistics_.means += space.origin @ filters
         return self
 
+    def _check_axes(self):
+        """Raise if statistics in the leading axes are not enough."""
+
     def _moments(self, statistics):
         """What is compared of the classes."""
         if statistics.means is None:
@@ -448,6 +451,7 @@ class SQFA(BaseSQFA):
         axes, space = statistics.axes, None
         self.n_features_in_ = statistics.n_features
         if axes is not None:
+            self._check_axes()
             statistics, space = statistics._of_coordinates(), AxesSpace(axes)
             self.n_features_in_ = axes.shape[1]
             if self.n_components > len(axes):
@@ -575,6 +579,13 @@ class SecondMomentSQFA(SQFA):
             tol=tol,
             random_state=random_state,
             verbose=verbose,
+        )
+
+    def _check_axes(self):
+        raise ValueError(
+            "statistics are those in the leading axes of the covariance (n_axes), "
+            "beyond which the means, and so the second moments, may be large. Use "
+            "SQFA, or statistics of all features."
         )
 
     def _moments(self, statistics):

@@ -132,7 +132,8 @@ def _read(number, dtype, X, y, sample_weight):
         return (np.empty(0),)
     try:
         X, y = check_X_y(X, y, dtype=dtype)
-        if sample_weight is not None:
+        # scikit-learn refuses weights that are all zero, as those of a block may be.
+        if sample_weight is not None and np.any(sample_weight):
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )

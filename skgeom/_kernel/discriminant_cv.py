@@ -283,12 +283,15 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
 
         Returns them, and the samples that they are fitted to: some of a large part.
         """
-        kept, values = train, self.regularizations_
+        kept, values, weights = train, self.regularizations_, None
         if len(train) > _MAX_PATH:
             kept = spread_over_classes(codes, train, _MAX_PATH)
+            # They stand for all, of which the small classes are a smaller share.
+            weights = np.bincount(codes[train]) / np.bincount(codes[kept])
+            weights = weights[codes[kept]]
             values = rescaled_to(values, self.penalty, len(train) / len(kept))
         part = kernel[np.ix_(kept, kept)]
-        problem, priors = self._problem(part, codes[kept], precision)
+        problem, priors = self._problem(part, codes[kept], precision, weights)
         return kept, [
             KernelDiscriminantAnalysis(
                 self.n_components,
@@ -333,9 +336,9 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         scorer = check_scoring(self, scoring=self.scoring)
         return [check_score(scorer(model, X_test, y_test)) for model in models]
 
-    def _problem(self, kernel, codes, precision):
+    def _problem(self, kernel, codes, precision, sample_weight=None):
         """The problem of a kernel matrix, which is overwritten, and the priors."""
-        weights, class_weights, priors = self._weigh(codes)
+        weights, class_weights, priors = self._weigh(codes, sample_weight)
         problem = KernelProblem(
             kernel,
             codes,

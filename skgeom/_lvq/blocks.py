@@ -48,6 +48,8 @@ def _fit_blocks(model, X, y, sample_weight):
     vars(learner).update({k: v for k, v in vars(model).items() if k not in parameters})
     for number in seen * ceil(model.max_iter / len(seen)):
         samples, own_labels, weights = dask.compute(*blocks[number])
+        if weights is not None and not np.any(weights):
+            continue
         try:
             learner.partial_fit(samples, own_labels, classes, weights)
         except ValueError as error:

@@ -122,9 +122,13 @@ def fit_lbfgs(
         left = max_iter + 1 - len(losses)
         result = _minimize(cost, point, max_iter=left, tol=tol, callback=note)
     if not result.converged:
-        more = "max_iter or tol" if len(losses) > max_iter else "tol"
+        more, reason = "tol", result.reason
+        if len(losses) > max_iter:
+            # The first one was the search in the chart.
+            more = "max_iter or tol"
+            reason = f"max_iter={max_iter} iterations were made."
         warn_user(
-            f"{name} did not converge: {result.reason} The prototypes found so far can "
+            f"{name} did not converge: {reason} The prototypes found so far can "
             f"be used. Increase {more}{remedy}.",
             ConvergenceWarning,
         )

@@ -44,6 +44,10 @@ class SPDSamples(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return check_spd_samples(self, X, reset=False, name=self.name)
 
+    def set_output(self, *, transform=None):
+        """Matrices go into no data frame; the steps behind may make some."""
+        return self
+
     def __sklearn_is_fitted__(self):
         return hasattr(self, "n_features_in_")
 

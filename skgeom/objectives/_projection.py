@@ -46,7 +46,7 @@ class ProjectedClasses:
         regularisation, this is the object itself.
         """
         traces = np.einsum("cii->c", self.covariances)
-        if not self.regularization > _LEAST_NOISE * traces.max():
+        if not self.regularization > _LEAST_NOISE * traces.max() > 0:
             return self
         single = copy(self)
         # Neither small nor large numbers may leave the range of single precision.

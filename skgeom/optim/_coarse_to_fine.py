@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from skgeom.optim._batches import maximize_in_batches
 from skgeom.optim._manifolds import CONSTRAINTS, FreeRotation
-from skgeom.optim._minimize import StartError, minimize
+from skgeom.optim._minimize import WENT_ASTRAY, StartError, minimize
 
 # How closely all starts are optimised before the best ones are chosen.
 _SCREENING_TOL = 1e-3
@@ -167,7 +167,8 @@ def maximize_coarse_to_fine(
             fine = ascend(stage + 1, quick, space, result.point, finish, **limits)
             value, _ = objective(fine.point)
             # It has converged if it ended where rounding hides any progress.
-            converged = fine.converged or fine.n_iter < max_iter
+            ended = fine.n_iter < max_iter and fine.reason != WENT_ASTRAY
+            converged = fine.converged or ended
             fine = replace(fine, cost=-value, converged=converged)
             result = _after(result, fine)
         if quick is objective or tol < _SINGLE_TOL:

@@ -5,7 +5,6 @@ falls with 1 / p. So most iterations, and all that it takes to choose among the 
 are made on a small sample, and few on the large one that makes the result precise.
 """
 
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 
@@ -73,10 +72,14 @@ def maximize_on_samples(
             tol=tol,
             callback=callback,
         )
-    report_first = report_later = None
+    report_later = None
     if callback is not None:
-        reports = _Reports(callback, len(starts), max_iter)
-        report_first, report_later = reports.first, reports.later
+
+        def report_later(stage, filters, value):
+            # All later searches begin at one point: they go on with the stage that
+            # follows the best start, and with the one in the whole space.
+            return callback(len(starts) + (stage > 0), filters, value)
+
     coarse = objective.project(basis)
     axes = np.eye(basis.shape[1])
     metric_of_axes = None if metric is None else basis.T @ metric @ basis
@@ -105,7 +108,7 @@ def maximize_on_samples(
         )
 
     sample = samples[0]
-    run, values = search_subspace(sample, starts, report_first)
+    run, values = search_subspace(sample, starts, callback)
     runs = [run]
     tolerable = tol if samples[-1].complete else max(tol, _LOSS)
     for larger in samples[1:]:
@@ -137,27 +140,3 @@ def maximize_on_samples(
         n_evaluations=sum(run.n_evaluations for run in runs),
     )
     return result, values
-
-
-class _Reports:
-    """The callbacks of searches one after the other, as if they were a single one.
-
-    The first one has a stage for each start, and one more. All later ones begin at a
-    single point, and go on with that last stage, and with one in the whole space. Each
-    stage has at most ``max_iter`` iterations; what comes after these is not reported.
-    """
-
-    def __init__(self, callback, n_starts, max_iter):
-        self._callback = callback
-        self._n_starts = n_starts
-        self._max_iter = max_iter
-        self._counts = Counter()
-
-    def first(self, stage, filters, value):
-        self._counts[stage] += 1
-        if self._counts[stage] > self._max_iter:
-            return None
-        return self._callback(stage, filters, value)
-
-    def later(self, stage, filters, value):
-        return self.first(self._n_starts + (stage > 0), filters, value)

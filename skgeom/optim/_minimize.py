@@ -22,6 +22,9 @@ OPTIMIZERS = {
     "steepest-descent": SteepestDescent,
 }
 
+# The reason of a search that ends where there is nothing to go on from.
+WENT_ASTRAY = "The optimizer went where the cost is infinite."
+
 # Limits of an optimizer that are never reached.
 NO_LIMITS = {
     "max_time": np.inf,
@@ -332,7 +335,7 @@ class _MonitoredProblem:
 
     def _stop_if_done(self, norm):
         if norm == np.inf:
-            raise _Stop("The optimizer went where the cost is infinite.", False)
+            raise _Stop(WENT_ASTRAY, False)
         if norm <= self._tol * self._first_norm:
             raise _Stop("The gradient fell below tol times its first norm.", True)
         costs = self._costs

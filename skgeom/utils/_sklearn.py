@@ -54,6 +54,7 @@ class FitCallbacks:
         self._common = {"estimator": estimator, "X": X, "y": y}
         self._max_iter = max_iter
         self._stage = None
+        self._n_iterations = 0  # of the stage
         self._task = None
         self._root = None
         if hasattr(estimator, "_init_callback_context"):
@@ -64,16 +65,22 @@ class FitCallbacks:
     def iteration(self, stage, attributes):
         """Report an iteration; returns whether a callback asks to end the stage.
 
+        A stage may consist of several searches. What exceeds ``max_iter`` iterations of
+        a stage, as it was announced, is not reported.
+
         ``attributes`` are the fitted attributes with which a copy of the estimator
         could transform as if the fit ended here.
         """
         if stage != self._stage:
             self._end_stage()
-            self._stage = stage
+            self._stage, self._n_iterations = stage, 0
             self._task = self._root.subcontext(
                 task_name="stage", max_subtasks=self._max_iter
             )
             self._task.call_on_fit_task_begin(**self._common)
+        self._n_iterations += 1
+        if self._n_iterations > self._max_iter:
+            return None
         step = self._task.subcontext(task_name="iteration")
         step.call_on_fit_task_begin(**self._common)
         return step.call_on_fit_task_end(

@@ -92,7 +92,8 @@ class SampleSpan(WholeSpace):
         )
         self._reflections = reflections, factors
         axes, sizes, coordinates = svd(triangle, overwrite_a=True, check_finite=False)
-        precision = max(X.shape) * np.finfo(X.dtype).eps * sizes[0]
+        # Single precision is that of the numbers, not of what is computed from them.
+        precision = max(X.shape) * np.finfo(np.float64).eps * sizes[0]
         rank = np.count_nonzero(sizes > precision)
         self._order = max(rank, n_least)
         self._axes = axes[:, : self._order]

@@ -369,3 +369,9 @@ def test_accuracy_of_mdrm_on_eth80():
         model = baselines.mdrm().fit(X[train], y[train])
         scores.append(model.score(X[~train], y[~train]))
     assert np.mean(scores) == pytest.approx(0.6316, abs=0.01)
+
+
+@pytest.mark.filterwarnings("ignore:When `set_output` is configured")
+def test_pipelines_take_containers_for_their_features(data):
+    model = baselines.log_euclidean_svm().set_output(transform="pandas")
+    assert model.fit(*data).score(*data) > 0.5

@@ -285,3 +285,15 @@ def test_one_class():
 def test_epochs_that_do_not_suffice(gaussians):
     with pytest.warns(ConvergenceWarning, match="max_iter=2 epochs"):
         AMAGauss(2, batch_size=500, max_iter=2, random_state=0).fit(*gaussians)
+
+
+def test_parts_of_the_samples_have_weight():
+    rng = np.random.default_rng(0)
+    y = rng.integers(1, 3, size=70_000)
+    # Samples that are in no first part of all.
+    rows = np.setdiff1d(np.arange(70_000), rng.choice(70_000, 60_000, replace=False))
+    y[rows[:10]] = 0
+    X = rng.normal(size=(70_000, 5)) + y[:, None]
+    weights = {0: 1.0, 1: 0.0, 2: 0.0}
+    ama = AMAGauss(2, class_weight=weights, regularization=0.1, random_state=0)
+    assert np.isfinite(ama.fit(X, y).objective_)

@@ -258,3 +258,21 @@ def test_callbacks_get_filters_of_all_features(wide):
     SQFA(2, init="pca").set_callbacks(Recorder()).fit(*wide)
     assert seen
     assert set(seen) == {(N_SAMPLES, 2)}
+
+
+@pytest.mark.parametrize("estimator", [SQFA, SecondMomentSQFA])
+def test_single_precision_keeps_small_features_beside_a_large_one(estimator, rng):
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 500))
+    X[y == 1, 1:5] += 3
+    X[:, 0] *= 1e5
+    X = X.astype(np.float32)
+    single = estimator(1, regularization=1.0, random_state=0).fit(X, y)
+    double = estimator(1, regularization=1.0, random_state=0).fit(X.astype(float), y)
+    assert single.objective_ == pytest.approx(double.objective_, rel=1e-5)
+
+
+def test_classes_without_variance(rng):
+    X, y = rng.normal(size=(15, 300)).repeat(3, axis=0), np.arange(15).repeat(3)
+    sqfa = SQFA(2, regularization=1.0, random_state=0).fit(X, y)
+    assert np.isfinite(sqfa.objective_) and sqfa.objective_ > 0

@@ -772,3 +772,38 @@ def test_partial_fit_after_fit_starts_a_stream():
         SQFA(covariance_estimator="oas").partial_fit(X, y)
     with pytest.raises(ValueError, match="2 features, but SQFA is expecting 4"):
         model.partial_fit(X[:, :2], y)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_callbacks_may_outlive_the_iterations_of_a_stage(seed):
+    class Silent:
+        max_estimator_depth = None
+
+        def setup(self, *args, **kwargs):
+            pass
+
+        on_fit_task_begin = on_fit_task_end = teardown = setup
+
+    sqfa = SQFA(4, regularization=0.1, max_iter=4, random_state=0)
+    if not hasattr(sqfa, "set_callbacks"):
+        pytest.skip("this version of scikit-learn has no callbacks")
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(90, 12)), rng.integers(3, size=90)
+    with pytest.warns(ConvergenceWarning):
+        sqfa.set_callbacks(Silent()).fit(X, y)
+
+
+def test_one_class_of_tiny_numbers(rng):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    X[y == 1] = np.abs(X[y == 1]) * 1e-160
+    assert SQFA(1, regularization=1.0, random_state=0).fit(X, y).objective_ > 0
+    with pytest.raises(ValueError, match="too small for floating-point numbers"):
+        SQFA(1, regularization=1.0, random_state=0).fit(X * 1e-160, y)
+
+
+def test_second_moments_need_all_axes(iris):
+    X, y = iris
+    statistics = ClassStatistics.from_data(X, y, n_axes=3)
+    assert SQFA(2).fit_statistics(statistics).components_.shape == (2, 4)
+    with pytest.raises(ValueError, match="leading axes of the covariance"):
+        SecondMomentSQFA(2).fit_statistics(statistics)

@@ -202,3 +202,9 @@ def test_results_do_not_depend_on_the_number_of_threads(spd, monkeypatch, estima
         found.append(clone(estimator).set_params(random_state=0).fit(*spd))
     assert_array_equal(found[1].prototypes_, found[0].prototypes_)
     assert_array_equal(found[1].loss_curve_, found[0].loss_curve_)
+
+
+def test_the_limit_of_iterations_is_named():
+    X, y = make_spd_classes(random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 iterations were made"):
+        PLRSQ(max_iter=1, tol=1e-9, random_state=0).fit(X, y)
