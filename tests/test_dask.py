@@ -468,6 +468,8 @@ def test_prototypes_learn_blocks(cls, wine):
     for _ in range(3):  # as often as it takes for seven blocks
         for part in (slice(60), slice(60, 120), slice(120, None)):
             expected.partial_fit(X[part], y[part], classes=np.unique(y))
+            if cls is not GLRSQ:
+                expected.sigma2 = expected.sigma2_
     assert_array_equal(model.prototypes_, expected.prototypes_)
     assert model.n_iter_ == 9
     assert (model.predict(blocks) == y).mean().compute() > 0.85
@@ -481,6 +483,13 @@ def test_prototypes_learn_blocks(cls, wine):
     assert model.prototypes_ is again
     with pytest.raises(ValueError, match="all blocks of X are empty"):
         model.fit(blocks[:0], y[:0])
+
+
+def test_prototypes_remain_among_the_samples(digits):
+    X, y = digits
+    blocks = da.from_array(X, chunks=(600, -1))
+    model = RSLVQ(solver="sgd", max_iter=60, random_state=0).fit(blocks, y)
+    assert model.score(X, y) > 0.95
 
 
 @pytest.mark.parametrize("regularizations", [4, [0.01, 1, 100]])

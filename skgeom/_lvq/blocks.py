@@ -54,6 +54,10 @@ def _fit_blocks(model, X, y, sample_weight):
             learner.partial_fit(samples, own_labels, classes, weights)
         except ValueError as error:
             raise ValueError(f"Block {number}: {error}") from error
+        # The first block has many samples of each class. Later the spread would grow as
+        # prototypes are driven apart, and steps with it.
+        if getattr(learner, "sigma2", None) == "auto":
+            learner.sigma2 = learner.sigma2_
     vars(model).update({k: v for k, v in vars(learner).items() if k not in parameters})
     return model
 
