@@ -6,7 +6,7 @@ Each estimator, as it comes, is fitted to made data of growing size: more sample
 features or classes of vectors, and more SPD matrices, channels or prototypes. Every fit
 has a process of its own, which fits the smallest size first, so that nothing is
 imported or started within the time. A method goes no further once a fit takes longer
-than six seconds. Memory is what the process needs on top of the data (Linux only).
+than fifteen seconds. Memory is what the process needs on top of the data (Linux only).
 Finished rows are kept in FILE (JSON lines), so that an interrupted run goes on where it
 was. ``--write doc/user_guide`` writes the figures and the table of the documentation.
 Run it with nothing else on the machine.
@@ -46,7 +46,7 @@ from skgeom import (
 from skgeom.datasets import make_spd_classes
 
 # A method goes no further after a fit that takes longer, in seconds.
-LIMIT = 6
+LIMIT = 15
 # Shorter fits are repeated, up to so many seconds in all.
 ENOUGH = 2
 

@@ -82,10 +82,9 @@ def bayes_error(
         ``statistics.project(components)``.
     regularization : float, default=0.0
         Variance that is added to each feature, in squared units of the features.
-    priors : None, "empirical", "uniform" or array-like of shape (n_classes,), \
-            default=None
-        Probabilities of the classes; None and ``"empirical"`` are the proportions of
-        the counts.
+    priors : None, "empirical", "uniform" or array-like, default=None
+        Probabilities of the classes, of shape (n_classes,); None and ``"empirical"``
+        are the proportions of the counts.
     tol : float, default=0.01
         Standard error of the value, relative to it, at which to stop.
     random_state : int, RandomState instance or None, default=0
