@@ -180,16 +180,17 @@ def _factor(label, covariance):
 def _mean_over_directions(means, factors, priors, tol, rng):
     """Errors by class, and the standard error of their mean by the priors."""
     order = means.shape[1]
+    gaussians = means, factors, np.linalg.inv(factors)
     if order == 1:
         ends = np.array([[1.0], [-1.0]])
-        return _errors(means, factors, priors, ends), 0.0
+        return _errors(gaussians, priors, ends), 0.0
     shifts = rng.uniform(size=(_N_SHIFTS, order))
     sequence = Sobol(order, scramble=False)
     errors, count, n_more = np.zeros((_N_SHIFTS, len(means))), 0, _FIRST
     while True:
         points = sequence.random(n_more)
         for k, shift in enumerate(shifts):
-            new = _errors(means, factors, priors, _directions(points, shift))
+            new = _errors(gaussians, priors, _directions(points, shift))
             # A running mean over the directions so far.
             errors[k] += (new - errors[k]) * n_more / (count + n_more)
         count += n_more
@@ -217,21 +218,21 @@ def _directions(points, shift):
     return np.vstack([normal, -normal])
 
 
-def _errors(means, factors, priors, directions):
+def _errors(gaussians, priors, directions):
     """Mean probability of an error over the directions, for each class."""
-    errors = np.zeros(len(means))
-    n_parts = -(-directions.size * len(means) // _BLOCK)
+    errors = np.zeros(len(priors))
+    n_parts = -(-directions.size * len(priors) // _BLOCK)
     for part in np.array_split(directions, n_parts):
-        for i in range(len(means)):
-            errors[i] += _probabilities(i, means, factors, priors, part).sum()
+        for i in range(len(priors)):
+            errors[i] += _probabilities(i, *gaussians, priors, part).sum()
     return errors / len(directions)
 
 
-def _probabilities(i, means, factors, priors, directions):
+def _probabilities(i, means, factors, whiteners, priors, directions):
     """Probability of an error of class i along each direction."""
     others = np.delete(np.arange(len(means)), i)
     # g(r) = k + b r + a r^2, equation of the docstring in coordinates white for class j
-    to_white = np.linalg.inv(factors[others])
+    to_white = whiteners[others]
     along = (to_white @ factors[i]) @ directions.T
     offsets = to_white @ (means[i] - means[others])[:, :, None]
     log_dets = np.log(factors.diagonal(axis1=1, axis2=2)).sum(axis=1)

@@ -9,14 +9,11 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_X_y
 
-from skgeom.utils._dask import is_dask, row_blocks
+from skgeom.utils._dask import BRANCHES, is_dask, merged, row_blocks
 from skgeom.utils._sklearn import check_sample_weight
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
 ROWS_PER_BLOCK = 2048
-
-# Parts that are merged at once, on a cluster as in one process.
-_BRANCHES = 8
 
 # Sums of squares up to this can still be added over classes and pairs.
 _SMALLEST, _LARGEST = 1e-305, 1e290
@@ -143,10 +140,7 @@ def tree_of_blocks(blocks, prepare=None):
     of_block, merge = dask.delayed(_of_block), dask.delayed(_merge)
     prepare = dask.delayed(prepare, traverse=False)
     parts = [of_block(number, *block, prepare) for number, block in blocks]
-    while len(parts) > 1:
-        starts = range(0, len(parts), _BRANCHES)
-        parts = [merge(parts[i : i + _BRANCHES]) for i in starts]
-    return parts[0]
+    return merged(parts, merge)
 
 
 def sums_of_blocks(blocks, prepare=None):
@@ -233,7 +227,7 @@ def _merge_one_by_one(parts):
             counts.append(0)
         sums[level] = _added(sums[level], part)
         counts[level] += 1
-        if counts[level] == _BRANCHES:
+        if counts[level] == BRANCHES:
             done, sums[level], counts[level] = sums[level], None, 0
             add(level + 1, done)
 

@@ -101,7 +101,8 @@ class FilterSearch:
     n_init : int
         Number of starts by ``init``, completed by random ones.
     maximize : callable
-        :func:`skgeom.optim.maximize_coarse_to_fine` with the options of the optimiser.
+        :func:`skgeom.optim.maximize_on_samples`, or another one with its parameters,
+        with the options of the optimiser.
     warm_start : ndarray of shape (n, n_components) or None
         Filters to start from as well.
     free_rotation : bool

@@ -9,10 +9,7 @@ import numpy as np
 from sklearn.utils import check_X_y
 from sklearn.utils.validation import _check_sample_weight
 
-from skgeom.utils._dask import row_blocks
-
-# Results that one task adds up.
-_BRANCHES = 8
+from skgeom.utils._dask import merged, row_blocks
 
 
 def row_moments(X):
@@ -120,10 +117,7 @@ class BlockedRows:
             apply(function, self.dtype, X, *(column[span] for column in columns))
             for X, span in self._blocks
         ]
-        while len(parts) > 1:
-            starts = range(0, len(parts), _BRANCHES)
-            parts = [add(parts[start : start + _BRANCHES]) for start in starts]
-        return dask.compute(parts[0])[0]
+        return dask.compute(merged(parts, add))[0]
 
 
 def _read(number, dtype, X, y, sample_weight):

@@ -9,6 +9,8 @@ precision, half as many bytes, as long as rounding does not show.
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
+
 from skgeom.optim._batches import maximize_in_batches
 from skgeom.optim._manifolds import CONSTRAINTS, FreeRotation
 from skgeom.optim._minimize import WENT_ASTRAY, StartError, minimize
@@ -158,24 +160,35 @@ def maximize_coarse_to_fine(
     result = min(candidates, key=lambda run: run.cost)
     result = replace(result, point=lift(result.point))
     if not complete:
-        finish = lambda filters: filters  # noqa: E731
+        finish = np.asarray  # points of the constraint are filters of unit norm
         if metric is not None:
             space = FreeRotation(metric)
             finish = space.nearest
-        if quick is not objective:
-            limits = {"tol": max(tol, _SINGLE_TOL), "precision": _SINGLE_PRECISION}
-            fine = ascend(stage + 1, quick, space, result.point, finish, **limits)
-            value, _ = objective(fine.point)
-            # It has converged if it ended where rounding hides any progress.
-            ended = fine.n_iter < max_iter and fine.reason != WENT_ASTRAY
-            converged = fine.converged or ended
-            fine = replace(fine, cost=-value, converged=converged)
-            result = _after(result, fine)
-        if quick is objective or tol < _SINGLE_TOL:
-            fine = ascend(stage + 1, objective, space, result.point, finish)
-            result = _after(result, fine)
+
+        def further(objective, start, **limits):
+            return ascend(stage + 1, objective, space, start, finish, **limits)
+
+        for run in _refinements(further, objective, quick, result.point, tol, max_iter):
+            result = _after(result, run)
         result = replace(result, point=finish(result.point))
     return result, [-run.cost for run in runs]
+
+
+def _refinements(search, objective, quick, start, tol, max_iter):
+    """Yield the searches in the whole space, each from the end of the one before.
+
+    ``quick`` is the objective in single precision, or itself where that will not do.
+    """
+    if quick is not objective:
+        limits = {"tol": max(tol, _SINGLE_TOL), "precision": _SINGLE_PRECISION}
+        run = search(quick, start, **limits)
+        value, _ = objective(run.point)
+        # It has converged if it ended where rounding hides any progress.
+        ended = run.n_iter < max_iter and run.reason != WENT_ASTRAY
+        yield replace(run, cost=-value, converged=run.converged or ended)
+        start = run.point
+    if quick is objective or tol < _SINGLE_TOL:
+        yield search(objective, start)
 
 
 def _leaders(runs):

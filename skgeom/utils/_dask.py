@@ -8,6 +8,9 @@ from sklearn.utils.validation import column_or_1d
 
 from skgeom.utils._sklearn import output_container
 
+# Parts that are merged at once, on a cluster as in one process.
+BRANCHES = 8
+
 
 def is_dask(data):
     """Whether this is an array or a data frame of Dask."""
@@ -154,6 +157,14 @@ def by_blocks(method):
         )
 
     return wrapper
+
+
+def merged(parts, merge):
+    """Delayed parts merged by a tree, ``BRANCHES`` at once; ``merge`` takes a list."""
+    while len(parts) > 1:
+        starts = range(0, len(parts), BRANCHES)
+        parts = [merge(parts[start : start + BRANCHES]) for start in starts]
+    return parts[0]
 
 
 def _map_block(method, estimator, block):
