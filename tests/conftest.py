@@ -1,7 +1,78 @@
-"""Makers of random matrices and distributions, by kind."""
+"""Makers of random matrices and distributions, by kind; arrays of other libraries."""
+
+import os
+
+# scikit-learn asks for it before it takes arrays of other libraries than numpy; it must
+# be set before scipy is imported.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
 import pytest
+
+# (namespace, device, dtype) of arrays that are not numpy's.
+ARRAYS = [
+    ("array_api_strict", "CPU_DEVICE", "float64"),
+    ("array_api_strict", "device1", "float32"),
+    ("torch", "cpu", "float64"),
+    ("torch", "cpu", "float32"),
+]
+
+
+class ArrayLibrary:
+    """Makes arrays of a library, on one device and of one dtype, from numpy's.
+
+    Attributes
+    ----------
+    xp : module
+        The namespace.
+    device, dtype
+        What :meth:`array` makes floating-point arrays of.
+    tolerance : float
+        How far results may be from numpy's in double precision.
+    """
+
+    def __init__(self, name, device, dtype):
+        from array_api_compat import array_namespace
+
+        module = pytest.importorskip(name)
+        self.name = name
+        self.xp = array_namespace(module.asarray([1.0]))
+        strict = name == "array_api_strict"
+        self.device = module.Device(device) if strict else device
+        self.dtype = dtype
+        self.tolerance = 1e-6 if dtype == "float64" else 1e-4
+
+    def array(self, values):
+        """The values in this library; those that are not floats keep their dtype."""
+        values = np.asarray(values)
+        if values.dtype.kind == "f":
+            values = values.astype(self.dtype)
+        return self.xp.asarray(values, device=self.device)
+
+    def is_mine(self, array):
+        """Whether an array is of this library and lies on this device."""
+        from array_api_compat import array_namespace, device
+
+        of_library = hasattr(array, "device") and not isinstance(array, np.ndarray)
+        return (
+            of_library
+            and array_namespace(array) is self.xp
+            and str(device(array)) == str(self.device)
+        )
+
+
+@pytest.fixture(params=ARRAYS, ids="-".join)
+def library(request):
+    """Each library, device and dtype in turn, with scikit-learn's dispatch on."""
+    from sklearn import config_context
+
+    from skgeom.utils._sklearn import ARRAY_API
+
+    if not ARRAY_API:
+        pytest.skip("Arrays of other libraries need scikit-learn 1.9.")
+    made = ArrayLibrary(*request.param)
+    with config_context(array_api_dispatch=True):
+        yield made
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from sklearn.utils.validation import (  # noqa: F401
     _check_sample_weight as check_sample_weight,
 )
 
+from skgeom.utils._arrays import is_dispatched
+
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
@@ -25,6 +27,26 @@ except ImportError:
     def with_callbacks(method):
         """Return the method as it is."""
         return method
+
+
+try:  # scikit-learn >= 1.9
+    from sklearn.utils._array_api import (
+        check_same_namespace,
+        move_estimator_to,  # noqa: F401
+    )
+
+    ARRAY_API = True
+except ImportError:
+    ARRAY_API = False
+
+    def check_same_namespace(X, estimator, *, attribute, method):
+        """Raise if X is of another library than numpy; older versions dispatch less."""
+        if is_dispatched(X):
+            raise ValueError(
+                f"{type(estimator).__name__}.{method} takes arrays of other libraries "
+                "than numpy with scikit-learn 1.9 or newer only. Upgrade scikit-learn, "
+                "or set_config(array_api_dispatch=False)."
+            )
 
 
 def output_container(estimator, method):
