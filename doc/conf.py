@@ -14,7 +14,10 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
     "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "_templates"]
@@ -38,15 +41,41 @@ if os.environ.get("SKGEOM_DOC_ONLINE"):
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
+    "subsection_order": [
+        f"../examples/{section}"
+        for section in ["filters", "kernels", "spd", "classifiers", "scale", "theory"]
+    ],
     "doc_module": ("skgeom",),
     "backreferences_dir": "generated/backreferences",
     "reference_url": {"skgeom": None},
     "write_computation_times": False,
+    "image_srcset": ["2x"],
+    "thumbnail_size": (400, 280),
+    "min_reported_time": 1e6,
 }
+
+# The copy button leaves out the prompts, and what is printed.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 # The examples call plt.show(), which has nothing to show while the pages are built.
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
 html_theme = "pydata_sphinx_theme"
-html_theme_options = {"show_prev_next": False}
+html_static_path = ["_static"]
+html_css_files = ["skgeom.css"]
+html_favicon = "_static/logo.svg"
+html_title = "skgeom"
+html_theme_options = {
+    "show_prev_next": False,
+    "logo": {
+        "text": "skgeom",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+    },
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+}
+html_sidebars = {"index": [], "which": []}
 html_show_sourcelink = False
