@@ -1,6 +1,8 @@
-"""The examples of the documentation give what it says they give."""
+"""The code of the documentation runs as it is pasted, and gives what is printed."""
 
 import doctest
+import re
+import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -16,6 +18,27 @@ PAGES = {
     "user_guide/large_data.rst": 21,
     "user_guide/plotting.rst": 33,
 }
+# The pages whose code has no prompts, with the number of its blocks.
+SCRIPTS = {
+    "coming_from.rst": 2,
+    "user_guide/distances.rst": 2,
+    "user_guide/kernel_discriminant.rst": 5,
+    "user_guide/lvq.rst": 4,
+    "user_guide/optimization.rst": 1,
+    "user_guide/rejection.rst": 6,
+    "user_guide/spd.rst": 2,
+    "user_guide/sqfa.rst": 7,
+}
+BLOCK = re.compile(
+    r"^( *)\.\. code-block:: python\n\n((?:\1   .*\n|\n)+)", re.MULTILINE
+)
+
+
+def blocks_of(page):
+    """The blocks of code of a page, and the lines that they begin in."""
+    text = page.read_text()
+    for found in BLOCK.finditer(text):
+        yield text[: found.start()].count("\n") + 3, textwrap.dedent(found[2])
 
 
 @pytest.fixture(autouse=True)
@@ -33,3 +56,18 @@ def test_page(name):
     )
     assert attempted >= PAGES[name]
     assert not failed
+
+
+def test_all_pages_with_code_are_listed():
+    pages = {str(page.relative_to(DOC)) for page in DOC.glob("**/*.rst")}
+    assert set(SCRIPTS) == {page for page in pages if any(blocks_of(DOC / page))}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_script(name, capsys):
+    """The blocks of a page run one after the other in a fresh namespace."""
+    blocks = list(blocks_of(DOC / name))
+    assert len(blocks) == SCRIPTS[name]
+    namespace = {}
+    for line, block in blocks:
+        exec(compile("\n" * (line - 1) + block, name, "exec"), namespace)
