@@ -43,7 +43,15 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "subsection_order": [
         f"../examples/{section}"
-        for section in ["filters", "kernels", "spd", "classifiers", "scale", "theory"]
+        for section in [
+            "tutorials",
+            "filters",
+            "kernels",
+            "spd",
+            "classifiers",
+            "scale",
+            "theory",
+        ]
     ],
     "doc_module": ("skgeom",),
     "backreferences_dir": "generated/backreferences",
