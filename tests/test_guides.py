@@ -1,5 +1,6 @@
 """The code of the documentation runs as it is pasted, and gives what is printed."""
 
+import ast
 import doctest
 import re
 import textwrap
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
+
+import skgeom
 
 DOC = Path(__file__).parents[1] / "doc"
 # The pages that show what is printed, with the number of their lines of code.
@@ -71,3 +74,29 @@ def test_script(name, capsys):
     namespace = {}
     for line, block in blocks:
         exec(compile("\n" * (line - 1) + block, name, "exec"), namespace)
+
+
+def strings_of(tree):
+    """All texts of a module, with dots in place of what is filled in."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.JoinedStr):
+            texts = [
+                v.value if isinstance(v, ast.Constant) else "…" for v in node.values
+            ]
+            yield "".join(texts)
+
+
+def test_titles_of_the_faq_are_parts_of_messages():
+    titles = re.findall(r"^(.+)\n~+\n", (DOC / "faq.rst").read_text(), re.MULTILINE)
+    assert len(titles) >= 14
+    package = Path(skgeom.__file__).parent
+    texts = [
+        text
+        for module in package.glob("**/*.py")
+        for text in strings_of(ast.parse(module.read_text()))
+    ]
+    for title in titles:
+        pattern = re.escape(title).replace("…", ".*")
+        assert any(re.search(pattern, text) for text in texts), title
