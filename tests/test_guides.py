@@ -100,3 +100,11 @@ def test_titles_of_the_faq_are_parts_of_messages():
     for title in titles:
         pattern = re.escape(title).replace("…", ".*")
         assert any(re.search(pattern, text) for text in texts), title
+
+
+GUIDES = sorted(page.name for page in DOC.glob("user_guide/*.rst"))
+
+
+@pytest.mark.parametrize("name", [name for name in GUIDES if name != "index.rst"])
+def test_each_guide_has_a_picture(name):
+    assert re.search(r"\.\. (figure|image)::", (DOC / "user_guide" / name).read_text())
