@@ -27,14 +27,18 @@ X_train, X_test, y_train, y_test = train_test_split(
 
 def scores(regularization):
     model = SQFA(
-        9, distance="hellinger", regularization=regularization, random_state=0
+        9,
+        distance="hellinger",
+        constraint="orthonormal",
+        regularization=regularization,
+        random_state=0,
     ).fit(X_train, y_train)
     classifier = GaussianClassifier().fit(model.transform(X_train), y_train)
     parts = (X_train, y_train), (X_test, y_test)
     return model, [classifier.score(model.transform(A), b) for A, b in parts]
 
 
-values = np.logspace(-3, 0.5, 8)
+values = np.logspace(-3, 2, 11)
 train, test = np.transpose([scores(value)[1] for value in values])
 automatic, (_, best) = scores("auto")
 figure, axis = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
