@@ -24,6 +24,37 @@ exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
 default_role = "code"
 
+# The guide of each public name, by its module or, in skgeom itself, by its own name.
+GUIDES = {
+    "skgeom.baselines": "comparators",
+    "skgeom.datasets": "datasets",
+    "skgeom.geometry": "distances",
+    "skgeom.objectives": "distances",
+    "skgeom.optim": "optimization",
+    "skgeom.plotting": "plotting",
+    "AMAGauss": "sqfa",
+    "AMAGaussCV": "sqfa",
+    "ClassStatistics": "large_data",
+    "CovarianceHessianProjection": "covariance_hessian",
+    "GLRSQ": "lvq",
+    "GMLVQ": "lvq",
+    "GaussianClassifier": "large_data",
+    "KernelDiscriminantAnalysis": "kernel_discriminant",
+    "KernelDiscriminantAnalysisCV": "kernel_discriminant",
+    "PLRSQ": "lvq",
+    "ProjectionConditions": "covariance_hessian",
+    "RSLVQ": "lvq",
+    "RegionCovariance": "spd",
+    "RejectionClassifier": "rejection",
+    "SQFA": "sqfa",
+    "SQFACV": "sqfa",
+    "SecondMomentSQFA": "sqfa",
+    "SeparationGrid": "covariance_hessian",
+    "accuracy_rejection_curve": "rejection",
+    "bayes_error": "sqfa",
+    "input_hessian": "covariance_hessian",
+}
+autosummary_context = {"guides": GUIDES}
 autosummary_generate = True
 autodoc_typehints = "none"  # the types are in the docstrings
 numpydoc_class_members_toctree = False  # a class and its methods share a page
