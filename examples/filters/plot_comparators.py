@@ -39,5 +39,6 @@ for panel, (name, method) in zip(panels.flat, methods.items(), strict=True):
     score = GaussianClassifier().fit(Z, y_train).score(Z_test, y_test)
     points = panel.scatter(*Z_test.T, c=y_test, cmap="tab10", s=8)
     panel.set(title=f"{name}: {score:.2f} right", xticks=[], yticks=[])
-figure.legend(*points.legend_elements(), loc="outside right", title="digit")
+handles, labels = points.legend_elements()
+figure.legend(handles, labels, loc="outside right upper", title="digit")
 plt.show()

@@ -117,7 +117,7 @@ X_2 = covariances.transform(day_2)
 first, rest = slice(0, 60), slice(60, None)
 print(f"as it is:          {model.score(X_2[rest], y_2[rest]):.3f}")
 model.set_params(learning_rate=0.3, solver="sgd")
-for _ in range(5):
+for _epoch in range(5):
     model.partial_fit(X_2[first], y_2[first])
 print(f"after 60 trials:   {model.score(X_2[rest], y_2[rest]):.3f}")
 ConfusionMatrixDisplay.from_estimator(model, X_2[rest], y_2[rest], colorbar=False)
