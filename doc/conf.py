@@ -116,5 +116,14 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
+if "SKGEOM_DOC_URL" in os.environ:  # where the versions are published, side by side
+    html_theme_options |= {
+        "switcher": {
+            "json_url": f"{os.environ['SKGEOM_DOC_URL']}/switcher.json",
+            "version_match": "dev" if "dev" in release else release,
+        },
+        "check_switcher": False,  # the first time, there is none
+        "navbar_start": ["navbar-logo", "version-switcher"],
+    }
 html_sidebars = {"index": [], "which": []}
 html_show_sourcelink = False
