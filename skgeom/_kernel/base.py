@@ -3,7 +3,6 @@
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.special import log_softmax
 from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
@@ -11,7 +10,7 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -22,11 +21,20 @@ from skgeom._kernel.functions import (
     check_arguments,
     check_callable,
     check_precomputed,
+    kernel_matrix,
     symmetric_kernel_matrix,
     uses_gamma,
 )
 from skgeom._kernel.problem import ALL_MEANS_EQUAL
+from skgeom.utils._arrays import (
+    float_dtypes,
+    in_double,
+    like,
+    namespace,
+    to_numpy,
+)
 from skgeom.utils._dask import by_blocks
+from skgeom.utils._sklearn import ARRAY_API, check_same_namespace
 from skgeom.utils._validation import check_priors, check_two_classes, class_factors
 
 _EPS = np.finfo(np.float64).eps
@@ -203,11 +211,16 @@ class BaseKernelDiscriminant(
         Z : ndarray of shape (n_samples, n_components)
             The components.
         """
+        self._check_arrays(X, "transform")
         return self._components(X)
+
+    def _check_arrays(self, X, method):
+        """Raise unless this is fitted, to arrays like X."""
+        check_is_fitted(self)
+        check_same_namespace(X, self, attribute="dual_coef_", method=method)
 
     def _components(self, X):
         """The components as an array, also if ``transform`` returns a data frame."""
-        check_is_fitted(self)
         if self.kernel == "precomputed" and np.ndim(X) == 2:
             n_columns, n_samples = np.shape(X)[1], self.n_features_in_
             if n_columns != n_samples:
@@ -217,18 +230,26 @@ class BaseKernelDiscriminant(
                     f"samples, of shape (n_samples, {n_samples})."
                 )
         return self._project(
-            validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+            validate_data(self, X, dtype=float_dtypes(X), reset=False)
         )
 
     def _project(self, X):
         """The components of valid samples."""
-        Z = np.empty((len(X), self.dual_coef_.shape[1]), X.dtype)
         row_bytes = self.dual_coef_.shape[0] * np.dtype(np.float64).itemsize
         rows = max(int(get_config()["working_memory"] * 2**20 / row_bytes), 1)
-        for batch in gen_batches(len(X), rows):
-            kernel = self._kernel(X[batch], self.X_fit_)
-            Z[batch] = kernel @ self.dual_coef_ - self.offset_
-        return Z
+        xp, dtype = namespace(X), self.dual_coef_.dtype
+        if xp is np:
+            Z = np.empty((X.shape[0], self.dual_coef_.shape[1]), X.dtype)
+            for batch in gen_batches(X.shape[0], rows):
+                kernel = self._kernel(X[batch], self.X_fit_)
+                Z[batch] = kernel @ self.dual_coef_ - self.offset_
+            return Z
+        parts = []
+        for batch in gen_batches(X.shape[0], rows):
+            kernel = xp.astype(self._kernel(X[batch, ...], self.X_fit_), dtype)
+            components = kernel @ self.dual_coef_ - self.offset_
+            parts.append(xp.astype(components, X.dtype))
+        return xp.concat(parts)
 
     @by_blocks
     def decision_function(self, X):
@@ -251,13 +272,20 @@ class BaseKernelDiscriminant(
             One column for each class. With two classes, the score of the second minus
             that of the first; it is positive where the second is predicted.
         """
+        self._check_arrays(X, "decision_function")
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _scores(self, X):
+        """As :meth:`decision_function`, with a column for each of two classes, too."""
         # As in LDA, with a within-class covariance of T times the identity: by the
         # scaling of the components, it is the identity in training, with the penalty.
         # |z|^2 is common to all classes.
         Z, means = self._components(X), self.decision_means_
-        scores = Z @ means.T - (means**2).sum(axis=1) / 2
-        scores = scores / self.temperature_ + np.log(self.priors_) + self.offsets_
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        xp = namespace(Z)
+        Z = Z if xp is np else xp.astype(Z, means.dtype, copy=False)
+        scores = Z @ means.T - xp.sum(means**2, axis=1) / 2
+        return scores / self.temperature_ + xp.log(self.priors_) + self.offsets_
 
     @by_blocks
     def predict(self, X):
@@ -273,9 +301,12 @@ class BaseKernelDiscriminant(
         labels : ndarray of shape (n_samples,)
             Class labels.
         """
-        scores = self.decision_function(X)
-        codes = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
-        return self.classes_[codes]
+        self._check_arrays(X, "predict")
+        scores = self._scores(X)
+        codes = namespace(scores).argmax(scores, axis=1)
+        if namespace(self.classes_) is np:  # of text, or all arrays are numpy's
+            return self.classes_[to_numpy(codes)]
+        return namespace(scores).take(self.classes_, codes)
 
     @by_blocks
     def predict_log_proba(self, X):
@@ -291,10 +322,14 @@ class BaseKernelDiscriminant(
         log_probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            scores = np.column_stack([np.zeros_like(scores), scores])
-        return log_softmax(scores, axis=1)
+        self._check_arrays(X, "predict_log_proba")
+        return self._log_probabilities(X)
+
+    def _log_probabilities(self, X):
+        scores = self._scores(X)
+        xp = namespace(scores)
+        scores = scores - xp.max(scores, axis=1, keepdims=True)
+        return scores - xp.log(xp.sum(xp.exp(scores), axis=1, keepdims=True))
 
     @by_blocks
     def predict_proba(self, X):
@@ -310,7 +345,9 @@ class BaseKernelDiscriminant(
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return np.exp(self.predict_log_proba(X))
+        self._check_arrays(X, "predict_proba")
+        log_probabilities = self._log_probabilities(X)
+        return namespace(log_probabilities).exp(log_probabilities)
 
     def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
@@ -333,13 +370,15 @@ class BaseKernelDiscriminant(
 
     def _validate(self, X, y):
         """Valid X and class numbers; sets the classes."""
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        if not ARRAY_API:
+            check_same_namespace(X, self, attribute=None, method="fit")
+        X, y = validate_data(self, X, y, dtype=float_dtypes(X))
         return X, self._encode(y)
 
     def _encode(self, y):
         """Class numbers of valid labels; sets the classes."""
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
         n_classes = len(self.classes_)
         check_two_classes(self.classes_, type(self).__name__)
         if self.n_components is not None and self.n_components > n_classes - 1:
@@ -373,7 +412,7 @@ class BaseKernelDiscriminant(
                 )
             # Equal entries have a variance of rounding.
             varies = variance > np.square(10 * _EPS * center)
-            self.gamma_ = 1 / (X.shape[1] * variance) if varies else 1.0
+            self.gamma_ = float(1 / (X.shape[1] * variance)) if varies else 1.0
 
     def _label_repr(self, code):
         """A class label as Python writes it, for messages."""
@@ -416,15 +455,17 @@ class BaseKernelDiscriminant(
             parameters = {"degree": self.degree, "coef0": self.coef0}
             if self.gamma_ is not None:
                 parameters["gamma"] = self.gamma_
-        return pairwise_kernels(
-            X, Y, metric=self.kernel, filter_params=True, **parameters
-        )
+        return kernel_matrix(X, Y, self.kernel, parameters)
 
     def _kernel_matrix(self, X):
         """Kernel matrix of the training samples, in memory that may be overwritten."""
         if isinstance(self.kernel, str) and self.kernel != "precomputed":
             return symmetric_kernel_matrix(self._kernel, X)
-        kernel = np.asarray(self._kernel(X), dtype=np.float64, order="C")
+        kernel = self._kernel(X)
+        if namespace(kernel) is np:
+            kernel = np.asarray(kernel, dtype=np.float64, order="C")
+        else:
+            kernel = in_double(kernel)
         if self.kernel == "precomputed":
             # Rounding may leave two entries that are not equal. LAPACK reads one of
             # them, and which one depends on the solver.
@@ -472,7 +513,16 @@ class BaseKernelDiscriminant(
     def _set_calibration(self, shrinkage, temperature, offsets):
         """Set what :func:`calibrate` has found."""
         self.decision_means_ = self._center + shrinkage * (self.means_ - self._center)
-        self.temperature_, self.offsets_ = temperature, offsets
+        self.temperature_, self.offsets_ = temperature, like(offsets, self.means_)
+
+    def _move_attributes(self, X):
+        """Move the fitted arrays to where X is; labels that are text stay."""
+        if namespace(X) is np:
+            return
+        for name, value in vars(self).items():
+            fitted = name.endswith("_") or name.startswith("_")
+            if fitted and isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+                setattr(self, name, like(value, X))
 
     def _with_discriminants(self, discriminants, classes, priors, n_samples):
         """This object as if fitted to a precomputed kernel, with what was found."""
@@ -491,4 +541,5 @@ class BaseKernelDiscriminant(
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = ARRAY_API
         return tags
