@@ -9,6 +9,7 @@ eigenproblem of ``solver="eigen"``, and a matrix of low rank with a light penalt
 from copy import copy
 from functools import cached_property
 
+import numpy as np
 from scipy.linalg import LinAlgError
 from sklearn.utils import gen_batches
 
@@ -22,6 +23,13 @@ _BLOCK = 256
 def identity(order, model):
     """The identity matrix, beside an array and of its dtype."""
     return namespace(model).eye(order, dtype=model.dtype, device=device_of(model))
+
+
+def on_host(kernel):
+    """A kernel matrix as one of numpy that may be overwritten."""
+    if namespace(kernel) is np:
+        return kernel
+    return np.require(to_numpy(kernel), np.float64, ["C", "W"])
 
 
 class LowerTriangle:

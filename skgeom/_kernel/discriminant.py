@@ -25,7 +25,7 @@ from skgeom._kernel.calibration import (
     left_out_components,
     products_and_squares,
 )
-from skgeom._kernel.device import DeviceKernelProblem
+from skgeom._kernel.device import DeviceKernelProblem, on_host
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.landmarks import (
     LandmarkFeatures,
@@ -450,8 +450,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         kernel = self._kernel_matrix(in_double(samples.X))
         if warn:
             warn_if_alone(kernel, self.kernel)
-        if namespace(kernel) is not np and (host or self.solver_ == "eigen"):
-            kernel = np.require(to_numpy(kernel), np.float64, ["C", "W"])
+        if host or self.solver_ == "eigen":
+            kernel = on_host(kernel)
         kind = KernelProblem if namespace(kernel) is np else DeviceKernelProblem
         return kind(
             kernel,

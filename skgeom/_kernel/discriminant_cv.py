@@ -19,12 +19,14 @@ from skgeom._kernel.base import (
 )
 from skgeom._kernel.calibration import calibrate, products_and_squares
 from skgeom._kernel.discriminant import MAX_EXACT, KernelDiscriminantAnalysis
+from skgeom._kernel.device import DeviceKernelProblem, on_host
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.problem import (
     MAX_REGULARIZATION,
     KernelProblem,
     explain_singular,
 )
+from skgeom.utils._arrays import block, in_double, namespace, precision
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._grid_scores import best_values, check_score, find_splits, score_table
@@ -184,22 +186,22 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         """
         refuse_dask(self, X, "Fit KernelDiscriminantAnalysis(solver='nystroem')")
         X, codes = self._validate(X, y)
-        _warn_if_many(len(X))
+        n_samples = len(codes)
+        _warn_if_many(n_samples)
         self._prepare_kernel(X)
         self.regularizations_ = self._values()
         self.X_fit_ = None
-        precision = np.finfo(np.float64).eps
-        if self.kernel == "precomputed":
-            precision = np.finfo(X.dtype).eps
+        rounding = precision(X)
         if self.kernel != "precomputed":
-            self.X_fit_ = X = np.array(X, dtype=np.float64)
+            self.X_fit_ = X = in_double(X, copy=True)
+            rounding = precision(X)
         kernel = self._kernel_matrix(X)
         warn_if_alone(kernel, self.kernel)
         splits = self._splits(X, codes, groups)
         _, _, self.priors_ = self._weigh(codes)
-        with one_blas_thread(len(X) <= _SMALL):
+        with one_blas_thread(n_samples <= _SMALL):
             paths = [
-                self._fit_path(kernel, codes, precision, train) for train, _ in splits
+                self._fit_path(kernel, codes, rounding, train) for train, _ in splits
             ]
             tests = [test for _, test in splits]
             calibrations = self._calibrate_paths(kernel, codes, tests, paths)
@@ -208,12 +210,13 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
                 for test, path in zip(tests, paths, strict=True)
             ]
             self._choose(np.transpose(scores))
-            problem, _ = self._problem(kernel, codes, precision)
-            with explain_singular(self.regularization_, precision):
+            problem, _ = self._problem(kernel, codes, rounding)
+            with explain_singular(self.regularization_, rounding):
                 found = problem.solve_cholesky(self.regularization_, *self._settings)
-        self._set_discriminants(found, len(X))
+        self._set_discriminants(found, n_samples)
+        chosen = self.regularizations_.tolist().index(self.regularization_)
+        self._move_attributes(X)
         if calibrations:
-            chosen = self.regularizations_.tolist().index(self.regularization_)
             self._set_calibration(*calibrations[chosen])
         return self
 
@@ -290,7 +293,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             weights = np.bincount(codes[train]) / np.bincount(codes[kept])
             weights = weights[codes[kept]]
             values = rescaled_to(values, self.penalty, len(train) / len(kept))
-        part = kernel[np.ix_(kept, kept)]
+        part = on_host(block(kernel, kept, kept))
         problem, priors = self._problem(part, codes[kept], precision, weights)
         return kept, [
             KernelDiscriminantAnalysis(
@@ -312,7 +315,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             return []
         left_out = [[] for _ in self.regularizations_]
         for test, (columns, path) in zip(tests, paths, strict=True):
-            K = kernel[np.ix_(test, columns)]
+            K = on_host(block(kernel, test, columns))
             for products, model in zip(left_out, path, strict=True):
                 means, center = model.means_, model._center
                 products.append(products_and_squares(model._project(K), means, center))
@@ -332,14 +335,16 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     def _score_path(self, kernel, codes, test, path):
         """Scores of the models of all values on a test part."""
         columns, models = path
-        X_test, y_test = kernel[np.ix_(test, columns)], self.classes_[codes[test]]
+        X_test = on_host(block(kernel, test, columns))
+        y_test = self.classes_[codes[test]]
         scorer = check_scoring(self, scoring=self.scoring)
         return [check_score(scorer(model, X_test, y_test)) for model in models]
 
     def _problem(self, kernel, codes, precision, sample_weight=None):
         """The problem of a kernel matrix, which is overwritten, and the priors."""
         weights, class_weights, priors = self._weigh(codes, sample_weight)
-        problem = KernelProblem(
+        kind = KernelProblem if namespace(kernel) is np else DeviceKernelProblem
+        problem = kind(
             kernel,
             codes,
             weights,
