@@ -25,10 +25,9 @@ from skgeom._hessian.logit_numeric import (
     estimator_differences,
     function_differences,
 )
+from skgeom._hessian.logit_torch import is_module, module_function, module_model
+from skgeom.utils._arrays import dtype_name, in_double, like, namespace, to_numpy
 from skgeom.utils._sklearn import check_feature_names, check_sample_weight
-
-# Floats of a block of samples: few enough for the cache, enough for fast products.
-_BLOCK = 2**20
 
 
 @validate_params(
@@ -175,13 +174,12 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
     codes = order[np.searchsorted(classes, y, sorter=order)]
     model = _model(estimator, X, len(classes), curvature, derivatives)
     weights = weights / weights.sum()
-    total, traces, saturated = 0.0, np.empty(len(X)), True
-    rows = max(_BLOCK // model.floats_per_sample, 1)
+    total, traces, saturated = 0.0, np.empty(len(y)), True
     # An overflow is reported after the sum, with its cause.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         gram = model.gram()
-        for batch in gen_batches(len(X), rows):
-            expansion = model.expand(model.inputs(X[batch]))
+        for batch in gen_batches(len(y), model.block_rows(X)):
+            expansion = model.expand(model.inputs(X[batch, ...]))
             _check_own_probability(expansion.logits, codes[batch], y[batch], estimator)
             residuals, factors = cross_entropy_derivatives(
                 expansion.logits, codes[batch]
@@ -192,8 +190,8 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
             part, traces[batch] = _curvature(
                 expansion, residuals, factors, weights[batch], curvature, gram
             )
-            total += part
-        matrix = model.to_samples(total)
+            total = total + part
+        matrix = model.to_samples(to_numpy(total))
     if not np.isfinite(matrix).all():
         raise ValueError(
             f"The Hessian of {classifier_name(estimator)} is not finite: its "
@@ -209,14 +207,17 @@ def _curvature(expansion, residuals, factors, weights, curvature, gram):
     # one product of the rows B J with themselves, so that it is semidefinite whatever
     # the rounding.
     products = expansion.pull_back(factors * np.sqrt(weights)[:, None, None])
-    rows = products.reshape(-1, products.shape[2])
-    total = rows.T @ rows
+    xp = namespace(products)
+    rows = xp.reshape(products, (-1, products.shape[2]))
+    total = in_double(rows.T @ rows)
     # For the affine map A, the trace of A^T (B J)^T (B J) A needs A A^T only.
-    squares = rows * (rows if gram is None else rows @ gram)
+    squares = rows * (rows if gram is None else rows @ like(gram, rows, dtype_name(rows)))
     # The other part weights the Hessians of the logits by the gradient, p - [y = k].
     if curvature == "hessian":
-        total += expansion.weighted_hessian(residuals * weights[:, None])
-    return total, squares.reshape(len(products), -1).sum(axis=1)
+        weighted = expansion.weighted_hessian(residuals * weights[:, None])
+        total = total + in_double(weighted)
+    traces = xp.sum(xp.reshape(squares, (products.shape[0], -1)), axis=1)
+    return total, to_numpy(traces)
 
 
 def _check_own_probability(logits, codes, y, estimator):
@@ -305,7 +306,9 @@ def check_classifier(estimator, X, y):
 
 def is_function(estimator):
     """Whether the classifier is a plain function of the samples."""
-    return callable(estimator) and not hasattr(estimator, "fit")
+    return is_module(estimator) or (
+        callable(estimator) and not hasattr(estimator, "fit")
+    )
 
 
 def supported_classifiers():
@@ -321,8 +324,13 @@ def supported_classifiers():
 
 
 def _model(estimator, X, n_classes, curvature, derivatives):
+    differences = derivatives == "differences"
+    if is_module(estimator):
+        if not differences:
+            return module_model(estimator, n_classes)
+        estimator = module_function(estimator, n_classes)
     if is_function(estimator):
-        if derivatives == "differences":
+        if differences:
             return function_differences(estimator, X, n_classes, curvature)
         return callable_model(estimator, n_classes)
     model = None if derivatives == "differences" else analytic_model(estimator)
