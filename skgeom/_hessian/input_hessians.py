@@ -26,7 +26,15 @@ from skgeom._hessian.logit_numeric import (
     function_differences,
 )
 from skgeom._hessian.logit_torch import is_module, module_function, module_model
-from skgeom.utils._arrays import dtype_name, in_double, like, namespace, to_numpy
+from skgeom.utils._arrays import (
+    dtype_name,
+    float_dtypes,
+    in_double,
+    is_dispatched,
+    like,
+    namespace,
+    to_numpy,
+)
 from skgeom.utils._sklearn import check_feature_names, check_sample_weight
 
 
@@ -101,7 +109,7 @@ def input_hessian(
     Returns
     -------
     H : ndarray of shape (n_features, n_features)
-        The mean Hessian.
+        The mean Hessian, in the library of X.
 
     Raises
     ------
@@ -137,15 +145,19 @@ def input_hessian(
     if not is_function(estimator):
         check_is_fitted(estimator)
         check_feature_names(estimator, X, reset=False)
-    X = check_array(X, dtype=np.float64)
-    y = column_or_1d(y)
+    given = check_array(X, dtype=float_dtypes(X)[0])
+    X = given if is_module(estimator) else to_numpy(given)
+    y = to_numpy(column_or_1d(y))
     check_consistent_length(X, y)
+    if is_dispatched(sample_weight):
+        sample_weight = to_numpy(sample_weight)
     weights = check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        sample_weight, y, dtype=np.float64, ensure_non_negative=True
     )
     if not weights.any():
         raise ValueError("sample_weight is zero for all samples; give one to some.")
-    return mean_curvature(estimator, X, y, weights, curvature, derivatives).matrix
+    mean = mean_curvature(estimator, X, y, weights, curvature, derivatives)
+    return like(mean.matrix, given)
 
 
 @dataclass
@@ -168,7 +180,7 @@ class MeanCurvature:
 
 
 def mean_curvature(estimator, X, y, weights, curvature, derivatives):
-    """The mean Hessian of valid samples, in float64."""
+    """The mean Hessian of valid samples, in float64; of numpy unless for a module."""
     classes = check_classifier(estimator, X, y)
     order = np.argsort(classes)
     codes = order[np.searchsorted(classes, y, sorter=order)]
@@ -211,12 +223,12 @@ def _curvature(expansion, residuals, factors, weights, curvature, gram):
     rows = xp.reshape(products, (-1, products.shape[2]))
     total = in_double(rows.T @ rows)
     # For the affine map A, the trace of A^T (B J)^T (B J) A needs A A^T only.
-    squares = rows * (rows if gram is None else rows @ like(gram, rows, dtype_name(rows)))
+    images = rows if gram is None else rows @ like(gram, rows, dtype_name(rows))
     # The other part weights the Hessians of the logits by the gradient, p - [y = k].
     if curvature == "hessian":
         weighted = expansion.weighted_hessian(residuals * weights[:, None])
         total = total + in_double(weighted)
-    traces = xp.sum(xp.reshape(squares, (products.shape[0], -1)), axis=1)
+    traces = xp.sum(xp.reshape(rows * images, (products.shape[0], -1)), axis=1)
     return total, to_numpy(traces)
 
 

@@ -25,12 +25,12 @@ class Expansion(NamedTuple):
     logits : ndarray of shape (n_samples, n_logits)
         One column for each class, or for two classes the logit of the second.
     pull_back : callable
-        From V of numpy, (n_samples, n_rows, n_logits), the products V J with each sample's
+        From V, (n_samples, n_rows, n_logits), the products V J with each sample's
         Jacobian of the logits, (n_samples, n_rows, n_inputs).
     weighted_hessian : callable
-        From weights G of numpy, (n_samples, n_logits), the sum of G_ik times the Hessian of the
-        logit k at the sample i, over all i and k, (n_inputs, n_inputs). The results of
-        both are of one library, which need not be numpy.
+        From weights G, (n_samples, n_logits), the sum of G_ik times the Hessian of the
+        logit k at the sample i, over all i and k, (n_inputs, n_inputs). V and G are of
+        numpy; the results may be of another library.
     """
 
     logits: np.ndarray
@@ -67,9 +67,7 @@ class LogitModel:
         """The model of samples before an affine map, given with its Jacobian."""
         if self.matrix is not None:
             matrix = self.matrix @ matrix
-        return replace(
-            self, inputs=lambda X: self.inputs(transform(X)), matrix=matrix
-        )
+        return replace(self, inputs=lambda X: self.inputs(transform(X)), matrix=matrix)
 
     def block_rows(self, X):
         """The number of samples of a block."""

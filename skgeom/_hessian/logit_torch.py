@@ -112,7 +112,10 @@ class _Network:
 
         floats = [t for t in self._state.values() if t.is_floating_point()]
         model = floats[0] if floats else torch.empty(0)
-        return torch.as_tensor(array, dtype=model.dtype, device=model.device)
+        if not isinstance(array, torch.Tensor):
+            array = torch.tensor(to_numpy(array))
+        # A copy, which the module may change.
+        return array.detach().to(model.device, model.dtype, copy=True)
 
     def logits(self, X):
         """Logits of samples, (n_samples, n_logits)."""
@@ -216,12 +219,16 @@ class _Network:
                 f"estimator, the module {self._name}, returned NaN or infinity; scale "
                 "the features, or train it with a smaller step."
             )
-        positive = (values >= 0).all() and np.allclose(values.sum(axis=1), 1)
-        if positive and not self._logarithm and not one_column:
+        *_, last = self._module.modules()
+        if one_column:
+            probabilities = type(last).__name__ == "Sigmoid"
+        else:
+            probabilities = (values >= 0).all() and np.allclose(values.sum(axis=1), 1)
+        if probabilities and not self._logarithm:
             raise ValueError(
                 f"estimator, the module {self._name}, returns probabilities; return "
-                "logits or log-probabilities, such as by LogSoftmax in place of "
-                "Softmax."
+                "logits or log-probabilities, without the Softmax or Sigmoid at its "
+                "end."
             )
         tolerance = np.finfo(values.dtype).eps ** 0.4
         for row in {0, n_samples // 2, n_samples - 1}:

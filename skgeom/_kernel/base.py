@@ -229,9 +229,7 @@ class BaseKernelDiscriminant(
                     f"be the kernel matrix of samples and the {n_samples} training "
                     f"samples, of shape (n_samples, {n_samples})."
                 )
-        return self._project(
-            validate_data(self, X, dtype=float_dtypes(X), reset=False)
-        )
+        return self._project(validate_data(self, X, dtype=float_dtypes(X), reset=False))
 
     def _project(self, X):
         """The components of valid samples."""
@@ -514,15 +512,6 @@ class BaseKernelDiscriminant(
         """Set what :func:`calibrate` has found."""
         self.decision_means_ = self._center + shrinkage * (self.means_ - self._center)
         self.temperature_, self.offsets_ = temperature, like(offsets, self.means_)
-
-    def _move_attributes(self, X):
-        """Move the fitted arrays to where X is; labels that are text stay."""
-        if namespace(X) is np:
-            return
-        for name, value in vars(self).items():
-            fitted = name.endswith("_") or name.startswith("_")
-            if fitted and isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-                setattr(self, name, like(value, X))
 
     def _with_discriminants(self, discriminants, classes, priors, n_samples):
         """This object as if fitted to a precomputed kernel, with what was found."""

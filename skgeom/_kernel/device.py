@@ -47,31 +47,25 @@ class LowerTriangle:
     def __init__(self, factor):
         xp = namespace(factor)
         self._factor, self._concat = factor, xp.concat
-        self._batches = list(gen_batches(factor.shape[0], _BLOCK))
         self._inverses = [
-            xp.linalg.inv(xp.tril(factor[batch, batch])) for batch in self._batches
+            (batch, xp.linalg.inv(xp.tril(factor[batch, batch])))
+            for batch in gen_batches(factor.shape[0], _BLOCK)
         ]
 
     def solve(self, block):
         """L^-1 times the columns of a matrix."""
-        solved = None
-        for batch, inverse in zip(self._batches, self._inverses, strict=True):
-            rest = block[batch, :]
-            if solved is not None:
-                rest = rest - self._factor[batch, : batch.start] @ solved
-            part = inverse @ rest
-            solved = part if solved is None else self._concat([solved, part])
+        solved = block[:0, :]
+        for batch, inverse in self._inverses:
+            rest = block[batch, :] - self._factor[batch, : batch.start] @ solved
+            solved = self._concat([solved, inverse @ rest])
         return solved
 
     def solve_transposed(self, block):
         """L^-T times the columns of a matrix."""
-        solved = None
-        for batch, inverse in zip(self._batches[::-1], self._inverses[::-1], strict=True):
-            rest = block[batch, :]
-            if solved is not None:
-                rest = rest - self._factor[batch.stop :, batch].T @ solved
-            part = inverse.T @ rest
-            solved = part if solved is None else self._concat([part, solved])
+        solved = block[:0, :]
+        for batch, inverse in self._inverses[::-1]:
+            rest = block[batch, :] - self._factor[batch.stop :, batch].T @ solved
+            solved = self._concat([inverse.T @ rest, solved])
         return solved
 
 

@@ -44,6 +44,7 @@ from skgeom.utils._arrays import (
     dtype_name,
     in_double,
     is_dispatched,
+    move_attributes,
     namespace,
     precision,
     take,
@@ -322,7 +323,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         with one_blas_thread(n_samples <= _MAX_LEFT_OUT):
             found, leverages = solve(samples, left_out)
         self._set_discriminants(found, float(sample_weight.sum()) * largest_weight)
-        self._move_attributes(X)
+        move_attributes(self, X)
         if self.temperature == "auto":
             self._calibrate(samples, left_out, leverages, found)
         return self

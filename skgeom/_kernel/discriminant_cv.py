@@ -18,15 +18,21 @@ from skgeom._kernel.base import (
     spread_over_classes,
 )
 from skgeom._kernel.calibration import calibrate, products_and_squares
-from skgeom._kernel.discriminant import MAX_EXACT, KernelDiscriminantAnalysis
 from skgeom._kernel.device import DeviceKernelProblem, on_host
+from skgeom._kernel.discriminant import MAX_EXACT, KernelDiscriminantAnalysis
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.problem import (
     MAX_REGULARIZATION,
     KernelProblem,
     explain_singular,
 )
-from skgeom.utils._arrays import block, in_double, namespace, precision
+from skgeom.utils._arrays import (
+    block,
+    in_double,
+    move_attributes,
+    namespace,
+    precision,
+)
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._grid_scores import best_values, check_score, find_splits, score_table
@@ -215,7 +221,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
                 found = problem.solve_cholesky(self.regularization_, *self._settings)
         self._set_discriminants(found, n_samples)
         chosen = self.regularizations_.tolist().index(self.regularization_)
-        self._move_attributes(X)
+        move_attributes(self, X)
         if calibrations:
             self._set_calibration(*calibrations[chosen])
         return self

@@ -131,10 +131,25 @@ def precision(array):
     return float(namespace(array).finfo(array.dtype).eps)
 
 
-def in_double(array, copy=False):
-    """The array in double precision, where its device has that."""
+def as_dtype(array, dtype, copy=False):
+    """The array with another dtype of its library."""
     xp = namespace(array)
-    dtype = xp.float64 if has_float64(array) else xp.float32
     if xp is np:
         return array.astype(dtype, copy=copy)
     return xp.astype(array, dtype, copy=copy)
+
+
+def in_double(array, copy=False):
+    """The array in double precision, where its device has that."""
+    xp = namespace(array)
+    return as_dtype(array, xp.float64 if has_float64(array) else xp.float32, copy)
+
+
+def move_attributes(estimator, X):
+    """Move the fitted arrays of an estimator to where X is; text stays numpy's."""
+    if namespace(X) is np:
+        return
+    for name, value in vars(estimator).items():
+        fitted = name.endswith("_") or name.startswith("_")
+        if fitted and isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+            setattr(estimator, name, like(value, X))
