@@ -14,7 +14,7 @@ from scipy.linalg import LinAlgError
 from sklearn.utils import gen_batches
 
 from skgeom._kernel.problem import KernelProblem
-from skgeom.utils._arrays import device_of, like, namespace, to_numpy
+from skgeom.utils._arrays import device_of, dtype_name, like, namespace, to_numpy
 
 # Order of the blocks on the diagonal of a triangular matrix that are inverted.
 _BLOCK = 256
@@ -77,7 +77,8 @@ class DeviceInverse:
         self._triangle = LowerTriangle(self._factor)
 
     def __call__(self, block):
-        columns = like(block.reshape(len(block), -1), self._factor)
+        columns = block.reshape(len(block), -1)
+        columns = like(columns, self._factor, dtype_name(self._factor))
         solved = self._triangle.solve_transposed(self._triangle.solve(columns))
         return to_numpy(solved).reshape(block.shape)
 
