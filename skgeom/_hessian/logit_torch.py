@@ -72,11 +72,14 @@ def skorch_model(net):
 
 
 def module_function(module, n_classes):
-    """The module as a function from numpy to numpy, for differences."""
+    """The module as a function of arrays of numpy, for differences."""
     network = _Network(module, n_classes)
 
     def logits(X):
-        return to_numpy(network.logits(network.tensor(X)))
+        values = to_numpy(network.logits(network.tensor(X)))
+        if values.shape[1] == 1:  # of the second class
+            values = np.hstack([np.zeros_like(values), values])
+        return values
 
     logits.__name__ = type(module).__name__
     return logits
