@@ -30,9 +30,9 @@ from skgeom.utils._arrays import (
     dtype_name,
     float_dtypes,
     in_double,
-    is_dispatched,
     like,
     namespace,
+    on_host,
     to_numpy,
 )
 from skgeom.utils._sklearn import check_feature_names, check_sample_weight
@@ -149,10 +149,8 @@ def input_hessian(
     X = given if is_module(estimator) else to_numpy(given)
     y = to_numpy(column_or_1d(y))
     check_consistent_length(X, y)
-    if is_dispatched(sample_weight):
-        sample_weight = to_numpy(sample_weight)
     weights = check_sample_weight(
-        sample_weight, y, dtype=np.float64, ensure_non_negative=True
+        on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
     )
     if not weights.any():
         raise ValueError("sample_weight is zero for all samples; give one to some.")

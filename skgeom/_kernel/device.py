@@ -25,7 +25,7 @@ def identity(order, model):
     return namespace(model).eye(order, dtype=model.dtype, device=device_of(model))
 
 
-def on_host(kernel):
+def kernel_on_host(kernel):
     """A kernel matrix as one of numpy that may be overwritten."""
     if namespace(kernel) is np:
         return kernel

@@ -25,7 +25,7 @@ from skgeom._kernel.calibration import (
     left_out_components,
     products_and_squares,
 )
-from skgeom._kernel.device import DeviceKernelProblem, on_host
+from skgeom._kernel.device import DeviceKernelProblem, kernel_on_host
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.landmarks import (
     LandmarkFeatures,
@@ -43,9 +43,9 @@ from skgeom.utils._arrays import (
     block,
     dtype_name,
     in_double,
-    is_dispatched,
     move_attributes,
     namespace,
+    on_host,
     precision,
     take,
     to_numpy,
@@ -299,10 +299,11 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         n_samples = len(codes)
         copies, largest_weight = np.ones(n_samples), 1.0
         if sample_weight is not None:
-            if is_dispatched(sample_weight):
-                sample_weight = to_numpy(sample_weight)
             sample_weight = _check_sample_weight(
-                sample_weight, codes, dtype=np.float64, ensure_non_negative=True
+                on_host(sample_weight),
+                codes,
+                dtype=np.float64,
+                ensure_non_negative=True,
             )
             copies = np.clip(sample_weight, 1, _MAX_COPIES)
             # Relative to the largest one, weights have a finite sum.
@@ -452,7 +453,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         if warn:
             warn_if_alone(kernel, self.kernel)
         if host or self.solver_ == "eigen":
-            kernel = on_host(kernel)
+            kernel = kernel_on_host(kernel)
         kind = KernelProblem if namespace(kernel) is np else DeviceKernelProblem
         return kind(
             kernel,

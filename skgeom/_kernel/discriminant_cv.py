@@ -18,7 +18,7 @@ from skgeom._kernel.base import (
     spread_over_classes,
 )
 from skgeom._kernel.calibration import calibrate, products_and_squares
-from skgeom._kernel.device import DeviceKernelProblem, on_host
+from skgeom._kernel.device import DeviceKernelProblem, kernel_on_host
 from skgeom._kernel.discriminant import MAX_EXACT, KernelDiscriminantAnalysis
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.problem import (
@@ -299,7 +299,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             weights = np.bincount(codes[train]) / np.bincount(codes[kept])
             weights = weights[codes[kept]]
             values = rescaled_to(values, self.penalty, len(train) / len(kept))
-        part = on_host(block(kernel, kept, kept))
+        part = kernel_on_host(block(kernel, kept, kept))
         problem, priors = self._problem(part, codes[kept], precision, weights)
         return kept, [
             KernelDiscriminantAnalysis(
@@ -321,7 +321,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             return []
         left_out = [[] for _ in self.regularizations_]
         for test, (columns, path) in zip(tests, paths, strict=True):
-            K = on_host(block(kernel, test, columns))
+            K = kernel_on_host(block(kernel, test, columns))
             for products, model in zip(left_out, path, strict=True):
                 means, center = model.means_, model._center
                 products.append(products_and_squares(model._project(K), means, center))
@@ -341,7 +341,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     def _score_path(self, kernel, codes, test, path):
         """Scores of the models of all values on a test part."""
         columns, models = path
-        X_test = on_host(block(kernel, test, columns))
+        X_test = kernel_on_host(block(kernel, test, columns))
         y_test = self.classes_[codes[test]]
         scorer = check_scoring(self, scoring=self.scoring)
         return [check_score(scorer(model, X_test, y_test)) for model in models]

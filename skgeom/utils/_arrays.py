@@ -145,6 +145,11 @@ def in_double(array, copy=False):
     return as_dtype(array, xp.float64 if has_float64(array) else xp.float32, copy)
 
 
+def on_host(array):
+    """An array of another library as one of numpy; all else as it is."""
+    return to_numpy(array) if is_dispatched(array) else array
+
+
 def move_attributes(estimator, X):
     """Move the fitted arrays of an estimator to where X is; text stays numpy's."""
     if namespace(X) is np:
