@@ -87,7 +87,10 @@ def input_hessian(
         :class:`~sklearn.pipeline.Pipeline`. Others are differentiated by differences of
         ``predict_proba``. Or a function of X, written with ``autograd.numpy``, that
         returns logits or log-probabilities, of shape (n_samples, n_classes), of the
-        sorted classes of y.
+        sorted classes of y. Or a ``torch.nn.Module`` that does; with two classes, it
+        may return one column, the logit of the second. It computes in its evaluation
+        mode, precision and device, and is left as it was. Classifiers of skorch are
+        differentiated by their modules.
     X : array-like of shape (n_samples, n_features)
         The samples. Not modified. A data frame must have the names that the estimator
         was fitted with, in the same order.
@@ -103,7 +106,8 @@ def input_hessian(
         for Gauss-Newton, :math:`d^2 + 3 d` times for the Hessian, and about ten times
         to check that the probabilities are smooth. Decision values or log-probabilities
         are used instead where they agree with ``predict_proba``, since they keep more
-        digits. Functions are differentiated by autograd, which counts as analytic. With
+        digits. Functions are differentiated by autograd, and modules by torch, which
+        count as analytic. With
         differences, they need not be written with ``autograd.numpy``.
 
     Returns

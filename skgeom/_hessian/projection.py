@@ -69,8 +69,9 @@ class CovarianceHessianProjection(
         The classifier. It is cloned and fitted, unless it is inside a
         :class:`~sklearn.frozen.FrozenEstimator`, which must have been fitted on the
         same features. A classifier that was trained elsewhere is a function of X,
-        written with ``autograd.numpy``, that returns the log-probabilities or logits of
-        the sorted classes of y. None is a
+        written with ``autograd.numpy``, or a ``torch.nn.Module``, that returns the
+        log-probabilities or logits of the sorted classes of y; see
+        :func:`input_hessian`. None is a
         :class:`~sklearn.preprocessing.StandardScaler` and a network with a layer of 32
         tanh units. Its squared weights are penalised by
         ``alpha=min(n_samples, 500) / (5 * n_classes)``, so that probabilities stay away
@@ -87,7 +88,7 @@ class CovarianceHessianProjection(
     derivatives : {"auto", "analytic", "differences"}, default="auto"
         ``"auto"`` uses formulas for the Hessian where there are some, and differences
         of probabilities otherwise; see :func:`input_hessian` for the costs. For
-        functions, autograd counts as analytic.
+        functions and modules, autograd and torch count as analytic.
     class_weight : "balanced", dict or None, default=None
         Weights of the classes in the average of the Hessian and, where the classifier
         takes ``sample_weight``, in its training; if it does not, there is a warning.

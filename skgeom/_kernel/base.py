@@ -40,6 +40,8 @@ from skgeom.utils._validation import check_priors, check_two_classes, class_fact
 _EPS = np.finfo(np.float64).eps
 # Kernels that are positive semidefinite whatever their parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
+# Kernels that are products of samples, which may be sparse.
+_OF_PRODUCTS = {"cosine", "linear", "poly", "polynomial", "rbf", "sigmoid"}
 
 PARAMETERS = r"""
 kernel : str or callable, default="rbf"
@@ -202,7 +204,7 @@ class BaseKernelDiscriminant(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples; for a precomputed kernel, their kernel matrix with the training
             samples.
 
@@ -229,7 +231,7 @@ class BaseKernelDiscriminant(
                     f"be the kernel matrix of samples and the {n_samples} training "
                     f"samples, of shape (n_samples, {n_samples})."
                 )
-        return self._project(validate_data(self, X, dtype=float_dtypes(X), reset=False))
+        return self._project(validate_data(self, X, **self._accepted(X), reset=False))
 
     def _project(self, X):
         """The components of valid samples."""
@@ -370,8 +372,17 @@ class BaseKernelDiscriminant(
         """Valid X and class numbers; sets the classes."""
         if not ARRAY_API:
             check_same_namespace(X, self, attribute=None, method="fit")
-        X, y = validate_data(self, X, y, dtype=float_dtypes(X))
+        X, y = validate_data(self, X, y, **self._accepted(X))
         return X, self._encode(y)
+
+    def _accepted(self, X):
+        """What the validation accepts."""
+        sparse = "csr" if self._takes_sparse else False
+        return {"dtype": float_dtypes(X), "accept_sparse": sparse}
+
+    @property
+    def _takes_sparse(self):
+        return isinstance(self.kernel, str) and self.kernel in _OF_PRODUCTS
 
     def _encode(self, y):
         """Class numbers of valid labels; sets the classes."""
@@ -527,6 +538,7 @@ class BaseKernelDiscriminant(
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]

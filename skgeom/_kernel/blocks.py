@@ -6,6 +6,7 @@ are left out. Numbers of rows are those in memory, so that blocks give the same 
 """
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_X_y, gen_batches
 from sklearn.utils.validation import _check_sample_weight
 
@@ -18,6 +19,8 @@ _BLOCK = 4096
 
 def row_moments(X):
     """Mean and variance of the entries of each row."""
+    if issparse(X):
+        return _sparse_row_moments(X)
     if namespace(X) is np:
         return X.mean(axis=1, dtype=np.float64), X.var(axis=1, dtype=np.float64)
     xp, parts = namespace(X), []
@@ -25,6 +28,15 @@ def row_moments(X):
         rows = in_double(X[batch, ...])
         parts.append(xp.stack([xp.mean(rows, axis=1), xp.var(rows, axis=1)]))
     return tuple(to_numpy(xp.concat(parts, axis=1)))
+
+
+def _sparse_row_moments(X):
+    n_samples, n_features = X.shape
+    counts = np.diff(X.indptr)
+    rows = np.repeat(np.arange(n_samples), counts)
+    means = np.bincount(rows, X.data, minlength=n_samples) / n_features
+    squares = np.bincount(rows, (X.data - means[rows]) ** 2, minlength=n_samples)
+    return means, (squares + (n_features - counts) * means**2) / n_features
 
 
 class BlockedRows:

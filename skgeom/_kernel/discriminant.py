@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -160,7 +161,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     landmarks : {"auto", "kmeans", "leverage", "random"}, default="auto"
         How landmarks are chosen: as cluster centres in each class, or as samples drawn
         by their ridge leverage scores, or uniformly at random. ``"auto"`` is
-        ``"kmeans"``, or ``"random"`` for a precomputed kernel.
+        ``"kmeans"``, or ``"random"`` for a precomputed kernel and for sparse samples,
+        whose cluster centres would be dense.
     {class_parameters}
     random_state : int, RandomState instance or None, default=None
         For the choice of landmarks.
@@ -268,10 +270,13 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples; for a precomputed kernel, their kernel matrix. Not modified.
+            They may be sparse for the kernels "linear", "poly", "rbf", "sigmoid" and
+            "cosine".
             With landmarks that are not chosen by leverage, a Dask array or data frame,
-            which is read four times, block by block.
+            which is read four times, block by block; of so few samples that ``"auto"``
+            solves exactly, into memory.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -290,7 +295,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             semidefinite, if to the kernel all samples, or all class means, are the
             same, or if the regularised within-class matrix is singular.
         TypeError
-            If X is of Dask, and the solver an exact one.
+            If X is of Dask, and ``solver`` asks for an exact solution; if X is sparse,
+            and the kernel takes no sparse samples.
         """
         if is_dask(X):
             X, codes, sample_weight = self._validate_blocks(X, y, sample_weight)
@@ -348,9 +354,11 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             ensure_min_samples=0,
         )
         rows = BlockedRows(X, y, sample_weight, empty.dtype)
+        codes = self._encode(rows.y)
         if self._chosen_solver(len(rows)) != "nystroem":
-            refuse_dask(self, X, remedy)
-        return rows, self._encode(rows.y), rows.sample_weight
+            # Few samples, which the exact solver needs in memory.
+            return rows[np.arange(len(rows))], codes, rows.sample_weight
+        return rows, codes, rows.sample_weight
 
     def _calibrate(self, samples, left_out, leverages, found):
         """Set temperature, class means and offsets by samples that are left out."""
@@ -504,7 +512,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         n_landmarks = min(self.n_landmarks, np.count_nonzero(weights))
         method = self.landmarks
         if method == "auto":
-            method = "random" if self.kernel == "precomputed" else "kmeans"
+            drawn = self.kernel == "precomputed" or issparse(X)
+            method = "random" if drawn else "kmeans"
         if n_landmarks == np.count_nonzero(weights) or method == "random":
             indices = random_landmarks(n_landmarks, weights, random_state)
         elif method == "leverage":

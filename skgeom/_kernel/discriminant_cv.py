@@ -163,8 +163,10 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples; for a precomputed kernel, their kernel matrix. Not modified.
+            They may be sparse for the kernels "linear", "poly", "rbf", "sigmoid" and
+            "cosine".
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
         groups : array-like of shape (n_samples,) or None, default=None

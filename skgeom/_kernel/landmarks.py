@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 from scipy.linalg import cho_factor, solve_triangular
+from scipy.sparse import issparse
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
@@ -28,7 +29,7 @@ from skgeom._kernel.solvers import (
     semidefinite_root,
     solve_primal,
 )
-from skgeom.utils._arrays import in_double, like, namespace, take, to_numpy
+from skgeom.utils._arrays import in_double, like, namespace, on_host, take, to_numpy
 
 # Samples of a block: enough for fast products, at little memory.
 _BLOCK = 4096
@@ -120,7 +121,7 @@ class LandmarkFeatures:
         rank, dtype = len(self.kept), self.dtype
         sums, moment = np.zeros((n_classes, rank)), np.zeros((rank, rank))
         root = np.sqrt(weights)
-        for batch in gen_batches(len(X), _BLOCK):
+        for batch in gen_batches(X.shape[0], _BLOCK):
             z = self(X[batch]) * root[batch, None].astype(dtype)
             members = np.zeros((len(z), n_classes), dtype)
             members[np.arange(len(z)), codes[batch]] = root[batch]
@@ -284,12 +285,12 @@ def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
         if count > enough * size:
             members = random_state.choice(members, enough * size, replace=False)
         drawn.append(np.sort(members))
-    ends = np.cumsum([len(rows) for rows in drawn])[:-1]
-    samples = np.split(to_numpy(take(X, np.concatenate(drawn))), ends)
-    centers = []
-    for size, rows, points in zip(sizes, drawn, samples, strict=True):
+    samples, start, centers = on_host(take(X, np.concatenate(drawn))), 0, []
+    for size, rows in zip(sizes, drawn, strict=True):
+        points = samples[start : start + len(rows)]
+        start += len(rows)
         if size >= len(rows):
-            centers.append(points)
+            centers.append(points.toarray() if issparse(points) else points)
             continue
         kmeans = MiniBatchKMeans(
             size,
