@@ -14,7 +14,11 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
 from skgeom._kernel.blocks import BlockedRows, row_moments
 from skgeom._kernel.functions import (
@@ -31,6 +35,7 @@ from skgeom.utils._arrays import (
     in_double,
     like,
     namespace,
+    on_host,
     to_numpy,
 )
 from skgeom.utils._dask import by_blocks
@@ -40,6 +45,8 @@ from skgeom.utils._validation import check_priors, check_two_classes, class_fact
 _EPS = np.finfo(np.float64).eps
 # Kernels that are positive semidefinite whatever their parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
+# More samples than one weight may stand for, so that sums of weights are finite.
+_MAX_COPIES = 1e12
 # Kernels that are products of samples, which may be sparse.
 _OF_PRODUCTS = {"cosine", "linear", "poly", "polynomial", "rbf", "sigmoid"}
 
@@ -160,6 +167,23 @@ def spread_over_classes(codes, kept, n_samples):
         spread = np.linspace(0, count, int(min(size, count)), endpoint=False)
         parts.append(members[spread.astype(int)])
     return np.sort(np.concatenate(parts))
+
+
+def relative_weights(sample_weight, n_samples):
+    """Valid weights of samples, relative to the largest one, so that sums are finite.
+
+    Returns them, the number of samples that each one stands for, and the largest one.
+    """
+    if sample_weight is None:
+        return np.ones(n_samples), np.ones(n_samples), 1.0
+    weights = _check_sample_weight(
+        on_host(sample_weight),
+        np.empty(n_samples),
+        dtype=np.float64,
+        ensure_non_negative=True,
+    )
+    largest = float(weights.max()) or 1.0
+    return weights / largest, np.clip(weights, 1, _MAX_COPIES), largest
 
 
 class BaseKernelDiscriminant(

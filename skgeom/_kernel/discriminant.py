@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from skgeom._kernel.base import (
     ATTRIBUTES,
@@ -17,6 +17,7 @@ from skgeom._kernel.base import (
     BaseKernelDiscriminant,
     candidate_regularizations,
     heaviest_of_the_best,
+    relative_weights,
     rescaled_to,
     spread_over_classes,
 )
@@ -46,7 +47,6 @@ from skgeom.utils._arrays import (
     in_double,
     move_attributes,
     namespace,
-    on_host,
     precision,
     take,
     to_numpy,
@@ -67,8 +67,6 @@ _MAX_CHOOSING = 700
 _N_CANDIDATES = 25
 # The lightest penalty of landmarks that is chosen, over the precision of X.
 _LIGHTEST = 2
-# More samples than one weight may stand for, so that sums of weights are finite.
-_MAX_COPIES = 1e12
 
 
 @dataclass
@@ -303,23 +301,13 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         else:
             X, codes = self._validate(X, y)
         n_samples = len(codes)
-        copies, largest_weight = np.ones(n_samples), 1.0
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                on_host(sample_weight),
-                codes,
-                dtype=np.float64,
-                ensure_non_negative=True,
-            )
-            copies = np.clip(sample_weight, 1, _MAX_COPIES)
-            # Relative to the largest one, weights have a finite sum.
-            largest_weight = float(sample_weight.max()) or 1.0
-            sample_weight = sample_weight / largest_weight
+        given = sample_weight is not None
+        sample_weight, copies, largest_weight = relative_weights(
+            sample_weight, n_samples
+        )
         weights, class_weights, self.priors_ = self._weigh(codes, sample_weight)
-        self._prepare_kernel(X, sample_weight)
+        self._prepare_kernel(X, sample_weight if given else None)
         self.solver_ = self._chosen_solver(n_samples)
-        if sample_weight is None:
-            sample_weight = np.ones(n_samples)
         samples = Samples(X, codes, weights, class_weights, sample_weight, copies)
         left_out = self._left_out(samples, _MAX_LEFT_OUT)
         if isinstance(X, BlockedRows):
