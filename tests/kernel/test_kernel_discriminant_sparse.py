@@ -56,9 +56,12 @@ def test_many_sparse_features():
     """They stay sparse: as many dense numbers would take 16 GB."""
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
-    X = sparse.random_array((200, 10_000_000), density=1e-5, rng=rng, format="lil")
-    X[:, 0] = 30 * y[:, None]
-    X = X.tocsr()
+    rows = np.repeat(np.arange(200), 101)
+    columns = rng.integers(1, 10_000_000, len(rows))
+    columns[::101] = 0
+    values = rng.random(len(rows))
+    values[::101] = 30 * y
+    X = sparse.coo_array((values, (rows, columns)), (200, 10_000_000)).tocsr()
     for model in (KDA(kernel="linear"), KDA(solver="nystroem", n_landmarks=50)):
         assert cross_val_score(model, X, y, cv=2).mean() > 0.9
 
