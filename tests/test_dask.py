@@ -414,7 +414,7 @@ def test_frames_of_features_have_names(wine):
         GeneralizedEigenvectors(n_components=2),
         LOL(2),
         GMLVQ(random_state=0),
-        KernelDiscriminantAnalysis(),
+        KernelDiscriminantAnalysis(solver="cholesky"),
         RSLVQ(),
     ],
     ids=lambda estimator: type(estimator).__name__,

@@ -5,6 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
+from skgeom.utils._arrays import like, namespace, take, to_numpy
+
 
 @dataclass(frozen=True)
 class SeparationGrid:
@@ -130,7 +132,7 @@ def _separation(X, codes, axes):
     Variances are mean squares, so that theorem 1 holds exactly: the variance of the
     union of two classes of one size is that of one plus a quarter of the distance.
     """
-    Z = X @ axes.T
+    Z = to_numpy(X @ like(axes.T, X))
     groups = [Z[codes == code] for code in range(codes.max() + 1)]
     means = np.array([group.mean(axis=0) for group in groups])
     variances = np.array([group.var(axis=0) for group in groups])
@@ -146,9 +148,11 @@ def check_conditions(
     X, codes, classes, covariance_eigenvalues, first_axis, hessian_eigenvalues, traces
 ):
     """Conditions of training samples; Hessian eigenvalues of None if there is none."""
-    shapes = [
-        _isotropy_and_correlation(X[codes == code]) for code in range(len(classes))
+    moments = [
+        mean_and_covariance(take(X, np.flatnonzero(codes == code)))
+        for code in range(len(classes))
     ]
+    shapes = [_isotropy_and_correlation(covariance) for _, covariance in moments]
     isotropy, correlation = np.array(shapes).T
     hessian_dominance = effective = np.nan
     if hessian_eigenvalues is not None:
@@ -156,7 +160,7 @@ def check_conditions(
         # The quotient has no scale, and squares of small traces might vanish.
         traces = traces / max(traces.max(), np.finfo(np.float64).tiny)
         effective = _ratio(traces.sum() ** 2, (traces**2).sum())
-    means = np.array([X[codes == code].mean(axis=0) for code in range(len(classes))])
+    means = np.array([mean for mean, _ in moments])
     return ProjectionConditions(
         classes=classes,
         isotropy=isotropy,
@@ -165,14 +169,19 @@ def check_conditions(
         hessian_dominance=hessian_dominance,
         mean_alignment=_alignment(means - means.mean(axis=0), first_axis),
         effective_samples=effective,
-        n_samples=len(X),
+        n_samples=len(codes),
     )
 
 
-def _isotropy_and_correlation(samples):
-    """Isotropy and correlation of a class."""
-    centred = samples - samples.mean(axis=0)
-    covariance = centred.T @ centred / len(samples)
+def mean_and_covariance(samples):
+    """Mean of samples, and the mean square about it; computed where they are."""
+    mean = namespace(samples).mean(samples, axis=0)
+    centred = samples - mean
+    return to_numpy(mean), to_numpy(centred.T @ centred / samples.shape[0])
+
+
+def _isotropy_and_correlation(covariance):
+    """Isotropy and correlation of the covariance of a class."""
     d, trace = len(covariance), np.trace(covariance)
     isotropy = _ratio(trace**2, d * (covariance**2).sum())
     off_diagonal = np.abs(covariance).sum() - trace

@@ -25,10 +25,17 @@ from skgeom._hessian.logit_numeric import (
     estimator_differences,
     function_differences,
 )
+from skgeom._hessian.logit_torch import is_module, module_function, module_model
+from skgeom.utils._arrays import (
+    dtype_name,
+    float_dtypes,
+    in_double,
+    like,
+    namespace,
+    on_host,
+    to_numpy,
+)
 from skgeom.utils._sklearn import check_feature_names, check_sample_weight
-
-# Floats of a block of samples: few enough for the cache, enough for fast products.
-_BLOCK = 2**20
 
 
 @validate_params(
@@ -80,7 +87,10 @@ def input_hessian(
         :class:`~sklearn.pipeline.Pipeline`. Others are differentiated by differences of
         ``predict_proba``. Or a function of X, written with ``autograd.numpy``, that
         returns logits or log-probabilities, of shape (n_samples, n_classes), of the
-        sorted classes of y.
+        sorted classes of y. Or a ``torch.nn.Module`` that does; with two classes, it
+        may return one column, the logit of the second. It computes in its evaluation
+        mode, precision and device, and is left as it was. Classifiers of skorch are
+        differentiated by their modules.
     X : array-like of shape (n_samples, n_features)
         The samples. Not modified. A data frame must have the names that the estimator
         was fitted with, in the same order.
@@ -96,13 +106,14 @@ def input_hessian(
         for Gauss-Newton, :math:`d^2 + 3 d` times for the Hessian, and about ten times
         to check that the probabilities are smooth. Decision values or log-probabilities
         are used instead where they agree with ``predict_proba``, since they keep more
-        digits. Functions are differentiated by autograd, which counts as analytic. With
+        digits. Functions are differentiated by autograd, and modules by torch, which
+        count as analytic. With
         differences, they need not be written with ``autograd.numpy``.
 
     Returns
     -------
     H : ndarray of shape (n_features, n_features)
-        The mean Hessian.
+        The mean Hessian, in the library of X.
 
     Raises
     ------
@@ -138,15 +149,17 @@ def input_hessian(
     if not is_function(estimator):
         check_is_fitted(estimator)
         check_feature_names(estimator, X, reset=False)
-    X = check_array(X, dtype=np.float64)
-    y = column_or_1d(y)
+    given = check_array(X, dtype=float_dtypes(X)[0])
+    X = given if is_module(estimator) else to_numpy(given)
+    y = to_numpy(column_or_1d(y))
     check_consistent_length(X, y)
     weights = check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
     )
     if not weights.any():
         raise ValueError("sample_weight is zero for all samples; give one to some.")
-    return mean_curvature(estimator, X, y, weights, curvature, derivatives).matrix
+    mean = mean_curvature(estimator, X, y, weights, curvature, derivatives)
+    return like(mean.matrix, given)
 
 
 @dataclass
@@ -169,19 +182,18 @@ class MeanCurvature:
 
 
 def mean_curvature(estimator, X, y, weights, curvature, derivatives):
-    """The mean Hessian of valid samples, in float64."""
+    """The mean Hessian of valid samples, in float64; of numpy unless for a module."""
     classes = check_classifier(estimator, X, y)
     order = np.argsort(classes)
     codes = order[np.searchsorted(classes, y, sorter=order)]
     model = _model(estimator, X, len(classes), curvature, derivatives)
     weights = weights / weights.sum()
-    total, traces, saturated = 0.0, np.empty(len(X)), True
-    rows = max(_BLOCK // model.floats_per_sample, 1)
+    total, traces, saturated = 0.0, np.empty(len(y)), True
     # An overflow is reported after the sum, with its cause.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         gram = model.gram()
-        for batch in gen_batches(len(X), rows):
-            expansion = model.expand(model.inputs(X[batch]))
+        for batch in gen_batches(len(y), model.block_rows(X)):
+            expansion = model.expand(model.inputs(X[batch, ...]))
             _check_own_probability(expansion.logits, codes[batch], y[batch], estimator)
             residuals, factors = cross_entropy_derivatives(
                 expansion.logits, codes[batch]
@@ -192,8 +204,8 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
             part, traces[batch] = _curvature(
                 expansion, residuals, factors, weights[batch], curvature, gram
             )
-            total += part
-        matrix = model.to_samples(total)
+            total = total + part
+        matrix = model.to_samples(to_numpy(total))
     if not np.isfinite(matrix).all():
         raise ValueError(
             f"The Hessian of {classifier_name(estimator)} is not finite: its "
@@ -209,14 +221,17 @@ def _curvature(expansion, residuals, factors, weights, curvature, gram):
     # one product of the rows B J with themselves, so that it is semidefinite whatever
     # the rounding.
     products = expansion.pull_back(factors * np.sqrt(weights)[:, None, None])
-    rows = products.reshape(-1, products.shape[2])
-    total = rows.T @ rows
+    xp = namespace(products)
+    rows = xp.reshape(products, (-1, products.shape[2]))
+    total = in_double(rows.T @ rows)
     # For the affine map A, the trace of A^T (B J)^T (B J) A needs A A^T only.
-    squares = rows * (rows if gram is None else rows @ gram)
+    images = rows if gram is None else rows @ like(gram, rows, dtype_name(rows))
     # The other part weights the Hessians of the logits by the gradient, p - [y = k].
     if curvature == "hessian":
-        total += expansion.weighted_hessian(residuals * weights[:, None])
-    return total, squares.reshape(len(products), -1).sum(axis=1)
+        weighted = expansion.weighted_hessian(residuals * weights[:, None])
+        total = total + in_double(weighted)
+    traces = xp.sum(xp.reshape(rows * images, (products.shape[0], -1)), axis=1)
+    return total, to_numpy(traces)
 
 
 def _check_own_probability(logits, codes, y, estimator):
@@ -305,7 +320,9 @@ def check_classifier(estimator, X, y):
 
 def is_function(estimator):
     """Whether the classifier is a plain function of the samples."""
-    return callable(estimator) and not hasattr(estimator, "fit")
+    return is_module(estimator) or (
+        callable(estimator) and not hasattr(estimator, "fit")
+    )
 
 
 def supported_classifiers():
@@ -321,8 +338,13 @@ def supported_classifiers():
 
 
 def _model(estimator, X, n_classes, curvature, derivatives):
+    differences = derivatives == "differences"
+    if is_module(estimator):
+        if not differences:
+            return module_model(estimator, n_classes)
+        estimator = module_function(estimator, n_classes)
     if is_function(estimator):
-        if derivatives == "differences":
+        if differences:
             return function_differences(estimator, X, n_classes, curvature)
         return callable_model(estimator, n_classes)
     model = None if derivatives == "differences" else analytic_model(estimator)

@@ -21,6 +21,7 @@ from sklearn.preprocessing import (
 )
 
 from skgeom._hessian.logit_models import linear_model, network_model, quadratic_model
+from skgeom._hessian.logit_torch import is_module, is_skorch, skorch_model
 from skgeom.utils._frames import named_like_fit
 
 
@@ -185,6 +186,8 @@ def classifier_name(estimator):
     estimator = unwrap(estimator)
     if isinstance(estimator, Pipeline):
         return f"Pipeline({', '.join(map(classifier_name, _steps(estimator)))})"
+    if is_module(estimator):
+        return type(estimator).__name__
     if not hasattr(estimator, "fit"):
         return getattr(estimator, "__name__", repr(estimator))
     return type(estimator).__name__
@@ -199,7 +202,10 @@ def analytic_model(estimator):
         If there is one, but the parameters of this classifier have no Hessian.
     """
     *transformers, classifier = _steps(estimator)
-    model = _convert(classifier, CLASSIFIERS, _PROBABILITY_METHODS)
+    if is_skorch(classifier):
+        model = skorch_model(classifier)
+    else:
+        model = _convert(classifier, CLASSIFIERS, _PROBABILITY_METHODS)
     for transformer in transformers[::-1]:
         matrix = _convert(transformer, TRANSFORMERS, ["transform"])
         if model is None or matrix is None:
@@ -217,6 +223,11 @@ def _transform(transformer, X):
     """
     X = named_like_fit(X.copy(), transformer)  # which may change in place
     return np.asarray(transformer.transform(X), dtype=np.float64)
+
+
+def last_step(estimator):
+    """The classifier at the end of a pipeline, or the estimator itself."""
+    return _steps(estimator)[-1]
 
 
 def _steps(estimator):

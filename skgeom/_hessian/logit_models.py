@@ -7,11 +7,14 @@ all logits cancels in the probabilities, so log-probabilities serve as logits, t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
+
+# Floats of a block of samples: few enough for the cache, enough for fast products.
+_BLOCK = 2**20
 
 
 class Expansion(NamedTuple):
@@ -26,7 +29,8 @@ class Expansion(NamedTuple):
         Jacobian of the logits, (n_samples, n_rows, n_inputs).
     weighted_hessian : callable
         From weights G, (n_samples, n_logits), the sum of G_ik times the Hessian of the
-        logit k at the sample i, over all i and k, (n_inputs, n_inputs).
+        logit k at the sample i, over all i and k, (n_inputs, n_inputs). V and G are of
+        numpy; the results may be of another library.
     """
 
     logits: np.ndarray
@@ -48,23 +52,28 @@ class LogitModel:
         Its Jacobian; None stands for the identity.
     floats_per_sample : int
         Memory that an expansion takes.
+    rows : callable or None
+        From the inputs of a sample, the number of samples of a block. None is as many
+        as the cache takes.
     """
 
     expand: Callable
     inputs: Callable = np.copy  # a function of the user may change its argument
     matrix: np.ndarray | None = None
     floats_per_sample: int = 1
+    rows: Callable | None = None
 
     def after(self, transform, matrix):
         """The model of samples before an affine map, given with its Jacobian."""
         if self.matrix is not None:
             matrix = self.matrix @ matrix
-        return LogitModel(
-            self.expand,
-            lambda X: self.inputs(transform(X)),
-            matrix,
-            self.floats_per_sample,
-        )
+        return replace(self, inputs=lambda X: self.inputs(transform(X)), matrix=matrix)
+
+    def block_rows(self, X):
+        """The number of samples of a block."""
+        if self.rows is not None:
+            return self.rows(self.inputs(X[:1, ...]))
+        return max(_BLOCK // self.floats_per_sample, 1)
 
     def to_samples(self, hessian):
         """Hessian with respect to the samples, from that of the inputs."""

@@ -17,12 +17,25 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skgeom._hessian.diagnostics import check_conditions, separation_grid
+from skgeom._hessian.diagnostics import (
+    check_conditions,
+    mean_and_covariance,
+    separation_grid,
+)
 from skgeom._hessian.input_hessians import mean_curvature
 from skgeom._hessian.leading_axes import check_rank, leading_axes, positive_rank
 from skgeom._hessian.logit_estimators import classifier_name
+from skgeom._hessian.logit_torch import is_module
 from skgeom._hessian.trained_classifier import trained_classifier
+from skgeom.utils._arrays import (
+    as_dtype,
+    float_dtypes,
+    move_attributes,
+    namespace,
+    to_numpy,
+)
 from skgeom.utils._dask import by_blocks, refuse_dask
+from skgeom.utils._sklearn import ARRAY_API, check_same_namespace
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
@@ -56,8 +69,9 @@ class CovarianceHessianProjection(
         The classifier. It is cloned and fitted, unless it is inside a
         :class:`~sklearn.frozen.FrozenEstimator`, which must have been fitted on the
         same features. A classifier that was trained elsewhere is a function of X,
-        written with ``autograd.numpy``, that returns the log-probabilities or logits of
-        the sorted classes of y. None is a
+        written with ``autograd.numpy``, or a ``torch.nn.Module``, that returns the
+        log-probabilities or logits of the sorted classes of y; see
+        :func:`input_hessian`. None is a
         :class:`~sklearn.preprocessing.StandardScaler` and a network with a layer of 32
         tanh units. Its squared weights are penalised by
         ``alpha=min(n_samples, 500) / (5 * n_classes)``, so that probabilities stay away
@@ -74,7 +88,7 @@ class CovarianceHessianProjection(
     derivatives : {"auto", "analytic", "differences"}, default="auto"
         ``"auto"`` uses formulas for the Hessian where there are some, and differences
         of probabilities otherwise; see :func:`input_hessian` for the costs. For
-        functions, autograd counts as analytic.
+        functions and modules, autograd and torch count as analytic.
     class_weight : "balanced", dict or None, default=None
         Weights of the classes in the average of the Hessian and, where the classifier
         takes ``sample_weight``, in its training; if it does not, there is a warning.
@@ -217,7 +231,7 @@ class CovarianceHessianProjection(
             decide on the Hessian; if ``class_weight`` does not reach the training.
         """
         X, codes = self._validate(X, y)
-        self.covariance_ = np.atleast_2d(np.cov(X, rowvar=False))
+        self.covariance_ = _covariance(X)
         values, axes = leading_axes(self.covariance_)
         self.covariance_eigenvalues_, self.covariance_eigenvectors_ = values, axes
         check_rank(values, self.n_covariance, "n_covariance", "covariance of X")
@@ -233,6 +247,7 @@ class CovarianceHessianProjection(
         self.conditions_ = check_conditions(
             X, codes, self.classes_, values, axes[0], self.hessian_eigenvalues_, traces
         )
+        move_attributes(self, X)
         return self
 
     @by_blocks
@@ -250,8 +265,9 @@ class CovarianceHessianProjection(
             The products with the components; float32 for X of float32.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return X @ self.components_.T.astype(X.dtype, copy=False)
+        check_same_namespace(X, self, attribute="components_", method="transform")
+        X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
+        return X @ as_dtype(self.components_, X.dtype).T
 
     def separation(self, X, y):
         """Separation of other samples along the leading eigenvectors.
@@ -278,20 +294,24 @@ class CovarianceHessianProjection(
             raise ValueError(
                 "Fitted with n_hessian=0: without a Hessian there is no grid."
             )
-        X, y = validate_data(self, X, y, dtype=np.float64, reset=False)
-        if not np.array_equal(np.unique(y), self.classes_):
+        check_same_namespace(X, self, attribute="components_", method="separation")
+        X, y = validate_data(self, X, y, dtype=float_dtypes(X)[0], reset=False)
+        y, classes = to_numpy(y), to_numpy(self.classes_)
+        if not np.array_equal(np.unique(y), classes):
             raise ValueError(
-                f"y must have each of the classes {self.classes_.tolist()} and no "
+                f"y must have each of the classes {classes.tolist()} and no "
                 f"other, got {np.unique(y).tolist()}."
             )
-        return self._separation(X, np.searchsorted(self.classes_, y))
+        return self._separation(X, np.searchsorted(classes, y))
 
     def _validate(self, X, y):
         """Valid X, in float64, and class numbers; sets the classes."""
         refuse_dask(self, X, "Fit it to a sample of the rows")
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        if not ARRAY_API:
+            check_same_namespace(X, self, attribute=None, method="fit")
+        X, y = validate_data(self, X, y, dtype=float_dtypes(X)[0])
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
         check_two_classes(self.classes_, type(self).__name__)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
         if not n_components:
@@ -316,6 +336,8 @@ class CovarianceHessianProjection(
                     "class_weight must not be negative, nor zero for all classes, got "
                     f"{self.class_weight}."
                 )
+        # Modules of torch take samples from where they are.
+        X = X if is_module(self.estimator) else to_numpy(X)
         self.estimator_ = trained_classifier(
             self.estimator,
             X,
@@ -355,12 +377,12 @@ class CovarianceHessianProjection(
         self.hessian_eigenvalues_ = self.hessian_eigenvectors_ = None
 
     def _separation(self, X, codes):
-        rank = positive_rank(self.hessian_eigenvalues_)
+        rank = positive_rank(to_numpy(self.hessian_eigenvalues_))
         return separation_grid(
             X,
             codes,
-            self.covariance_eigenvectors_[:_GRID],
-            self.hessian_eigenvectors_[: min(rank, _GRID)],
+            to_numpy(self.covariance_eigenvectors_)[:_GRID],
+            to_numpy(self.hessian_eigenvectors_)[: min(rank, _GRID)],
         )
 
     @property
@@ -371,4 +393,13 @@ class CovarianceHessianProjection(
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = ARRAY_API
         return tags
+
+
+def _covariance(X):
+    """Sample covariance matrix, on the host."""
+    if namespace(X) is np:
+        return np.atleast_2d(np.cov(X, rowvar=False))
+    _, covariance = mean_and_covariance(X)
+    return covariance * (X.shape[0] / (X.shape[0] - 1))

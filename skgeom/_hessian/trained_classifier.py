@@ -9,7 +9,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from skgeom._hessian.input_hessians import is_function
-from skgeom._hessian.logit_estimators import classifier_name
+from skgeom._hessian.logit_estimators import classifier_name, last_step
+from skgeom._hessian.logit_torch import is_skorch
 from skgeom.utils._frames import with_names
 from skgeom.utils._warnings import warn_user
 
@@ -77,7 +78,8 @@ def trained_classifier(estimator, X, y, weights, names, random_state):
             "classifier that was trained with weights.",
             UserWarning,
         )
-    X = X.copy()  # which the estimator may change in place
+    # Networks of skorch are in single precision. The estimator may change X in place.
+    X = X.astype(np.float32 if is_skorch(last_step(estimator)) else X.dtype)
     X = X if names is None else with_names(X, names)
     return estimator.fit(X, y, **(parameters or {}))
 

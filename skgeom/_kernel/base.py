@@ -3,7 +3,6 @@
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.special import log_softmax
 from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
@@ -11,27 +10,45 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
 from skgeom._kernel.blocks import BlockedRows, row_moments
 from skgeom._kernel.functions import (
     check_arguments,
     check_callable,
     check_precomputed,
+    kernel_matrix,
     symmetric_kernel_matrix,
     uses_gamma,
 )
 from skgeom._kernel.problem import ALL_MEANS_EQUAL
+from skgeom.utils._arrays import (
+    float_dtypes,
+    in_double,
+    like,
+    namespace,
+    on_host,
+    to_numpy,
+)
 from skgeom.utils._dask import by_blocks
+from skgeom.utils._sklearn import ARRAY_API, check_same_namespace
 from skgeom.utils._validation import check_priors, check_two_classes, class_factors
 
 _EPS = np.finfo(np.float64).eps
 # Kernels that are positive semidefinite whatever their parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
+# More samples than one weight may stand for, so that sums of weights are finite.
+_MAX_COPIES = 1e12
+# Kernels that are products of samples, which may be sparse.
+_OF_PRODUCTS = {"cosine", "linear", "poly", "polynomial", "rbf", "sigmoid"}
 
 PARAMETERS = r"""
 kernel : str or callable, default="rbf"
@@ -152,6 +169,23 @@ def spread_over_classes(codes, kept, n_samples):
     return np.sort(np.concatenate(parts))
 
 
+def relative_weights(sample_weight, n_samples):
+    """Valid weights of samples, relative to the largest one, so that sums are finite.
+
+    Returns them, the number of samples that each one stands for, and the largest one.
+    """
+    if sample_weight is None:
+        return np.ones(n_samples), np.ones(n_samples), 1.0
+    weights = _check_sample_weight(
+        on_host(sample_weight),
+        np.empty(n_samples),
+        dtype=np.float64,
+        ensure_non_negative=True,
+    )
+    largest = float(weights.max()) or 1.0
+    return weights / largest, np.clip(weights, 1, _MAX_COPIES), largest
+
+
 class BaseKernelDiscriminant(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
 ):
@@ -194,7 +228,7 @@ class BaseKernelDiscriminant(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples; for a precomputed kernel, their kernel matrix with the training
             samples.
 
@@ -203,11 +237,16 @@ class BaseKernelDiscriminant(
         Z : ndarray of shape (n_samples, n_components)
             The components.
         """
+        self._check_arrays(X, "transform")
         return self._components(X)
+
+    def _check_arrays(self, X, method):
+        """Raise unless this is fitted, to arrays like X."""
+        check_is_fitted(self)
+        check_same_namespace(X, self, attribute="dual_coef_", method=method)
 
     def _components(self, X):
         """The components as an array, also if ``transform`` returns a data frame."""
-        check_is_fitted(self)
         if self.kernel == "precomputed" and np.ndim(X) == 2:
             n_columns, n_samples = np.shape(X)[1], self.n_features_in_
             if n_columns != n_samples:
@@ -216,19 +255,25 @@ class BaseKernelDiscriminant(
                     f"be the kernel matrix of samples and the {n_samples} training "
                     f"samples, of shape (n_samples, {n_samples})."
                 )
-        return self._project(
-            validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        )
+        return self._project(validate_data(self, X, **self._accepted(X), reset=False))
 
     def _project(self, X):
         """The components of valid samples."""
-        Z = np.empty((len(X), self.dual_coef_.shape[1]), X.dtype)
         row_bytes = self.dual_coef_.shape[0] * np.dtype(np.float64).itemsize
         rows = max(int(get_config()["working_memory"] * 2**20 / row_bytes), 1)
-        for batch in gen_batches(len(X), rows):
-            kernel = self._kernel(X[batch], self.X_fit_)
-            Z[batch] = kernel @ self.dual_coef_ - self.offset_
-        return Z
+        xp, dtype = namespace(X), self.dual_coef_.dtype
+        if xp is np:
+            Z = np.empty((X.shape[0], self.dual_coef_.shape[1]), X.dtype)
+            for batch in gen_batches(X.shape[0], rows):
+                kernel = self._kernel(X[batch], self.X_fit_)
+                Z[batch] = kernel @ self.dual_coef_ - self.offset_
+            return Z
+        parts = []
+        for batch in gen_batches(X.shape[0], rows):
+            kernel = xp.astype(self._kernel(X[batch, ...], self.X_fit_), dtype)
+            components = kernel @ self.dual_coef_ - self.offset_
+            parts.append(xp.astype(components, X.dtype))
+        return xp.concat(parts)
 
     @by_blocks
     def decision_function(self, X):
@@ -251,13 +296,20 @@ class BaseKernelDiscriminant(
             One column for each class. With two classes, the score of the second minus
             that of the first; it is positive where the second is predicted.
         """
+        self._check_arrays(X, "decision_function")
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _scores(self, X):
+        """As :meth:`decision_function`, with a column for each of two classes, too."""
         # As in LDA, with a within-class covariance of T times the identity: by the
         # scaling of the components, it is the identity in training, with the penalty.
         # |z|^2 is common to all classes.
         Z, means = self._components(X), self.decision_means_
-        scores = Z @ means.T - (means**2).sum(axis=1) / 2
-        scores = scores / self.temperature_ + np.log(self.priors_) + self.offsets_
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        xp = namespace(Z)
+        Z = Z if xp is np else xp.astype(Z, means.dtype, copy=False)
+        scores = Z @ means.T - xp.sum(means**2, axis=1) / 2
+        return scores / self.temperature_ + xp.log(self.priors_) + self.offsets_
 
     @by_blocks
     def predict(self, X):
@@ -273,9 +325,12 @@ class BaseKernelDiscriminant(
         labels : ndarray of shape (n_samples,)
             Class labels.
         """
-        scores = self.decision_function(X)
-        codes = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
-        return self.classes_[codes]
+        self._check_arrays(X, "predict")
+        scores = self._scores(X)
+        codes = namespace(scores).argmax(scores, axis=1)
+        if namespace(self.classes_) is np:  # of text, or all arrays are numpy's
+            return self.classes_[to_numpy(codes)]
+        return namespace(scores).take(self.classes_, codes)
 
     @by_blocks
     def predict_log_proba(self, X):
@@ -291,10 +346,14 @@ class BaseKernelDiscriminant(
         log_probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            scores = np.column_stack([np.zeros_like(scores), scores])
-        return log_softmax(scores, axis=1)
+        self._check_arrays(X, "predict_log_proba")
+        return self._log_probabilities(X)
+
+    def _log_probabilities(self, X):
+        scores = self._scores(X)
+        xp = namespace(scores)
+        scores = scores - xp.max(scores, axis=1, keepdims=True)
+        return scores - xp.log(xp.sum(xp.exp(scores), axis=1, keepdims=True))
 
     @by_blocks
     def predict_proba(self, X):
@@ -310,7 +369,9 @@ class BaseKernelDiscriminant(
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return np.exp(self.predict_log_proba(X))
+        self._check_arrays(X, "predict_proba")
+        log_probabilities = self._log_probabilities(X)
+        return namespace(log_probabilities).exp(log_probabilities)
 
     def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
@@ -333,13 +394,24 @@ class BaseKernelDiscriminant(
 
     def _validate(self, X, y):
         """Valid X and class numbers; sets the classes."""
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        if not ARRAY_API:
+            check_same_namespace(X, self, attribute=None, method="fit")
+        X, y = validate_data(self, X, y, **self._accepted(X))
         return X, self._encode(y)
+
+    def _accepted(self, X):
+        """What the validation accepts."""
+        sparse = "csr" if self._takes_sparse else False
+        return {"dtype": float_dtypes(X), "accept_sparse": sparse}
+
+    @property
+    def _takes_sparse(self):
+        return isinstance(self.kernel, str) and self.kernel in _OF_PRODUCTS
 
     def _encode(self, y):
         """Class numbers of valid labels; sets the classes."""
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
         n_classes = len(self.classes_)
         check_two_classes(self.classes_, type(self).__name__)
         if self.n_components is not None and self.n_components > n_classes - 1:
@@ -373,7 +445,7 @@ class BaseKernelDiscriminant(
                 )
             # Equal entries have a variance of rounding.
             varies = variance > np.square(10 * _EPS * center)
-            self.gamma_ = 1 / (X.shape[1] * variance) if varies else 1.0
+            self.gamma_ = float(1 / (X.shape[1] * variance)) if varies else 1.0
 
     def _label_repr(self, code):
         """A class label as Python writes it, for messages."""
@@ -416,15 +488,17 @@ class BaseKernelDiscriminant(
             parameters = {"degree": self.degree, "coef0": self.coef0}
             if self.gamma_ is not None:
                 parameters["gamma"] = self.gamma_
-        return pairwise_kernels(
-            X, Y, metric=self.kernel, filter_params=True, **parameters
-        )
+        return kernel_matrix(X, Y, self.kernel, parameters)
 
     def _kernel_matrix(self, X):
         """Kernel matrix of the training samples, in memory that may be overwritten."""
         if isinstance(self.kernel, str) and self.kernel != "precomputed":
             return symmetric_kernel_matrix(self._kernel, X)
-        kernel = np.asarray(self._kernel(X), dtype=np.float64, order="C")
+        kernel = self._kernel(X)
+        if namespace(kernel) is np:
+            kernel = np.asarray(kernel, dtype=np.float64, order="C")
+        else:
+            kernel = in_double(kernel)
         if self.kernel == "precomputed":
             # Rounding may leave two entries that are not equal. LAPACK reads one of
             # them, and which one depends on the solver.
@@ -472,7 +546,7 @@ class BaseKernelDiscriminant(
     def _set_calibration(self, shrinkage, temperature, offsets):
         """Set what :func:`calibrate` has found."""
         self.decision_means_ = self._center + shrinkage * (self.means_ - self._center)
-        self.temperature_, self.offsets_ = temperature, offsets
+        self.temperature_, self.offsets_ = temperature, like(offsets, self.means_)
 
     def _with_discriminants(self, discriminants, classes, priors, n_samples):
         """This object as if fitted to a precomputed kernel, with what was found."""
@@ -488,7 +562,9 @@ class BaseKernelDiscriminant(
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = ARRAY_API
         return tags

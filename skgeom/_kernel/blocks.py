@@ -6,15 +6,37 @@ are left out. Numbers of rows are those in memory, so that blocks give the same 
 """
 
 import numpy as np
-from sklearn.utils import check_X_y
+from scipy.sparse import issparse
+from sklearn.utils import check_X_y, gen_batches
 from sklearn.utils.validation import _check_sample_weight
 
+from skgeom.utils._arrays import in_double, namespace, to_numpy
 from skgeom.utils._dask import merged, row_blocks
+
+# Rows of a block of another library than numpy.
+_BLOCK = 4096
 
 
 def row_moments(X):
     """Mean and variance of the entries of each row."""
-    return X.mean(axis=1, dtype=np.float64), X.var(axis=1, dtype=np.float64)
+    if issparse(X):
+        return _sparse_row_moments(X)
+    if namespace(X) is np:
+        return X.mean(axis=1, dtype=np.float64), X.var(axis=1, dtype=np.float64)
+    xp, parts = namespace(X), []
+    for batch in gen_batches(X.shape[0], _BLOCK):  # which is copied
+        rows = in_double(X[batch, ...])
+        parts.append(xp.stack([xp.mean(rows, axis=1), xp.var(rows, axis=1)]))
+    return tuple(to_numpy(xp.concat(parts, axis=1)))
+
+
+def _sparse_row_moments(X):
+    n_samples, n_features = X.shape
+    counts = np.diff(X.indptr)
+    rows = np.repeat(np.arange(n_samples), counts)
+    means = np.bincount(rows, X.data, minlength=n_samples) / n_features
+    squares = np.bincount(rows, (X.data - means[rows]) ** 2, minlength=n_samples)
+    return means, (squares + (n_features - counts) * means**2) / n_features
 
 
 class BlockedRows:

@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from skgeom._kernel.base import (
     ATTRIBUTES,
@@ -16,6 +17,7 @@ from skgeom._kernel.base import (
     BaseKernelDiscriminant,
     candidate_regularizations,
     heaviest_of_the_best,
+    relative_weights,
     rescaled_to,
     spread_over_classes,
 )
@@ -25,6 +27,7 @@ from skgeom._kernel.calibration import (
     left_out_components,
     products_and_squares,
 )
+from skgeom._kernel.device import DeviceKernelProblem, kernel_on_host
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.landmarks import (
     LandmarkFeatures,
@@ -37,6 +40,16 @@ from skgeom._kernel.problem import (
     MAX_REGULARIZATION,
     KernelProblem,
     explain_singular,
+)
+from skgeom.utils._arrays import (
+    block,
+    dtype_name,
+    in_double,
+    move_attributes,
+    namespace,
+    precision,
+    take,
+    to_numpy,
 )
 from skgeom.utils._dask import empty_block, is_dask, refuse_dask
 from skgeom.utils._docs import substitute_docs
@@ -54,15 +67,13 @@ _MAX_CHOOSING = 700
 _N_CANDIDATES = 25
 # The lightest penalty of landmarks that is chosen, over the precision of X.
 _LIGHTEST = 2
-# More samples than one weight may stand for, so that sums of weights are finite.
-_MAX_COPIES = 1e12
 
 
 @dataclass
 class Samples:
     """Training samples, with classes and weights."""
 
-    X: np.ndarray
+    X: np.ndarray  # or an array of another library
     codes: np.ndarray
     weights: np.ndarray  # in training, of sum one
     class_weights: np.ndarray  # their sums over the classes
@@ -71,7 +82,7 @@ class Samples:
 
     def part(self, rows, precomputed):
         """Some of the samples, with the same weights of the classes."""
-        X = self.X[np.ix_(rows, rows)] if precomputed else self.X[rows]
+        X = block(self.X, rows, rows) if precomputed else take(self.X, rows)
         codes, weights = self.codes[rows], self.weights[rows]
         weights = weights * (self.class_weights / np.bincount(codes, weights))[codes]
         return Samples(
@@ -148,7 +159,8 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     landmarks : {"auto", "kmeans", "leverage", "random"}, default="auto"
         How landmarks are chosen: as cluster centres in each class, or as samples drawn
         by their ridge leverage scores, or uniformly at random. ``"auto"`` is
-        ``"kmeans"``, or ``"random"`` for a precomputed kernel.
+        ``"kmeans"``, or ``"random"`` for a precomputed kernel and for sparse samples,
+        whose cluster centres would be dense.
     {class_parameters}
     random_state : int, RandomState instance or None, default=None
         For the choice of landmarks.
@@ -256,10 +268,13 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples; for a precomputed kernel, their kernel matrix. Not modified.
+            They may be sparse for the kernels "linear", "poly", "rbf", "sigmoid" and
+            "cosine".
             With landmarks that are not chosen by leverage, a Dask array or data frame,
-            which is read four times, block by block.
+            which is read four times, block by block; of so few samples that ``"auto"``
+            solves exactly, into memory.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -278,26 +293,21 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             semidefinite, if to the kernel all samples, or all class means, are the
             same, or if the regularised within-class matrix is singular.
         TypeError
-            If X is of Dask, and the solver an exact one.
+            If X is of Dask, and ``solver`` asks for an exact solution; if X is sparse,
+            and the kernel takes no sparse samples.
         """
         if is_dask(X):
             X, codes, sample_weight = self._validate_blocks(X, y, sample_weight)
         else:
             X, codes = self._validate(X, y)
-        copies, largest_weight = np.ones(len(X)), 1.0
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, codes, dtype=np.float64, ensure_non_negative=True
-            )
-            copies = np.clip(sample_weight, 1, _MAX_COPIES)
-            # Relative to the largest one, weights have a finite sum.
-            largest_weight = float(sample_weight.max()) or 1.0
-            sample_weight = sample_weight / largest_weight
+        n_samples = len(codes)
+        given = sample_weight is not None
+        sample_weight, copies, largest_weight = relative_weights(
+            sample_weight, n_samples
+        )
         weights, class_weights, self.priors_ = self._weigh(codes, sample_weight)
-        self._prepare_kernel(X, sample_weight)
-        self.solver_ = self._chosen_solver(len(X))
-        if sample_weight is None:
-            sample_weight = np.ones(len(X))
+        self._prepare_kernel(X, sample_weight if given else None)
+        self.solver_ = self._chosen_solver(n_samples)
         samples = Samples(X, codes, weights, class_weights, sample_weight, copies)
         left_out = self._left_out(samples, _MAX_LEFT_OUT)
         if isinstance(X, BlockedRows):
@@ -305,9 +315,10 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             X.keep(np.concatenate([left_out, choosing]))
         solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
         # Threads of BLAS would wait for each other longer than small matrices take.
-        with one_blas_thread(len(X) <= _MAX_LEFT_OUT):
+        with one_blas_thread(n_samples <= _MAX_LEFT_OUT):
             found, leverages = solve(samples, left_out)
         self._set_discriminants(found, float(sample_weight.sum()) * largest_weight)
+        move_attributes(self, X)
         if self.temperature == "auto":
             self._calibrate(samples, left_out, leverages, found)
         return self
@@ -331,15 +342,17 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             ensure_min_samples=0,
         )
         rows = BlockedRows(X, y, sample_weight, empty.dtype)
+        codes = self._encode(rows.y)
         if self._chosen_solver(len(rows)) != "nystroem":
-            refuse_dask(self, X, remedy)
-        return rows, self._encode(rows.y), rows.sample_weight
+            # Few samples, which the exact solver needs in memory.
+            return rows[np.arange(len(rows))], codes, rows.sample_weight
+        return rows, codes, rows.sample_weight
 
     def _calibrate(self, samples, left_out, leverages, found):
         """Set temperature, class means and offsets by samples that are left out."""
         codes, copies = samples.codes[left_out], samples.copies[left_out]
         components = left_out_components(
-            self._project(samples.X[left_out]),
+            to_numpy(self._project(take(samples.X, left_out))),
             codes,
             leverages / copies,
             found,
@@ -350,7 +363,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             codes,
             samples.sample_weight[left_out],
             copies,
-            self.priors_,
+            to_numpy(self.priors_),
             np.bincount(samples.codes, samples.sample_weight),
         )
         self._set_calibration(*calibration)
@@ -387,18 +400,18 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         """
         self.X_fit_ = None
         if self.kernel != "precomputed":
-            self.X_fit_ = np.array(samples.X, dtype=np.float64)
-        precision = np.finfo(samples.X.dtype).eps
+            self.X_fit_ = in_double(samples.X, copy=True)
+        rounding = precision(samples.X)
         # The leverages of the last samples are those that take little time.
-        order = np.delete(np.arange(len(samples.X)), left_out)
+        order = np.delete(np.arange(len(samples.codes)), left_out)
         order = np.concatenate([order, left_out])
         precomputed = self.kernel == "precomputed"
-        problem = self._problem(samples.part(order, precomputed), precision, warn=True)
+        problem = self._problem(samples.part(order, precomputed), rounding, warn=True)
         self.regularization_ = self.regularization
         if self.regularization == "auto":
             self.regularization_ = self._chosen_regularization(samples, problem)
         options = {"criterion": self.criterion, "n_components": self._n_wanted}
-        with explain_singular(self.regularization_, precision):
+        with explain_singular(self.regularization_, rounding):
             if self.solver_ == "eigen":
                 found = problem.solve_eigen(self.regularization_, **options)
             else:
@@ -418,9 +431,11 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         ``problem`` is that of all samples, if there is one.
         """
         rows, part = self._left_out(samples, _MAX_CHOOSING), samples
-        if problem is None or len(rows) < len(samples.X):
+        there = namespace(samples.X) is not np
+        if problem is None or there or len(rows) < len(samples.codes):
             part = samples.part(rows, self.kernel == "precomputed")
-            problem = self._problem(part, np.finfo(part.X.dtype).eps)
+            rounding = precision(part.X)
+            problem = self._problem(part, rounding, host=True)
         values = candidate_regularizations(self.penalty, _N_CANDIDATES)
         with one_blas_thread():
             errors = problem.errors_left_out(values, part.copies)
@@ -428,11 +443,15 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         rescaled = rescaled_to(values, self.penalty, float(n_part / n_samples))
         return heaviest_of_the_best(rescaled, errors)
 
-    def _problem(self, samples, precision, warn=False):
-        kernel = self._kernel_matrix(samples.X.astype(np.float64, copy=False))
+    def _problem(self, samples, precision, warn=False, host=False):
+        """The problem of samples; on the host if asked, or if its solver needs that."""
+        kernel = self._kernel_matrix(in_double(samples.X))
         if warn:
             warn_if_alone(kernel, self.kernel)
-        return KernelProblem(
+        if host or self.solver_ == "eigen":
+            kernel = kernel_on_host(kernel)
+        kind = KernelProblem if namespace(kernel) is np else DeviceKernelProblem
+        return kind(
             kernel,
             samples.codes,
             samples.weights,
@@ -457,22 +476,22 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         )
         self.regularization_ = self.regularization
         if self.regularization == "auto":
-            lightest = _LIGHTEST * float(np.finfo(X.dtype).eps)
+            lightest = _LIGHTEST * precision(X)
             self.regularization_ = max(self._chosen_regularization(samples), lightest)
-        with explain_singular(self.regularization_, np.finfo(X.dtype).eps):
+        with explain_singular(self.regularization_, precision(X)):
             found = problem.solve(self.regularization_, self.criterion, self._n_wanted)
             leverages = None
             if self.temperature == "auto":
                 leverages = problem.leverages(
-                    self.regularization_, X[left_out], weights[left_out]
+                    self.regularization_, take(X, left_out), weights[left_out]
                 )
         if self.kernel == "precomputed":
             self.X_fit_ = None
-            coefficients = np.zeros((len(X), found.coefficients.shape[1]))
+            coefficients = np.zeros((len(codes), found.coefficients.shape[1]))
             coefficients[indices[features.kept]] = found.coefficients
             found.coefficients = coefficients
         else:
-            self.X_fit_ = points[features.kept]
+            self.X_fit_ = take(points, features.kept)
         return found, leverages
 
     def _choose_landmarks(self, X, codes, weights):
@@ -481,13 +500,14 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         n_landmarks = min(self.n_landmarks, np.count_nonzero(weights))
         method = self.landmarks
         if method == "auto":
-            method = "random" if self.kernel == "precomputed" else "kmeans"
+            drawn = self.kernel == "precomputed" or issparse(X)
+            method = "random" if drawn else "kmeans"
         if n_landmarks == np.count_nonzero(weights) or method == "random":
             indices = random_landmarks(n_landmarks, weights, random_state)
         elif method == "leverage":
             indices = leverage_landmarks(
                 n_landmarks,
-                lambda pilot: self._features(X, X[pilot], pilot),
+                lambda pilot: self._features(X, take(X, pilot), pilot),
                 X,
                 weights,
                 random_state,
@@ -499,33 +519,34 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             )
         else:
             return kmeans_landmarks(n_landmarks, X, codes, weights, random_state), None
-        return X[indices], indices
+        return take(X, indices), indices
 
     def _features(self, X, points, indices, warn=False):
         """Features of landmarks, given themselves and their indices."""
         if self.kernel == "precomputed":
-            matrix = X[np.ix_(indices, indices)]
+            matrix = block(X, indices, indices)
 
             def columns(X, kept):
-                return X[:, indices[kept]]
+                return take(X, indices[kept], axis=1)
 
         else:
-            matrix = self._kernel(points.astype(np.float64))
+            matrix = self._kernel(in_double(points))
 
             def columns(X, kept):
-                return self._kernel(X, points[kept])
+                return self._kernel(X, take(points, kept))
 
         if warn:
             warn_if_alone(matrix, self.kernel)
         if not self._definite:
             solver = self._solver_text("nystroem")
-            rounding = np.finfo(matrix.dtype).eps * len(matrix) * np.abs(matrix).max()
+            values = to_numpy(matrix)
+            rounding = np.finfo(values.dtype).eps * len(values) * np.abs(values).max()
             check_semidefinite(
-                np.asarray(matrix, dtype=np.float64)[None],
+                values.astype(np.float64, copy=False)[None],
                 f"The kernel matrix of the landmarks, of {solver},",
                 kind="kernel matrix of a positive semidefinite kernel",
                 remedy="Use solver='eigen' or 'cholesky' with penalty='identity', or "
                 "another kernel",
                 rounding=rounding,
             )
-        return LandmarkFeatures(matrix, columns, X.dtype)
+        return LandmarkFeatures(matrix, columns, dtype_name(X))

@@ -14,16 +14,26 @@ from skgeom._kernel.base import (
     PARAMETERS,
     BaseKernelDiscriminant,
     candidate_regularizations,
+    relative_weights,
     rescaled_to,
     spread_over_classes,
 )
 from skgeom._kernel.calibration import calibrate, products_and_squares
+from skgeom._kernel.device import DeviceKernelProblem, kernel_on_host
 from skgeom._kernel.discriminant import MAX_EXACT, KernelDiscriminantAnalysis
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.problem import (
     MAX_REGULARIZATION,
     KernelProblem,
     explain_singular,
+)
+from skgeom.utils._arrays import (
+    block,
+    in_double,
+    move_attributes,
+    namespace,
+    on_host,
+    precision,
 )
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils._docs import substitute_docs
@@ -150,18 +160,23 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X, y, groups=None):
+    def fit(self, X, y, groups=None, sample_weight=None):
         """Choose the regularisation, and learn the discriminant functions.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples; for a precomputed kernel, their kernel matrix. Not modified.
+            They may be sparse for the kernels "linear", "poly", "rbf", "sigmoid" and
+            "cosine".
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
         groups : array-like of shape (n_samples,) or None, default=None
             Groups of samples that the splits of ``cv`` keep together, such as the
             recordings of one person for :class:`~sklearn.model_selection.GroupKFold`.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples, in training and in the scores; None is one for each.
+            A ``scoring`` that is a plain function gets none.
 
         Returns
         -------
@@ -173,7 +188,8 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         ValueError
             As :meth:`KernelDiscriminantAnalysis.fit`, or if a value to try is not
             positive and finite, if there are no splits, if a training part of them
-            lacks a class, or if no value has a score.
+            lacks a class, if the weights of a test part are all zero, or if no value
+            has a score.
 
         Warns
         -----
@@ -184,36 +200,43 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         """
         refuse_dask(self, X, "Fit KernelDiscriminantAnalysis(solver='nystroem')")
         X, codes = self._validate(X, y)
-        _warn_if_many(len(X))
-        self._prepare_kernel(X)
+        n_samples = len(codes)
+        _warn_if_many(n_samples)
+        weights, copies, largest_weight = relative_weights(sample_weight, n_samples)
+        self._prepare_kernel(X, None if sample_weight is None else weights)
         self.regularizations_ = self._values()
         self.X_fit_ = None
-        precision = np.finfo(np.float64).eps
-        if self.kernel == "precomputed":
-            precision = np.finfo(X.dtype).eps
+        rounding = precision(X)
         if self.kernel != "precomputed":
-            self.X_fit_ = X = np.array(X, dtype=np.float64)
+            self.X_fit_ = X = in_double(X, copy=True)
+            rounding = precision(X)
         kernel = self._kernel_matrix(X)
         warn_if_alone(kernel, self.kernel)
-        splits = self._splits(X, codes, groups)
-        _, _, self.priors_ = self._weigh(codes)
-        with one_blas_thread(len(X) <= _SMALL):
+        _, _, self.priors_ = self._weigh(codes, weights)
+        splits = self._splits(X, codes, groups, weights)
+        with one_blas_thread(n_samples <= _SMALL):
             paths = [
-                self._fit_path(kernel, codes, precision, train) for train, _ in splits
+                self._fit_path(kernel, codes, weights, rounding, train)
+                for train, _ in splits
             ]
             tests = [test for _, test in splits]
-            calibrations = self._calibrate_paths(kernel, codes, tests, paths)
+            calibrations = self._calibrate_paths(
+                kernel, codes, weights, copies, tests, paths
+            )
+            weigh_scores = sample_weight is not None and _takes_weights(self.scoring)
+            scored = weights if weigh_scores else None
             scores = [
-                self._score_path(kernel, codes, test, path)
+                self._score_path(kernel, codes, scored, test, path)
                 for test, path in zip(tests, paths, strict=True)
             ]
             self._choose(np.transpose(scores))
-            problem, _ = self._problem(kernel, codes, precision)
-            with explain_singular(self.regularization_, precision):
+            problem, _ = self._problem(kernel, codes, rounding, weights)
+            with explain_singular(self.regularization_, rounding):
                 found = problem.solve_cholesky(self.regularization_, *self._settings)
-        self._set_discriminants(found, len(X))
+        self._set_discriminants(found, float(weights.sum()) * largest_weight)
+        chosen = self.regularizations_.tolist().index(self.regularization_)
+        move_attributes(self, X)
         if calibrations:
-            chosen = self.regularizations_.tolist().index(self.regularization_)
             self._set_calibration(*calibrations[chosen])
         return self
 
@@ -243,9 +266,13 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             )
         return values
 
-    def _splits(self, X, codes, groups):
-        """Training parts that have all classes, and test parts, as indices."""
-        splits = find_splits(self.cv, X, self.classes_[codes], groups)
+    def _splits(self, X, codes, groups, weights):
+        """Training parts that have all classes, and test parts, as indices.
+
+        Samples of weight zero are in neither.
+        """
+        splits = find_splits(self.cv, X, self.classes_[codes], on_host(groups))
+        splits = [[part[weights[part] > 0] for part in split] for split in splits]
         if not splits:
             raise ValueError("cv has no splits; give one at least, or their number.")
         for k, (train, test) in enumerate(splits):
@@ -278,20 +305,22 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         self.best_score_ = float(means[best[0]])
         self.regularization_ = float(values[best].max())
 
-    def _fit_path(self, kernel, codes, precision, train):
+    def _fit_path(self, kernel, codes, weights, precision, train):
         """Models of all values for a training part, with one tridiagonal form.
 
         Returns them, and the samples that they are fitted to: some of a large part.
         """
-        kept, values, weights = train, self.regularizations_, None
+        kept, values, of_kept = train, self.regularizations_, weights[train]
         if len(train) > _MAX_PATH:
             kept = spread_over_classes(codes, train, _MAX_PATH)
             # They stand for all, of which the small classes are a smaller share.
-            weights = np.bincount(codes[train]) / np.bincount(codes[kept])
-            weights = weights[codes[kept]]
-            values = rescaled_to(values, self.penalty, len(train) / len(kept))
-        part = kernel[np.ix_(kept, kept)]
-        problem, priors = self._problem(part, codes[kept], precision, weights)
+            shares = np.bincount(codes[train], weights[train])
+            shares /= np.bincount(codes[kept], weights[kept])
+            of_kept = shares[codes[kept]] * weights[kept]
+            ratio = float(weights[train].sum() / weights[kept].sum())
+            values = rescaled_to(values, self.penalty, ratio)
+        part = kernel_on_host(block(kernel, kept, kept))
+        problem, priors = self._problem(part, codes[kept], precision, of_kept)
         return kept, [
             KernelDiscriminantAnalysis(
                 self.n_components,
@@ -302,7 +331,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             for found in problem.solve_path(values, *self._settings)
         ]
 
-    def _calibrate_paths(self, kernel, codes, tests, paths):
+    def _calibrate_paths(self, kernel, codes, weights, copies, tests, paths):
         """Calibrate the models of each value by all test parts together.
 
         Returns the calibrations of the values, or an empty list with a given
@@ -312,34 +341,39 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
             return []
         left_out = [[] for _ in self.regularizations_]
         for test, (columns, path) in zip(tests, paths, strict=True):
-            K = kernel[np.ix_(test, columns)]
+            K = kernel_on_host(block(kernel, test, columns))
             for products, model in zip(left_out, path, strict=True):
                 means, center = model.means_, model._center
                 products.append(products_and_squares(model._project(K), means, center))
-        tested = codes[np.concatenate(tests)]
-        ones = np.ones(len(tested))
+        tested = np.concatenate(tests)
         # What `calibrate` needs besides.
-        others = tested, ones, ones, self.priors_, np.bincount(codes)
+        others = codes[tested], weights[tested], copies[tested], self.priors_
+        sizes = np.bincount(codes, weights)
         calibrations = []
         for parts in left_out:
             products, squares = map(np.concatenate, zip(*parts, strict=True))
-            calibrations.append(calibrate(products, squares, *others))
+            calibrations.append(calibrate(products, squares, *others, sizes))
         for _, path in paths:
             for model, calibration in zip(path, calibrations, strict=True):
                 model._set_calibration(*calibration)
         return calibrations
 
-    def _score_path(self, kernel, codes, test, path):
-        """Scores of the models of all values on a test part."""
+    def _score_path(self, kernel, codes, weights, test, path):
+        """Scores of the models of all values on a test part; None is no weights."""
         columns, models = path
-        X_test, y_test = kernel[np.ix_(test, columns)], self.classes_[codes[test]]
+        X_test = kernel_on_host(block(kernel, test, columns))
+        y_test = self.classes_[codes[test]]
         scorer = check_scoring(self, scoring=self.scoring)
-        return [check_score(scorer(model, X_test, y_test)) for model in models]
+        weighted = {} if weights is None else {"sample_weight": weights[test]}
+        return [
+            check_score(scorer(model, X_test, y_test, **weighted)) for model in models
+        ]
 
-    def _problem(self, kernel, codes, precision, sample_weight=None):
+    def _problem(self, kernel, codes, precision, sample_weight):
         """The problem of a kernel matrix, which is overwritten, and the priors."""
         weights, class_weights, priors = self._weigh(codes, sample_weight)
-        problem = KernelProblem(
+        kind = KernelProblem if namespace(kernel) is np else DeviceKernelProblem
+        problem = kind(
             kernel,
             codes,
             weights,
@@ -355,6 +389,11 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
     def _settings(self):
         """Criterion and number of components."""
         return self.criterion, self._n_wanted
+
+
+def _takes_weights(scoring):
+    """Whether a scorer takes weights of samples: one of scikit-learn does."""
+    return not callable(scoring) or hasattr(scoring, "_score_func")
 
 
 def _warn_if_many(n_samples):

@@ -3,9 +3,10 @@
 from itertools import combinations, combinations_with_replacement
 
 import numpy as np
-from sklearn.metrics.pairwise import KERNEL_PARAMS
+from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from sklearn.utils import gen_batches
 
+from skgeom.utils._arrays import namespace, take, to_numpy
 from skgeom.utils._threads import map_threads, one_blas_thread
 from skgeom.utils._validation import check_symmetric
 from skgeom.utils._warnings import warn_user
@@ -20,6 +21,9 @@ _N_CHECKED_ROWS = 200
 # fraction of the diagonal one: for kernels of distances, and for others.
 _DISTANCE_LIMITS = {"rbf": 0.05, "laplacian": 0.05, "chi2": 0.05}
 _DEFAULT_LIMIT = 1e-3
+# Kernels of the differences of all entries, and how many of these there are at once.
+_ENTRYWISE = {"laplacian", "chi2", "additive_chi2"}
+_ENTRIES = 2**26
 # Up to this number of samples, their kernel matrix takes one thread milliseconds.
 _FEW = 2000
 # Rows and columns of a kernel matrix that one thread computes at once: they stay in
@@ -47,8 +51,10 @@ def check_arguments(kernel, arguments):
 
 def check_callable(kernel, X, arguments):
     """Raise ValueError unless a kernel function is symmetric on some pairs."""
-    indices = np.unique(np.linspace(0, len(X) - 1, _N_CHECKED_SAMPLES).astype(int))
-    samples = dict(zip(indices, X[indices], strict=True))
+    last = X.shape[0] - 1
+    indices = np.unique(np.linspace(0, last, _N_CHECKED_SAMPLES).astype(int)).tolist()
+    rows = take(X, np.array(indices))
+    samples = {index: rows[k, ...] for k, index in enumerate(indices)}
     pairs = list(combinations(indices, 2))
     values = np.array(
         [
@@ -92,6 +98,9 @@ def check_precomputed(X):
             "X must be the square kernel matrix of the training samples for "
             f"kernel='precomputed', got shape {X.shape}."
         )
+    if namespace(X) is not np:
+        _check_precomputed_there(X)
+        return
     check_symmetric(X, "X, the precomputed kernel,")
     if X.any() and not X.diagonal().any():
         raise ValueError(
@@ -99,6 +108,38 @@ def check_precomputed(X):
             "kernel is largest for equal samples: use, for example, "
             "np.exp(-gamma * X**2)."
         )
+
+
+def _check_precomputed_there(X):
+    """Check a kernel matrix where it is, and copy it only to tell what is wrong."""
+    xp = namespace(X)
+    size, gap = float(xp.max(xp.abs(X))), float(xp.max(xp.abs(X - X.T)))
+    diagonal = xp.linalg.diagonal(X)
+    if not (gap <= 1e-6 * size and (size == 0 or xp.any(diagonal != 0))):
+        check_precomputed(to_numpy(X))
+
+
+def kernel_matrix(X, Y, kernel, parameters):
+    """Kernel matrix of samples X and Y, or X with itself if that is None.
+
+    Parameters
+    ----------
+    X, Y : array
+        The samples, of one library.
+    kernel : str or callable
+        A name that scikit-learn knows, or a function of two samples.
+    parameters : dict
+        Its parameters; those that a named kernel does not have are left out.
+    """
+    settings = {"metric": kernel, "filter_params": True, **parameters}
+    if namespace(X) is np or callable(kernel) or kernel not in _ENTRYWISE:
+        return pairwise_kernels(X, Y, **settings)
+    # scikit-learn forms all differences of these at once.
+    Y = X if Y is None else Y
+    rows = max(_ENTRIES // (Y.shape[0] * Y.shape[1]), 1)
+    batches = gen_batches(X.shape[0], rows)
+    parts = [pairwise_kernels(X[batch, ...], Y, **settings) for batch in batches]
+    return namespace(X).concat(parts)
 
 
 def symmetric_kernel_matrix(kernel, X):
@@ -116,7 +157,7 @@ def symmetric_kernel_matrix(kernel, X):
     -------
     ndarray of shape (n_samples, n_samples)
     """
-    if len(X) <= _FEW:
+    if X.shape[0] <= _FEW or namespace(X) is not np:
         return kernel(X)
     matrix = np.empty((len(X), len(X)))
 
@@ -142,8 +183,9 @@ def warn_if_alone(matrix, kernel):
     limit = _DEFAULT_LIMIT
     if isinstance(kernel, str):
         limit = _DISTANCE_LIMITS.get(kernel, limit)
-    rows = np.unique(np.linspace(0, len(matrix) - 1, _N_CHECKED_ROWS).astype(int))
-    others = np.abs(matrix[rows])
+    last = matrix.shape[0] - 1
+    rows = np.unique(np.linspace(0, last, _N_CHECKED_ROWS).astype(int))
+    others = np.abs(to_numpy(take(matrix, rows)))
     own = others[np.arange(len(rows)), rows]
     others[np.arange(len(rows)), rows] = 0
     if (others.max(axis=1) < limit * own).mean() > 0.5:

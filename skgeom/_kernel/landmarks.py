@@ -11,10 +11,12 @@ from functools import partial
 
 import numpy as np
 from scipy.linalg import cho_factor, solve_triangular
+from scipy.sparse import issparse
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
 from skgeom._kernel.blocks import BlockedRows
+from skgeom._kernel.device import LowerTriangle
 from skgeom._kernel.problem import (
     ALL_MEANS_EQUAL,
     ALL_SAMPLES_EQUAL,
@@ -27,6 +29,7 @@ from skgeom._kernel.solvers import (
     semidefinite_root,
     solve_primal,
 )
+from skgeom.utils._arrays import in_double, like, namespace, on_host, take, to_numpy
 
 # Samples of a block: enough for fast products, at little memory.
 _BLOCK = 4096
@@ -69,7 +72,7 @@ class LandmarkFeatures:
         # pivot. So the factor ends before pivots get as small as rounding.
         self.kernel_max = float(check_finite_kernel(matrix)) or 1.0
         factor, pivots = pivoted_cholesky(
-            matrix / self.kernel_max, np.finfo(dtype).eps ** 0.75
+            to_numpy(matrix) / self.kernel_max, np.finfo(dtype).eps ** 0.75
         )
         rank = factor.shape[1]
         if not rank:
@@ -80,14 +83,18 @@ class LandmarkFeatures:
             )
         self.kept, self.factor = pivots[:rank], factor[:rank]
         self._columns = columns
-        self._rounded = self.factor.astype(dtype)
         self.dtype = np.dtype(dtype)
+        self._rounded = self.factor.astype(dtype)
+        if namespace(matrix) is not np:
+            self._rounded = LowerTriangle(like(self._rounded, matrix))
 
     def __call__(self, X):
-        """Features of samples, (n_samples, rank)."""
+        """Features of samples, (n_samples, rank), in the library of these."""
         block = self._columns(X, self.kept)
         if self.kernel_max != 1:
             block = block / self.kernel_max
+        if namespace(X) is not np:
+            return self._rounded.solve(namespace(X).astype(block, X.dtype).T).T
         block = block.astype(self.dtype, copy=False)
         return solve_triangular(
             self._rounded, block.T, lower=True, check_finite=False
@@ -103,6 +110,8 @@ class LandmarkFeatures:
         sum_up = partial(self._sums, n_classes=len(class_weights))
         if isinstance(X, BlockedRows):
             sums, moment = X.total(sum_up, codes, weights)
+        elif namespace(X) is not np:
+            sums, moment = self._sums_there(X, codes, weights, len(class_weights))
         else:
             sums, moment = sum_up(X, codes, weights)
         return sums / class_weights[:, None], moment
@@ -112,13 +121,25 @@ class LandmarkFeatures:
         rank, dtype = len(self.kept), self.dtype
         sums, moment = np.zeros((n_classes, rank)), np.zeros((rank, rank))
         root = np.sqrt(weights)
-        for batch in gen_batches(len(X), _BLOCK):
+        for batch in gen_batches(X.shape[0], _BLOCK):
             z = self(X[batch]) * root[batch, None].astype(dtype)
             members = np.zeros((len(z), n_classes), dtype)
             members[np.arange(len(z)), codes[batch]] = root[batch]
             sums += members.T @ z
             moment += z.T @ z
         return sums, moment
+
+    def _sums_there(self, X, codes, weights, n_classes):
+        """As :meth:`_sums`, where the samples are of another library than numpy."""
+        xp, sums, moment = namespace(X), 0.0, 0.0
+        classes = like(np.arange(n_classes), X)
+        codes, root = like(codes, X), like(np.sqrt(weights), X, self.dtype.name)
+        for batch in gen_batches(X.shape[0], _BLOCK):
+            z = self(X[batch, ...]) * root[batch, None]
+            members = xp.astype(codes[batch, None] == classes, X.dtype)
+            sums = sums + in_double((members * root[batch, None]).T @ z)
+            moment = moment + in_double(z.T @ z)
+        return to_numpy(sums), to_numpy(moment)
 
 
 class LandmarkProblem:
@@ -170,7 +191,8 @@ class LandmarkProblem:
         """As :meth:`KernelProblem.leverages`, for some samples and their weights."""
         regularized = self.total.copy()
         regularized.flat[:: len(regularized) + 1] += self._penalty(regularization)
-        centered = self._coordinates(self.features(X) - self.mean).astype(np.float64)
+        features = to_numpy(self.features(X))
+        centered = self._coordinates(features - self.mean).astype(np.float64)
         factor, lower = cho_factor(regularized, lower=True, check_finite=False)
         whitened = solve_triangular(factor, centered.T, lower=lower, check_finite=False)
         return weights * (np.einsum("ij,ij->j", whitened, whitened) + 1)
@@ -215,27 +237,43 @@ def leverage_landmarks(n_landmarks, make_features, X, weights, random_state):
     """
     pilot = random_landmarks(min(n_landmarks, _PILOT), weights, random_state)
     features = make_features(pilot)
-    codes = np.zeros(len(X), dtype=int)
+    codes = np.zeros(X.shape[0], dtype=int)
     _, moment = features.moments(X, codes, weights, np.ones(1))
     # This lambda is the mean of n_landmarks eigenvalues that have the whole trace: the
     # scores then sum to less than n_landmarks.
     moment.flat[:: len(moment) + 1] += np.trace(moment) / n_landmarks
     factor = np.linalg.cholesky(moment)
-    scores = np.empty(len(X))
-    for batch in gen_batches(len(X), _BLOCK):
-        whitened = solve_triangular(factor, features(X[batch]).T, lower=True)
-        scores[batch] = np.einsum("ij,ij->j", whitened, whitened)
+    scores = _squared_norms(features, factor, X)
     # A sample that is orthogonal to all pilot landmarks has a score of zero.
     scores = np.maximum(scores, 1e-6 * scores.max()) * weights
     return np.sort(
-        random_state.choice(len(X), n_landmarks, replace=False, p=scores / scores.sum())
+        random_state.choice(
+            X.shape[0], n_landmarks, replace=False, p=scores / scores.sum()
+        )
     )
+
+
+def _squared_norms(features, factor, X):
+    """Those of L^-1 z(x) for samples x, given z and L."""
+    norms = np.empty(X.shape[0])
+    xp, triangle = namespace(X), None
+    if xp is not np:
+        triangle = LowerTriangle(like(factor, X))
+    for batch in gen_batches(X.shape[0], _BLOCK):
+        if triangle:
+            whitened = triangle.solve(in_double(features(X[batch, ...])).T)
+            norms[batch] = to_numpy(xp.sum(whitened**2, axis=0))
+        else:
+            whitened = solve_triangular(factor, features(X[batch]).T, lower=True)
+            norms[batch] = np.einsum("ij,ij->j", whitened, whitened)
+    return norms
 
 
 def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
     """Centres of clusters within each class, in numbers that follow the class sizes.
 
     Of many samples, some are drawn at random, which are enough to find the clusters.
+    The clusters are found on the host.
     """
     used = weights > 0
     counts = np.bincount(codes[used])
@@ -247,12 +285,12 @@ def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
         if count > enough * size:
             members = random_state.choice(members, enough * size, replace=False)
         drawn.append(np.sort(members))
-    ends = np.cumsum([len(rows) for rows in drawn])[:-1]
-    samples = np.split(X[np.concatenate(drawn)], ends)
-    centers = []
-    for size, rows, points in zip(sizes, drawn, samples, strict=True):
+    samples, start, centers = on_host(take(X, np.concatenate(drawn))), 0, []
+    for size, rows in zip(sizes, drawn, strict=True):
+        points = samples[start : start + len(rows)]
+        start += len(rows)
         if size >= len(rows):
-            centers.append(points)
+            centers.append(points.toarray() if issparse(points) else points)
             continue
         kmeans = MiniBatchKMeans(
             size,
@@ -265,4 +303,4 @@ def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
         )
         kmeans.fit(points, sample_weight=weights[rows])
         centers.append(kmeans.cluster_centers_)
-    return np.vstack(centers)
+    return like(np.vstack(centers), X)

@@ -21,15 +21,15 @@ from scipy.linalg import LinAlgError, eigh, svd
 from sklearn.utils import gen_batches
 
 from skgeom._kernel.solvers import (
+    Inverse,
     class_contrasts,
-    factorize,
-    last_of_inverse_diagonal,
     semidefinite_root,
     solve_davidson,
     solve_dense,
     solve_dual,
 )
 from skgeom._kernel.tridiagonal import Tridiagonal
+from skgeom.utils._arrays import namespace, to_numpy
 from skgeom.utils._signs import signs
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._validation import check_semidefinite
@@ -64,7 +64,8 @@ _SINGULAR = 1e-10
 
 def max_abs(matrix):
     """Largest magnitude of a matrix, without a copy of it."""
-    return max(matrix.max(), -matrix.min())
+    xp = namespace(matrix)
+    return max(float(xp.max(matrix)), -float(xp.min(matrix)))
 
 
 def check_finite_kernel(kernel):
@@ -165,7 +166,7 @@ class KernelProblem:
         self.codes, self.weights, self.class_weights = codes, weights, class_weights
         self.identity, self.center, self.definite = identity, center, definite
         self.root_weights = np.sqrt(weights)
-        self.kernel_mean = weights @ kernel
+        self.kernel_mean = self._mean(kernel)
         # A penalty on the norm of a function keeps it in the span of the centred
         # samples, so that K may be centred from both sides. A penalty on the
         # coefficients does so only if the samples are centred; if not, only the values
@@ -178,13 +179,13 @@ class KernelProblem:
         levels = class_contrasts(class_weights) / np.sqrt(class_weights)[:, None]
         self.indicators = self.root_weights[:, None] * levels[codes]
 
+    def _mean(self, kernel):
+        """The weighted mean of the rows of the kernel matrix."""
+        return self.weights @ kernel
+
     def _center(self, kernel):
         """Centre, weight and scale the kernel matrix in place, by blocks of rows."""
-        # K is symmetric, so the means of its rows are those of its columns.
-        if self.symmetric:
-            row_means = self.kernel_mean - self.kernel_mean @ self.weights
-        else:
-            row_means = np.zeros_like(self.kernel_mean)
+        row_means = self._row_means
         for batch in gen_batches(len(kernel), _ROWS):
             block = kernel[batch]
             block -= self.kernel_mean
@@ -192,6 +193,27 @@ class KernelProblem:
             block *= self.root_weights
             block *= self.root_weights[batch, None] / self.kernel_max
         return kernel
+
+    @property
+    def _row_means(self):
+        """What is subtracted from the rows, after the mean of all rows."""
+        # K is symmetric, so the means of its rows are those of its columns.
+        if self.symmetric:
+            return self.kernel_mean - self.kernel_mean @ self.weights
+        return np.zeros_like(self.kernel_mean)
+
+    def _times(self, block):
+        """The centred matrix times the columns of a matrix."""
+        return self.centered @ block
+
+    def _transposed_times(self, block):
+        """Its transpose times the columns of a matrix."""
+        return self.centered.T @ block
+
+    def _inverse(self, gram, penalty):
+        """Function that multiplies by (G + lambda I)^-1; G may be overwritten."""
+        gram.flat[:: len(gram) + 1] += penalty
+        return Inverse(gram, overwrite=True)
 
     @cached_property
     def total_trace(self):
@@ -213,7 +235,7 @@ class KernelProblem:
     @cached_property
     def _means(self):
         """Products of the centred matrix with the class indicators."""
-        return self.centered.T @ self.indicators
+        return self._transposed_times(self.indicators)
 
     def check_definite(self):
         """Raise ValueError if the centred kernel has a negative eigenvalue."""
@@ -275,7 +297,7 @@ class KernelProblem:
             shrink = eigenvalues / (eigenvalues + penalty)
             return left[last] ** 2 @ shrink + self.weights[last]
         # H = I - lambda (F F^T + lambda I)^-1
-        inverse = last_of_inverse_diagonal(self._solve, n_last)
+        inverse = self._solve.last_of_diagonal(n_last)
         return 1 - penalty * inverse + self.weights[last]
 
     @cached_property
@@ -318,7 +340,7 @@ class KernelProblem:
 
     def _above_rounding(self, left, sizes, right):
         """Those of some singular values that are above rounding, and their vectors."""
-        rounding = len(self.centered) * _EPS * sizes.max()
+        rounding = len(self.codes) * _EPS * sizes.max()
         kept = sizes > max(rounding, self.precision)
         return left[:, kept], sizes[kept], right[:, kept]
 
@@ -349,7 +371,7 @@ class KernelProblem:
                 return self._discriminants(*found, penalty)
         if self.identity:
             gram = self.centered @ self.centered.T
-            images = self.centered @ self._means
+            images = self._times(self._means)
         else:
             self.check_definite()
             # The duals (K + lambda I)^-1 u have a part u / lambda in the null space of
@@ -362,10 +384,9 @@ class KernelProblem:
                     self._singular_vectors = eigenvectors
                     return self._solve_in_range(*eigenvectors, *settings)
             gram, images = self.centered, self._means
-        gram.flat[:: len(gram) + 1] += penalty
-        self._solve = solve = factorize(gram, overwrite=True)
+        self._solve = solve = self._inverse(gram, penalty)
         ratios, duals, scores = solve_dual(solve, self.indicators, images, *settings)
-        coefficients = self.centered.T @ duals if self.identity else duals
+        coefficients = self._transposed_times(duals) if self.identity else duals
         return self._discriminants(ratios, coefficients, scores, penalty)
 
     def _suits_davidson(self, n_components):
@@ -379,12 +400,12 @@ class KernelProblem:
 
         The rank is low if it is at most a fifth of the number of samples.
         """
-        rounding = len(self.centered) * _EPS
+        rounding = len(self.codes) * _EPS
         # A fifth of the samples shows at 1/125 of the cost that the rank is higher.
-        fifth = self.centered[::5, ::5]
+        fifth = to_numpy(self.centered[::5, ::5])
         if semidefinite_root(fifth, rounding).shape[1] == len(fifth):
             return None
-        root = semidefinite_root(self.centered, rounding)
+        root = semidefinite_root(to_numpy(self.centered), rounding)
         if root.shape[1] > len(fifth):
             return None
         # The eigenvectors of M M^T are the left singular vectors of M.

@@ -36,8 +36,6 @@ For "between", the same steps give :math:`u = (1 + 1 / \rho) E E^\top z`. So z l
 the span of H E, and only a matrix of order c - 1 remains.
 """
 
-from functools import partial
-
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.linalg.lapack import dpstrf, dtrtri
@@ -111,7 +109,7 @@ def solve_primal(total, means, penalty, criterion, n_components):
     """
     within = total - means @ means.T
     within.flat[:: len(within) + 1] += penalty
-    solve = factorize(within)
+    solve = Inverse(within)
     directions = solve(means)
     if criterion == "between":
         # x = (S_w + lambda I)^-1 N v with eigenvectors v of a matrix of order c - 1.
@@ -203,7 +201,7 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
     shifted = kernel.astype(np.float32)
     shifted.flat[:: n + 1] += shift
     try:
-        solve = factorize(shifted, overwrite=True)
+        solve = Inverse(shifted, overwrite=True)
     except LinAlgError:
         return None
 
@@ -272,19 +270,34 @@ def _orthonormal(block, basis):
     return block
 
 
-def factorize(matrix, overwrite=False):
-    """Function that multiplies by the inverse of a matrix, by its Cholesky factor."""
-    # The transpose of an array in C order is one in Fortran order: it is not copied.
-    factor = cho_factor(matrix.T, lower=True, overwrite_a=overwrite, check_finite=False)
-    return partial(cho_solve, factor, check_finite=False)
+class Inverse:
+    """Multiplies vectors by the inverse of a matrix, by its Cholesky factor.
 
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        The matrix, positive definite.
+    overwrite : bool, default=False
+        Whether its memory may be used.
+    """
 
-def last_of_inverse_diagonal(solve, n_last):
-    """The last diagonal entries of the inverse of a matrix that was factorised."""
-    # The inverse of L L^T ends with that of the last block of L: L^-1 is triangular.
-    factor, lower = solve.args[0]
-    inverse, _ = dtrtri(np.tril(factor[-n_last:, -n_last:]), lower=lower)
-    return np.einsum("ij,ij->j", inverse, inverse)
+    def __init__(self, matrix, overwrite=False):
+        # The transpose of an array in C order is one in Fortran order: it is not
+        # copied.
+        self._factor = cho_factor(
+            matrix.T, lower=True, overwrite_a=overwrite, check_finite=False
+        )
+
+    def __call__(self, block):
+        return cho_solve(self._factor, block, check_finite=False)
+
+    def last_of_diagonal(self, n_last):
+        """The last diagonal entries of the inverse."""
+        # The inverse of L L^T ends with that of the last block of L: L^-1 is
+        # triangular.
+        factor, lower = self._factor
+        inverse, _ = dtrtri(np.tril(factor[-n_last:, -n_last:]), lower=lower)
+        return np.einsum("ij,ij->j", inverse, inverse)
 
 
 def pivoted_cholesky(matrix, tol):

@@ -34,8 +34,18 @@ from sklearn.utils.validation import (
 from skgeom._rejection.curve import threshold_of_rate
 from skgeom._rejection.guarantee import threshold_of_error
 from skgeom._rejection.label import with_reject_label
+from skgeom.utils._arrays import (
+    is_dispatched,
+    move_attributes,
+    namespace,
+    on_host,
+    to_numpy,
+)
+from skgeom.utils._dask import is_dask, refuse_dask
 from skgeom.utils._sklearn import (
+    ARRAY_API,
     check_method_params,
+    check_same_namespace,
     check_sample_weight,
     safe_split,
 )
@@ -252,24 +262,44 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 f"{name} requires y to be passed, but the target y is None."
             )
+        self._check_dask(X, y, sample_weight)
         X, y = indexable(X, y)
+        y = on_host(y)
         if len(y) == 0:
             raise ValueError("There are 0 samples: X and y are empty.")
         _check_labels(y)
         # A frozen classifier saw other samples.
         if not isinstance(self.estimator, FrozenEstimator):
             check_two_classes(np.unique(y), name)
-        weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        sample_weight = on_host(sample_weight)
+        weights = check_sample_weight(sample_weight, y, ensure_non_negative=True)
         routed = self._route(sample_weight, fit_params)
         self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)
         self.classes_ = self.estimator_.classes_
-        self._labels = with_reject_label(self.classes_, self.reject_label)
+        self._labels = with_reject_label(to_numpy(self.classes_), self.reject_label)
         self.reject_label_ = self._labels[-1]
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self.threshold_ = self._find_threshold(X, y, weights, routed)
+        # A classifier that takes such arrays returns them; text stays numpy's.
+        if is_dispatched(X) and get_tags(self.estimator).array_api_support:
+            move_attributes(self, X)
         return self
+
+    def _check_dask(self, X, y, sample_weight):
+        """Raise TypeError if Dask's arrays are where others are needed."""
+        for name, values in {"y": y, "sample_weight": sample_weight}.items():
+            if is_dask(values):
+                raise TypeError(
+                    f"{type(self).__name__} needs {name} in memory, but it is a Dask "
+                    f"{type(values).__name__}; give {name}.compute()."
+                )
+        folds = not isinstance(self.estimator, FrozenEstimator)
+        if folds and not (self.rejection_rate is None and self.target_error is None):
+            refuse_dask(
+                self, X, "Give a threshold, or freeze a classifier that is fitted"
+            )
 
     def _find_threshold(self, X, y, weights, routed):
         if self.rejection_rate is None and self.target_error is None:
@@ -287,7 +317,10 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if not weights[tested].any():
             raise ValueError("sample_weight is zero for all samples that cv tests.")
         return threshold_of_rate(
-            confidences, weights[tested], self.rejection_rate, 1 / len(self.classes_)
+            confidences,
+            weights[tested],
+            self.rejection_rate,
+            1 / (len(self._labels) - 1),
         )
 
     def _check_parameters(self, sample_weight):
@@ -373,10 +406,25 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Their class labels, or ``reject_label_`` where the largest probability is
             below ``threshold_`` or NaN.
         """
-        probabilities = self.predict_proba(X)
+        self._check_arrays(X, "predict")
+        probabilities = self.estimator_.predict_proba(X)
+        if namespace(self._labels) is not np:
+            xp = namespace(probabilities)
+            codes = xp.argmax(probabilities, axis=1)
+            accepted = xp.max(probabilities, axis=1) >= self.threshold_
+            # The reject label is the last one.
+            last = xp.full_like(codes, self._labels.shape[0] - 1)
+            return xp.take(self._labels, xp.where(accepted, codes, last))
+        probabilities = on_host(probabilities)
         # NaN >= threshold is False, so that NaN is rejected.
         accepted = probabilities.max(axis=1) >= self.threshold_
         return self._labels[np.where(accepted, probabilities.argmax(axis=1), -1)]
+
+    def _check_arrays(self, X, method):
+        """Raise unless this is fitted, to arrays like X if it follows these."""
+        check_is_fitted(self)
+        if namespace(self._labels) is not np:
+            check_same_namespace(X, self, attribute="_labels", method=method)
 
     @available_if(_has("predict_proba"))
     def predict_proba(self, X):
@@ -393,7 +441,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Probabilities of all samples, also of rejected ones, in the order of
             ``classes_``.
         """
-        check_is_fitted(self)
+        self._check_arrays(X, "predict_proba")
         return self.estimator_.predict_proba(X)
 
     @available_if(_has("predict_log_proba"))
@@ -411,7 +459,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Log-probabilities of all samples, also of rejected ones, in the order of
             ``classes_``.
         """
-        check_is_fitted(self)
+        self._check_arrays(X, "predict_log_proba")
         return self.estimator_.predict_log_proba(X)
 
     @available_if(_has("decision_function"))
@@ -428,7 +476,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
             What the classifier returns for all samples, also for rejected ones.
         """
-        check_is_fitted(self)
+        self._check_arrays(X, "decision_function")
         return self.estimator_.decision_function(X)
 
     def score(self, X, y, sample_weight=None):
@@ -452,8 +500,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         score : float
             The fraction, between 0 and 1.
         """
-        y = column_or_1d(y)
-        predicted = self.predict(X)
+        y, sample_weight = column_or_1d(on_host(y)), on_host(sample_weight)
+        predicted = on_host(self.predict(X))
         check_consistent_length(predicted, y, sample_weight)
         # accuracy_score refuses some reject labels, such as NaN.
         return float(np.average(predicted == y, weights=sample_weight))
@@ -479,6 +527,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         wrapped = get_tags(self.estimator)
         tags.input_tags = wrapped.input_tags
         tags.non_deterministic = wrapped.non_deterministic
+        tags.array_api_support = ARRAY_API and wrapped.array_api_support
         if wrapped.classifier_tags is not None:
             tags.classifier_tags.multi_class = wrapped.classifier_tags.multi_class
             tags.classifier_tags.poor_score = wrapped.classifier_tags.poor_score
@@ -512,6 +561,6 @@ def _fold_outcomes(classifier, X, y, train, test, fit_params):
 
 def _outcomes(classifier, X, y):
     """Largest probability of each sample, and whether its class is correct."""
-    probabilities = classifier.predict_proba(X)
-    predicted = np.asarray(classifier.classes_)[probabilities.argmax(axis=1)]
+    probabilities = on_host(classifier.predict_proba(X))
+    predicted = to_numpy(classifier.classes_)[probabilities.argmax(axis=1)]
     return probabilities.max(axis=1), predicted == np.asarray(column_or_1d(y))

@@ -10,7 +10,9 @@ from sklearn.base import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skgeom.utils._arrays import as_dtype, float_dtypes
 from skgeom.utils._dask import by_blocks, refuse_dask
+from skgeom.utils._sklearn import check_same_namespace
 from skgeom.utils._validation import check_two_classes
 
 PROJECTION_DOCS = {
@@ -41,7 +43,8 @@ class LinearProjection(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples.
+            The samples; of another library than numpy, if this was moved there by
+            scikit-learn's ``move_estimator_to``.
 
         Returns
         -------
@@ -50,8 +53,9 @@ class LinearProjection(
             float32.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return X @ self.components_.T.astype(X.dtype, copy=False)
+        check_same_namespace(X, self, attribute="components_", method="transform")
+        X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
+        return X @ as_dtype(self.components_, X.dtype).T
 
     def _validate(self, X, y):
         """Valid X, in float64, and class numbers; sets the classes."""

@@ -22,14 +22,16 @@ def namespace(*arrays):
     TypeError
         If the arrays are of more than one library.
     """
-    if all(isinstance(array, _OF_NUMPY) for array in arrays):
+    others = [
+        array
+        for array in arrays
+        if not isinstance(array, _OF_NUMPY) and hasattr(array, "__dlpack__")
+    ]
+    if not others:
         return np
     from array_api_compat import array_namespace, is_array_api_obj, is_numpy_namespace
 
-    of_libraries = [array for array in arrays if is_array_api_obj(array)]
-    if not of_libraries:
-        return np
-    xp = array_namespace(*of_libraries)
+    xp = array_namespace(*filter(is_array_api_obj, arrays))
     return np if is_numpy_namespace(xp) else xp
 
 
@@ -94,3 +96,65 @@ def has_float64(array):
         device=device_of(array), kind="real floating"
     )
     return "float64" in dtypes
+
+
+def take(array, numbers, axis=0):
+    """The rows, or columns, of a matrix that have some numbers."""
+    xp = namespace(array)
+    if xp is not np:
+        return xp.take(array, like(numbers, array), axis=axis)
+    return array[:, numbers] if axis else array[numbers]
+
+
+def block(matrix, rows, columns):
+    """The rows and columns of a matrix that have some numbers."""
+    if namespace(matrix) is np:
+        return matrix[np.ix_(rows, columns)]
+    return take(take(matrix, rows), columns, axis=1)
+
+
+def float_dtypes(X):
+    """The two dtypes that samples may have, the first of which others become."""
+    if not is_dispatched(X):
+        return [np.float64, np.float32]
+    xp = namespace(X)
+    return [xp.float64, xp.float32] if has_float64(X) else [xp.float32]
+
+
+def dtype_name(array):
+    """The name of the dtype of floating-point numbers, which all libraries share."""
+    return "float32" if precision(array) > 1e-10 else "float64"
+
+
+def precision(array):
+    """The relative precision of the numbers of an array."""
+    return float(namespace(array).finfo(array.dtype).eps)
+
+
+def as_dtype(array, dtype, copy=False):
+    """The array with another dtype of its library."""
+    xp = namespace(array)
+    if xp is np:
+        return array.astype(dtype, copy=copy)
+    return xp.astype(array, dtype, copy=copy)
+
+
+def in_double(array, copy=False):
+    """The array in double precision, where its device has that."""
+    xp = namespace(array)
+    return as_dtype(array, xp.float64 if has_float64(array) else xp.float32, copy)
+
+
+def on_host(array):
+    """An array of another library as one of numpy; all else as it is."""
+    return to_numpy(array) if is_dispatched(array) else array
+
+
+def move_attributes(estimator, X):
+    """Move the fitted arrays of an estimator to where X is; text stays numpy's."""
+    if namespace(X) is np:
+        return
+    for name, value in vars(estimator).items():
+        fitted = name.endswith("_") or name.startswith("_")
+        if fitted and isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+            setattr(estimator, name, like(value, X))

@@ -32,12 +32,13 @@ except ImportError:
 try:  # scikit-learn >= 1.9
     from sklearn.utils._array_api import (
         check_same_namespace,
-        move_estimator_to,  # noqa: F401
+        move_estimator_to,
     )
 
     ARRAY_API = True
 except ImportError:
     ARRAY_API = False
+    move_estimator_to = None
 
     def check_same_namespace(X, estimator, *, attribute, method):
         """Raise if X is of another library than numpy; older versions dispatch less."""

@@ -174,7 +174,7 @@ def test_blocks_of_samples(data, rng, monkeypatch):
     X, y = data
     model = network(X, y, rng, "tanh")
     whole = input_hessian(model, X, y)
-    monkeypatch.setattr("skgeom._hessian.input_hessians._BLOCK", 200)
+    monkeypatch.setattr("skgeom._hessian.logit_models._BLOCK", 200)
     assert_close(input_hessian(model, X, y), whole, 1e-13)
 
 

@@ -171,10 +171,14 @@ def test_exact_solvers_name_the_one_that_works(solver):
         KDA(landmarks="leverage").fit(X, y)
 
 
-def test_few_samples_are_for_an_exact_solver(digits):
-    blocks = da.from_array(digits[0], chunks=(500, -1))
-    with pytest.raises(TypeError, match="Use solver='nystroem'"):
-        KernelDiscriminantAnalysis().fit(blocks, digits[1])
+def test_few_samples_are_solved_exactly_in_memory(digits):
+    X, y = digits[0][:300], digits[1][:300]
+    weights = np.arange(len(y)) % 3 + 1.0
+    expected = KernelDiscriminantAnalysis().fit(X, y, weights)
+    blocks = da.from_array(X, chunks=(70, -1))
+    model = KernelDiscriminantAnalysis().fit(blocks, da.from_array(y), weights)
+    assert model.solver_ == "cholesky"
+    assert_allclose(model.transform(X), expected.transform(X), rtol=1e-12, atol=1e-12)
 
 
 def test_errors_name_the_block_and_change_nothing(digits):

@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.datasets import (
     load_breast_cancer,
     load_digits,
@@ -295,3 +297,66 @@ def test_parts_have_more_of_small_classes():
     assert np.isin(part, kept).all()
     np.testing.assert_array_equal(np.bincount(codes[part]), [91, 16, 2])
     np.testing.assert_array_equal(spread_over_classes(codes, kept, 10_000), kept)
+
+
+@pytest.mark.parametrize("penalty", ["kernel", "identity"])
+@pytest.mark.parametrize("scoring", [None, "neg_log_loss"])
+def test_weights_are_repetitions(penalty, scoring):
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    weights = np.random.default_rng(0).integers(0, 4, len(y))
+    order = np.argsort(np.arange(len(y)) % 3, kind="stable")
+    tests = np.array_split(order, 3)
+    splits = [(np.setdiff1d(order, test), test) for test in tests]
+    rows = np.repeat(np.arange(len(y)), weights)
+    repeated = [
+        tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in splits
+    ]
+    settings = {"penalty": penalty, "regularizations": 5, "scoring": scoring}
+    weighted = KernelDiscriminantAnalysisCV(cv=splits, **settings)
+    weighted.fit(X, y, sample_weight=weights)
+    same = KernelDiscriminantAnalysisCV(cv=repeated, **settings).fit(X[rows], y[rows])
+    for name in ("mean_test_score", "split0_test_score"):
+        assert_allclose(
+            weighted.cv_results_[name], same.cv_results_[name], rtol=1e-6, atol=1e-9
+        )
+    assert weighted.regularization_ == pytest.approx(same.regularization_)
+    assert weighted.lambda_ == pytest.approx(same.lambda_)
+    assert_allclose(weighted.transform(X), same.transform(X), rtol=0, atol=1e-7)
+
+
+def test_weights_of_many_samples(monkeypatch):
+    monkeypatch.setattr("skgeom._kernel.discriminant_cv._MAX_PATH", 60)
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    settings = {"regularizations": 4, "cv": 3}
+    plain = KernelDiscriminantAnalysisCV(**settings).fit(X, y)
+    equal = clone(plain).fit(X, y, sample_weight=np.full(len(y), 3.0))
+    assert_allclose(
+        equal.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"]
+    )
+    assert_allclose(equal.transform(X), plain.transform(X), rtol=0, atol=1e-8)
+    few = np.where(y == 0, 1e-3, 1.0)
+    rare = clone(plain).fit(X, y, sample_weight=few)
+    assert rare.priors_[0] < 0.01
+
+
+def test_weights_that_are_refused():
+    X, y = load_iris(return_X_y=True)
+    model = KernelDiscriminantAnalysisCV(cv=[(np.arange(0, 150, 2), [1, 3])])
+    with pytest.raises(ValueError, match="test part of split 0 of cv has no samples"):
+        model.fit(X, y, sample_weight=(np.arange(150) > 3).astype(float))
+    with pytest.raises(ValueError, match="class 0 has no sample"):
+        model.fit(X, y, sample_weight=(np.arange(150) >= 50).astype(float))
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
+        model.fit(X, y, sample_weight=-np.ones(150))
+
+
+def test_a_function_that_scores_gets_no_weights():
+    X, y = load_iris(return_X_y=True)
+
+    def scoring(model, X, y):
+        return model.score(X, y)
+
+    model = KernelDiscriminantAnalysisCV(regularizations=3, scoring=scoring, cv=3)
+    assert model.fit(X, y, sample_weight=np.ones(150)).best_score_ > 0.9

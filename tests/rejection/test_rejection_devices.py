@@ -1,0 +1,87 @@
+"""Rejection of samples of other libraries than numpy, and of Dask."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn import config_context
+from sklearn.datasets import make_blobs
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skgeom import KernelDiscriminantAnalysis, RejectionClassifier
+from skgeom.utils._arrays import to_numpy
+from skgeom.utils._sklearn import ARRAY_API, move_estimator_to
+
+RULES = [
+    {"threshold": 0.8},
+    {"rejection_rate": 0.2, "cv": 3},
+    {"target_error": 0.5, "cv": 3},
+]
+
+
+@pytest.fixture
+def blobs():
+    return make_blobs(150, centers=3, cluster_std=3.0, random_state=0)
+
+
+# A check asks for the most probable class of each sample, so hardly any is rejected.
+@parametrize_with_checks(
+    [RejectionClassifier(KernelDiscriminantAnalysis(), threshold=0.1)]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: next(iter(rule)))
+def test_results_are_those_of_numpy(library, blobs, rule):
+    X, y = blobs
+    weights = None if "target_error" in rule else np.arange(len(y)) % 3 + 1.0
+    model = RejectionClassifier(KernelDiscriminantAnalysis(), **rule)
+    with config_context(array_api_dispatch=False):
+        X_near = X.astype(library.dtype)
+        model.fit(X_near, y, weights)
+        threshold, expected = model.threshold_, model.predict(X_near)
+        accuracy = model.score(X_near, y, weights)
+    X_there, y_there = library.array(X), library.array(y)
+    weights_there = None if weights is None else library.array(weights)
+    there = model.fit(X_there, y_there, weights_there)
+    assert there.threshold_ == pytest.approx(threshold, abs=1e-3)
+    assert there.reject_label_ == -1
+    predicted = there.predict(X_there)
+    assert library.is_mine(predicted)
+    assert library.is_mine(there.predict_proba(X_there))
+    found = to_numpy(predicted)
+    assert (found == expected).mean() > 0.98
+    assert {-1, 0, 1, 2} == set(found.tolist())
+    assert there.score(X_there, y_there, weights) == pytest.approx(accuracy, abs=0.02)
+    with pytest.raises(ValueError, match=r"RejectionClassifier.predict\(\)"):
+        there.predict(X)
+    here = move_estimator_to(there, np, "cpu")
+    assert_array_equal(here.predict(X_near), found)
+    assert get_tags(there).array_api_support is ARRAY_API
+
+
+def test_labels_of_text_stay_on_the_host(library, blobs):
+    X, y = blobs
+    labels = np.array(["a", "b", "c"])[y]
+    model = RejectionClassifier(KernelDiscriminantAnalysis(), rejection_rate=0.2, cv=3)
+    predicted = model.fit(library.array(X), labels).predict(library.array(X))
+    assert set(predicted) == {"a", "b", "c", "rejected"}
+    assert model.score(library.array(X), labels) > 0.5
+
+
+def test_dask(blobs):
+    da = pytest.importorskip("dask.array")
+    X, y = blobs
+    blocks, labels = da.from_array(X, chunks=(50, -1)), da.from_array(y, chunks=50)
+    landmarks = KernelDiscriminantAnalysis(solver="nystroem")
+    model = RejectionClassifier(landmarks, threshold=0.8)
+    expected = model.fit(X, y).predict(X)
+    assert_array_equal(model.fit(blocks, y).predict(X), expected)
+    with pytest.raises(TypeError, match=r"needs y in memory.*give y.compute\(\)"):
+        model.fit(X, labels)
+    with pytest.raises(TypeError, match="needs sample_weight in memory"):
+        model.fit(X, y, labels)
+    model.set_params(threshold=None, rejection_rate=0.1)
+    with pytest.raises(TypeError, match=r"needs all of X in memory.*Give a threshold"):
+        model.fit(blocks, y)
