@@ -8,9 +8,8 @@ import pytest
 
 from skgeom.utils._import_name import warn_of_scikit_geometry
 
-# pymanopt needs autograd. Everything else is imported where it is used.
+# Everything else is imported where it is used.
 PACKAGES = {
-    "autograd",
     "joblib",
     "numpy",
     "pymanopt",
@@ -33,7 +32,8 @@ def imported(names):
 
 def test_import_brings_what_it_needs_only():
     sklearn = imported("sklearn.discriminant_analysis, sklearn.decomposition")
-    ours = imported("skgeom") - sklearn
+    # pymanopt imports torch, JAX and TensorFlow where they are installed.
+    ours = imported("skgeom") - sklearn - imported("pymanopt")
     packages = {name.split(".")[0] for name in ours}
     assert packages - set(sys.stdlib_module_names) <= PACKAGES
     parts = {name.split(".")[1] for name in ours if name.startswith("sklearn.")}
