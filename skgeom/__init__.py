@@ -19,6 +19,8 @@ from skgeom._region_covariance import RegionCovariance
 from skgeom._rejection.classifier import RejectionClassifier
 from skgeom._rejection.curve import accuracy_rejection_curve
 from skgeom._statistics import ClassStatistics
+from skgeom._transfer.discriminant import TransferDiscriminantAnalysis
+from skgeom._transfer.recentring import Recentring
 from skgeom.utils._import_name import warn_of_scikit_geometry
 
 __all__ = [
@@ -36,10 +38,12 @@ __all__ = [
     "KernelDiscriminantAnalysis",
     "KernelDiscriminantAnalysisCV",
     "ProjectionConditions",
+    "Recentring",
     "RegionCovariance",
     "RejectionClassifier",
     "SecondMomentSQFA",
     "SeparationGrid",
+    "TransferDiscriminantAnalysis",
     "accuracy_rejection_curve",
     "bayes_error",
     "input_hessian",
