@@ -15,6 +15,7 @@ from skgeom._lvq.glrsq import GLRSQ
 from skgeom._lvq.gmlvq import GMLVQ
 from skgeom._lvq.plrsq import PLRSQ
 from skgeom._lvq.rslvq import RSLVQ
+from skgeom._patterns import activation_patterns, spatial_filters
 from skgeom._region_covariance import RegionCovariance
 from skgeom._rejection.classifier import RejectionClassifier
 from skgeom._rejection.curve import accuracy_rejection_curve
@@ -45,8 +46,10 @@ __all__ = [
     "SeparationGrid",
     "TransferDiscriminantAnalysis",
     "accuracy_rejection_curve",
+    "activation_patterns",
     "bayes_error",
     "input_hessian",
+    "spatial_filters",
 ]
 __version__ = "0.1.0.dev0"
 

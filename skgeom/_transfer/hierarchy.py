@@ -11,6 +11,15 @@ from scipy.special import softmax
 _SHRINKAGES = np.array([1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05])
 _N_FOLDS = 5
 
+# Expectation maximisation ends when no mean moves by more, in standard deviations.
+_STILL = 1e-4
+_MAX_ITER = 200
+
+# Sinkhorn's iteration ends when the shares are right to this fraction.
+_BALANCE = 1e-3
+_MAX_SINKHORN = 100
+_TINY = 1e-100
+
 
 def class_means(V, y):
     """Means of the classes, (n_classes, p)."""
@@ -29,26 +38,43 @@ def log_densities(Z, means, log_priors):
     return Z @ means.T - (means**2).sum(axis=1) / 2 + log_priors
 
 
-def adapted_means(Z, start, log_priors, strength, max_iter, tol):
-    r"""Class means of a new domain by expectation maximisation, and the iterations.
+def adapted_means(Z, start, log_priors, strength):
+    r"""Class means of a new domain, without labels.
 
-    They maximise the logarithm of the posterior of the means,
+    Expectation maximisation of the posterior of the means, whose logarithm is
 
     .. math::
 
        \sum_i \log \sum_c \pi_c \, \mathcal{N}(z_i; \mu_c, I)
        - \frac{\kappa}{2} \sum_c \|\mu_c - \bar\mu_c\|^2,
 
-    which no iteration lowers.
+    under the constraint that the expected shares of the classes are the priors: without
+    it, a class that is far from its mean loses its samples to others.
     """
-    means, n_iter, change = start, 0, np.inf
-    while n_iter < max_iter and change > tol:
-        shares = softmax(log_densities(Z, means, log_priors), axis=1)
+    means, offsets = start, np.zeros(len(start))
+    for _ in range(_MAX_ITER):
+        scores = log_densities(Z, means, log_priors)
+        shares, offsets = balanced_shares(scores, log_priors, offsets)
         totals = strength + shares.sum(axis=0)
-        moved = (strength * start + shares.T @ Z) / totals[:, None]
-        change = np.linalg.norm(moved - means, axis=1).max()
-        means, n_iter = moved, n_iter + 1
-    return means, n_iter
+        before, means = means, (strength * start + shares.T @ Z) / totals[:, None]
+        if np.linalg.norm(means - before, axis=1).max() <= _STILL:
+            break
+    return means
+
+
+def balanced_shares(scores, log_priors, offsets):
+    """Shares of the classes in each sample, whose mean over the samples is the priors.
+
+    They are the softmax of scores and an offset for each class, which Sinkhorn's
+    iteration finds, from those given. Returns both.
+    """
+    for _ in range(_MAX_SINKHORN):
+        shares = softmax(scores + offsets, axis=1)
+        gaps = np.log(np.maximum(shares.mean(axis=0), _TINY)) - log_priors
+        if np.abs(gaps).max() <= _BALANCE:
+            break
+        offsets = offsets - gaps
+    return shares, offsets
 
 
 def chosen_shrinkage(V, y, groups, priors):
