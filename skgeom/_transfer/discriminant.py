@@ -55,7 +55,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         eigenvalues. ``"auto"`` takes, of nine weights from 0.05 to 1, the one of the
         highest accuracy in five folds of training: whole domains if there are several,
         samples otherwise.
-    prior_strength : float, default=100
+    prior_strength : float, default=200
         :math:`\kappa`: how many matrices of a class the mean of training is worth in
         :meth:`adapt`.
     priors : None, "uniform" or array-like of shape (n_classes,), default=None
@@ -133,7 +133,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self,
         *,
         shrinkage="auto",
-        prior_strength=100,
+        prior_strength=200,
         priors=None,
         recentring=None,
     ):

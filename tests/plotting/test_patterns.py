@@ -64,10 +64,13 @@ def test_topographies(patterns):
             row = round((y - bottom) / (top - bottom) * (rows - 1))
             column = round((x - left) / (right - left) * (columns - 1))
             assert values[row, column] == pytest.approx(value, abs=0.15 * bound)
-    info = mne.create_info(["Fz", "C3", "Cz", "C4", "Pz"], 250.0, "eeg")
-    info.set_montage("standard_1020")
+    names = [f"channel {k}" for k in range(8)]
+    info = mne.create_info(names, 250.0, "eeg")
+    places = np.c_[PLACES, np.full(8, 0.05)]
+    positions = dict(zip(names, places, strict=True))
+    info.set_montage(mne.channels.make_dig_montage(positions, coord_frame="head"))
     _, axes = plt.subplots(1, 3)
-    display = PatternDisplay(patterns[:, :5]).plot(info, axes=axes, sensors=False)
+    display = PatternDisplay(patterns).plot(info, axes=axes, sensors=False)
     assert display.axes_[0] is axes[0]
 
 
