@@ -92,9 +92,8 @@ correct = []
 for x, movement in zip(X[new][:, None], y[new], strict=True):
     online.partial_adapt(x, ["new"])
     correct.append(online.predict(x, ["new"])[0] == movement)
-print(
-    f"online:    {np.mean(correct):.3f}, the last 50 trials {np.mean(correct[-50:]):.3f}"
-)
+last = np.mean(correct[-50:])
+print(f"online:    {np.mean(correct):.3f}, the last 50 trials {last:.3f}")
 
 # %%
 # What tells a movement apart, in the new person: the spatial filter by which the
