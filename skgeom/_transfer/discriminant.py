@@ -233,7 +233,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         First their domains' means take a step towards each matrix
         (:meth:`Recentring.partial_fit`). Then class means are adapted to all matrices
         since the last :meth:`fit`, or :meth:`adapt` and those of that call, each as it
-        was recentred when it came. Their number bounds the time.
+        was recentred when it came. Their number bounds the time. Give a new person a
+        new ``domain``: one of training goes on from its mean.
 
         Parameters
         ----------

@@ -17,6 +17,9 @@ from skgeom.geometry._spd import _spectral
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_spd_samples
 
+# Dispersion of equal matrices, up to rounding: these are not rescaled.
+_NO_DISPERSION = 1e-12
+
 
 class Recentring(TransformerMixin, BaseEstimator):
     r"""Move the mean of each domain to the identity.
@@ -263,9 +266,8 @@ class Recentring(TransformerMixin, BaseEstimator):
         if label in self.means_:
             mean, count = self.means_[label], self.counts_[label]
         else:
-            started = hasattr(self, "reference_")
-            mean, count = (self.reference_, 1) if started else (matrix, 0)
-            self.dispersions_[label] = 0.0
+            mean, dispersion, count = self._first(matrix)
+            self.dispersions_[label] = dispersion
         step = 1 / (count + 1)
         if self.window is not None:
             step = max(step, 1 / self.window)
@@ -274,9 +276,15 @@ class Recentring(TransformerMixin, BaseEstimator):
         self.means_[label], self.counts_[label] = mean, count + 1
         self.dispersions_[label] += step * (radius - self.dispersions_[label])
 
+    def _first(self, matrix):
+        """Mean and dispersion that a new domain starts from, and what they count."""
+        if not hasattr(self, "reference_"):
+            return matrix, 0.0, 0
+        return self.reference_, np.mean(list(self.dispersions_.values())), 1
+
     def _recentred(self, matrices, mean, dispersion):
         Z = whitened(matrices, mean)
-        if self.rescale and dispersion > 0:
+        if self.rescale and dispersion > _NO_DISPERSION:
             Z = _spectral(Z, lambda eigenvalues: eigenvalues ** (1 / dispersion**0.5))
         return Z
 

@@ -289,6 +289,17 @@ def test_errors(people):
 
 
 def test_identical_matrices_have_no_dispersion():
-    X = np.stack([np.diag([4.0, 9.0])] * 3)
-    Z = Recentring(rescale=True).fit_transform(X)
-    assert_allclose(Z, np.stack([np.eye(2)] * 3), atol=1e-12)
+    for matrix in (np.diag([4.0, 9.0]), np.array([[2.0, 0.7], [0.7, 1.1]])):
+        X = np.stack([matrix] * 3)
+        Z = Recentring(rescale=True).fit_transform(X)
+        assert_allclose(Z, np.stack([np.eye(2)] * 3), atol=1e-9)
+
+
+def test_running_dispersion(people):
+    X, _, domain = people
+    known, new = X[domain != "cy"], X[domain == "cy"]
+    model = Recentring(rescale=True).fit(known, domain=domain[domain != "cy"])
+    at_first = np.mean(list(model.dispersions_.values()))
+    model.partial_fit(new[:1], domain=["cy"])
+    radius = distance_affine_invariant(new[0], model.means_["cy"]) ** 2
+    assert model.dispersions_["cy"] == pytest.approx((at_first + radius) / 2)
