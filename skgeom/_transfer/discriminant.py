@@ -43,10 +43,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
        \mu_c \sim \mathcal{N}(\bar\mu_c, S / \kappa).
 
     :meth:`fit` estimates :math:`\bar\mu_c` and S from labelled domains; without more,
-    this is shrunk linear discriminant analysis in the tangent space [1]_
-    of recentred matrices [2]_. :meth:`adapt` then finds the means :math:`\mu_c` of a
-    new person by expectation maximisation, which needs matrices but no labels; only the
-    proportions of the classes must be known.
+    this is shrunk linear discriminant analysis in the tangent space [1]_ of recentred
+    matrices [2]_. :meth:`adapt` then finds the means :math:`\mu_c` of a new person by
+    expectation maximisation, which needs matrices but no labels; only the proportions
+    of the classes must be known.
 
     Parameters
     ----------
