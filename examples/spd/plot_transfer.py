@@ -83,8 +83,8 @@ axes[1].set(title="recentred: scores (x: new person)", xticks=[], yticks=[])
 # Recentring alone, and adaptation as well; and both a trial at a time, with nothing
 # known of the new person at first.
 
-label = ["new"] * new.sum()
-print(f"recentred: {model.score(X[new], y[new], domain=label):.3f}")
+session = ["new"] * int(new.sum())
+print(f"recentred: {model.score(X[new], y[new], domain=session):.3f}")
 print(f"adapted:   {model.adapt(X[new]).score(X[new], y[new]):.3f}")
 
 online = TransferDiscriminantAnalysis().fit(X[~new], y[~new], person[~new])
