@@ -44,15 +44,19 @@ GUIDES = {
     "PLRSQ": "lvq",
     "ProjectionConditions": "covariance_hessian",
     "RSLVQ": "lvq",
+    "Recentring": "transfer",
     "RegionCovariance": "spd",
     "RejectionClassifier": "rejection",
     "SQFA": "sqfa",
     "SQFACV": "sqfa",
     "SecondMomentSQFA": "sqfa",
     "SeparationGrid": "covariance_hessian",
+    "TransferDiscriminantAnalysis": "transfer",
     "accuracy_rejection_curve": "rejection",
+    "activation_patterns": "transfer",
     "bayes_error": "sqfa",
     "input_hessian": "covariance_hessian",
+    "spatial_filters": "transfer",
 }
 autosummary_context = {"guides": GUIDES}
 autosummary_generate = True

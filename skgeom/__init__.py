@@ -15,10 +15,13 @@ from skgeom._lvq.glrsq import GLRSQ
 from skgeom._lvq.gmlvq import GMLVQ
 from skgeom._lvq.plrsq import PLRSQ
 from skgeom._lvq.rslvq import RSLVQ
+from skgeom._patterns import activation_patterns, spatial_filters
 from skgeom._region_covariance import RegionCovariance
 from skgeom._rejection.classifier import RejectionClassifier
 from skgeom._rejection.curve import accuracy_rejection_curve
 from skgeom._statistics import ClassStatistics
+from skgeom._transfer.discriminant import TransferDiscriminantAnalysis
+from skgeom._transfer.recentring import Recentring
 from skgeom.utils._import_name import warn_of_scikit_geometry
 
 __all__ = [
@@ -36,13 +39,17 @@ __all__ = [
     "KernelDiscriminantAnalysis",
     "KernelDiscriminantAnalysisCV",
     "ProjectionConditions",
+    "Recentring",
     "RegionCovariance",
     "RejectionClassifier",
     "SecondMomentSQFA",
     "SeparationGrid",
+    "TransferDiscriminantAnalysis",
     "accuracy_rejection_curve",
+    "activation_patterns",
     "bayes_error",
     "input_hessian",
+    "spatial_filters",
 ]
 __version__ = "0.1.0.dev0"
 

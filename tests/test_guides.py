@@ -31,6 +31,7 @@ SCRIPTS = {
     "user_guide/rejection.rst": 6,
     "user_guide/spd.rst": 2,
     "user_guide/sqfa.rst": 7,
+    "user_guide/transfer.rst": 3,
 }
 BLOCK = re.compile(
     r"^( *)\.\. code-block:: python\n\n((?:\1   .*\n|\n)+)", re.MULTILINE

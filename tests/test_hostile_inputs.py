@@ -28,6 +28,7 @@ from skgeom import (
     KernelDiscriminantAnalysisCV,
     RejectionClassifier,
     SecondMomentSQFA,
+    TransferDiscriminantAnalysis,
     baselines,
 )
 from skgeom.datasets import make_spd_classes
@@ -56,6 +57,7 @@ MATRICES = {
     "PLRSQ, mahalanobis": PLRSQ(metric="mahalanobis", random_state=0),
     "PLRSQ, sgd": PLRSQ(solver="sgd", max_iter=5, random_state=0),
     "GLRSQ": GLRSQ(random_state=0),
+    "TransferDiscriminantAnalysis": TransferDiscriminantAnalysis(),
     "mdrm": baselines.mdrm(),
     "tslda": baselines.tslda(),
     "tangent_space_svm": baselines.tangent_space_svm(),

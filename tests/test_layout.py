@@ -15,7 +15,7 @@ import skgeom
 ROOT = Path(skgeom.__file__).parent
 
 # Folders of estimators. None imports from another.
-FAMILIES = {"_filters", "_hessian", "_kernel", "_lvq", "_rejection"}
+FAMILIES = {"_filters", "_hessian", "_kernel", "_lvq", "_rejection", "_transfer"}
 # The parts of skgeom, in rows. A module may import from its own part, from its own row
 # (unless that is FAMILIES) and from the rows above.
 LAYERS = [
@@ -24,7 +24,7 @@ LAYERS = [
     {"objectives"},  # what filters optimise
     {"optim"},  # optimisation on manifolds
     {"_moments", "_leading_axes", "_statistics", "_region_covariance"},
-    {"_bayes_error", "_gaussian_classifier"},
+    {"_bayes_error", "_gaussian_classifier", "_patterns"},
     FAMILIES,  # each with its own spaces, losses and costs
     {"datasets", "baselines", "plotting"},
 ]
@@ -42,7 +42,7 @@ ONLY_FOR = {
 }
 # Imported inside functions only, and so not when skgeom is imported: optional packages,
 # pyriemann, which imports matplotlib, and autograd, for what users write.
-OPTIONAL = {"torch", "jax", "matplotlib", "moabb", "ot", "pandas", "pooch"}
+OPTIONAL = {"torch", "jax", "matplotlib", "mne", "moabb", "ot", "pandas", "pooch"}
 LAZY = OPTIONAL | {"pyriemann", "autograd"}
 
 

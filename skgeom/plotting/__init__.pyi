@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
-from skgeom import AMAGauss, AMAGaussCV, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV, PLRSQ, ProjectionConditions, RSLVQ, RegionCovariance, RejectionClassifier, SQFA, SQFACV, SecondMomentSQFA, SeparationGrid
+from skgeom import AMAGauss, AMAGaussCV, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV, PLRSQ, ProjectionConditions, RSLVQ, Recentring, RegionCovariance, RejectionClassifier, SQFA, SQFACV, SecondMomentSQFA, SeparationGrid, TransferDiscriminantAnalysis
 
-__all__ = ['AccuracyRejectionDisplay', 'ClassEllipsesDisplay', 'ContributionDisplay', 'DistanceMatrixDisplay', 'EigenspectrumDisplay', 'FilterDisplay', 'LossCurveDisplay', 'ProjectionDisplay', 'SeparationDisplay']
+__all__ = ['AccuracyRejectionDisplay', 'ClassEllipsesDisplay', 'ContributionDisplay', 'DistanceMatrixDisplay', 'EigenspectrumDisplay', 'FilterDisplay', 'LossCurveDisplay', 'PatternDisplay', 'ProjectionDisplay', 'SeparationDisplay']
 
 class AccuracyRejectionDisplay():
     line_: Any
@@ -83,6 +83,15 @@ class LossCurveDisplay():
     @classmethod
     def from_estimator(cls, estimator: Any, *, name: str | None = None, ax: Any = None, **kwargs: Any) -> Any: ...
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Any: ...
+
+class PatternDisplay():
+    axes_: NDArray[Any]
+    figure_: Any
+    artists_: list[Any]
+    def __init__(self, patterns: ArrayLike, titles: ArrayLike | None = None) -> None: ...
+    @classmethod
+    def from_estimator(cls, estimator: Any, covariance: ArrayLike, info: Any = None, *, titles: Literal['auto'] | None | ArrayLike | str = 'auto', axes: ArrayLike | None = None, **kwargs: Any) -> Any: ...
+    def plot(self, info: Any = None, *, axes: ArrayLike | None = None, cmap: Any = 'RdBu_r', **kwargs: Any) -> Any: ...
 
 class ProjectionDisplay():
     ax_: Any

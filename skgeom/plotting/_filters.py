@@ -99,10 +99,10 @@ class FilterDisplay:
             "Or give the filters themselves: FilterDisplay(filters).plot().",
             transformer=True,
         )
-        filters = _filters_of(estimator)
+        filters = filters_of(estimator)
         shape = _checked_shape(shape, filters.shape[1])
         if isinstance(titles, str) and titles == "auto":
-            titles = _names_of(estimator, len(filters))
+            titles = names_of(estimator, len(filters))
         display = cls(filters.reshape(len(filters), *shape), titles)
         return display.plot(axes=axes, **kwargs)
 
@@ -207,7 +207,7 @@ class FilterDisplay:
             self.figure_.colorbar(image, ax=ax)
 
 
-def _filters_of(estimator):
+def filters_of(estimator):
     """The filters of a fitted transformer, one per row."""
     if hasattr(estimator, "components_"):
         return np.atleast_2d(estimator.components_)
@@ -216,7 +216,7 @@ def _filters_of(estimator):
     return np.asarray(estimator.scalings_)[:, :n_components].T
 
 
-def _names_of(estimator, count):
+def names_of(estimator, count):
     """Names of the outputs if they fit above an image, or else numbers."""
     if hasattr(estimator, "get_feature_names_out"):
         names = list(estimator.get_feature_names_out())

@@ -16,6 +16,7 @@ from skgeom.plotting import (
     EigenspectrumDisplay,
     FilterDisplay,
     LossCurveDisplay,
+    PatternDisplay,
     ProjectionDisplay,
     SeparationDisplay,
 )
@@ -39,6 +40,8 @@ GRID = SeparationGrid(np.eye(2), np.eye(2), np.eye(2))
         lambda: DistanceMatrixDisplay.from_estimator(PCA()),
         LossCurveDisplay([2, 1]).plot,
         lambda: LossCurveDisplay.from_estimator(PCA()),
+        PatternDisplay(np.ones((1, 2))).plot,
+        lambda: PatternDisplay.from_estimator(PCA(), np.eye(2)),
     ],
 )
 def test_without_matplotlib(monkeypatch, draw):
@@ -58,6 +61,7 @@ ON_SEVERAL = [
     ContributionDisplay(np.ones((2, 3)), ["a", "b", "c"], ["first", "second"]),
     EigenspectrumDisplay({"covariance": [2.0, 1.0], "Hessian": [1.0]}),
     FilterDisplay(np.ones((2, 2, 2))),
+    PatternDisplay(np.ones((2, 2))),
     SeparationDisplay(GRID),
 ]
 

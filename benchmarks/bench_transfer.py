@@ -1,0 +1,241 @@
+"""SPD classifiers across days and people, beside pyRiemann's transfer.
+
+    python benchmarks/bench_transfer.py accuracy|online|window [--data FOLDER]
+
+``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a, subjects 1 to 4, and of SSVEP
+(eeg_ssvep.npz). No method gets a label of the new domain. "Days" trains on the first
+day of a subject and tests on the second; "people" trains on the other three subjects
+and tests on both days of the fourth, each by itself. A domain is a day, or a run of 48
+trials. ``accuracy`` gives the new matrices all at once, ``online`` one after another,
+and ``window`` compares windows of the running mean on halves of the first days only.
+"""
+
+import argparse
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from pyriemann.classification import MDM
+from pyriemann.tangentspace import TangentSpace
+from pyriemann.transfer import TLCenter, TLClassifier, encode_domains
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import cohen_kappa_score
+from sklearn.pipeline import make_pipeline
+
+from skgeom import PLRSQ, Recentring, TransferDiscriminantAnalysis
+
+TRIALS_PER_RUN = 48
+CLASSIFIERS = {
+    "MDM": MDM(),
+    "tangent space + logistic regression": make_pipeline(
+        TangentSpace(), LogisticRegression(max_iter=1000)
+    ),
+    "PLRSQ": PLRSQ(),
+    "PLRSQ, log-Euclidean": PLRSQ(metric="logeuclid"),
+}
+
+
+class Trials:
+    """Matrices, classes, subjects and domains of a data set."""
+
+    def __init__(self, X, y, subject, day, run):
+        self.X, self.y, self.subject = X, y, subject
+        self.domains = {"day": day, "run": run}
+        self._recentred = {}
+
+    def recentred(self, domain):
+        """The matrices, each recentred by its domain; computed once."""
+        key = id(domain)
+        if key not in self._recentred:
+            self._recentred[key] = Recentring().fit_transform(self.X, domain=domain)
+        return self._recentred[key]
+
+    def splits(self, task):
+        """Training trials, and parts of the test that are scored one by one."""
+        day = self.domains["day"]
+        for s in np.unique(self.subject):
+            own = self.subject == s
+            days = np.unique(day[own])
+            if task == "people":
+                yield ~own, [day == d for d in days]
+            else:
+                yield day == days[0], [day == days[1]]
+
+
+def bci(folder):
+    data = np.load(folder / "bci_iv_2a_s1_to_s4.npz")
+    subjects = (1, 2, 3, 4)
+    X, y = (np.concatenate([data[f"{n}_{s}"] for s in subjects]) for n in ("cov", "y"))
+    test = np.concatenate([data[f"test_{s}"] for s in subjects]).astype(int)
+    subject = np.repeat(subjects, len(X) // 4)
+    return Trials(
+        X, y, subject, 2 * subject + test, np.arange(len(X)) // TRIALS_PER_RUN
+    )
+
+
+def ssvep(folder):
+    data = np.load(folder / "eeg_ssvep.npz")
+    order = np.lexsort((data["onset_s"], data["session"]))
+    order = order[data["y"][order] > 0]
+    X, y, subject, session = (
+        data[n][order] for n in ("cov", "y", "subject", "session")
+    )
+    return Trials(X, y, subject, session, session)
+
+
+def as_it_is(trials, train, test, domain, classifier):
+    return classifier.fit(trials.X[train], trials.y[train]).predict(trials.X[test])
+
+
+def by_pyriemann(trials, train, test, domain, classifier):
+    """TLCenter on all matrices; the labels of the test are hidden."""
+    both = train | test
+    hidden = np.where(train, trials.y, -1)[both]
+    labels = domain[both].astype(str)
+    X, encoded = encode_domains(trials.X[both], hidden, labels)
+    Z = TLCenter(target_domain=labels[0]).fit_transform(X, encoded)
+    known = train[both]
+    model = TLClassifier(labels[0], classifier).fit(Z[known], encoded[known])
+    return model.predict(Z[~known]).astype(int)
+
+
+def by_recentring(trials, train, test, domain, classifier):
+    Z = trials.recentred(domain)
+    return classifier.fit(Z[train], trials.y[train]).predict(Z[test])
+
+
+def by_adaptation(trials, train, test, domain, classifier):
+    X, y = trials.X, trials.y
+    model = classifier.fit(X[train], y[train], domain[train])
+    return model.adapt(X[test], domain[test]).predict(X[test], domain[test])
+
+
+def by_its_recentring(trials, train, test, domain, classifier):
+    X, y = trials.X, trials.y
+    model = classifier.fit(X[train], y[train], domain[train])
+    return model.predict(X[test], domain[test])
+
+
+def kappas(trials, task, method, domain, classifier):
+    """Kappa of each subject, the mean of that of the parts."""
+    for train, parts in trials.splits(task):
+        yield np.mean(
+            [
+                cohen_kappa_score(
+                    trials.y[part],
+                    method(trials, train, part, domain, clone(classifier)),
+                )
+                for part in parts
+            ]
+        )
+
+
+def print_row(name, trials, tasks, method, domain, classifier):
+    start, found = time.process_time(), []
+    for task in tasks:
+        each = list(kappas(trials, task, method, domain, classifier))
+        found.append((np.mean(each), each))
+    cells = [
+        f"{task} {mean:.3f} ({' '.join(f'{k:.2f}' for k in each)})"
+        for task, (mean, each) in zip(tasks, found, strict=True)
+    ]
+    seconds = time.process_time() - start
+    print(f"  {name:52s} {'  '.join(cells)}  {seconds:.0f} s", flush=True)
+
+
+def accuracy(folder, only=""):
+    adaptive = TransferDiscriminantAnalysis()
+    for title, trials, tasks in (
+        ("BCI IV 2a, kappa", bci(folder), ["days", "people"]),
+        ("SSVEP, kappa", ssvep(folder), ["people"]),
+    ):
+        print(title)
+        day, run = trials.domains["day"], trials.domains["run"]
+        for name, model in CLASSIFIERS.items():
+            if only not in name:
+                continue
+            print_row(name, trials, tasks, as_it_is, day, model)
+            if not name.startswith("PLRSQ"):
+                print_row(f"{name}, TLCenter", trials, tasks, by_pyriemann, day, model)
+            for kind, domain in {"day": day, "run": run}.items():
+                if kind == "day" or run is not day:
+                    row = f"{name}, recentred by {kind}"
+                    print_row(row, trials, tasks, by_recentring, domain, model)
+        for kind, domain in {"day": day, "run": run}.items():
+            name = "TransferDiscriminantAnalysis"
+            if only in name and (kind == "day" or run is not day):
+                row = f"{name} by {kind}, "
+                options = tasks, by_its_recentring, domain, adaptive
+                print_row(f"{row}recentred", trials, *options)
+                print_row(
+                    f"{row}adapted", trials, tasks, by_adaptation, domain, adaptive
+                )
+
+
+def one_by_one(trials, train, parts, window, adapts):
+    """Kappas of parts that come in turn, matrix by matrix, to one model."""
+    run, X = trials.domains["run"], trials.X
+    model = TransferDiscriminantAnalysis(recentring=Recentring(window=window))
+    model.fit(X[train], trials.y[train], run[train])
+    for number, part in enumerate(parts):
+        label, predicted = [f"part {number}"], []
+        for x in X[part][:, None]:
+            if adapts:
+                model.partial_adapt(x, label)
+            else:
+                model.recentring_.partial_fit(x, domain=label)
+            predicted.append(model.predict(x, label)[0])
+        yield cohen_kappa_score(trials.y[part], predicted)
+
+
+def online(folder, window=48):  # the best of ``window``
+    print(f"BCI IV 2a, kappa, a trial at a time, window={window}")
+    trials = bci(folder)
+    for task in ("days", "people"):
+        for adapts in (False, True):
+            start, each = time.process_time(), []
+            for train, parts in trials.splits(task):
+                each.append(
+                    np.mean([*one_by_one(trials, train, parts, window, adapts)])
+                )
+            name = "adapted" if adapts else "recentred"
+            cells = " ".join(f"{kappa:.2f}" for kappa in each)
+            seconds = time.process_time() - start
+            print(f"  {task}, {name}: {np.mean(each):.3f} ({cells})  {seconds:.0f} s")
+
+
+def window(folder):
+    print("BCI IV 2a, first days: trained on runs 1 to 3, kappa of runs 4 to 6 online")
+    trials = bci(folder)
+    day, run = trials.domains["day"], trials.domains["run"]
+    for size in (6, 12, 24, 48, 96, None):
+        each = []
+        for s in np.unique(trials.subject):
+            first = day == 2 * s
+            early = first & (run % 6 < 3)
+            each += one_by_one(trials, early, [first & ~early], size, adapts=False)
+        cells = " ".join(f"{kappa:.2f}" for kappa in each)
+        print(f"  window={size}: {np.mean(each):.3f} ({cells})", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("part", choices=["accuracy", "online", "window"])
+    parser.add_argument("--data", type=Path, default=os.environ.get("SKGEOM_DATA"))
+    parser.add_argument("--only", default="", help="for accuracy: part of a name")
+    options = parser.parse_args()
+    if options.data is None:
+        parser.error("give --data, or set SKGEOM_DATA")
+    warnings.simplefilter("ignore")  # convergence of means and searches
+    folder = Path(options.data)
+    if options.part == "accuracy":
+        accuracy(folder, options.only)
+    else:
+        globals()[options.part](folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Filters that tell SPD matrices apart, and the activation patterns of filters."""
+
+import numpy as np
+
+from skgeom.geometry._spd import check_same_order
+from skgeom.utils._validation import (
+    check_finite,
+    check_symmetric,
+    cholesky,
+    float64_arrays,
+)
+
+
+@float64_arrays("filters", "covariance")
+def activation_patterns(filters, covariance):
+    r"""Activation patterns of linear filters: what each of them extracts.
+
+    A filter w makes a component :math:`s = w^\top x` of signals x. Its weights say how
+    to suppress what it does not want, and may be large at channels where the component
+    is absent. The pattern a says where the component is present, and how strongly: the
+    regression of the channels on the components [1]_. With the filters in the columns
+    of W,
+
+    .. math:: A = \Sigma_x W \Sigma_s^{-1}, \qquad \Sigma_s = W^\top \Sigma_x W.
+
+    Parameters
+    ----------
+    filters : array-like of shape (n_filters, n_features)
+        The filters in rows, such as ``components_`` of :class:`SQFA`.
+    covariance : array-like of shape (n_features, n_features)
+        Covariance :math:`\Sigma_x` of the signals, semidefinite at least.
+
+    Returns
+    -------
+    patterns : ndarray of shape (n_filters, n_features)
+        The patterns in rows: the change of each feature, in its unit, when a component
+        grows by one and the other components stay.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, if a number is not finite, if ``covariance`` is not
+        symmetric, or if the components are linearly dependent.
+
+    See Also
+    --------
+    spatial_filters : Filters that tell two SPD matrices apart.
+    skgeom.plotting.PatternDisplay : Patterns on the scalp.
+
+    References
+    ----------
+    .. [1] S. Haufe, F. Meinecke, K. Görgen, S. Dähne, J.-D. Haynes, B. Blankertz and F.
+       Bießmann, "On the interpretation of weight vectors of linear models in
+       multivariate neuroimaging", NeuroImage 87, 2014.
+
+    Examples
+    --------
+    A source in the first channel, and noise in both: the filter subtracts the noise,
+    but the pattern is zero where there is noise only.
+
+    >>> import numpy as np
+    >>> from skgeom import activation_patterns
+    >>> noise = np.ones((2, 2))
+    >>> covariance = noise + np.diag([1, 0])
+    >>> activation_patterns([[1, -1]], covariance)
+    array([[1., 0.]])
+    """
+    check_symmetric(covariance, "covariance")
+    if filters.ndim != 2 or filters.shape[1] != len(covariance) or not len(filters):
+        raise ValueError(
+            "filters must have one row for each filter and one column for each of the "
+            f"{len(covariance)} features of covariance, got shape {filters.shape}."
+        )
+    check_finite(filters, "filters", axis=1)
+    # In units in which components have variance one, dependence is seen at any scale.
+    joint = filters @ covariance
+    deviations = np.sqrt(np.einsum("ij,ij->i", joint, filters).clip(0))
+    if not deviations.all():
+        index = int(deviations.argmin())
+        raise ValueError(
+            f"filters[{index}] makes a component without variance, which has no "
+            "pattern. Remove it."
+        )
+    correlations = joint @ filters.T / np.outer(deviations, deviations)
+    if np.linalg.matrix_rank(correlations, hermitian=True) < len(filters):
+        raise ValueError(
+            f"The components of the {len(filters)} filters are linearly dependent, so "
+            "that their patterns are not determined. Give fewer filters."
+        )
+    scaled = np.linalg.solve(correlations, joint / deviations[:, None])
+    return scaled / deviations[:, None]
+
+
+@float64_arrays("matrix", "reference")
+def spatial_filters(matrix, reference):
+    r"""Filters of signals whose power differs most between two SPD matrices.
+
+    They solve :math:`X w = \lambda R w`, the generalised eigenproblem of common spatial
+    patterns [1]_. Affine-invariant methods see two matrices by :math:`\lambda` alone:
+    their squared distance is :math:`\sum_i \log^2 \lambda_i`. So these are the filters
+    by which a prototype X of :class:`PLRSQ`, say, differs from the mean R.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n, n)
+        SPD matrix X, such as a prototype.
+    reference : array-like of shape (n, n)
+        SPD matrix R that it is compared with, such as the mean of all samples.
+
+    Returns
+    -------
+    filters : ndarray of shape (n, n)
+        The filters in rows, the most different power first. In signals of covariance R,
+        their components are uncorrelated and have variance one; of covariance X,
+        variances ``ratios``.
+    ratios : ndarray of shape (n,)
+        The :math:`\lambda`, in falling order of :math:`|\log \lambda|`.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not finite, not symmetric or not positive definite, or if the
+        sizes differ.
+
+    See Also
+    --------
+    activation_patterns : What filters extract.
+
+    References
+    ----------
+    .. [1] B. Blankertz, R. Tomioka, S. Lemm, M. Kawanabe and K.-R. Müller, "Optimizing
+       spatial filters for robust EEG single-trial analysis", IEEE Signal Processing
+       Magazine 25(1), 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgeom import spatial_filters
+    >>> filters, ratios = spatial_filters(np.diag([1.0, 9.0]), np.eye(2))
+    >>> ratios.round(6)
+    array([9., 1.])
+    >>> abs(filters)
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    for values, name in ((matrix, "matrix"), (reference, "reference")):
+        if values.ndim != 2:
+            raise ValueError(f"{name} must be one matrix, got shape {values.shape}.")
+        check_symmetric(values, name)
+    check_same_order(matrix, "matrix", reference, "reference")
+    cholesky(matrix, "matrix")
+    inverse = np.linalg.inv(cholesky(reference, "reference"))
+    ratios, vectors = np.linalg.eigh(inverse @ matrix @ inverse.T)
+    order = np.argsort(-np.abs(np.log(ratios)), kind="stable")
+    return vectors.T[order] @ inverse, ratios[order]

@@ -1,0 +1,1 @@
+"""Classifiers of SPD matrices across people and days."""

@@ -1,0 +1,138 @@
+"""Activation patterns, and filters that tell matrices apart."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from pyriemann.spatialfilters import CSP
+from scipy.linalg import eigh
+from sklearn.linear_model import LinearRegression
+
+from skgeom import SQFA, ClassStatistics, activation_patterns, spatial_filters
+from skgeom.geometry import distance_affine_invariant
+
+
+@pytest.fixture
+def recording(rng):
+    """Sources, (n, 3), what they project to, (3, 6), and the channels, (n, 6)."""
+    sources = rng.normal(size=(4000, 3)) * [1, 2, 3]
+    mixing = rng.normal(size=(3, 6))
+    return sources, mixing, sources @ mixing + 0.3 * rng.normal(size=(4000, 6))
+
+
+def test_patterns_are_the_regression_on_components(recording):
+    _, _, X = recording
+    filters = np.random.default_rng(1).normal(size=(3, 6))
+    patterns = activation_patterns(filters, np.cov(X.T))
+    regression = LinearRegression().fit(X @ filters.T, X)
+    assert_allclose(patterns, regression.coef_.T, rtol=1e-9)
+
+
+def test_patterns_find_where_sources_are(recording):
+    """Filters that regress the sources invert the mixing; patterns are the mixing."""
+    sources, mixing, X = recording
+    filters = LinearRegression().fit(X, sources).coef_
+    patterns = activation_patterns(filters, np.cov(X.T))
+
+    def nearness(rows):
+        return [np.corrcoef(a, b)[0, 1] for a, b in zip(rows, mixing, strict=True)]
+
+    assert min(nearness(patterns)) > 0.999 > 0.95 > min(nearness(filters))
+
+
+def test_filters_of_white_signals_are_their_patterns(rng):
+    filters = np.linalg.qr(rng.normal(size=(5, 3)))[0].T
+    assert_allclose(activation_patterns(filters, np.eye(5)), filters, atol=1e-12)
+
+
+def test_all_filters_together_are_inverted(rng, make_spd):
+    filters = rng.normal(size=(4, 4))
+    patterns = activation_patterns(filters, make_spd((), 4))
+    assert_allclose(patterns.T @ filters, np.eye(4), atol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_units(rng, make_spd, unit):
+    filters, covariance = rng.normal(size=(2, 4)), make_spd((), 4)
+    expected = activation_patterns(filters, covariance)
+    assert_allclose(activation_patterns(filters, unit**2 * covariance), expected)
+    assert_allclose(activation_patterns(filters / unit, covariance), expected * unit)
+
+
+def test_of_sqfa_and_of_singular_covariances(recording):
+    _, _, X = recording
+    y = (np.arange(len(X)) % 2) * 1
+    X = np.c_[X, X[:, :1]]  # a channel twice
+    X[y == 1, 0] += 1
+    covariance = np.cov(X.T)
+    sqfa = SQFA(2, random_state=0).fit_statistics(ClassStatistics.from_data(X, y))
+    patterns = activation_patterns(sqfa.components_, covariance)
+    components = X @ sqfa.components_.T
+    expected = LinearRegression().fit(components, X).coef_.T
+    assert_allclose(patterns, expected, atol=1e-9)
+
+
+def test_errors_of_patterns(make_spd):
+    covariance = make_spd((), 3)
+    for filters in (np.ones(3), np.ones((2, 4)), np.ones((0, 3))):
+        with pytest.raises(ValueError, match="each of the 3 features of covariance"):
+            activation_patterns(filters, covariance)
+    with pytest.raises(ValueError, match=r"filters\[1\] contains NaN"):
+        activation_patterns([[1, 0, 0], [np.nan, 0, 0]], covariance)
+    with pytest.raises(ValueError, match="covariance is not symmetric"):
+        activation_patterns(np.ones((1, 3)), np.tri(3))
+    with pytest.raises(ValueError, match="2 filters are linearly dependent"):
+        activation_patterns(np.ones((2, 3)), covariance)
+    with pytest.raises(ValueError, match=r"filters\[1\] makes a component without var"):
+        activation_patterns(np.eye(3), np.diag([1.0, 0, 1]))
+    with pytest.raises(TypeError, match="filters must hold real numbers"):
+        activation_patterns([[1j, 0, 0]], covariance)
+
+
+def test_spatial_filters_are_generalized_eigenvectors(make_spd):
+    X, R = make_spd((2,), 5)
+    filters, ratios = spatial_filters(X, R)
+    assert_allclose(filters @ R @ filters.T, np.eye(5), atol=1e-10)
+    assert_allclose(filters @ X @ filters.T, np.diag(ratios), atol=1e-10)
+    assert_allclose(np.sort(ratios), eigh(X, R, eigvals_only=True), rtol=1e-9)
+    assert (np.diff(np.abs(np.log(ratios))) <= 1e-12).all()
+    squared = (np.log(ratios) ** 2).sum()
+    assert squared == pytest.approx(distance_affine_invariant(X, R) ** 2)
+
+
+def test_spatial_filters_are_those_of_csp(make_signals):
+    """Of two classes, the filters of pyriemann's CSP, and its patterns, up to scale."""
+    X, y = make_signals(n_classes=2)
+    theirs = CSP(nfilter=2, metric="euclid").fit(X, y)
+    first, second = (X[y == label].mean(axis=0) for label in (0, 1))
+    filters, ratios = spatial_filters(first, second)
+    patterns = activation_patterns(filters, second)
+    for k in range(2):
+        for own, other in ((filters, theirs.filters_), (patterns, theirs.patterns_)):
+            cosines = own @ other[k]
+            cosines /= np.linalg.norm(own, axis=1) * np.linalg.norm(other[k])
+            assert np.abs(cosines).max() == pytest.approx(1, abs=1e-5)
+    assert len(ratios) == 4
+
+
+@pytest.fixture
+def make_signals():
+    def make(n_classes):
+        rng = np.random.default_rng(0)
+        y = np.repeat(np.arange(n_classes), 20)
+        data = rng.normal(size=(len(y), 4, 30))
+        data[np.arange(len(y)), y] *= 1.7
+        return data @ data.mT / 30, y
+
+    return make
+
+
+def test_errors_of_spatial_filters(make_spd):
+    X, R = make_spd((), 3), make_spd((), 4)
+    with pytest.raises(ValueError, match="must hold matrices of one size"):
+        spatial_filters(X, R)
+    with pytest.raises(ValueError, match="matrix must be one matrix"):
+        spatial_filters(X[None], X)
+    with pytest.raises(ValueError, match="reference is not positive definite"):
+        spatial_filters(X, np.zeros((3, 3)))
+    with pytest.raises(ValueError, match="matrix is not positive definite"):
+        spatial_filters(-X, X)

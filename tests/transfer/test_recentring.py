@@ -1,0 +1,302 @@
+"""Recentring, beside pyriemann's and written out."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pyriemann.classification import MDM
+from pyriemann.geometry.geodesic import geodesic_riemann
+from pyriemann.geometry.mean import mean_euclid, mean_logeuclid, mean_riemann
+from pyriemann.tangentspace import TangentSpace
+from pyriemann.transfer import TLCenter, TLClassifier, TLScale, encode_domains
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import (
+    estimator_checks_generator,
+    parametrize_with_checks,
+)
+from sklearn.utils.validation import validate_data
+
+from skgeom import PLRSQ, Recentring
+from skgeom.geometry import (
+    distance_affine_invariant,
+    expm,
+    mean_affine_invariant,
+)
+
+MEANS = {"riemann": mean_riemann, "logeuclid": mean_logeuclid, "euclid": mean_euclid}
+
+
+@pytest.fixture
+def people(rng, make_signals, make_symmetric):
+    """Covariances of three classes, of three people with sensors of their own."""
+    X, y = make_signals(per_class=24)
+    domain = rng.permutation(np.repeat(["ann", "bo", "cy"], 24))
+    mixing = expm(0.7 * make_symmetric((3,), 4))  # no rotation, which remains
+    mixing = mixing[np.unique(domain, return_inverse=True)[1]]
+    return mixing @ X @ mixing.mT, y, domain
+
+
+class OnVectors(Recentring):
+    """Recentring of matrices that are made of vectors, and of these alone."""
+
+    def fit(self, X, y=None):
+        return super().fit(self._matrices(X, reset=True))
+
+    def partial_fit(self, X, y=None):
+        reset = not hasattr(self, "means_")
+        return super().partial_fit(self._matrices(X, reset=reset))
+
+    def fit_transform(self, X, y=None):
+        return self.fit(X).transform(X)
+
+    def transform(self, X):
+        Z = super().transform(self._matrices(X, reset=False))
+        return Z.reshape(len(Z), -1)
+
+    def _matrices(self, X, reset):
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+        size = X.shape[1]
+        mixing = np.eye(size) + np.tri(size, k=-1) / size
+        X = np.exp(np.arcsinh(X / 100))[:, None, :]
+        return ((mixing * X) @ mixing.T).astype(X.dtype)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.input_tags.three_d_array = False
+        return tags
+
+
+@parametrize_with_checks([OnVectors(), OnVectors(metric="euclid", rescale=True)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_scikit_learn_checks_are_not_silenced():
+    names = [c.func.__name__ for _, c in estimator_checks_generator(OnVectors())]
+    assert len(names) > 40
+    assert "check_transformer_general" in names
+
+
+@pytest.mark.parametrize("metric", MEANS)
+def test_is_the_centring_of_pyriemann(people, metric):
+    X, y, domain = people
+    _, encoded = encode_domains(X, y, domain)
+    theirs = TLCenter(target_domain="cy", metric=metric)
+    expected = theirs.fit_transform(X, encoded)
+    ours = Recentring(metric=metric)
+    assert_allclose(ours.fit_transform(X, domain=domain), expected, atol=1e-6)
+    for label, mean in ours.means_.items():
+        assert_allclose(mean, MEANS[metric](X[domain == label]), rtol=1e-6)
+    new = X[domain == "cy"][:5]
+    assert_allclose(ours.transform(new, ["cy"] * 5), theirs.transform(new), atol=1e-6)
+
+
+def test_is_the_scaling_of_pyriemann(people):
+    X, y, domain = people
+    centred, encoded = encode_domains(
+        Recentring().fit_transform(X, domain=domain), y, domain
+    )
+    expected = TLScale("cy", centered_data=True).fit_transform(centred, encoded)
+    ours = Recentring(rescale=True).fit(X, domain=domain)
+    assert_allclose(ours.transform(X, domain), expected, rtol=1e-5, atol=1e-7)
+    for label, dispersion in ours.dispersions_.items():
+        own = X[domain == label]
+        distances = distance_affine_invariant(own, mean_riemann(own))
+        assert dispersion == pytest.approx((distances**2).mean())
+
+
+def test_in_a_classifier_of_pyriemann(people):
+    """TLClassifier gets the recentred matrices and their encoded labels."""
+    X, y, domain = people
+    Z = Recentring().fit_transform(X, domain=domain)
+    _, encoded = encode_domains(Z, y, domain)
+    theirs = make_pipeline(TLCenter("cy"), TLClassifier("cy", MDM()))
+    expected = theirs.fit(X, encoded).predict(X[domain == "cy"])
+    own = TLClassifier("cy", MDM()).fit(Z, encoded)
+    assert_array_equal(own.predict(Z[domain == "cy"]), expected)
+
+
+def test_the_mean_becomes_the_identity(people):
+    X, _, domain = people
+    Z = Recentring().fit_transform(X, domain=domain)
+    for label in np.unique(domain):
+        mean = mean_affine_invariant(Z[domain == label])
+        assert_allclose(mean, np.eye(4), atol=1e-8)
+
+
+def test_what_sensors_mix_does_not_matter(people, rng):
+    """Distances within a domain are the same after any congruence of it."""
+    X, _, domain = people
+    mixing = rng.normal(size=(4, 4))
+    Z = Recentring().fit_transform(X, domain=domain)
+    mixed = Recentring().fit_transform(mixing @ X @ mixing.T, domain=domain)
+    own = domain == "bo"
+    assert_allclose(
+        distance_affine_invariant(Z[own][:, None], Z[own]),
+        distance_affine_invariant(mixed[own][:, None], mixed[own]),
+        atol=1e-7,
+    )
+
+
+def test_without_domains_there_is_one(people):
+    X, _, _ = people
+    one = Recentring().fit(X)
+    assert list(one.means_) == [None] and one.counts_ == {None: len(X)}
+    same = Recentring().fit(X, domain=np.zeros(len(X), int))
+    assert_array_equal(one.transform(X), same.transform(X, np.zeros(len(X), int)))
+    assert_allclose(one.reference_, one.means_[None], rtol=1e-10)
+
+
+def test_a_new_domain_is_recentred_by_its_own_mean(people):
+    X, _, domain = people
+    new = domain == "cy"
+    model = Recentring().fit(X[~new], domain=domain[~new])
+    Z = model.transform(X, domain)
+    assert_allclose(Z, Recentring().fit_transform(X, domain=domain), atol=1e-12)
+    assert set(model.means_) == {"ann", "bo"}  # it is not kept
+
+
+@pytest.mark.parametrize("metric", MEANS)
+def test_running_mean(people, metric):
+    """Steps along the geodesic, written out; exact for the flat metrics."""
+    X, _, domain = people
+    online = Recentring(metric=metric)
+    for x, label in zip(X, domain, strict=True):
+        online.partial_fit(x[None], domain=[label])
+    for label in np.unique(domain):
+        own = X[domain == label]
+        if metric == "riemann":
+            mean = own[0]
+            for count, x in enumerate(own[1:], start=2):
+                mean = geodesic_riemann(mean, x, 1 / count)
+            assert_allclose(online.means_[label], mean, rtol=1e-6)
+            distance = distance_affine_invariant(mean, mean_riemann(own))
+            assert distance < 0.3
+        else:
+            assert_allclose(online.means_[label], MEANS[metric](own), rtol=1e-8)
+    at_once = Recentring(metric=metric).partial_fit(X, domain=domain)
+    assert_allclose(at_once.transform(X, domain), online.transform(X, domain))
+
+
+def test_a_new_domain_starts_from_the_reference(people):
+    X, _, domain = people
+    new = X[domain == "cy"]
+    model = Recentring().fit(X[domain != "cy"], domain=domain[domain != "cy"])
+    means = [model.means_[label] for label in ("ann", "bo")]
+    assert_allclose(model.reference_, mean_riemann(np.stack(means)), rtol=1e-6)
+    model.partial_fit(new[:1], domain=["cy"])
+    expected = geodesic_riemann(model.reference_, new[0], 0.5)
+    assert_allclose(model.means_["cy"], expected, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Convergence not reached")
+def test_window_forgets(people):
+    X, _, _ = people
+    before, after = X[:30], 50 * X[30:60]
+    model = Recentring(window=5).partial_fit(before).partial_fit(after)
+    distances = [
+        distance_affine_invariant(model.means_[None], mean_riemann(part))
+        for part in (before, after)
+    ]
+    assert distances[1] < 0.3 * distances[0]
+    one = Recentring(window=1).partial_fit(X)
+    assert_allclose(one.means_[None], X[-1], rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:Convergence not reached")
+def test_as_a_step_of_a_pipeline(people):
+    """Across people, a classifier is near chance, and right after recentring."""
+    X, y, domain = people
+    splits = list(GroupKFold(3).split(X, y, domain))
+    Z = Recentring().fit_transform(X, domain=domain)
+    for classifier in (
+        MDM(),
+        PLRSQ(metric="logeuclid"),
+        make_pipeline(TangentSpace(), LogisticRegression()),
+    ):
+        model, scores, plain = make_pipeline(Recentring(), classifier), [], []
+        for train, test in splits:
+            with config_context(enable_metadata_routing=True):
+                model.fit(X[train], y[train], domain=domain[train])
+                predicted = model.predict(X[test], domain=domain[test])
+            scores.append(np.mean(predicted == y[test]))
+            direct = clone(classifier).fit(Z[train], y[train])
+            assert_array_equal(predicted, direct.predict(Z[test]))
+            direct.fit(X[train], y[train])
+            plain.append(np.mean(direct.predict(X[test]) == y[test]))
+        assert np.mean(scores) > max(0.75, np.mean(plain))
+
+
+def test_keeps_the_type_and_the_data(people):
+    X, _, domain = people
+    before, labels = X.copy(), domain.copy()
+    model = Recentring().fit(X, domain=domain)
+    Z = model.transform(X.astype(np.float32), domain)
+    assert Z.dtype == np.float32
+    assert_allclose(Z, model.transform(X, domain), rtol=1e-3, atol=1e-3)
+    model.partial_fit(X[:3], domain=domain[:3])
+    assert_array_equal(X, before)
+    assert_array_equal(domain, labels)
+    copy = pickle.loads(pickle.dumps(model))
+    assert_array_equal(copy.transform(X, domain), model.transform(X, domain))
+
+
+def test_labels_of_domains_may_be_numbers_or_text(people):
+    X, _, domain = people
+    codes = np.unique(domain, return_inverse=True)[1]
+    expected = Recentring().fit_transform(X, domain=domain)
+    for labels in (codes, codes.tolist(), codes.astype(float), domain.astype(object)):
+        assert_array_equal(Recentring().fit_transform(X, domain=labels), expected)
+
+
+def test_errors(people):
+    X, _, domain = people
+    with pytest.raises(NotFittedError):
+        Recentring().transform(X)
+    model = Recentring().fit(X, domain=domain)
+    with pytest.raises(ValueError, match=r"needs as well.*enable_metadata_routing"):
+        model.transform(X)
+    with pytest.raises(ValueError, match="'dan' is not known, and X has one matrix"):
+        model.transform(X[:2], ["ann", "dan"])
+    with pytest.raises(ValueError, match="72 matrices, but domain has 71 labels"):
+        model.fit(X, domain=domain[1:])
+    with pytest.raises(ValueError, match="domain contains NaN"):
+        model.fit(X, domain=np.where(domain == "ann", np.nan, 1.0))
+    with pytest.raises(ValueError, match="1d array"):
+        model.fit(X, domain=np.c_[domain, domain])
+    with pytest.raises(ValueError, match="3 features, but Recentring is expecting 4"):
+        model.transform(X[:, :3, :3], domain)
+    bad = X.copy()
+    bad[3] = -np.eye(4)
+    before = dict(model.means_)
+    for method in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match=r"X\[3\] is not positive definite"):
+            method(bad, domain=domain)
+    assert all(model.means_[label] is mean for label, mean in before.items())
+    for name, value in {"metric": "best", "rescale": "yes", "window": 0}.items():
+        with pytest.raises(ValueError, match=f"The '{name}' parameter"):
+            Recentring(**{name: value}).fit(X)
+
+
+def test_identical_matrices_have_no_dispersion():
+    for matrix in (np.diag([4.0, 9.0]), np.array([[2.0, 0.7], [0.7, 1.1]])):
+        X = np.stack([matrix] * 3)
+        Z = Recentring(rescale=True).fit_transform(X)
+        assert_allclose(Z, np.stack([np.eye(2)] * 3), atol=1e-9)
+
+
+def test_running_dispersion(people):
+    X, _, domain = people
+    known, new = X[domain != "cy"], X[domain == "cy"]
+    model = Recentring(rescale=True).fit(known, domain=domain[domain != "cy"])
+    at_first = np.mean(list(model.dispersions_.values()))
+    model.partial_fit(new[:1], domain=["cy"])
+    radius = distance_affine_invariant(new[0], model.means_["cy"]) ** 2
+    assert model.dispersions_["cy"] == pytest.approx((at_first + radius) / 2)

@@ -1,0 +1,329 @@
+"""Discriminant analysis of SPD matrices whose classes move with the domain."""
+
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pyriemann.tangentspace import TangentSpace
+from pyriemann.transfer import TLCenter, encode_domains
+from scipy.stats import multivariate_normal
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import cohen_kappa_score
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.utils.estimator_checks import (
+    estimator_checks_generator,
+    parametrize_with_checks,
+)
+from sklearn.utils.validation import validate_data
+
+from skgeom import Recentring, TransferDiscriminantAnalysis
+from skgeom._transfer.hierarchy import adapted_means, balanced_shares, chosen_shrinkage
+from skgeom.geometry import expm, logm
+
+BCI = Path(os.environ.get("SKGEOM_DATA", "")) / "bci_iv_2a_s1_to_s4.npz"
+
+
+class FromVectors(TransferDiscriminantAnalysis):
+    """Makes SPD matrices of vectors, so that scikit-learn's checks can run."""
+
+    def fit(self, X, y):
+        return super().fit(self._matrices(X, reset=True), y)
+
+    def _scores(self, X, domain):
+        return super()._scores(self._matrices(X, reset=False), domain)
+
+    def _matrices(self, X, reset):
+        if not reset and not hasattr(self, "classes_"):
+            raise NotFittedError("This FromVectors instance is not fitted yet.")
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+        size = X.shape[1]
+        mixing = np.eye(size) + np.tri(size, k=-1) / size
+        X = np.exp(np.arcsinh(X / 100))[:, None, :]
+        return (mixing * X) @ mixing.T
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.input_tags.three_d_array = False
+        return tags
+
+
+@parametrize_with_checks([FromVectors(), FromVectors(shrinkage=0.5, priors="uniform")])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_scikit_learn_checks_are_not_silenced():
+    names = [c.func.__name__ for _, c in estimator_checks_generator(FromVectors())]
+    assert len(names) > 45
+    assert "check_classifiers_train" in names
+
+
+def tangent(X):
+    """Logarithms as vectors whose norm is that of the matrices."""
+    logarithms = logm(X)
+    rows, columns = np.triu_indices(X.shape[-1])
+    return logarithms[:, rows, columns] * np.where(rows == columns, 1, np.sqrt(2))
+
+
+@pytest.fixture
+def moved(rng, make_symmetric):
+    """Matrices of five people, whose classes are moved from those of all, and mixed.
+
+    The last one moves most. The order of samples is random.
+    """
+    classes = rng.normal(size=(3, 4, 4)) * 0.3
+    X, y, domain = [], [], []
+    for person in range(5):
+        mixing = expm(make_symmetric((), 4))  # no rotation, which recentring leaves
+        moves = rng.normal(size=(3, 4, 4)) * (0.4 if person == 4 else 0.1)
+        for label in range(3):
+            steps = classes[label] + moves[label] + 0.35 * rng.normal(size=(40, 4, 4))
+            X.append(mixing @ expm(steps + steps.mT) @ mixing.T)
+            y += 40 * ["abc"[label]]
+            domain += 40 * [person]
+    order = rng.permutation(600)
+    return np.concatenate(X)[order], np.array(y)[order], np.array(domain)[order]
+
+
+@pytest.mark.filterwarnings("ignore:Convergence not reached")
+@pytest.mark.parametrize("shrinkage", [0.1, 0.7])
+def test_without_adaptation_it_is_lda_of_recentred_matrices(moved, shrinkage):
+    """pyriemann's centring, logarithms, and scikit-learn's shrunk discriminant."""
+    X, y, domain = moved
+    _, encoded = encode_domains(X, y, domain)
+    vectors = tangent(TLCenter("4").fit_transform(X, encoded))
+    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage)
+    known = domain < 4
+    lda.fit(vectors[known], y[known])
+    model = TransferDiscriminantAnalysis(shrinkage=shrinkage)
+    model.fit(X[known], y[known], domain[known])
+    expected = lda.predict_proba(vectors)
+    assert_allclose(model.predict_proba(X, domain), expected, atol=1e-4)
+    assert model.score(X, y, domain=domain) == lda.score(vectors, y)
+
+
+@pytest.mark.filterwarnings("ignore:Convergence not reached")
+def test_is_the_tangent_space_of_pyriemann(moved):
+    """One domain is recentred by its mean: the tangent space there, up to rotation."""
+    X, y, _ = moved
+    vectors = TangentSpace(metric="riemann").fit_transform(X)
+    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.3).fit(vectors, y)
+    model = TransferDiscriminantAnalysis(shrinkage=0.3).fit(X, y)
+    assert_allclose(model.predict_proba(X), lda.predict_proba(vectors), atol=1e-4)
+
+
+def fitted(moved, **parameters):
+    X, y, domain = moved
+    known = domain < 4
+    model = TransferDiscriminantAnalysis(**parameters)
+    return model.fit(X[known], y[known], domain[known]), X[~known], y[~known]
+
+
+def test_adaptation_finds_classes_that_moved(moved):
+    model, X, y = fitted(moved, prior_strength=10)
+    model.adapt(X)
+    adapted = model.score(X, y)
+    # The same without what adapt does to the class means: infinite trust in training.
+    still, _, _ = fitted(moved, prior_strength=1e12)
+    recentred = still.adapt(X).score(X, y)
+    assert adapted > recentred + 0.05
+    supervised = np.array(
+        [tangent(model.recentring_.transform(X))[y == c].mean(0) for c in "abc"]
+    )
+
+    def far(one):
+        return np.linalg.norm(tangent(one.means_) - supervised)
+
+    assert far(model) < 0.6 * far(still)
+
+
+def test_adaptation_in_so_many_words(rng):
+    """Expectation maximisation with densities by scipy, and its fixed point."""
+    start = rng.normal(size=(3, 2)) * 2
+    Z = np.concatenate([rng.normal(m + 0.7, 1, size=(50, 2)) for m in start])
+    priors = np.array([0.3, 0.3, 0.4])
+    found = adapted_means(Z, start, np.log(priors), 20)
+    assert np.linalg.norm(found - start, axis=1).min() > 0.3
+    densities = np.stack([multivariate_normal(m).pdf(Z) for m in found], axis=1)
+    factors = priors.copy()
+    for _ in range(1000):  # proportional fitting of rows and columns
+        shares = densities * factors
+        shares /= shares.sum(axis=1, keepdims=True)
+        factors *= priors / shares.mean(axis=0)
+    assert_allclose(shares.mean(axis=0), priors, rtol=1e-8)
+    for k in range(3):
+        mean = (20 * start[k] + shares[:, k] @ Z) / (20 + shares[:, k].sum())
+        assert_allclose(found[k], mean, atol=5e-3)
+
+
+def test_shares_of_the_classes(rng):
+    scores = 30 * rng.normal(size=(200, 4))
+    scores[:, 0] += 60  # one class would take all samples
+    priors = np.array([0.4, 0.3, 0.2, 0.1])
+    shares, _ = balanced_shares(scores, np.log(priors), np.zeros(4))
+    assert_allclose(shares.sum(axis=1), 1)
+    assert_allclose(shares.mean(axis=0), priors, rtol=0.01)
+    one, _ = balanced_shares(scores[:1], np.log(priors), np.zeros(4))
+    assert_allclose(one, priors[None], rtol=2e-3)
+
+
+def test_trust_in_training(moved):
+    """The stronger the prior, the nearer the means stay; few samples move them less."""
+    _, X, _ = fitted(moved)
+    moves = []
+    for strength in (1, 10, 100, 1e9):
+        model, _, _ = fitted(moved, prior_strength=strength)
+        before = model.means_
+        moves.append(np.linalg.norm(logm(model.adapt(X).means_) - logm(before)))
+    assert moves == sorted(moves, reverse=True)
+    assert moves[-1] < 1e-6
+
+
+def test_a_matrix_at_a_time(moved):
+    model, X, y = fitted(moved, prior_strength=10)
+    at_end, _, _ = fitted(moved, prior_strength=10)
+    before = model.means_
+    predicted = []
+    for x in X:
+        model.partial_adapt(x[None], ["new"])
+        predicted.append(model.predict(x[None], ["new"])[0])
+    assert not np.allclose(before, model.means_)
+    at_end.adapt(X)
+    assert np.mean(np.array(predicted) == y) > at_end.score(X, y) - 0.15
+    # By then, the running mean is near the mean, and predictions like those of adapt.
+    assert model.score(X, y, domain=["new"] * len(X)) > at_end.score(X, y) - 0.05
+
+
+def test_partial_adapt_goes_on_from_adapt(moved):
+    model, X, _ = fitted(moved)
+    model.adapt(X[:60]).partial_adapt(X[60:])
+    once, _, _ = fitted(moved)
+    once.adapt(X[:60])
+    again = once.means_
+    assert not np.allclose(model.means_, again)
+    assert_array_equal(once.adapt(X[:60]).means_, again)  # adapt begins anew
+    assert model.recentring_.counts_ == {None: len(X)}
+    assert once.recentring_.counts_ == {None: 60}
+
+
+def test_the_unit_of_the_new_person_does_not_matter(moved):
+    model, X, _ = fitted(moved)
+    expected = model.adapt(X).predict_proba(X)
+    for unit in (1e-6, 1e6):
+        found = model.adapt(unit * X).predict_proba(unit * X)
+        assert_allclose(found, expected, atol=1e-6)
+
+
+def test_shrinkage_is_chosen_by_folds(rng):
+    """Few samples in many dimensions need much, many samples of few dimensions none."""
+    y = np.arange(40) % 2
+    few = rng.normal(size=(40, 60)) + 0.5 * y[:, None]
+    assert chosen_shrinkage(few, y, np.zeros(40, int), np.ones(2) / 2) >= 0.5
+    y = np.arange(2000) % 2
+    spread = np.r_[10, 0.1, np.ones(4)]
+    many = rng.normal(size=(2000, 6)) * spread + np.r_[1, 0.1, 0, 0, 0, 0] * y[:, None]
+    assert chosen_shrinkage(many, y, np.arange(2000) % 7, np.ones(2) / 2) <= 0.1
+
+
+def test_priors(moved):
+    X, y, domain = moved
+    rare = (y != "a") | (np.arange(len(y)) % 4 == 0)
+    X, y, domain = X[rare], y[rare], domain[rare]
+    model = TransferDiscriminantAnalysis().fit(X, y, domain)
+    assert_allclose(model.priors_, np.unique(y, return_counts=True)[1] / len(y))
+    uniform = TransferDiscriminantAnalysis(priors="uniform").fit(X, y, domain)
+    assert_allclose(uniform.priors_, 1 / 3)
+    frequent = [np.mean(m.predict(X, domain) == "a") for m in (model, uniform)]
+    assert frequent[0] < frequent[1]
+    with pytest.raises(ValueError, match="priors must hold 3 positive probabilities"):
+        TransferDiscriminantAnalysis(priors=[0.5, 0.5]).fit(X, y)
+
+
+def test_domains_are_routed(moved):
+    X, y, domain = moved
+    with config_context(enable_metadata_routing=True):
+        model = TransferDiscriminantAnalysis()
+        cv = GroupKFold(5).set_split_request(groups=True)
+        parameters = {"domain": domain, "groups": domain}
+        search = GridSearchCV(model, {"shrinkage": [0.1, 0.5]}, cv=cv)
+        search.fit(X, y, **parameters)
+    assert search.best_score_ > 0.6
+    # A person who was not trained on is recentred by the matrices of the call.
+    best = clone(search.best_estimator_)
+    scores = []
+    for train, test in GroupKFold(5).split(X, y, domain):
+        best.fit(X[train], y[train], domain[train])
+        scores.append(best.score(X[test], y[test], domain=domain[test]))
+    assert np.mean(scores) == pytest.approx(search.best_score_)
+
+
+def test_state(moved):
+    model, X, y = fitted(moved, recentring=Recentring(window=30))
+    assert model.recentring_.window == 30 and not hasattr(model.recentring, "means_")
+    before = X.copy()
+    model.adapt(X)
+    copy = pickle.loads(pickle.dumps(model))
+    assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
+    assert_array_equal(X, before)
+    assert model.means_.shape == (3, 4, 4)
+    assert model.decision_function(X).shape == (len(X), 3)
+    two = y != "c"
+    binary = TransferDiscriminantAnalysis().fit(X[two], y[two])
+    assert binary.decision_function(X).shape == (len(X),)
+    single = model.predict_proba(X.astype(np.float32))
+    assert_allclose(single, model.predict_proba(X), atol=1e-3)
+
+
+def test_refused_data_leave_it_as_it_was(moved):
+    model, X, y = fitted(moved)
+    recentring, means = model.recentring_, model.means_
+    bad = X.copy()
+    bad[7, 0, 0] = np.nan
+    indefinite = np.concatenate([X[:5], -np.eye(4)[None]])
+    for method in (model.adapt, model.partial_adapt):
+        with pytest.raises(ValueError, match=r"X\[7\] contains NaN"):
+            method(bad)
+        with pytest.raises(ValueError, match=r"X\[5\] is not positive definite"):
+            method(indefinite)
+        with pytest.raises(ValueError, match="domain has 2 labels"):
+            method(X, ["a", "b"])
+        with pytest.raises(ValueError, match="expecting 4 features"):
+            method(X[:, :2, :2])
+    assert model.recentring_ is recentring
+    assert_array_equal(model.means_, means)
+    with pytest.raises(NotFittedError):
+        TransferDiscriminantAnalysis().adapt(X)
+    same = np.stack([np.eye(4)] * 2 + [2 * np.eye(4)] * 2)
+    with pytest.raises(ValueError, match="covariance within the classes is singular"):
+        TransferDiscriminantAnalysis().fit(same, [0, 0, 1, 1])
+    for name, value in {
+        "shrinkage": 1.5,
+        "prior_strength": 0,
+        "recentring": "yes",
+        "priors": "some",
+    }.items():
+        with pytest.raises(ValueError, match=f"The '{name}' parameter"):
+            TransferDiscriminantAnalysis(**{name: value}).fit(X, y)
+
+
+@pytest.mark.skipif(not BCI.is_file(), reason="bci_iv_2a_s1_to_s4.npz is needed")
+def test_from_three_people_to_the_fourth():
+    """BCI competition IV 2a: without labels of subject 3, .55 by recentring alone."""
+    data = np.load(BCI)
+    X = np.concatenate([data[f"cov_{s}"] for s in (1, 2, 4, 3)])
+    y = np.concatenate([data[f"y_{s}"] for s in (1, 2, 4, 3)])
+    runs = np.arange(len(X)) // 48
+    new = np.arange(len(X)) >= 3 * 576
+    model = TransferDiscriminantAnalysis(shrinkage=0.5)
+    model.fit(X[~new], y[~new], runs[~new])
+    before = model.predict(X[new], runs[new])
+    after = model.adapt(X[new], runs[new]).predict(X[new], runs[new])
+    assert cohen_kappa_score(y[new], before) == pytest.approx(0.58, abs=0.02)
+    assert cohen_kappa_score(y[new], after) > 0.8
