@@ -130,6 +130,13 @@ def double_of(array):
     return xp.float64 if has_float64(array) else xp.float32
 
 
+def device_and_dtype(array):
+    """The options with which functions make an array like this one, for its entries."""
+    if isinstance(array, _OF_NUMPY):
+        return {"dtype": array.dtype}
+    return {"dtype": array.dtype, "device": device_of(array)}
+
+
 def average(arrays, weights=None):
     """The mean, or weighted mean, along the first axis."""
     xp = namespace(arrays)

@@ -12,6 +12,8 @@ from skgeom.utils._arrays import (
     astype,
     cholesky_factors,
     double_of,
+    has_float64,
+    is_dispatched,
     like,
     namespace,
     to_numpy,
@@ -313,7 +315,7 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
     X = validate_data(
         estimator,
         X,
-        dtype=[np.float64, np.float32],
+        dtype=float_dtypes(X),
         ensure_2d=False,
         allow_nd=True,
         ensure_all_finite=False,  # check_symmetric names the matrix
@@ -322,7 +324,7 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
     )
     check_symmetric(X, "X")
     X = (X + X.mT) / 2
-    cholesky(X.astype(np.float64, copy=False), "X")
+    cholesky(astype(X, double_of(X)), "X")
     # scikit-learn counts the features of two-dimensional arrays only.
     if reset:
         estimator.n_features_in_ = X.shape[1]
@@ -332,6 +334,14 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
             f"{estimator.n_features_in_} features as input: matrices of that size."
         )
     return X
+
+
+def float_dtypes(X):
+    """What ``check_array`` lets X be; the first one is made of all else."""
+    if not is_dispatched(X):
+        return [np.float64, np.float32]
+    xp = namespace(X)
+    return [xp.float64, xp.float32] if has_float64(X) else [xp.float32]
 
 
 def check_stack(X, name):

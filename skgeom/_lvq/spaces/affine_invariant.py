@@ -17,6 +17,14 @@ from skgeom.geometry._affine_invariant import (
     threaded_log_spectra,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
+from skgeom.utils._arrays import (
+    cholesky_factors,
+    device_and_dtype,
+    device_of,
+    namespace,
+    put,
+    to_numpy,
+)
 
 
 class AffineInvariantSpace(WhitenedSpace):
@@ -39,8 +47,11 @@ class AffineInvariantSpace(WhitenedSpace):
         return affine_invariant_mean(Z, weights)
 
     def squared_distances(self, Z, prototypes):
-        logarithms = log_eigenvalues(Z, inverse_factors(prototypes)[:, None])
-        return np.einsum("jip,jip->ij", logarithms, logarithms)
+        inverses = inverse_factors(prototypes)[:, None, ...]
+        logarithms, xp = log_eigenvalues(Z, inverses), namespace(Z)
+        if xp is np:
+            return np.einsum("jip,jip->ij", logarithms, logarithms)
+        return xp.sum(logarithms**2, axis=-1).T
 
     def pairs(self, Z, prototypes, at_least=None):
         return AffineInvariantPairs(Z, prototypes, at_least)
@@ -65,24 +76,27 @@ class AffineInvariantPairs(WhitenedPairs):
     def __init__(self, Z, prototypes, at_least=None):
         self._Z, self._inverse = Z, inverse_factors(prototypes)
         self._parts = []
-        shape = len(Z), len(prototypes)
-        self._known = np.zeros(shape, dtype=bool)
-        self.squared_distances = np.empty(shape) if at_least is None else at_least
+        xp, lead = namespace(Z), (Z.shape[0], prototypes.shape[0])
+        self._known = xp.zeros(lead, dtype=xp.bool, device=device_of(Z))
+        self.squared_distances = at_least
         if at_least is None:
+            self.squared_distances = xp.zeros(lead, **device_and_dtype(Z))
             self._compute(~self._known)
 
     def resolve(self, matter):
         # A bound that is replaced by the distance may let other pairs matter.
         while True:
             wanted = matter(self.squared_distances) & ~self._known
-            if not wanted.any():
+            if not namespace(wanted).any(wanted):
                 return
             self._compute(wanted)
 
     def _compute(self, wanted):
         part = _Part(self._Z, self._inverse, wanted)
-        self.squared_distances[part.samples, part.prototypes] = part.squared_distances
-        self._known |= wanted
+        self.squared_distances = part.put(
+            self.squared_distances, part.squared_distances
+        )
+        self._known = self._known | wanted
         self._parts.append(part)
 
     def gradient(self, weights):
@@ -93,9 +107,9 @@ class AffineInvariantPairs(WhitenedPairs):
         return sum(part.sample_gradient(weights) for part in self._parts)
 
     def slopes(self, coordinates):
-        slopes = np.zeros(self._known.shape)
+        slopes = namespace(coordinates).zeros_like(self.squared_distances)
         for part in self._parts:
-            slopes[part.samples, part.prototypes] = part.slopes(coordinates)
+            slopes = part.put(slopes, part.slopes(coordinates))
         return slopes
 
     def pull_back(self, weights):
@@ -106,13 +120,19 @@ class _Part:
     """Some of the pairs, prototype by prototype, with their eigendecompositions."""
 
     def __init__(self, Z, inverses, wanted):
-        self.prototypes, self.samples = np.nonzero(wanted.T)
-        self._ends = np.searchsorted(self.prototypes, np.arange(len(inverses) + 1))
+        xp, self._wanted = namespace(Z), wanted
+        self.prototypes, self.samples = xp.nonzero(wanted.T)
+        counts = xp.count_nonzero(wanted, axis=0)
+        self._ends = [0, *np.cumsum(to_numpy(counts)).tolist()]
         self._shape, self._inverses = Z.shape, inverses
         self._logarithms, self._vectors = log_spectra(
-            Z[self.samples], inverses[self.prototypes]
+            xp.take(Z, self.samples, axis=0), xp.take(inverses, self.prototypes, axis=0)
         )
-        self.squared_distances = np.square(self._logarithms).sum(axis=-1)
+        self.squared_distances = xp.sum(self._logarithms**2, axis=-1)
+
+    def put(self, array, values):
+        """The array (n, M) with a value for each pair."""
+        return put(array.T, self._wanted.T, values).T
 
     @cached_property
     def _rows(self):
@@ -121,31 +141,34 @@ class _Part:
 
     def slopes(self, coordinates):
         """Derivatives of the squared distances along tangent vectors, (n_pairs,)."""
-        slopes = np.empty(len(self._rows))
-        for direction, (own, rows) in zip(coordinates, self._by_prototype, strict=True):
-            np.matmul(rows, direction, out=slopes[own])
-        return slopes
+        slopes = [
+            rows @ coordinates[j, :] for j, (_, rows) in enumerate(self._by_prototype)
+        ]
+        return namespace(coordinates).concat(slopes)
 
     def pull_back(self, weights):
         """Gradients of the weighted sum in whitened coordinates, (M, p)."""
-        weights = weights[self.samples, self.prototypes]
-        return np.stack([weights[own] @ rows for own, rows in self._by_prototype])
+        weights = weights.T[self._wanted.T]
+        stack = namespace(weights).stack
+        return stack([weights[own] @ rows for own, rows in self._by_prototype])
 
     def sample_gradient(self, weights):
         """Gradient of the weighted sum for the samples."""
-        weights = weights[self.samples, self.prototypes, None]
-        diagonals = 2 * weights * self._logarithms * np.exp(-self._logarithms)
-        inverses = self._inverses[self.prototypes]
+        xp = namespace(weights)
+        weights = weights.T[self._wanted.T][:, None]
+        diagonals = 2 * weights * self._logarithms * xp.exp(-self._logarithms)
+        inverses = xp.take(self._inverses, self.prototypes, axis=0)
         gradients = inverses.mT @ from_spectrum(self._vectors, diagonals) @ inverses
-        total = np.zeros(self._shape)
-        np.add.at(total, self.samples, gradients)
-        return total
+        (n_samples, *shape), n_prototypes = self._shape, self._inverses.shape[0]
+        shape = n_prototypes, n_samples, *shape
+        total = xp.zeros(shape, **device_and_dtype(gradients))
+        return xp.sum(put(total, self._wanted.T, gradients), axis=0)
 
     @property
     def _by_prototype(self):
         """Slices of the pairs, and their rows, for each prototype."""
         for begin, end in pairwise(self._ends):
-            yield slice(begin, end), self._rows[begin:end]
+            yield slice(begin, end), self._rows[begin:end, :]
 
 
 class FactorSteps:
@@ -156,8 +179,9 @@ class FactorSteps:
     """
 
     def __init__(self, prototypes):
-        self._factors = np.linalg.cholesky(prototypes)
-        self._inverses = np.linalg.inv(self._factors)
+        self._xp = namespace(prototypes)
+        self._factors = cholesky_factors(prototypes)
+        self._inverses = self._xp.linalg.inv(self._factors)
 
     @property
     def prototypes(self):
@@ -166,18 +190,18 @@ class FactorSteps:
     def evaluate(self, Z):
         """Squared distances (n, M) of samples, remembered for the next step."""
         self._spectra = threaded_log_spectra(Z, self._inverses)
-        return np.square(self._spectra[0]).sum(axis=-1).T
+        return self._xp.sum(self._spectra[0] ** 2, axis=-1).T
 
     def move(self, coefficients):
         """Step along the sum over samples of ``coefficients * Log_W(X)``, (n, M)."""
         logarithms, vectors = self._spectra
-        if len(coefficients) == 1:  # the sum has the eigenvectors of its one term
-            exponents = coefficients.T * logarithms[:, 0]
-            vectors = vectors[:, 0]
+        if coefficients.shape[0] == 1:  # the sum has the eigenvectors of its one term
+            exponents = coefficients.T * logarithms[:, 0, :]
+            vectors = vectors[:, 0, ...]
         else:
             whitened = mean_logarithm(logarithms, vectors, coefficients.T)
-            exponents, vectors = np.linalg.eigh(whitened)
-        half = np.exp(exponents / 2)
+            exponents, vectors = self._xp.linalg.eigh(whitened)
+        half = self._xp.exp(exponents / 2)
         self._factors = (self._factors @ vectors) * half[:, None, :]
         self._inverses = (vectors.mT @ self._inverses) / half[:, :, None]
 
