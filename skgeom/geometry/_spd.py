@@ -267,6 +267,8 @@ def upper_triangles(matrices):
     """
     xp, size = namespace(matrices), matrices.shape[-1]
     rows, columns, weights = weighted_triangle(size, matrices)
+    if xp is np:
+        return matrices[..., rows, columns] * weights
     entries = xp.reshape(matrices, (*matrices.shape[:-2], size * size))
     return xp.take(entries, rows * size + columns, axis=-1) * weights
 

@@ -35,7 +35,7 @@ from skgeom.geometry._affine_invariant import (
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.optim import MANIFOLDS, minimize
-from skgeom.utils._arrays import cholesky_factors, like, namespace, to_numpy
+from skgeom.utils._arrays import cholesky_factors, like, namespace, put, to_numpy
 
 # Prototypes whose eigenvalues spread wider are singular up to rounding: log(1e15).
 WIDEST_LOG_RATIO = 34.5
@@ -358,8 +358,9 @@ def raise_eigenvalues(matrices, floor):
     eigenvalues, vectors = xp.linalg.eigh(matrices)
     low = eigenvalues[:, 0] < floor
     if xp.any(low):
-        raised = from_spectrum(vectors, xp.clip(eigenvalues, floor, None))
-        matrices = xp.where(low[:, None, None], raised, matrices)
+        raised = xp.clip(eigenvalues[low], floor, None)
+        raised = from_spectrum(vectors[low], raised)
+        matrices = put(xp.asarray(matrices, copy=True), low, raised)
     return matrices
 
 
