@@ -23,7 +23,6 @@ from skgeom.utils._arrays import (
     device_of,
     namespace,
     put,
-    to_numpy,
 )
 
 
@@ -93,9 +92,8 @@ class AffineInvariantPairs(WhitenedPairs):
 
     def _compute(self, wanted):
         part = _Part(self._Z, self._inverse, wanted)
-        self.squared_distances = part.put(
-            self.squared_distances, part.squared_distances
-        )
+        squared = put(self.squared_distances.T, part.wanted, part.squared_distances)
+        self.squared_distances = squared.T
         self._known = self._known | wanted
         self._parts.append(part)
 
@@ -106,69 +104,78 @@ class AffineInvariantPairs(WhitenedPairs):
     def sample_gradient(self, weights):
         return sum(part.sample_gradient(weights) for part in self._parts)
 
+    # Of numpy's arrays, only the rows of the pairs that are known are multiplied, one
+    # prototype after the other; of others all at once, with zeros for the unknown.
+
     def slopes(self, coordinates):
-        slopes = namespace(coordinates).zeros_like(self.squared_distances)
+        if namespace(coordinates) is not np:
+            return super().slopes(coordinates)
+        slopes = np.zeros(self._known.shape)
         for part in self._parts:
-            slopes = part.put(slopes, part.slopes(coordinates))
+            slopes[part.samples, part.prototypes] = part.slopes(coordinates)
         return slopes
 
     def pull_back(self, weights):
+        if namespace(weights) is not np:
+            return super().pull_back(weights)
         return sum(part.pull_back(weights) for part in self._parts)
+
+    @cached_property
+    def _rows(self):
+        shape = *self._known.T.shape, self._parts[0].rows.shape[-1]
+        rows = namespace(self._Z).zeros(shape, **device_and_dtype(self._Z))
+        for part in self._parts:
+            rows = put(rows, part.wanted, part.rows)
+        return rows
 
 
 class _Part:
     """Some of the pairs, prototype by prototype, with their eigendecompositions."""
 
     def __init__(self, Z, inverses, wanted):
-        xp, self._wanted = namespace(Z), wanted
-        self.prototypes, self.samples = xp.nonzero(wanted.T)
-        counts = xp.count_nonzero(wanted, axis=0)
-        self._ends = [0, *np.cumsum(to_numpy(counts)).tolist()]
+        xp, self.wanted = namespace(Z), wanted.T
+        self.prototypes, self.samples = xp.nonzero(self.wanted)
         self._shape, self._inverses = Z.shape, inverses
         self._logarithms, self._vectors = log_spectra(
             xp.take(Z, self.samples, axis=0), xp.take(inverses, self.prototypes, axis=0)
         )
         self.squared_distances = xp.sum(self._logarithms**2, axis=-1)
 
-    def put(self, array, values):
-        """The array (n, M) with a value for each pair."""
-        return put(array.T, self._wanted.T, values).T
-
     @cached_property
-    def _rows(self):
+    def rows(self):
         """Gradients in whitened coordinates, -2 log, as vectors (n_pairs, p)."""
         return -2 * upper_triangles(from_spectrum(self._vectors, self._logarithms))
 
     def slopes(self, coordinates):
         """Derivatives of the squared distances along tangent vectors, (n_pairs,)."""
-        slopes = [
-            rows @ coordinates[j, :] for j, (_, rows) in enumerate(self._by_prototype)
-        ]
-        return namespace(coordinates).concat(slopes)
+        slopes = np.empty(len(self.rows))
+        for direction, (own, rows) in zip(coordinates, self._by_prototype, strict=True):
+            np.matmul(rows, direction, out=slopes[own])
+        return slopes
 
     def pull_back(self, weights):
         """Gradients of the weighted sum in whitened coordinates, (M, p)."""
-        weights = weights.T[self._wanted.T]
-        stack = namespace(weights).stack
-        return stack([weights[own] @ rows for own, rows in self._by_prototype])
+        weights = weights[self.samples, self.prototypes]
+        return np.stack([weights[own] @ rows for own, rows in self._by_prototype])
 
     def sample_gradient(self, weights):
         """Gradient of the weighted sum for the samples."""
         xp = namespace(weights)
-        weights = weights.T[self._wanted.T][:, None]
+        weights = weights.T[self.wanted][:, None]
         diagonals = 2 * weights * self._logarithms * xp.exp(-self._logarithms)
         inverses = xp.take(self._inverses, self.prototypes, axis=0)
         gradients = inverses.mT @ from_spectrum(self._vectors, diagonals) @ inverses
         (n_samples, *shape), n_prototypes = self._shape, self._inverses.shape[0]
         shape = n_prototypes, n_samples, *shape
         total = xp.zeros(shape, **device_and_dtype(gradients))
-        return xp.sum(put(total, self._wanted.T, gradients), axis=0)
+        return xp.sum(put(total, self.wanted, gradients), axis=0)
 
     @property
     def _by_prototype(self):
         """Slices of the pairs, and their rows, for each prototype."""
-        for begin, end in pairwise(self._ends):
-            yield slice(begin, end), self._rows[begin:end, :]
+        ends = np.searchsorted(self.prototypes, np.arange(len(self._inverses) + 1))
+        for begin, end in pairwise(ends):
+            yield slice(begin, end), self.rows[begin:end]
 
 
 class FactorSteps:

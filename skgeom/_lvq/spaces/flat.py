@@ -154,7 +154,4 @@ def _squared_distances(Z, prototypes):
     xp = namespace(Z)
     if xp is np:
         return cdist(Z, prototypes, "sqeuclidean")
-    columns = [
-        xp.sum((Z - prototypes[j, :]) ** 2, axis=1) for j in range(prototypes.shape[0])
-    ]
-    return xp.stack(columns, axis=1)
+    return xp.sum((Z[:, None, :] - prototypes) ** 2, axis=-1)
