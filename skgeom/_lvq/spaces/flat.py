@@ -13,7 +13,10 @@ from skgeom._lvq.spaces.base import (
 from skgeom.geometry import expm, logm
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.optim import MANIFOLDS
-from skgeom.utils._arrays import average, namespace
+from skgeom.utils._arrays import average, namespace, put
+
+# Squared distances below this fraction of the squared norms have lost too many digits.
+_NEAR = 1e-5
 
 
 class FlatSpace(Space):
@@ -150,8 +153,18 @@ class FlatSteps:
 
 
 def _squared_distances(Z, prototypes):
-    """Squared Euclidean distances (n, M), by differences, which lose no digits."""
+    """Squared Euclidean distances (n, M)."""
     xp = namespace(Z)
     if xp is np:
         return cdist(Z, prototypes, "sqeuclidean")
-    return xp.sum((Z[:, None, :] - prototypes) ** 2, axis=-1)
+    center = xp.mean(prototypes, axis=0)
+    Z, prototypes = Z - center, prototypes - center
+    ends = xp.sum(Z**2, axis=1)[:, None] + xp.sum(prototypes**2, axis=1)
+    squared = ends - 2 * Z @ prototypes.T
+    # Of near vectors, the difference is mostly rounding.
+    near = squared < _NEAR * ends
+    if xp.any(near):
+        i, j = xp.nonzero(near)
+        offsets = xp.take(Z, i, axis=0) - xp.take(prototypes, j, axis=0)
+        squared = put(squared, near, xp.sum(offsets**2, axis=1))
+    return squared
