@@ -27,10 +27,12 @@ from skgeom._lvq.starts import find_start, prototype_counts
 from skgeom.utils._arrays import (
     astype,
     cholesky_factors,
-    double_of,
+    float_dtype,
+    float_dtypes,
     is_dispatched,
     like,
     linear_algebra,
+    move_attributes,
     namespace,
     to_numpy,
 )
@@ -40,7 +42,6 @@ from skgeom.utils._validation import (
     check_spd_samples,
     check_two_classes,
     class_factors,
-    float_dtypes,
 )
 
 _BY_BLOCKS = "Learn its blocks one after another by partial_fit"
@@ -158,7 +159,7 @@ class PrototypeClassifier(
         check_is_fitted(self)
         X = self._check_X(X, reset=False, method=method)
         space, prototypes = self._progress.space, self._progress.prototypes
-        Z = self._encode(space, self._reduce(astype(X, double_of(X))))
+        Z = self._encode(space, self._reduce(astype(X, float_dtype(X))))
         squared = compare(partial(self._compare, space), Z, prototypes)
         return squared, X.dtype
 
@@ -355,7 +356,7 @@ class PrototypeClassifier(
         )
         if not weights.any():  # which only newer versions of scikit-learn refuse
             raise ValueError("sample_weight must be positive for some sample.")
-        X = astype(X, double_of(X))
+        X = astype(X, float_dtype(X))
         if (weights == 0).any():
             kept = weights > 0
             X, y, weights = X[like(kept, X)], y[kept], weights[kept]
@@ -436,11 +437,7 @@ class PrototypeClassifier(
             np.inf if n_epochs is None else n_epochs,
             slope,
         )
-        # What was found with numpy, but text, goes to where the samples are.
-        for name, value in vars(self).items():
-            if name.endswith("_") and isinstance(value, np.ndarray):
-                if value.dtype.kind in "fiub":
-                    setattr(self, name, like(value, problem.Z))
+        move_attributes(self, problem.Z)  # what was found with numpy
 
     def _check_definite(self, prototypes):
         """Raise if prototypes are singular by now."""

@@ -12,6 +12,7 @@ from skgeom.utils._arrays import (
     linear_algebra,
     namespace,
     size_of,
+    sum_of,
     to_numpy,
 )
 from skgeom.utils._threads import map_threads
@@ -165,7 +166,7 @@ class PrototypeCost:
             for part, block, p in zip(pairs, blocks, probabilities, strict=True):
                 # J = -slopes / 2 sigma^2, so that both together have 4 sigma^4.
                 slopes = p * part.slopes(direction)
-                slopes -= p * xp.sum(slopes, axis=1, keepdims=True)
+                slopes -= p * sum_of(slopes, axis=1, keepdims=True)
                 slopes *= self._weights[block, None] / (4 * self._scale**2)
                 total = total + part.pull_back(slopes)
             return xp.reshape(total, (-1,)) + diagonal * flat
@@ -225,11 +226,10 @@ class PrototypeCost:
 def _conjugate_gradients(product, right, diagonal, tol):
     """Solve a definite system to a relative residual, preconditioned by a diagonal."""
     xp = namespace(right)
-    norm = xp.linalg.vector_norm
-    goal = tol * norm(right)
+    goal = tol**2 * xp.vecdot(right, right)
     solution, residual, direction, before = xp.zeros_like(right), right, None, None
     for _ in range(_MAX_STEPS):
-        if norm(residual) <= goal:
+        if xp.vecdot(residual, residual) <= goal:
             break
         scaled = residual / diagonal
         squared = xp.vecdot(residual, scaled)

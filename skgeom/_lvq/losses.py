@@ -12,7 +12,7 @@ from math import log
 import numpy as np
 from scipy import special
 
-from skgeom.utils._arrays import device_of, namespace
+from skgeom.utils._arrays import device_of, max_of, min_of, namespace, sum_of
 
 # Squared distances of which a quotient may not be a number any more.
 _NOTHING = 1e-290
@@ -58,13 +58,13 @@ class LikelihoodLoss:
         """Losses (n,), derivatives (n, M), derivatives for log scale (n,)."""
         xp, correct = namespace(squared_distances), self.labels == y[:, None]
         # A common term changes nothing here, and keeps a small scale from overflow.
-        nearest = xp.min(squared_distances, axis=1, keepdims=True)
+        nearest = min_of(squared_distances, axis=1, keepdims=True)
         scores = self.log_priors - (squared_distances - nearest) / (2 * scale)
         # Softmaxes of the scores: P(l | X), and P(l | X, y) on the prototypes of y.
         log_all, of_all = _log_sum(scores)
         log_own, of_own = _log_sum(xp.where(correct, scores, -np.inf))
         derivatives = (of_own - of_all) / (2 * scale)
-        of_log_scale = -xp.sum(derivatives * squared_distances, axis=1)
+        of_log_scale = -sum_of(derivatives * squared_distances, axis=1)
         losses = log_all - log_own
         if self.representability:
             reference = self.reference or scale
@@ -87,7 +87,7 @@ class LikelihoodLoss:
             scores = self.log_priors - squared_distances / (2 * scale)
             if among is not None:
                 scores = xp.where(among, scores, -np.inf)
-            return scores >= xp.max(scores, axis=1, keepdims=True) + _NO_WEIGHT
+            return scores >= max_of(scores, axis=1, keepdims=True) + _NO_WEIGHT
 
         matter = have_weight(scale) | have_weight(scale, correct)
         if self.representability and self.reference:
@@ -167,8 +167,8 @@ class MarginLoss:
         Of some distances, lower bounds may be given. If none of these matters, none
         would if it were known.
         """
-        xp, n_prototypes = namespace(squared_distances), squared_distances.shape[1]
         nearest, rival = self._nearest(squared_distances, y)
+        xp, n_prototypes = namespace(squared_distances), squared_distances.shape[1]
         index = xp.arange(n_prototypes, device=device_of(squared_distances))
         return (index == nearest[:, None]) | (index == rival[:, None])
 
@@ -197,7 +197,7 @@ def class_log_densities(squared_distances, counts, log_priors, scale):
 def nearest_scores(squared_distances, counts):
     """Minus the squared distance from the nearest prototype of each class, (n, c)."""
     xp = namespace(squared_distances)
-    by_class = [xp.min(s, axis=1) for s in _by_class(squared_distances, counts)]
+    by_class = [min_of(s, axis=1) for s in _by_class(squared_distances, counts)]
     return -xp.stack(by_class, axis=1)
 
 
@@ -245,7 +245,7 @@ def _in_columns(n_columns, *parts):
 def _log_sum(scores):
     """Log of the sum of exponentials in each row, and its derivatives."""
     xp = namespace(scores)
-    largest = xp.max(scores, axis=1, keepdims=True)
+    largest = max_of(scores, axis=1, keepdims=True)
     terms = xp.exp(scores - largest)
-    total = xp.sum(terms, axis=1, keepdims=True)
+    total = sum_of(terms, axis=1, keepdims=True)
     return (largest + xp.log(total))[:, 0], terms / total

@@ -8,7 +8,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._lvq.problem import SINGULAR, Outcome
-from skgeom.utils._arrays import like, linear_algebra, namespace
+from skgeom.utils._arrays import like, linear_algebra, namespace, sum_of, take
 
 # Of the estimators that have this solver.
 STOCHASTIC_CONSTRAINTS = {
@@ -92,12 +92,12 @@ def fit_sgd(problem, loss, schedule, *, name="", verbose=0):
 def _epoch(steps, problem, loss, scale, rate, order, batch_size):
     """One pass of stochastic steps; returns the sum of the losses met on the way."""
     total, Z = 0.0, problem.Z
-    xp, n_samples, order = namespace(Z), len(order), like(order, Z)
+    n_samples, order = len(order), like(order, Z)
     for batch in gen_batches(n_samples, batch_size):
         rows = order[batch]
-        weights = xp.take(problem.weights, rows, axis=0)
-        squared = steps.evaluate(xp.take(Z, rows, axis=0))
-        losses, derivatives, _ = loss(squared, xp.take(problem.y, rows, axis=0), scale)
+        weights = take(problem.weights, rows)
+        squared = steps.evaluate(take(Z, rows))
+        losses, derivatives, _ = loss(squared, take(problem.y, rows), scale)
         total += weights @ losses
         # The gradient of a squared distance is -2 times the logarithm.
         coefficients = (2 * rate) * weights[:, None] * derivatives
@@ -118,5 +118,5 @@ def bounded(coefficients):
     """
     xp = namespace(coefficients)
     attract, repel = xp.maximum(coefficients, 0), xp.minimum(coefficients, 0)
-    attract = attract / xp.maximum(xp.sum(attract, axis=0), 1)
-    return attract + repel / xp.maximum(-xp.sum(repel, axis=0) / _REPULSION, 1)
+    attract = attract / xp.maximum(sum_of(attract, axis=0), 1)
+    return attract + repel / xp.maximum(-sum_of(repel, axis=0) / _REPULSION, 1)

@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_array, validate_data
 from skgeom.utils._arrays import (
     astype,
     cholesky_factors,
-    double_of,
-    has_float64,
-    is_dispatched,
+    float_dtype,
+    float_dtypes,
     like,
     namespace,
     to_numpy,
@@ -49,7 +48,7 @@ def float64_arrays(*names, cast=None):
             model = None
             if xp is not np:  # lists and numbers become arrays beside the first one
                 model = next(array for array in given if namespace(array) is xp)
-            double = double_of(model)
+            double = float_dtype(model)
             arrays = {
                 name: real_array(array, name, model)
                 for name, array in zip(names, given, strict=True)
@@ -324,7 +323,7 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
     )
     check_symmetric(X, "X")
     X = (X + X.mT) / 2
-    cholesky(astype(X, double_of(X)), "X")
+    cholesky(astype(X, float_dtype(X)), "X")
     # scikit-learn counts the features of two-dimensional arrays only.
     if reset:
         estimator.n_features_in_ = X.shape[1]
@@ -334,14 +333,6 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
             f"{estimator.n_features_in_} features as input: matrices of that size."
         )
     return X
-
-
-def float_dtypes(X):
-    """What ``check_array`` lets X be; the first one is made of all else."""
-    if not is_dispatched(X):
-        return [np.float64, np.float32]
-    xp = namespace(X)
-    return [xp.float64, xp.float32] if has_float64(X) else [xp.float32]
 
 
 def check_stack(X, name):

@@ -39,7 +39,8 @@ VECTORS = [
     GMLVQ(2, n_components=2, max_iter=4),
 ]
 MODELS = [clone(m).set_params(random_state=0) for m in MATRICES + VECTORS]
-FEW = [m for m in MODELS if isinstance(m, RSLVQ | GMLVQ)][::2] + [
+FEW = [
+    *MODELS[-4::2],
     PLRSQ([1, 3, 2], max_iter=4, random_state=0),
     PLRSQ(metric="mahalanobis", max_iter=3),
     PLRSQ(n_components=2, max_iter=3),

@@ -18,9 +18,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
 from skgeom._lvq.sgd import bounded
-from skgeom.utils._arrays import astype, double_of, like, namespace
+from skgeom.utils._arrays import astype, float_dtype, float_dtypes, like, namespace
 from skgeom.utils._sklearn import check_same_namespace
-from skgeom.utils._validation import float_dtypes
 
 METRICS = ["riemann", "logeuclid", "euclid", "wasserstein"]
 
@@ -40,7 +39,7 @@ class FromVectors:
             check_same_namespace(given, self, attribute="prototypes_", method=method)
         xp, size = namespace(X), X.shape[1]
         mixing = like(np.eye(size) + np.tri(size, k=-1) / size, X)
-        eigenvalues = xp.exp(xp.asinh(astype(X, double_of(X)) / 1e2))
+        eigenvalues = xp.exp(xp.asinh(astype(X, float_dtype(X)) / 1e2))
         matrices = (mixing * eigenvalues[:, None, :]) @ mixing.T
         return super()._check_X(astype(matrices, X.dtype), reset, method)
 

@@ -23,6 +23,8 @@ from skgeom.utils._arrays import (
     device_of,
     namespace,
     put,
+    sum_of,
+    take,
 )
 
 
@@ -137,9 +139,13 @@ class _Part:
         self.prototypes, self.samples = xp.nonzero(self.wanted)
         self._shape, self._inverses = Z.shape, inverses
         self._logarithms, self._vectors = log_spectra(
-            xp.take(Z, self.samples, axis=0), xp.take(inverses, self.prototypes, axis=0)
+            take(Z, self.samples), take(inverses, self.prototypes)
         )
-        self.squared_distances = xp.sum(self._logarithms**2, axis=-1)
+        self.squared_distances = sum_of(self._logarithms**2, axis=-1)
+
+    @cached_property
+    def _ends(self):
+        return np.searchsorted(self.prototypes, np.arange(len(self._inverses) + 1))
 
     @cached_property
     def rows(self):
@@ -163,7 +169,7 @@ class _Part:
         xp = namespace(weights)
         weights = weights.T[self.wanted][:, None]
         diagonals = 2 * weights * self._logarithms * xp.exp(-self._logarithms)
-        inverses = xp.take(self._inverses, self.prototypes, axis=0)
+        inverses = take(self._inverses, self.prototypes)
         gradients = inverses.mT @ from_spectrum(self._vectors, diagonals) @ inverses
         (n_samples, *shape), n_prototypes = self._shape, self._inverses.shape[0]
         shape = n_prototypes, n_samples, *shape
@@ -173,8 +179,7 @@ class _Part:
     @property
     def _by_prototype(self):
         """Slices of the pairs, and their rows, for each prototype."""
-        ends = np.searchsorted(self.prototypes, np.arange(len(self._inverses) + 1))
-        for begin, end in pairwise(ends):
+        for begin, end in pairwise(self._ends):
             yield slice(begin, end), self.rows[begin:end]
 
 
@@ -197,7 +202,7 @@ class FactorSteps:
     def evaluate(self, Z):
         """Squared distances (n, M) of samples, remembered for the next step."""
         self._spectra = threaded_log_spectra(Z, self._inverses)
-        return self._xp.sum(self._spectra[0] ** 2, axis=-1).T
+        return sum_of(self._spectra[0] ** 2, axis=-1).T
 
     def move(self, coefficients):
         """Step along the sum over samples of ``coefficients * Log_W(X)``, (n, M)."""

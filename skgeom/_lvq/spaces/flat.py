@@ -13,7 +13,7 @@ from skgeom._lvq.spaces.base import (
 from skgeom.geometry import expm, logm
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.optim import MANIFOLDS
-from skgeom.utils._arrays import average, namespace, put
+from skgeom.utils._arrays import average, namespace, put, sum_of
 
 # Squared distances below this fraction of the squared norms have lost too many digits.
 _NEAR = 1e-5
@@ -106,11 +106,11 @@ class FlatPairs(Pairs):
         self.squared_distances = _squared_distances(Z, prototypes)
 
     def gradient(self, weights):
-        total = namespace(weights).sum(weights, axis=0)[:, None]
+        total = sum_of(weights, axis=0)[:, None]
         return 2 * (total * self._prototypes - weights.T @ self._Z)
 
     def sample_gradient(self, weights):
-        total = namespace(weights).sum(weights, axis=1)[:, None]
+        total = sum_of(weights, axis=1)[:, None]
         return 2 * (total * self._Z - weights @ self._prototypes)
 
     def coordinates(self, tangents):
@@ -120,7 +120,7 @@ class FlatPairs(Pairs):
         return coordinates
 
     def slopes(self, coordinates):
-        own = namespace(coordinates).sum(coordinates * self._prototypes, axis=1)
+        own = sum_of(coordinates * self._prototypes, axis=1)
         return 2 * (own - self._Z @ coordinates.T)
 
     def pull_back(self, weights):
@@ -137,7 +137,7 @@ class FlatSteps:
     def evaluate(self, Z):
         """Squared distances (n, M) of samples, remembered for the next step."""
         self._differences = Z[:, None, :] - self.prototypes
-        return namespace(Z).sum(self._differences**2, axis=-1)
+        return sum_of(self._differences * self._differences, axis=-1)
 
     def move(self, coefficients):
         """Step along the sum over samples of ``coefficients * (z - w)``, (n, M)."""

@@ -3,6 +3,8 @@
 from functools import cached_property
 from math import log
 
+import numpy as np
+
 from skgeom._lvq.spaces.base import WhitenedPairs, WhitenedSpace
 from skgeom.geometry._affine_invariant import inverse_factors
 from skgeom.geometry._small_matrices import inverses_and_log_dets, log_dets
@@ -104,8 +106,11 @@ def upper_triangles_of_entries(entries):
     """``upper_triangles`` of matrices (k, k, ...) by their lower ones, (p, ...)."""
     xp, size = namespace(entries), entries.shape[0]
     rows, columns, weights = weighted_triangle(size, entries)
-    flat = xp.reshape(entries, (size * size, *entries.shape[2:]))
-    vectors = xp.take(flat, columns * size + rows, axis=0)
+    if xp is np:
+        vectors = entries[columns, rows]
+    else:
+        flat = xp.reshape(entries, (size * size, *entries.shape[2:]))
+        vectors = xp.take(flat, columns * size + rows, axis=0)
     vectors *= xp.reshape(weights, (-1,) + (1,) * (entries.ndim - 2))
     return vectors
 
