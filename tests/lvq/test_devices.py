@@ -237,7 +237,11 @@ def test_init_may_be_an_array(where, library, matrices):
 
 @pytest.mark.parametrize(
     "model",
-    [PLRSQ(max_iter=4), GLRSQ(max_iter=4, metric="tangent"), PLRSQ(n_components=2)],
+    [
+        PLRSQ(max_iter=4),
+        GLRSQ(max_iter=4, metric="tangent"),
+        PLRSQ(n_components=2, max_iter=3),
+    ],
 )
 def test_learning_goes_on(model, library, matrices):
     X, y = (array[::2] for array in matrices)
