@@ -28,7 +28,7 @@ from skgeom._hessian.logit_estimators import classifier_name
 from skgeom._hessian.logit_torch import is_module
 from skgeom._hessian.trained_classifier import trained_classifier
 from skgeom.utils._arrays import (
-    as_dtype,
+    astype,
     float_dtypes,
     move_attributes,
     namespace,
@@ -267,7 +267,7 @@ class CovarianceHessianProjection(
         check_is_fitted(self)
         check_same_namespace(X, self, attribute="components_", method="transform")
         X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
-        return X @ as_dtype(self.components_, X.dtype).T
+        return X @ astype(self.components_, X.dtype).T
 
     def separation(self, X, y):
         """Separation of other samples along the leading eigenvectors.

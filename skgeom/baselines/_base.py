@@ -10,7 +10,7 @@ from sklearn.base import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skgeom.utils._arrays import as_dtype, float_dtypes
+from skgeom.utils._arrays import astype, float_dtypes
 from skgeom.utils._dask import by_blocks, refuse_dask
 from skgeom.utils._sklearn import check_same_namespace
 from skgeom.utils._validation import check_two_classes
@@ -55,7 +55,7 @@ class LinearProjection(
         check_is_fitted(self)
         check_same_namespace(X, self, attribute="components_", method="transform")
         X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
-        return X @ as_dtype(self.components_, X.dtype).T
+        return X @ astype(self.components_, X.dtype).T
 
     def _validate(self, X, y):
         """Valid X, in float64, and class numbers; sets the classes."""

@@ -5,6 +5,10 @@ torch, CuPy or JAX by that library, on the device where they lie. For arrays of 
 nothing is imported here and numpy itself is used.
 """
 
+from contextlib import contextmanager
+from functools import wraps
+from math import prod
+
 import numpy as np
 from sklearn import get_config
 
@@ -22,12 +26,10 @@ def namespace(*arrays):
     TypeError
         If the arrays are of more than one library.
     """
-    others = [
-        array
-        for array in arrays
-        if not isinstance(array, _OF_NUMPY) and hasattr(array, "__dlpack__")
-    ]
-    if not others:
+    for array in arrays:  # faster than any(...), which counts for small arrays
+        if not isinstance(array, _OF_NUMPY) and hasattr(array, "__dlpack__"):
+            break
+    else:
         return np
     from array_api_compat import array_namespace, is_array_api_obj, is_numpy_namespace
 
@@ -84,6 +86,8 @@ def like(array, model, dtype=None):
             array = array.astype(np.float32)
     if isinstance(dtype, str):
         dtype = getattr(xp, dtype)
+    if namespace(array) is xp and device_of(array) == device_of(model):
+        return array if dtype is None else astype(array, dtype)
     return xp.asarray(array, dtype=dtype, device=device_of(model))
 
 
@@ -113,12 +117,37 @@ def block(matrix, rows, columns):
     return take(take(matrix, rows), columns, axis=1)
 
 
+def is_on_host(array):
+    """Whether an array lies in the memory of the processor: threads work on it then."""
+    device = device_of(array)
+    # JAX and array_api_strict name the processor in capitals, or with a number.
+    return device is None or "cpu" in str(device).lower()
+
+
+def size_of(array):
+    """How many numbers an array holds; ``size`` is a method of torch's."""
+    return prod(array.shape)
+
+
+def astype(array, dtype, copy=False):
+    """The array in a dtype of its library, itself if it has that already."""
+    if isinstance(array, _OF_NUMPY):
+        return array.astype(dtype, copy=copy)  # numpy.astype is newer than numpy 2.0
+    return namespace(array).astype(array, dtype, copy=copy)
+
+
 def float_dtypes(X):
     """The two dtypes that samples may have, the first of which others become."""
     if not is_dispatched(X):
         return [np.float64, np.float32]
     xp = namespace(X)
     return [xp.float64, xp.float32] if has_float64(X) else [xp.float32]
+
+
+def float_dtype(array):
+    """That of double precision, or of single if the device has no double."""
+    xp = namespace(array)
+    return xp.float64 if has_float64(array) else xp.float32
 
 
 def dtype_name(array):
@@ -131,23 +160,107 @@ def precision(array):
     return float(namespace(array).finfo(array.dtype).eps)
 
 
-def as_dtype(array, dtype, copy=False):
-    """The array with another dtype of its library."""
-    xp = namespace(array)
-    if xp is np:
-        return array.astype(dtype, copy=copy)
-    return xp.astype(array, dtype, copy=copy)
-
-
 def in_double(array, copy=False):
     """The array in double precision, where its device has that."""
-    xp = namespace(array)
-    return as_dtype(array, xp.float64 if has_float64(array) else xp.float32, copy)
+    return astype(array, float_dtype(array), copy)
 
 
 def on_host(array):
     """An array of another library as one of numpy; all else as it is."""
     return to_numpy(array) if is_dispatched(array) else array
+
+
+def device_and_dtype(array):
+    """The options with which functions make an array like this one, for its entries."""
+    if isinstance(array, _OF_NUMPY):
+        return {"dtype": array.dtype}
+    return {"dtype": array.dtype, "device": device_of(array)}
+
+
+def sum_of(array, axis, keepdims=False):
+    """The sum along an axis; numpy's method starts faster than its function."""
+    if isinstance(array, np.ndarray):
+        return array.sum(axis=axis, keepdims=keepdims)
+    return namespace(array).sum(array, axis=axis, keepdims=keepdims)
+
+
+def max_of(array, axis, keepdims=False):
+    """The same for the largest."""
+    if isinstance(array, np.ndarray):
+        return array.max(axis=axis, keepdims=keepdims)
+    return namespace(array).max(array, axis=axis, keepdims=keepdims)
+
+
+def min_of(array, axis, keepdims=False):
+    """The same for the smallest."""
+    if isinstance(array, np.ndarray):
+        return array.min(axis=axis, keepdims=keepdims)
+    return namespace(array).min(array, axis=axis, keepdims=keepdims)
+
+
+def average(arrays, weights=None):
+    """The mean, or weighted mean, along the first axis."""
+    xp = namespace(arrays)
+    if xp is np:
+        return np.average(arrays, axis=0, weights=weights)
+    if weights is None:
+        return xp.mean(arrays, axis=0)
+    weights = xp.reshape(weights, (-1,) + (1,) * (arrays.ndim - 1))
+    return xp.sum(weights * arrays, axis=0) / xp.sum(weights)
+
+
+def put(array, mask, values):
+    """The array with values where a mask is set, row by row; it may be changed."""
+    if namespace(array) is np:
+        array[mask] = values
+        return array
+    from array_api_extra import at
+
+    return at(array, mask).set(values)
+
+
+def computed_on_host(function):
+    """A function that gets arrays of numpy, and whose result is moved back."""
+
+    @wraps(function)
+    def wrapper(*args, **kwargs):
+        given = [*args, *kwargs.values()]
+        xp = namespace(*given)
+        if xp is np:
+            return function(*args, **kwargs)
+        model = next(array for array in given if namespace(array) is xp)
+        args = [to_numpy(arg) if namespace(arg) is xp else arg for arg in args]
+        kwargs = {
+            k: to_numpy(v) if namespace(v) is xp else v for k, v in kwargs.items()
+        }
+        return like(function(*args, **kwargs), model)
+
+    return wrapper
+
+
+@contextmanager
+def linear_algebra():
+    """Context in which errors of linear algebra are numpy's, in any library."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        raise
+    except Exception as error:
+        if "LinAlgError" not in type(error).__name__:
+            raise
+        raise np.linalg.LinAlgError(str(error)) from error
+
+
+def cholesky_factors(matrices):
+    """Lower Cholesky factors; LinAlgError of numpy if a matrix is not definite."""
+    xp = namespace(matrices)
+    if xp is np:
+        return np.linalg.cholesky(matrices)
+    with linear_algebra():
+        factors = xp.linalg.cholesky(matrices)
+    if not xp.isfinite(xp.sum(factors)):  # some libraries raise nothing
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return factors
 
 
 def move_attributes(estimator, X):
