@@ -23,6 +23,10 @@ from skgeom.utils._sklearn import check_sample_weight
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
 ROWS_PER_BLOCK = 2048
+# On a device, where fewer and larger steps are better.
+_ROWS_ON_DEVICE = 8192
+# A product of so many columns is not worth halving.
+_FEW_COLUMNS = 256
 
 # Sums of squares up to this can still be added over classes and pairs.
 _SMALLEST, _LARGEST = 1e-305, 1e290
@@ -217,7 +221,7 @@ def _of_block(number, X, y, sample_weight, prepare, some=False):
     If ``some``, there must be samples of positive weight.
     """
     try:
-        if not some and _num_samples(X) == len(y) == 0:
+        if not some and _num_samples(X) == _num_samples(y) == 0:
             return None
         X, y, sample_weight = checked_samples(X, y, sample_weight, some)
         if X.shape[0] == 0:
@@ -415,14 +419,14 @@ def sample_moments(X, rows, label, take, sample_weight=None):
     """Moments of the rows of X of a class, block by block.
 
     Each block is centred by its own mean, so a large common offset costs no digits.
-    numpy evaluates ``block.T @ block`` by a symmetric rank-k update, which is most of
-    the time. ``take`` is ``rows_of(X)``, made once for all classes.
+    ``take`` is ``rows_of(X)``, made once for all classes.
     """
     xp = namespace(X)
     moments = Moments(take(rows[:1])[0, ...])
     with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, len(rows), ROWS_PER_BLOCK):
-            of_block = rows[start : start + ROWS_PER_BLOCK]
+        size = ROWS_PER_BLOCK if xp is np else _ROWS_ON_DEVICE
+        for start in range(0, len(rows), size):
+            of_block = rows[start : start + size]
             block = take(of_block)
             if sample_weight is None:
                 count, mean = len(of_block), xp.mean(block, axis=0)
@@ -433,7 +437,7 @@ def sample_moments(X, rows, label, take, sample_weight=None):
                 mean = _weighted_sum(weights / count, block)
                 block -= mean
                 block *= like(np.sqrt(weights), block)[:, None]
-            moments.add(count, mean, block.T @ block)
+            moments.add(count, mean, _gram(block))
         # One number bounds all entries: these sums of squares must not overflow, nor
         # those over classes that are made of them later.
         squares = moments.squares()
@@ -444,6 +448,22 @@ def sample_moments(X, rows, label, take, sample_weight=None):
             "numbers. Divide X by a common factor, or use StandardScaler."
         )
     return moments
+
+
+def _gram(block):
+    """``block.T @ block``, most of the time; numpy makes it by a symmetric update.
+
+    Other libraries would compute both of its triangles. In halves, and halves of these,
+    they compute a few numbers twice only.
+    """
+    xp, n_features = namespace(block), block.shape[1]
+    if xp is np or n_features <= _FEW_COLUMNS:
+        return block.T @ block
+    left, right = block[:, : n_features // 2], block[:, n_features // 2 :]
+    across = left.T @ right
+    above = xp.concat([_gram(left), across], axis=1)
+    below = xp.concat([across.T, _gram(right)], axis=1)
+    return xp.concat([above, below])
 
 
 def _weighted_sum(weights, block):

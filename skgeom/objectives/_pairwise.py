@@ -69,7 +69,7 @@ class MeanPairwiseDistance:
     ):
         self.distance = distance
         self.squared = squared
-        self.weights = np.ones(len(means)) if weights is None else weights
+        self.weights = np.ones(means.shape[0]) if weights is None else weights
         self.n_pairs = n_weighted_pairs(self.weights)
         self.classes = projected_classes(
             means, covariances, regularization, self.parallel

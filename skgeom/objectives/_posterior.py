@@ -120,7 +120,7 @@ class MeanInformation:
     def mean_log_prior(self):
         """What the information lacks to be the mean log posterior."""
         labels, weights = to_numpy(self.labels), to_numpy(self.weights)
-        return np.average(self.log_priors[labels], weights=weights)
+        return float(np.average(self.log_priors[labels], weights=weights))
 
     def __call__(self, filters):
         """Value and gradient, (n, m), at ``filters``, (n, m).
