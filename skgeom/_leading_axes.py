@@ -36,9 +36,8 @@ def sums_in_axes(n_axes, summed):
 
 def leading_axes(scatter, n_axes):
     """The leading eigenvectors, as rows, with one rule for their signs."""
+    scatter = to_numpy(scatter)  # LAPACK finds some of them only
     n_features = len(scatter)
-    # By LAPACK, which finds some of them only: on the host.
-    scatter = to_numpy(scatter)
     _, axes = eigh(scatter, subset_by_index=[n_features - n_axes, n_features - 1])
     return np.ascontiguousarray(fix_signs(axes.T[::-1]))
 

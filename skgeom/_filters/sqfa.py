@@ -220,7 +220,7 @@ class SQFA(BaseSQFA):
         ``"mahalanobis"``, or a :class:`skgeom.objectives.StudentT`. A function
         ``distance(means_a, covariances_a, means_b, covariances_b)`` of the projected
         moments of p pairs, of shapes (p, m) and (p, m, m), returns p distances in terms
-        of ``autograd.numpy``, which differentiates it.
+        of ``autograd.numpy``, torch or JAX, which differentiates it.
     {squared}
     {regularization}
     {constraint}
