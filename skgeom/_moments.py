@@ -23,8 +23,8 @@ from skgeom.utils._sklearn import check_sample_weight
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
 ROWS_PER_BLOCK = 2048
-# On a device, where fewer and larger steps are better.
-_ROWS_ON_DEVICE = 8192
+# On a device, where fewer steps are better, and no memory is used again.
+_ROWS_ON_DEVICE = 4096
 # A product of so many columns is not worth halving.
 _FEW_COLUMNS = 256
 

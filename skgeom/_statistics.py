@@ -65,9 +65,10 @@ class ClassStatistics:
     counts : ndarray of shape (n_classes,)
         Number of samples of each class, or the sum of their weights.
     means : ndarray of shape (n_classes, n_features), float64
-        Mean of each class.
+        Mean of each class. Those of samples of another library than numpy, with
+        scikit-learn's ``array_api_dispatch``, are arrays where the samples are.
     covariances : ndarray of shape (n_classes, n_features, n_features), float64
-        Covariance of each class.
+        Covariance of each class, where the means are.
     axes : ndarray of shape (n_axes, n_features) or None
         Where statistics are made in fewer dimensions, with ``n_axes``: the orthonormal
         axes. Means and covariances are those of the ``n_axes`` features ``X @ axes.T``.
@@ -516,7 +517,7 @@ class ClassStatistics:
         return self._merged(new)
 
     def __add__(self, other):
-        """Statistics of the union of two sets of samples."""
+        """Statistics of the union of two sets of samples, where these ones lie."""
         if not isinstance(other, ClassStatistics):
             return NotImplemented
         self._check_addition(other)
