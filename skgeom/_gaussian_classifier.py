@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -334,9 +335,11 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         if self.covariance == "shared":
             pooled = np.tensordot(counts / counts.sum(), covariances, axes=1)
             covariances, names = pooled[None], ["all classes together"]
-        means, span = statistics.means, None
+        means = statistics.means
         if regularization == 0:
             span = _Span.of(statistics)
+        else:
+            span = _Span.beside_noise(statistics, regularization)
         if span is not None:
             means = span.coordinates(means)
             covariances = span.basis.T @ covariances @ span.basis
@@ -362,8 +365,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         span, means = gaussians.span, gaussians.means
         constant = 0.0
         if span is not None:
-            X, constant = span.coordinates(X), -span.log_volume
-        constant -= X.shape[1] * float(np.log(2 * np.pi)) / 2
+            X, constant = span.coordinates(X), span.log_density_across(X)
+        constant = constant - X.shape[1] * float(np.log(2 * np.pi)) / 2
         with np.errstate(over="ignore", divide="ignore"):
             if self.covariance == "shared":
                 ((whitener, log_scale),) = gaussians.whiteners
@@ -595,11 +598,12 @@ def _announced(classes, labels):
 class _Span:
     """The directions in which the samples differ, where these are not all."""
 
-    def __init__(self, center, scales, axes):
+    def __init__(self, center, scales, axes, noise=None):
         # Standardised samples have the coordinates ``axes.T @ (x - center) / scales``.
         self.center = center
         self.basis = axes / scales[:, None]
         self.log_volume = _log_volume(scales[:, None] * axes)
+        self.noise = noise  # across the span, where the scales are 1
 
     @classmethod
     def of(cls, statistics):
@@ -617,19 +621,65 @@ class _Span:
             )
         scales = np.sqrt(np.where(varies, variances, 1))
         correlations = total / scales / scales[:, None] * varies * varies[:, None]
-        eigenvalues, axes = np.linalg.eigh(correlations)
-        kept = eigenvalues > len(eigenvalues) * _ROUNDING * eigenvalues[-1]
-        if kept.all():
+        few = _are_few(statistics)
+        eigenvalues, axes = (_leading_eigh if few else np.linalg.eigh)(correlations)
+        kept = eigenvalues > len(total) * _ROUNDING * eigenvalues[-1]
+        if np.count_nonzero(kept) == len(total):
             return None
         return cls(statistics.means.mean(axis=0), scales, axes[:, kept])
 
+    @classmethod
+    def beside_noise(cls, statistics, noise):
+        """The span of samples fewer than features, or None.
+
+        Across it, all classes have the variance of the noise alone.
+        """
+        if not _are_few(statistics):
+            return None
+        _, total = statistics.pooled_covariances()
+        variances, axes = _leading_eigh(total)
+        if not len(variances):
+            return None
+        axes = axes[:, variances > len(total) * _ROUNDING * variances[-1]]
+        scales = np.ones(len(total))
+        return cls(statistics.means.mean(axis=0), scales, axes, noise)
+
     def coordinates(self, X):
         return (X - self.center) @ self.basis
+
+    def log_density_across(self, X):
+        """What samples have in common: by the change of units, and across the span."""
+        if self.noise is None:
+            return -self.log_volume
+        xp, n_across = namespace(X), self.basis.shape[0] - self.basis.shape[1]
+        across = (X - self.center) - self.coordinates(X) @ self.basis.T
+        squares = xp.sum(xp.square(across), axis=1) / self.noise
+        return -(squares + n_across * float(np.log(2 * np.pi * self.noise))) / 2
 
     def _moved(self, convert):
         moved = copy(self)
         moved.center, moved.basis = convert(self.center), convert(self.basis)
         return moved
+
+
+def _are_few(statistics):
+    """Whether the samples span fewer dimensions than there are features."""
+    is_of_samples = statistics._covariance_estimator is None
+    return is_of_samples and statistics.counts.sum() < statistics.n_features
+
+
+def _leading_eigh(matrix):
+    """Rising eigenvalues that are not zero, and eigenvectors, of a matrix of low rank.
+
+    By a Cholesky decomposition with pivots, which ends when nothing but rounding is
+    left: for rank r in n r^2 steps instead of n^3.
+    """
+    tol = np.finfo(np.float64).eps * np.diag(matrix).max()
+    factor, pivots, rank, _ = dpstrf(matrix, tol=tol, lower=True)
+    rows = np.empty((len(matrix), rank))
+    rows[pivots - 1] = np.tril(factor[:, :rank])
+    axes, sizes, _ = np.linalg.svd(rows, full_matrices=False)
+    return sizes[::-1] ** 2, axes[:, ::-1]
 
 
 def _square_norms(Z):

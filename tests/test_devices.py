@@ -270,3 +270,21 @@ def test_without_the_switch_all_is_numpy(library, wine):
         statistics = ClassStatistics.from_data(library.array(X), library.array(y))
         assert type(statistics.means) is np.ndarray
         assert type(SQFA(2).fit(library.array(X), y).components_) is np.ndarray
+
+
+def test_gaussians_of_few_samples(library, rng):
+    X = rng.normal(size=(20, 40)).astype(np.float32).astype(float)
+    y = np.arange(20) % 2
+    there = library.array(X)
+    expected = GaussianClassifier().fit(X, y)
+    fitted = GaussianClassifier().fit(there, y)
+    for method in METHODS:
+        np.testing.assert_allclose(
+            to_numpy(getattr(fitted, method)(there)),
+            getattr(expected, method)(X),
+            atol=1e-6,
+        )
+    moved = move_estimator_to(fitted, np, "cpu")
+    np.testing.assert_allclose(
+        moved.score_samples(X), expected.score_samples(X), atol=1e-6
+    )
