@@ -9,8 +9,9 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier, bayes_error
+from skgeom.utils import _sklearn
 from skgeom.utils._arrays import to_numpy
-from skgeom.utils._sklearn import ARRAY_API, move_estimator_to
+from skgeom.utils._sklearn import ARRAY_API
 
 CLASSIFIERS = [
     GaussianClassifier(),
@@ -128,11 +129,11 @@ def test_statistics_move(library, wine):
     statistics = pickle.loads(
         pickle.dumps(ClassStatistics.from_data(library.array(X), y))
     )
-    moved = move_estimator_to(statistics, np, "cpu")
+    moved = _sklearn.move_estimator_to(statistics, np, "cpu")
     assert type(moved.covariances) is np.ndarray
     assert_close(moved, expected)
     assert library.is_mine(statistics.covariances)
-    back = move_estimator_to(moved, library.xp, library.device)
+    back = _sklearn.move_estimator_to(moved, library.xp, library.device)
     assert library.is_mine(back.covariances)
 
 
@@ -210,7 +211,7 @@ def test_gaussians_in_the_span_of_few_samples(library, rng):
     np.testing.assert_allclose(
         to_numpy(fitted.predict_proba(there)), expected.predict_proba(X), atol=1e-6
     )
-    moved = move_estimator_to(fitted, np, "cpu")
+    moved = _sklearn.move_estimator_to(fitted, np, "cpu")
     np.testing.assert_allclose(
         moved.predict_proba(X), expected.predict_proba(X), atol=1e-6
     )
@@ -284,7 +285,7 @@ def test_gaussians_of_few_samples(library, rng):
             getattr(expected, method)(X),
             atol=1e-6,
         )
-    moved = move_estimator_to(fitted, np, "cpu")
+    moved = _sklearn.move_estimator_to(fitted, np, "cpu")
     np.testing.assert_allclose(
         moved.score_samples(X), expected.score_samples(X), atol=1e-6
     )

@@ -21,9 +21,9 @@ from skgeom import (
     SecondMomentSQFA,
 )
 from skgeom.objectives import _device_classes, _posterior
-from skgeom.utils import _arrays
+from skgeom.utils import _arrays, _sklearn
 from skgeom.utils._arrays import to_numpy
-from skgeom.utils._sklearn import ARRAY_API, move_estimator_to
+from skgeom.utils._sklearn import ARRAY_API
 
 # Those that learn what does not depend on a rotation of the filters.
 FILTERS = [
@@ -165,11 +165,11 @@ def test_moved_pickled_and_refused(library, wine):
     )
     with pytest.raises(ValueError, match=r"SQFA\.transform\(\) must use the same"):
         sqfa.transform(X)
-    moved = move_estimator_to(sqfa, np, "cpu")
+    moved = _sklearn.move_estimator_to(sqfa, np, "cpu")
     assert type(moved.statistics_.covariances) is np.ndarray
     np.testing.assert_allclose(moved.transform(X), features, atol=library.tolerance)
     assert type(moved.class_distances()) is np.ndarray
-    back = move_estimator_to(moved, library.xp, library.device)
+    back = _sklearn.move_estimator_to(moved, library.xp, library.device)
     np.testing.assert_array_equal(to_numpy(back.transform(there)), features)
 
 
