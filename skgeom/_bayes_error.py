@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES
+from skgeom.utils._arrays import to_numpy
 from skgeom.utils._validation import check_priors
 from skgeom.utils._warnings import warn_user
 
@@ -151,6 +152,7 @@ def bayes_error(
             "statistics holds second moments only, but the error needs the means and "
             "covariances of the classes."
         )
+    statistics = statistics._moved(to_numpy)
     priors = check_priors(priors, statistics.counts)
     noise = regularization * np.eye(statistics.n_features)
     covariances = statistics.covariances + noise

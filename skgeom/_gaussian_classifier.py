@@ -1,10 +1,14 @@
 """Discriminant analysis by Gaussian classes, from samples or from their statistics."""
 
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
 from numbers import Real
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -17,8 +21,18 @@ from sklearn.utils.validation import (
 )
 
 from skgeom._moments import kind_of
-from skgeom._statistics import ClassStatistics, check_statistics
+from skgeom._statistics import ClassStatistics, checked_statistics
+from skgeom.utils._arrays import (
+    device_of,
+    double,
+    float_dtypes,
+    like,
+    namespace,
+    on_host,
+    to_numpy,
+)
 from skgeom.utils._dask import by_blocks, empty_block, is_dask
+from skgeom.utils._sklearn import ARRAY_API, check_same_namespace
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors, check_two_classes
 
@@ -27,8 +41,6 @@ from skgeom.utils._validation import check_priors, check_two_classes
 _ROUNDING = 10 * np.finfo(np.float64).eps
 # Variances down to this have all their digits.
 _SMALLEST = 1e-306
-# Below any log-density whose square distance is finite.
-_LOWEST = -np.finfo(np.float64).max / 4
 
 
 class GaussianClassifier(ClassifierMixin, BaseEstimator):
@@ -201,7 +213,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             feature varies, or if a covariance is singular and ``regularization`` is
             zero; the message names the class.
         """
-        check_statistics(statistics)
+        statistics = checked_statistics(statistics)
         if statistics.means is None:
             raise ValueError(
                 "statistics holds second moments only, but GaussianClassifier needs "
@@ -253,6 +265,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
                 f"covariance_estimator={self.covariance_estimator!r}."
             )
         first = not hasattr(self, "statistics_")
+        if not first:
+            check_same_namespace(X, self, attribute="priors_", method="partial_fit")
         X, y = self._validated(X, y, reset=first)
         before = None if first else self.statistics_
         statistics = _statistics(X, y, None, sample_weight, before)
@@ -273,7 +287,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         if is_dask(X):
             validate_data(self, empty_block(X), ensure_min_samples=0, reset=reset)
             return X, y
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], reset=reset)
+        X, y = validate_data(self, X, on_host(y), dtype=float_dtypes(X), reset=reset)
         check_classification_targets(y)
         return X, y
 
@@ -289,23 +303,30 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         counts = np.zeros(len(classes))
         counts[np.searchsorted(classes, statistics.classes)] = statistics.counts
-        self.priors_ = check_priors(self.priors, counts)
+        self.priors_ = like(check_priors(self.priors, counts), statistics.means)
 
     def _solve(self):
         """The Gaussians of the statistics, with the regularisation that they need."""
+        # By LAPACK, in double precision.
+        statistics = self.statistics_._moved(to_numpy)
+        gaussians = self._solved(statistics)
+        if namespace(self.statistics_.means) is np:
+            return gaussians
+        return gaussians._moved(partial(like, model=self.statistics_.means))
+
+    def _solved(self, statistics):
         if self.regularization != "auto":
-            return self._regularized(float(self.regularization))
+            return self._regularized(statistics, float(self.regularization))
         try:
-            return self._regularized(0.0)
+            return self._regularized(statistics, 0.0)
         except _Singular:
-            within, total = self.statistics_.pooled_covariances()
+            within, total = statistics.pooled_covariances()
             variance = np.diag(within).mean() or np.diag(total).mean()
             if not variance > _SMALLEST:
                 raise
-            return self._regularized(float(variance))
+            return self._regularized(statistics, float(variance))
 
-    def _regularized(self, regularization):
-        statistics = self.statistics_
+    def _regularized(self, statistics, regularization):
         covariances, counts = statistics.covariances, statistics.counts
         if statistics._covariance_estimator is None:
             # The maximum-likelihood estimate, as scikit-learn takes it since 1.8.
@@ -314,9 +335,11 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         if self.covariance == "shared":
             pooled = np.tensordot(counts / counts.sum(), covariances, axes=1)
             covariances, names = pooled[None], ["all classes together"]
-        means, span = statistics.means, None
+        means = statistics.means
         if regularization == 0:
             span = _Span.of(statistics)
+        else:
+            span = _Span.beside_noise(statistics, regularization)
         if span is not None:
             means = span.coordinates(means)
             covariances = span.basis.T @ covariances @ span.basis
@@ -328,41 +351,58 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
     # Prediction
 
-    def _log_joint(self, X):
+    def _log_joint(self, X, method):
         """Logarithms of prior times density, (n_samples, n_classes), up to a summand.
 
         Also the summand, (n_samples,): what the classes have in common, which would
         cost the digits of their differences far from the means.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        X = X.astype(np.float64, copy=False)
-        _, span, means, whiteners = self._gaussians or self._solve()
+        check_same_namespace(X, self, attribute="priors_", method=method)
+        X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
+        xp, X = namespace(X), double(X)
+        gaussians = self._gaussians or self._solve()
+        span, means = gaussians.span, gaussians.means
         constant = 0.0
         if span is not None:
-            X, constant = span.coordinates(X), -span.log_volume
-        constant -= X.shape[1] * np.log(2 * np.pi) / 2
+            X, constant = span.coordinates(X), span.log_density_across(X)
+        constant = constant - X.shape[1] * float(np.log(2 * np.pi)) / 2
         with np.errstate(over="ignore", divide="ignore"):
             if self.covariance == "shared":
-                ((whitener, log_scale),) = whiteners
-                center = means.mean(axis=0)
+                ((whitener, log_scale),) = gaussians.whiteners
+                center = xp.mean(means, axis=0)
                 Z, M = (X - center) @ whitener, (means - center) @ whitener
-                densities = Z @ M.T - np.square(M).sum(axis=1) / 2
-                common = constant - log_scale - np.square(Z).sum(axis=1) / 2
+                densities = Z @ M.T - xp.sum(xp.square(M), axis=1) / 2
+                common = constant - log_scale - xp.sum(xp.square(Z), axis=1) / 2
             else:
-                densities = np.empty((len(X), len(means)))
-                for k, (whitener, log_scale) in enumerate(whiteners):
-                    Z = (X - means[k]) @ whitener
-                    densities[:, k] = -np.einsum("ij,ij->i", Z, Z) / 2 - log_scale
+                densities = []
+                for k, (whitener, log_scale) in enumerate(gaussians.whiteners):
+                    Z = (X - means[k, :]) @ whitener
+                    densities.append(-_square_norms(Z) / 2 - log_scale)
+                densities = xp.stack(densities, axis=1)
                 # A finite bound keeps the classes comparable where squares overflow.
-                largest = np.maximum(densities.max(axis=1), _LOWEST)
-                densities = np.maximum(densities, _LOWEST) - largest[:, None]
+                lowest = float(xp.finfo(densities.dtype).min) / 4
+                densities = xp.maximum(densities, xp.full_like(densities, lowest))
+                largest = xp.max(densities, axis=1)
+                densities = densities - largest[:, None]
                 common = constant + largest
-            joint = np.full((len(X), len(self.classes_)), -np.inf)
-            seen = np.searchsorted(self.classes_, self.statistics_.classes)
-            priors = self.priors_[seen]
-            joint[:, seen] = densities + np.log(priors / priors.sum())
-        return joint, common
+            return self._with_priors(densities), common
+
+    def _with_priors(self, densities):
+        """Densities of the classes with samples, times priors, for all classes."""
+        xp = namespace(densities)
+        seen = like(np.searchsorted(self.classes_, self.statistics_.classes), densities)
+        priors = xp.take(self.priors_, seen)
+        joint = densities + xp.log(priors / xp.sum(priors))
+        if len(self.classes_) == joint.shape[1]:
+            return joint
+        # Those without samples come last.
+        unseen = np.setdiff1d(self.classes_, self.statistics_.classes)
+        shape = joint.shape[0], len(unseen)
+        impossible = xp.full(shape, -xp.inf, dtype=joint.dtype, device=device_of(joint))
+        order = np.argsort(np.concatenate([self.statistics_.classes, unseen]))
+        joint = xp.concat([joint, impossible], axis=1)
+        return xp.take(joint, like(order, joint), axis=1)
 
     @by_blocks
     def decision_function(self, X):
@@ -378,7 +418,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             For two classes, the log-odds of ``classes_[1]``.
         """
-        joint, _ = self._log_joint(X)
+        joint, _ = self._log_joint(X, "decision_function")
         return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
 
     @by_blocks
@@ -395,8 +435,11 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Labels out of ``classes_``.
         """
-        joint, _ = self._log_joint(X)
-        return self.classes_[joint.argmax(axis=1)]
+        joint, _ = self._log_joint(X, "predict")
+        numbers = namespace(joint).argmax(joint, axis=1)
+        if self.classes_.dtype.kind not in "biuf":
+            return self.classes_[to_numpy(numbers)]  # other libraries have no texts
+        return namespace(joint).take(like(self.classes_, joint), numbers)
 
     @by_blocks
     def predict_log_proba(self, X):
@@ -412,7 +455,10 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        joint, _ = self._log_joint(X)
+        return self._log_proba(X, "predict_log_proba")
+
+    def _log_proba(self, X, method):
+        joint, _ = self._log_joint(X, method)
         return joint - logsumexp(joint, axis=1, keepdims=True)
 
     @by_blocks
@@ -429,7 +475,13 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return np.exp(self.predict_log_proba(X))
+        probabilities = self._log_proba(X, "predict_proba")
+        return namespace(probabilities).exp(probabilities)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = ARRAY_API
+        return tags
 
     def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
@@ -464,17 +516,31 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Log-density of the mixture of the classes, weighted by ``priors_``.
         """
-        joint, common = self._log_joint(X)
+        joint, common = self._log_joint(X, "score_samples")
         return logsumexp(joint, axis=1) + common
 
 
-class _Gaussians(NamedTuple):
+@dataclass(frozen=True)
+class _Gaussians:
     """The densities, in coordinates of the span of the samples if that is not None."""
 
     regularization: float
     span: "_Span | None"
-    means: np.ndarray
+    means: Any  # arrays
     whiteners: list  # of each class, or one that all share; with its log-scale
+
+    def _moved(self, convert):
+        """The same, with arrays that lie elsewhere."""
+        return _Gaussians(
+            self.regularization,
+            self.span and self.span._moved(convert),
+            convert(self.means),
+            [(convert(whitener), scale) for whitener, scale in self.whiteners],
+        )
+
+    # For scikit-learn's move_estimator_to.
+    def __sklearn_array_api_convert__(self, converter):
+        return self._moved(converter)
 
 
 class _Singular(ValueError):
@@ -486,7 +552,10 @@ def _statistics(X, y, covariance_estimator, sample_weight, before=None):
 
     These are up to 1e150, and their squares would overflow in sums.
     """
-    size = 0.0 if is_dask(X) else float(max(X.max(), -X.min()))
+    size = 0.0
+    if not is_dask(X):
+        xp = namespace(X)
+        size = float(max(xp.max(X), -xp.min(X)))
     scale = 2.0 ** np.frexp(size)[1] if size > 1e100 else 1.0
     if scale == 1 and before is not None:
         return before._with_samples(X, y, sample_weight)
@@ -500,7 +569,7 @@ def _statistics(X, y, covariance_estimator, sample_weight, before=None):
         return statistics
     with np.errstate(over="ignore"):
         covariances = statistics.covariances * scale**2
-    if not np.isfinite(covariances).all():
+    if not xp.all(xp.isfinite(covariances)):
         raise ValueError(
             f"The squares of the numbers of X, which are up to {size:.3g}, are too "
             "large for floating-point numbers. Divide X by a common factor."
@@ -529,11 +598,12 @@ def _announced(classes, labels):
 class _Span:
     """The directions in which the samples differ, where these are not all."""
 
-    def __init__(self, center, scales, axes):
+    def __init__(self, center, scales, axes, noise=None):
         # Standardised samples have the coordinates ``axes.T @ (x - center) / scales``.
         self.center = center
         self.basis = axes / scales[:, None]
         self.log_volume = _log_volume(scales[:, None] * axes)
+        self.noise = noise  # across the span, where the scales are 1
 
     @classmethod
     def of(cls, statistics):
@@ -551,19 +621,77 @@ class _Span:
             )
         scales = np.sqrt(np.where(varies, variances, 1))
         correlations = total / scales / scales[:, None] * varies * varies[:, None]
-        eigenvalues, axes = np.linalg.eigh(correlations)
-        kept = eigenvalues > len(eigenvalues) * _ROUNDING * eigenvalues[-1]
-        if kept.all():
+        few = _are_few(statistics)
+        eigenvalues, axes = (_leading_eigh if few else np.linalg.eigh)(correlations)
+        kept = eigenvalues > len(total) * _ROUNDING * eigenvalues[-1]
+        if np.count_nonzero(kept) == len(total):
             return None
         return cls(statistics.means.mean(axis=0), scales, axes[:, kept])
+
+    @classmethod
+    def beside_noise(cls, statistics, noise):
+        """The span of samples fewer than features, or None.
+
+        Across it, all classes have the variance of the noise alone.
+        """
+        if not _are_few(statistics):
+            return None
+        _, total = statistics.pooled_covariances()
+        variances, axes = _leading_eigh(total)
+        if not len(variances):
+            return None
+        axes = axes[:, variances > len(total) * _ROUNDING * variances[-1]]
+        scales = np.ones(len(total))
+        return cls(statistics.means.mean(axis=0), scales, axes, noise)
 
     def coordinates(self, X):
         return (X - self.center) @ self.basis
 
+    def log_density_across(self, X):
+        """What samples have in common: by the change of units, and across the span."""
+        if self.noise is None:
+            return -self.log_volume
+        xp, n_across = namespace(X), self.basis.shape[0] - self.basis.shape[1]
+        across = (X - self.center) - self.coordinates(X) @ self.basis.T
+        squares = xp.sum(xp.square(across), axis=1) / self.noise
+        return -(squares + n_across * float(np.log(2 * np.pi * self.noise))) / 2
+
+    def _moved(self, convert):
+        moved = copy(self)
+        moved.center, moved.basis = convert(self.center), convert(self.basis)
+        return moved
+
+
+def _are_few(statistics):
+    """Whether the samples span fewer dimensions than there are features."""
+    is_of_samples = statistics._covariance_estimator is None
+    return is_of_samples and statistics.counts.sum() < statistics.n_features
+
+
+def _leading_eigh(matrix):
+    """Rising eigenvalues that are not zero, and eigenvectors, of a matrix of low rank.
+
+    By a Cholesky decomposition with pivots, which ends when nothing but rounding is
+    left: for rank r in n r^2 steps instead of n^3.
+    """
+    tol = np.finfo(np.float64).eps * np.diag(matrix).max()
+    factor, pivots, rank, _ = dpstrf(matrix, tol=tol, lower=True)
+    rows = np.empty((len(matrix), rank))
+    rows[pivots - 1] = np.tril(factor[:, :rank])
+    axes, sizes, _ = np.linalg.svd(rows, full_matrices=False)
+    return sizes[::-1] ** 2, axes[:, ::-1]
+
+
+def _square_norms(Z):
+    """Squared norms of the rows."""
+    if namespace(Z) is np:
+        return np.einsum("ij,ij->i", Z, Z)
+    return namespace(Z).vecdot(Z, Z)
+
 
 def _log_volume(columns):
     """Logarithm of the volume of the parallelepiped of linearly independent columns."""
-    return np.log(np.abs(np.diag(np.linalg.qr(columns, mode="r")))).sum()
+    return float(np.log(np.abs(np.diag(np.linalg.qr(columns, mode="r")))).sum())
 
 
 def _whitener(covariance, regularization, name):
@@ -591,4 +719,4 @@ def _whitener(covariance, regularization, name):
         )
     inverse = solve_triangular(factor, np.eye(n_features), lower=True)
     whitener = (inverse / units).T
-    return whitener, np.log(np.diag(factor)).sum() + np.log(units).sum()
+    return whitener, float(np.log(np.diag(factor)).sum() + np.log(units).sum())

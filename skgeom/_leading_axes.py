@@ -4,6 +4,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from skgeom._moments import ROWS_PER_BLOCK
+from skgeom.utils._arrays import double, like, namespace, to_numpy
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._span import WholeSpace
 
@@ -35,6 +36,7 @@ def sums_in_axes(n_axes, summed):
 
 def leading_axes(scatter, n_axes):
     """The leading eigenvectors, as rows, with one rule for their signs."""
+    scatter = to_numpy(scatter)  # LAPACK finds some of them only
     n_features = len(scatter)
     _, axes = eigh(scatter, subset_by_index=[n_features - n_axes, n_features - 1])
     return np.ascontiguousarray(fix_signs(axes.T[::-1]))
@@ -91,7 +93,9 @@ class AxesSpace(WholeSpace):
 
 
 def in_axes(X, axes):
-    """``X @ axes.T`` in float64, without a copy of all of X."""
+    """``X @ axes.T`` in double precision, without a copy of all of X."""
+    if namespace(X) is not np:
+        return double(X) @ like(axes.T, X)
     result = np.empty((len(X), len(axes)))
     for start in range(0, len(X), ROWS_PER_BLOCK):
         rows = slice(start, start + ROWS_PER_BLOCK)

@@ -7,13 +7,26 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_X_y
+from sklearn.utils.validation import _num_samples, check_X_y
 
+from skgeom.utils._arrays import (
+    device_of,
+    double,
+    float_dtypes,
+    like,
+    namespace,
+    on_host,
+    take_rows,
+)
 from skgeom.utils._dask import BRANCHES, is_dask, merged, row_blocks
 from skgeom.utils._sklearn import check_sample_weight
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
 ROWS_PER_BLOCK = 2048
+# On a device, where fewer steps are better, and no memory is used again.
+_ROWS_ON_DEVICE = 4096
+# A product of so many columns is not worth halving.
+_FEW_COLUMNS = 256
 
 # Sums of squares up to this can still be added over classes and pairs.
 _SMALLEST, _LARGEST = 1e-305, 1e290
@@ -38,14 +51,13 @@ class ClassSums:
         total.n_features = X.shape[1]
         total.classes, rows = rows_of_classes(y)
         check_memory(len(rows), total.n_features)
-        take = Rows(X)
+        take = rows_of(X)
         total._moments = {
             label: sample_moments(X, of_class, label, take, sample_weight)
             for label, of_class in zip(total.classes.tolist(), rows, strict=True)
         }
         moments = total.moments()
-        squares = (np.trace(m.scatter) + np.square(m.mean).sum() for m in moments)
-        check_underflow(sum(squares), X)
+        check_underflow(sum(of_class.squares() for of_class in moments), X)
         return total
 
     def add(self, part, check=True):
@@ -55,7 +67,9 @@ class ClassSums:
         check_memory(len(self.classes), self.n_features)
         for label, *sums in part._sums():
             if label not in self._moments:
-                self._moments[label] = Moments(len(sums[1]))
+                # All lie where the first ones do.
+                first = next(iter(self._moments.values()), None)
+                self._moments[label] = Moments(sums[1] if first is None else first.mean)
             self._moments[label].add(*sums)
 
     def _sums(self):
@@ -69,11 +83,15 @@ class ClassSums:
     def arrays(self):
         """Classes, counts, means and covariances."""
         labels, moments = self.classes.tolist(), self.moments()
-        covariances = np.empty((len(labels), *moments[0].scatter.shape))
-        for k, of_class in enumerate(moments):
-            covariances[k] = of_class.covariance(labels[k])
         counts = np.array([of_class.count for of_class in moments])
-        means = np.array([of_class.mean for of_class in moments])
+        xp = namespace(moments[0].mean)
+        means = xp.stack([of_class.mean for of_class in moments])
+        of_classes = map(Moments.covariance, moments, labels)
+        if xp is not np:
+            return self.classes, counts, means, xp.stack(list(of_classes))
+        covariances = np.empty((len(labels), *moments[0].scatter.shape))
+        for k, covariance in enumerate(of_classes):
+            covariances[k] = covariance
         return self.classes, counts, means, covariances
 
 
@@ -87,26 +105,41 @@ class Moments:
     (Chan, Golub and LeVeque, 1983). Scatters about means are added, and never sums of
     x x', which lose the digits of a covariance that is small compared with the means.
     The first part meets n_a = 0, which makes the last term zero.
+
+    Parameters
+    ----------
+    mean : array of shape (n,)
+        The moments are of its library, on its device.
     """
 
-    def __init__(self, n_features):
+    def __init__(self, mean):
+        xp, (n_features,) = namespace(mean), mean.shape
         self.count = 0
-        self.mean = np.zeros(n_features)
-        self.scatter = np.zeros((n_features, n_features))
+        self.mean = xp.zeros_like(mean)
+        self.scatter = xp.zeros(
+            (n_features, n_features), dtype=mean.dtype, device=device_of(mean)
+        )
 
     def add(self, count, mean, scatter):
         total = self.count + count
-        offset = mean - self.mean
-        self.scatter += scatter
+        offset = like(mean, self.mean) - self.mean
+        self.scatter += like(scatter, self.mean)
         if self.count:
-            self.scatter += np.outer(offset * (self.count * (count / total)), offset)
+            weighted = offset * (self.count * (count / total))
+            self.scatter += weighted[:, None] * offset[None, :]
         self.mean += offset * (count / total)
         self.count = total
+
+    def squares(self):
+        """The sum of the squares, in part about the mean."""
+        xp = namespace(self.mean)
+        squares = xp.linalg.trace(self.scatter) + xp.sum(xp.square(self.mean))
+        return float(squares)
 
     def covariance(self, label):
         """The unbiased estimate; zero of one sample."""
         # Without a degree of freedom, a scatter would be lost in the estimate.
-        lost = self.count <= 1 and self.scatter.any()
+        lost = self.count <= 1 and bool(namespace(self.mean).any(self.scatter))
         if self.count < 1 or lost:
             raise ValueError(
                 f"The sample_weight of class {label} adds up to {self.count:.3g}, but "
@@ -188,10 +221,10 @@ def _of_block(number, X, y, sample_weight, prepare, some=False):
     If ``some``, there must be samples of positive weight.
     """
     try:
-        if not some and len(X) == len(y) == 0:
+        if not some and _num_samples(X) == _num_samples(y) == 0:
             return None
         X, y, sample_weight = checked_samples(X, y, sample_weight, some)
-        if len(X) == 0:
+        if X.shape[0] == 0:
             return None
         if prepare is not None:
             X, y = prepare(X, y)
@@ -294,7 +327,7 @@ def check_alike(first, second, where=""):
 
 def checked_samples(X, y, sample_weight, some=True):
     """Valid samples, labels and weights; ``some`` of the weights must be positive."""
-    X, y = check_X_y(X, y, dtype=[np.float64, np.float32])
+    X, y = check_X_y(X, on_host(y), dtype=float_dtypes(X))
     check_classification_targets(y)
     if sample_weight is not None:
         X, y, sample_weight = weighted_samples(X, y, sample_weight, some=some)
@@ -303,10 +336,11 @@ def checked_samples(X, y, sample_weight, some=True):
 
 def weighted_samples(X, y, sample_weight, *, some=True):
     """The samples of positive weight, at least one if ``some``, and their weights."""
-    if not some and not np.any(sample_weight):
-        return X[:0], y[:0], None
+    if not some and not np.any(on_host(sample_weight)):
+        return take_rows(X, slice(0)), y[:0], None
+    # Labels and weights stay on the host, wherever X is.
     sample_weight = check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
     )
     positive = sample_weight > 0
     if not positive.any():  # older versions of scikit-learn let this pass
@@ -315,7 +349,7 @@ def weighted_samples(X, y, sample_weight, *, some=True):
         finite = np.isfinite(sample_weight.sum())
     if not finite:
         raise ValueError("sample_weight adds up to infinity. Divide it by a constant.")
-    return X[positive], y[positive], sample_weight[positive]
+    return take_rows(X, positive), y[positive], sample_weight[positive]
 
 
 def kind_of(labels):
@@ -331,6 +365,13 @@ def rows_of_classes(y):
     labels = y[order]
     starts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
     return labels[np.append(0, starts)], np.split(order, starts)
+
+
+def rows_of(X):
+    """A function from the numbers of rows of X to these rows, in double precision."""
+    if namespace(X) is np:
+        return Rows(X)
+    return lambda numbers: double(take_rows(X, numbers))
 
 
 class Rows:
@@ -361,44 +402,72 @@ class Rows:
 
 def check_underflow(squares, X):
     """Raise ValueError if the sum of all squares of X is lost."""
-    if squares < _SMALLEST and X.any():
+    if squares < _SMALLEST and namespace(X).any(X):
         raise ValueError(
-            f"The squares of the numbers of X, which are up to {np.abs(X).max():.3g}, "
+            f"The squares of the numbers of X, which are up to {_largest(X):.3g}, "
             "are too small for floating-point numbers. Multiply X by a common factor, "
             "or use StandardScaler."
         )
+
+
+def _largest(X):
+    xp = namespace(X)
+    return float(xp.max(xp.abs(X)))
 
 
 def sample_moments(X, rows, label, take, sample_weight=None):
     """Moments of the rows of X of a class, block by block.
 
     Each block is centred by its own mean, so a large common offset costs no digits.
-    numpy evaluates ``block.T @ block`` by a symmetric rank-k update, which is most of
-    the time. ``take`` is ``Rows(X)``, made once for all classes.
+    ``take`` is ``rows_of(X)``, made once for all classes.
     """
-    moments = Moments(X.shape[1])
+    xp = namespace(X)
+    moments = Moments(take(rows[:1])[0, ...])
     with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, len(rows), ROWS_PER_BLOCK):
-            of_block = rows[start : start + ROWS_PER_BLOCK]
+        size = ROWS_PER_BLOCK if xp is np else _ROWS_ON_DEVICE
+        for start in range(0, len(rows), size):
+            of_block = rows[start : start + size]
             block = take(of_block)
             if sample_weight is None:
-                count, mean = len(block), block.mean(axis=0)
+                count, mean = len(of_block), xp.mean(block, axis=0)
                 block -= mean
             else:
                 weights = sample_weight[of_block]
-                count = weights.sum()
-                # BLAS would make it depend on the number of threads.
-                mean = np.einsum("i,ij", weights / count, block)
+                count = float(weights.sum())
+                mean = _weighted_sum(weights / count, block)
                 block -= mean
-                block *= np.sqrt(weights)[:, None]
-            moments.add(count, mean, block.T @ block)
+                block *= like(np.sqrt(weights), block)[:, None]
+            moments.add(count, mean, _gram(block))
         # One number bounds all entries: these sums of squares must not overflow, nor
         # those over classes that are made of them later.
-        trace = np.trace(moments.scatter) + np.square(moments.mean).sum()
-    if not trace < _LARGEST:
+        squares = moments.squares()
+    if not squares < _LARGEST:
         raise ValueError(
             f"The squares of the numbers of class {label}, which are up to "
-            f"{np.abs(X[rows]).max():.3g}, are too large for floating-point numbers. "
-            "Divide X by a common factor, or use StandardScaler."
+            f"{_largest(take_rows(X, rows)):.3g}, are too large for floating-point "
+            "numbers. Divide X by a common factor, or use StandardScaler."
         )
     return moments
+
+
+def _gram(block):
+    """``block.T @ block``, most of the time; numpy makes it by a symmetric update.
+
+    Other libraries would compute both of its triangles. In halves, and halves of these,
+    they compute a few numbers twice only.
+    """
+    xp, n_features = namespace(block), block.shape[1]
+    if xp is np or n_features <= _FEW_COLUMNS:
+        return block.T @ block
+    left, right = block[:, : n_features // 2], block[:, n_features // 2 :]
+    across = left.T @ right
+    above = xp.concat([_gram(left), across], axis=1)
+    below = xp.concat([across.T, _gram(right)], axis=1)
+    return xp.concat([above, below])
+
+
+def _weighted_sum(weights, block):
+    if namespace(block) is np:
+        # BLAS would make it depend on the number of threads.
+        return np.einsum("i,ij", weights, block)
+    return like(weights, block) @ block

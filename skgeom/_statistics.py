@@ -1,5 +1,6 @@
 """Class-conditional means and covariances: from data, in pieces, merged, projected."""
 
+from copy import copy
 from functools import partial
 from numbers import Integral
 
@@ -20,7 +21,15 @@ from skgeom._moments import (
     sums_of_blocks,
     sums_of_samples,
 )
-from skgeom.objectives import ProjectedClasses
+from skgeom.objectives import projected_classes
+from skgeom.utils._arrays import (
+    has_float64,
+    is_dispatched,
+    like,
+    namespace,
+    on_host,
+    to_numpy,
+)
 from skgeom.utils._dask import is_dask
 from skgeom.utils._validation import check_semidefinite, check_symmetric
 
@@ -56,9 +65,10 @@ class ClassStatistics:
     counts : ndarray of shape (n_classes,)
         Number of samples of each class, or the sum of their weights.
     means : ndarray of shape (n_classes, n_features), float64
-        Mean of each class.
+        Mean of each class. Those of samples of another library than numpy, with
+        scikit-learn's ``array_api_dispatch``, are arrays where the samples are.
     covariances : ndarray of shape (n_classes, n_features, n_features), float64
-        Covariance of each class.
+        Covariance of each class, where the means are.
     axes : ndarray of shape (n_axes, n_features) or None
         Where statistics are made in fewer dimensions, with ``n_axes``: the orthonormal
         axes. Means and covariances are those of the ``n_axes`` features ``X @ axes.T``.
@@ -92,7 +102,7 @@ class ClassStatistics:
     """
 
     def __init__(self, classes, counts, means, covariances):
-        means = check_array(means, dtype=np.float64, input_name="means")
+        means = check_array(on_host(means), dtype=np.float64, input_name="means")
         covariances = _checked_matrices(covariances, "covariances", means.shape)
         classes, counts, order = _checked_labels(classes, counts, len(means))
         self._set(classes, counts, means[order], covariances[order])
@@ -256,6 +266,14 @@ class ClassStatistics:
                 "sample_weight needs sample covariances, covariance_estimator="
                 f"None, but covariance_estimator={covariance_estimator!r}."
             )
+        if namespace(X) is not np:
+            if covariance_estimator is None and has_float64(X):
+                sums = ClassSums.of_samples(X, y, sample_weight)
+                return cls._make(*sums.arrays())
+            host = to_numpy(X)
+            return cls._from_valid_data(
+                host, y, covariance_estimator, sample_weight
+            )._beside(X)
         classes, rows = rows_of_classes(y)
         n_features = X.shape[1]
         check_memory(len(classes), n_features)
@@ -333,8 +351,9 @@ class ClassStatistics:
         total : ndarray of shape (n_features, n_features)
             The same plus the weighted covariance of the class means.
         """
-        weights = self.counts / self.counts.sum()
-        within = np.tensordot(weights, self.covariances, axes=1)
+        xp = namespace(self.covariances)
+        weights = like(self.counts / self.counts.sum(), self.means)
+        within = xp.tensordot(weights, self.covariances, axes=1)
         offsets = self.means - weights @ self.means
         return within, within + (offsets.T * weights) @ offsets
 
@@ -394,13 +413,17 @@ class ClassStatistics:
         True
         """
         self._check_sample_covariances("shrunk")
+        xp, covariances = namespace(self.covariances), self.covariances
         degrees = self.counts - 1.0
         weights = degrees / max(degrees.sum(), 1)
-        pooled = np.tensordot(weights, self.covariances, axes=1)
-        trace = np.trace(pooled) or 1.0
+        pooled = xp.tensordot(like(weights, covariances), covariances, axes=1)
+        trace = float(xp.linalg.trace(pooled)) or 1.0
         # In units of the trace, so that very small or large numbers stay in range.
         error = 1 + _square_norm(pooled / trace)
-        squares = [_square_norm((own - pooled) / trace) for own in self.covariances]
+        squares = [
+            _square_norm((covariances[k, ...] - pooled) / trace)
+            for k in range(len(degrees))
+        ]
         excess = degrees @ squares - (len(degrees) - 1) * error
         # The mean of the excess is D times this.
         divisor = degrees @ (1 - weights)
@@ -408,12 +431,13 @@ class ClassStatistics:
         # W is not worth more samples than it is made of.
         scatter = max(scatter, error / max(degrees.sum(), 1))
         intensities = error / (error + degrees * scatter)
-        offsets = intensities[:, None, None] * (pooled - self.covariances)
+        intensities = like(intensities, covariances)[:, None, None]
+        offsets = intensities * (pooled - covariances)
         return self._make(
             self.classes,
             self.counts,
             self.means,
-            self.covariances + offsets,
+            covariances + offsets,
             "shrunk",
             self.axes,
         )
@@ -447,7 +471,9 @@ class ClassStatistics:
         )
 
     def _checked_components(self, components):
-        components = check_array(components, dtype=np.float64, input_name="components")
+        components = check_array(
+            on_host(components), dtype=np.float64, input_name="components"
+        )
         n_features = self.n_features if self.axes is None else self.axes.shape[1]
         if components.shape[1] != n_features:
             raise ValueError(
@@ -491,7 +517,7 @@ class ClassStatistics:
         return self._merged(new)
 
     def __add__(self, other):
-        """Statistics of the union of two sets of samples."""
+        """Statistics of the union of two sets of samples, where these ones lie."""
         if not isinstance(other, ClassStatistics):
             return NotImplemented
         self._check_addition(other)
@@ -516,11 +542,10 @@ class ClassStatistics:
 
     def _sums(self):
         """Label, count, mean and scatter of one class after another."""
-        classes = self.classes.tolist()
-        for label, count, mean, covariance in zip(
-            classes, self.counts, self.means, self.covariances, strict=True
-        ):
-            yield label, count, mean, (count - 1) * covariance
+        counts = self.counts.tolist()
+        for k, label in enumerate(self.classes.tolist()):
+            scatter = (counts[k] - 1) * self.covariances[k, ...]
+            yield label, counts[k], self.means[k, ...], scatter
 
     def _check_addition(self, other):
         if (self.means is None) != (other.means is None):
@@ -548,6 +573,23 @@ class ClassStatistics:
             self.axes,
         )
 
+    def _moved(self, convert):
+        """The same statistics, with arrays that lie elsewhere."""
+        moved = copy(self)
+        moved.means = convert(self.means)
+        moved.covariances = convert(self.covariances)
+        return moved
+
+    # For scikit-learn's move_estimator_to.
+    def __sklearn_array_api_convert__(self, converter):
+        return self._moved(converter)
+
+    def _beside(self, array):
+        """The same statistics, of the library and on the device of an array."""
+        if namespace(array) is np is namespace(self.means):
+            return self
+        return self._moved(partial(like, model=array))
+
     def __repr__(self):
         features = f"{self.n_features} features"
         if self.axes is not None:
@@ -558,17 +600,28 @@ class ClassStatistics:
         )
 
 
-def check_statistics(statistics):
-    """Raise TypeError unless ``statistics`` is a ClassStatistics."""
+def checked_statistics(statistics):
+    """The ClassStatistics, on the host unless arrays of their library are dispatched.
+
+    Raises
+    ------
+    TypeError
+        If they are something else.
+    """
     if not isinstance(statistics, ClassStatistics):
         raise TypeError(
             "statistics must be a ClassStatistics, made for example by "
             f"ClassStatistics.from_data(X, y), got {type(statistics).__name__}."
         )
+    if namespace(statistics.means) is np or is_dispatched(statistics.means):
+        return statistics
+    return statistics._moved(to_numpy)
 
 
 def _square_norm(matrix):
-    return np.vdot(matrix, matrix)
+    xp = namespace(matrix)
+    flat = xp.reshape(matrix, (-1,))
+    return float(xp.vecdot(flat, flat))
 
 
 class _SecondMoments(ClassStatistics):
@@ -579,6 +632,9 @@ class _SecondMoments(ClassStatistics):
             "Statistics can be shrunk only if they hold covariances, not second "
             "moments only."
         )
+
+    def _moved(self, convert):
+        return self  # always on the host
 
     def _set(self, classes, counts, second_moments):
         super()._set(classes, counts, None, None)
@@ -605,6 +661,7 @@ class _SecondMoments(ClassStatistics):
 
     def update(self, X, y, sample_weight=None):
         new = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
+        new = new._moved(to_numpy)
         # The mean of x x' is the covariance, divided by count, plus mean mean'.
         scatters = (1 - 1 / new.counts)[:, None, None] * new.covariances
         moments = scatters + new.means[:, :, None] * new.means[:, None]
@@ -672,7 +729,9 @@ def _fit_object(estimator, samples):
 
 def _checked_matrices(matrices, name, shape_of_means=None):
     """A float64 copy of semidefinite matrices, exactly symmetric."""
-    matrices = check_array(matrices, dtype=np.float64, allow_nd=True, input_name=name)
+    matrices = check_array(
+        on_host(matrices), dtype=np.float64, allow_nd=True, input_name=name
+    )
     if shape_of_means is not None:
         n_classes, n_features = shape_of_means
         expected = (n_classes, n_features, n_features)
@@ -693,8 +752,8 @@ def _checked_matrices(matrices, name, shape_of_means=None):
 
 def _checked_labels(classes, counts, n_classes):
     """Sorted labels, their counts, and the indices that sort the classes."""
-    classes = column_or_1d(np.asarray(classes))
-    counts = column_or_1d(np.asarray(counts))
+    classes = column_or_1d(np.asarray(on_host(classes)))
+    counts = column_or_1d(np.asarray(on_host(counts)))
     numbers = counts.dtype.kind in "iuf"
     if (
         len(counts) != n_classes
@@ -732,5 +791,5 @@ def _coordinates(components, axes):
 
 def _projected(means, matrices, components):
     """Means and matrices, such as covariances, of ``X @ components.T``."""
-    means, matrices, _ = ProjectedClasses(means, matrices, 0.0)(components.T)
-    return means, matrices
+    projected, products, _ = projected_classes(means, matrices, 0.0)(components.T)
+    return like(projected, matrices), like(products, matrices)

@@ -1,6 +1,8 @@
 """Makers of random matrices and distributions, by kind; arrays of other libraries."""
 
 import os
+from contextlib import contextmanager
+from unittest import mock
 
 # scikit-learn asks for it before it takes arrays of other libraries than numpy; it must
 # be set before scipy is imported.
@@ -59,6 +61,24 @@ class ArrayLibrary:
             and array_namespace(array) is self.xp
             and str(device(array)) == str(self.device)
         )
+
+
+@pytest.fixture
+def nothing_leaves_the_device():
+    """A context in which a module must not copy arrays of other libraries to numpy."""
+    from skgeom.utils import _arrays
+
+    def to_numpy(array, to_numpy=_arrays.to_numpy):
+        assert _arrays.namespace(array) is np
+        return to_numpy(array)
+
+    @contextmanager
+    def context(module):
+        with mock.patch.object(_arrays, "to_numpy", to_numpy):
+            with mock.patch(f"{module}.to_numpy", to_numpy):
+                yield
+
+    return context
 
 
 @pytest.fixture(params=ARRAYS, ids="-".join)

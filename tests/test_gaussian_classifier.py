@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.discriminant_analysis import (
@@ -322,3 +323,36 @@ def test_bad_input(drawn):
         ValueError, match=r"adds up to 0\.4, but a weight counts samples"
     ):
         GaussianClassifier().fit(X, y, sample_weight=np.where(y == 2, 0.008, 1))
+
+
+@pytest.mark.parametrize("covariance", ["full", "shared"])
+@pytest.mark.parametrize("regularization", ["auto", 0.3])
+@pytest.mark.parametrize("n_features", [21, 60])
+def test_few_samples_are_as_by_whole_covariances(
+    covariance, regularization, n_features, rng
+):
+    X = rng.normal(size=(20, n_features)) * np.exp(rng.normal(size=n_features))
+    y, others = np.arange(20) % 3, rng.normal(size=(15, n_features))
+    model = GaussianClassifier(covariance, regularization=regularization).fit(X, y)
+    statistics = model.statistics_
+    covariances = statistics.covariances * (1 - 1 / statistics.counts)[:, None, None]
+    if covariance == "shared":
+        pooled = np.tensordot(model.priors_, covariances, axes=1)
+        covariances = np.stack([pooled] * 3)
+    noise = model.regularization_ * np.eye(n_features)
+    densities = [
+        multivariate_normal(mean, matrix + noise).logpdf(others)
+        for mean, matrix in zip(statistics.means, covariances, strict=True)
+    ]
+    joint = np.stack(densities, axis=1) + np.log(model.priors_)
+    total = logsumexp(joint, axis=1)
+    assert_allclose(model.predict_log_proba(others), joint - total[:, None], atol=1e-9)
+    assert_allclose(model.score_samples(others), total, rtol=1e-9)
+
+
+def test_few_samples_that_do_not_vary():
+    X, y = np.ones((6, 10)), np.arange(6) % 2
+    model = GaussianClassifier(regularization=1.0).fit(X, y)
+    assert_allclose(model.predict_proba(X), 0.5)
+    with pytest.raises(ValueError, match="All features are constant"):
+        GaussianClassifier().fit(X, y)

@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 import skgeom
+from skgeom.utils._sklearn import ARRAY_API
 
 DOC = Path(__file__).parents[1] / "doc"
 # The pages that show what is printed, with the number of their lines of code.
@@ -24,6 +25,7 @@ PAGES = {
 # The pages whose code has no prompts, with the number of its blocks.
 SCRIPTS = {
     "coming_from.rst": 2,
+    "user_guide/devices.rst": 2,
     "user_guide/distances.rst": 2,
     "user_guide/kernel_discriminant.rst": 5,
     "user_guide/lvq.rst": 4,
@@ -70,6 +72,10 @@ def test_all_pages_with_code_are_listed():
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_script(name, capsys):
     """The blocks of a page run one after the other in a fresh namespace."""
+    if name == "user_guide/devices.rst":
+        pytest.importorskip("torch")
+        if not ARRAY_API:
+            pytest.skip("Arrays of other libraries need scikit-learn 1.9.")
     blocks = list(blocks_of(DOC / name))
     assert len(blocks) == SCRIPTS[name]
     namespace = {}

@@ -8,8 +8,6 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from skgeom._filters.base import BaseFilters, ClassMoments
 from skgeom._filters.block_information import BlockInformation
@@ -18,6 +16,7 @@ from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import PooledCovariances, independent_directions
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
 from skgeom.optim import maximize_over_many_samples, sizes_of_parts
+from skgeom.utils._arrays import like, take_rows, to_numpy
 from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
@@ -56,7 +55,8 @@ class BaseAMAGauss(BaseFilters):
         objective, search = self._problem(statistics, moments, regularization, space, y)
         search = self._started(search, moments, start)
         self.classes_ = statistics.classes
-        self.priors_ = check_priors(self.priors, statistics.counts)
+        priors = check_priors(self.priors, statistics.counts)
+        self.priors_ = like(priors, space.X)
         self._maximize(objective, search, moments.pooled, space, y)
         # From the information to the log posterior.
         self.objective_ += objective.mean_log_prior
@@ -70,8 +70,8 @@ class BaseAMAGauss(BaseFilters):
         return value, start
 
     def _moments(self, statistics):
-        pooled = PooledCovariances(*statistics.pooled_covariances())
-        return ClassMoments(statistics.means, statistics.covariances, pooled)
+        pooled = PooledCovariances(*map(to_numpy, statistics.pooled_covariances()))
+        return ClassMoments(to_numpy(statistics.means), statistics.covariances, pooled)
 
     def _problem(self, statistics, moments, regularization, space, y):
         """The objective, and the search for its maximum."""
@@ -80,7 +80,8 @@ class BaseAMAGauss(BaseFilters):
         if weights is not None and not np.all(weights):
             # Parts of them must not be of no weight.
             counted = weights > 0
-            samples, y, weights = samples[counted], y[counted], weights[counted]
+            samples, y = take_rows(samples, counted), y[counted]
+            weights = weights[counted]
         objective = MeanInformation(
             samples,
             np.searchsorted(statistics.classes, y),
@@ -303,8 +304,7 @@ class AMAGauss(BaseAMAGauss):
         """
         if is_dask(X):
             return self._fit_blocks(X, y)
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
+        X, y = self._validated(X, y)
         self._check_sizes(np.unique(y))
         space = self._space_of(X)
         return self._fit(self._statistics_of(space.samples, y), space, y)

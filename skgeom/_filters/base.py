@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import (
@@ -12,6 +13,7 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skgeom._filters.filter_search import (
@@ -25,10 +27,23 @@ from skgeom._filters.filter_search import (
 )
 from skgeom._filters.noise import most_informative_noise, sampling_noise
 from skgeom._statistics import ClassStatistics
+from skgeom.objectives import projected_classes
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples
+from skgeom.utils._arrays import (
+    float_dtypes,
+    like,
+    namespace,
+    on_host,
+    to_numpy,
+)
 from skgeom.utils._dask import by_blocks, empty_block
 from skgeom.utils._signs import signs
-from skgeom.utils._sklearn import CallbackSupportMixin, FitCallbacks
+from skgeom.utils._sklearn import (
+    ARRAY_API,
+    CallbackSupportMixin,
+    FitCallbacks,
+    check_same_namespace,
+)
 from skgeom.utils._span import WholeSpace, space_of
 from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
@@ -41,8 +56,9 @@ class ClassMoments:
     Attributes
     ----------
     means : ndarray of shape (c, n)
-    covariances : ndarray of shape (c, n, n)
-        Those of the classes; or zeros, and second moments.
+    covariances : array of shape (c, n, n)
+        Those of the classes; or zeros, and second moments. They alone may be of another
+        library than numpy; they remain on its device, as they are the largest.
     pooled : PooledCovariances
         Those of all classes together.
     weights : ndarray of shape (c,) or None
@@ -50,17 +66,16 @@ class ClassMoments:
     """
 
     means: np.ndarray
-    covariances: np.ndarray
+    covariances: Any
     pooled: PooledCovariances
     weights: np.ndarray | None = None
 
     def project(self, basis):
         """Those of the data in the coordinates ``basis.T @ x``."""
+        classes = projected_classes(self.means, self.covariances, 0.0)
+        means, covariances, _ = classes.project(basis)
         return ClassMoments(
-            self.means @ basis,
-            basis.T @ (self.covariances @ basis),
-            self.pooled.project(basis),
-            self.weights,
+            means, covariances, self.pooled.project(basis), self.weights
         )
 
 
@@ -109,8 +124,19 @@ class BaseFilters(
             The features ``X @ components_.T``.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return X @ self.components_.T
+        check_same_namespace(X, self, attribute="components_", method="transform")
+        X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
+        components = self.components_
+        if namespace(X) is not np:
+            # Not all libraries multiply arrays of two dtypes.
+            components = like(components, X, X.dtype)
+        return X @ components.T
+
+    def _validated(self, X, y, *, reset=True):
+        """Valid samples, and their labels on the host."""
+        X, y = validate_data(self, X, on_host(y), dtype=float_dtypes(X), reset=reset)
+        check_classification_targets(y)
+        return X, y
 
     def _check_sizes(self, classes):
         check_two_classes(classes, type(self).__name__)
@@ -124,7 +150,7 @@ class BaseFilters(
     def _checked_init(self):
         if isinstance(self.init, str):
             return self.init
-        init = check_array(self.init, dtype=np.float64, input_name="init")
+        init = check_array(on_host(self.init), dtype=np.float64, input_name="init")
         expected = (self.n_components, self.n_features_in_)
         if init.shape != expected:
             raise ValueError(
@@ -249,17 +275,25 @@ class BaseFilters(
             ),
         )
 
-    def _maximize(self, objective, search, pooled, space, y=None, *, quiet=False):
+    def _maximize(
+        self, objective, search, pooled, space, y=None, *, beside=None, quiet=False
+    ):
         """Run the search, and set the attributes of its result.
 
-        Returns the filters in the coordinates of the space.
+        Returns the filters in the coordinates of the space. Those of the estimator lie
+        ``beside`` an array: the samples, unless it is given.
         """
         callbacks = FitCallbacks(self, search.n_stages, self.max_iter, space.X, y)
-        dtype = np.float64 if space.X is None else space.X.dtype
+        dtype = None if space.X is None else space.X.dtype
+        beside = space.X if beside is None else beside
+
+        def placed(filters):
+            return like(np.ascontiguousarray(filters.T), beside, dtype)
 
         def report(stage, filters, value):
-            components = np.asarray(space.lift(filters).T, dtype=dtype)
-            return callbacks.iteration(stage, {"components_": components})
+            return callbacks.iteration(
+                stage, {"components_": placed(space.lift(filters))}
+            )
 
         filters, groups = search.run(
             objective, pooled, report if callbacks.active else None
@@ -270,7 +304,7 @@ class BaseFilters(
         filters = filters * flips
         last, _ = groups[-1]
         self.regularization_ = search.regularization
-        self.components_ = np.ascontiguousarray((lifted * flips).T, dtype=dtype)
+        self.components_ = placed(lifted * flips)
         self.objective_ = -last.cost
         # At least one, as scikit-learn asks for: filters may be found with the noise.
         self.n_iter_ = max(sum(result.n_iter for result, _ in groups), 1)
@@ -321,6 +355,7 @@ class BaseFilters(
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = ARRAY_API
         return tags
 
 
@@ -338,9 +373,10 @@ def check_regular(statistics, moments, n_components):
             f"The data vary in {rank} directions only, so n_components={n_components} "
             "filters need regularization > 0."
         )
-    for label, count, covariance in zip(
-        statistics.classes, statistics.counts, moments.covariances, strict=True
+    for k, (label, count) in enumerate(
+        zip(statistics.classes, statistics.counts, strict=True)
     ):
+        covariance = to_numpy(moments.covariances[k, ...])
         variances = np.linalg.eigvalsh(basis.T @ covariance @ basis)
         precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
         class_rank = np.count_nonzero(variances > precision)

@@ -39,7 +39,7 @@ class BlockInformation:
             (statistics, regularization, log_priors, factors), traverse=False
         )
         weights = statistics.counts * factors
-        self.mean_log_prior = weights @ log_priors / weights.sum()
+        self.mean_log_prior = float(weights @ log_priors / weights.sum())
 
     @property
     def n_samples(self):

@@ -8,6 +8,7 @@ import numpy as np
 from skgeom._filters.filter_search import independent_directions, principal_coordinates
 from skgeom.objectives import MeanInformation
 from skgeom.optim import maximize_coarse_to_fine
+from skgeom.utils._arrays import take_rows
 
 # Each noise is this many times as large as the one before.
 _STEP = 3.0
@@ -107,13 +108,13 @@ def most_informative_noise(
 
 def _information(statistics, X, y, sample_weight, noise):
     """What features tell about the classes of some of the samples."""
-    rows = slice(None)
-    if len(X) > _MOST_SAMPLES:
+    rows, n_samples = slice(None), len(y)
+    if n_samples > _MOST_SAMPLES:
         # At random, since samples may be sorted, and the same rows for each fit.
-        rows = np.random.default_rng(0).choice(len(X), _MOST_SAMPLES, replace=False)
+        rows = np.random.default_rng(0).choice(n_samples, _MOST_SAMPLES, replace=False)
     labels = np.searchsorted(statistics.classes, y[rows])
     return MeanInformation(
-        X[rows],
+        take_rows(X, rows),
         labels,
         statistics.means,
         statistics.covariances,

@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array
 
 from skgeom._filters.filter_search import (
     FEW_FEATURES,
@@ -27,6 +26,7 @@ from skgeom._filters.folds import (
     score_gaussians,
 )
 from skgeom._filters.noise import sampling_noise
+from skgeom.utils._arrays import on_host, take_rows, to_numpy
 from skgeom.utils._dask import is_dask, refuse_dask
 from skgeom.utils._grid_scores import best_values, score_table
 from skgeom.utils._sklearn import with_callbacks
@@ -103,10 +103,9 @@ class RegularizationCV:
         """
         if is_dask(X):
             return self._fit_blocks(X, y, groups)
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
+        X, y = self._validated(X, y)
         self._check_sizes(np.unique(y))
-        splits = checked_splits(self.cv, X, y, groups)
+        splits = checked_splits(self.cv, X, y, on_host(groups))
         space = self._space_of(X)
         statistics, regularization = self._cross_validate(space, y, splits)
         return self._fit(statistics, space, y, regularization)
@@ -210,7 +209,7 @@ class RegularizationCV:
             path, stacked = paths[fold], np.hstack(paths[fold])
             if by_statistics:
                 test = splits[fold][1]
-                features = project(space.samples[test], stacked)
+                features = project(take_rows(space.samples, test), stacked)
                 scores = score_gaussians(
                     statistics[fold], self.scoring and scorer, features, y[test]
                 )
@@ -249,7 +248,9 @@ class RegularizationCV:
             found, converged = _path(
                 filters, self._shrunk(statistics), values, *samples
             )
-            return found, converged, [statistics.project(f.T) for f in found]
+            # The features are scored on the host.
+            of_features = [statistics.project(f.T)._moved(to_numpy) for f in found]
+            return found, converged, of_features
 
         # autograd and estimators of the user's are not made for threads.
         parallel = self._parallel and self._estimator_of_classes is None

@@ -3,7 +3,6 @@
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skgeom._filters.base import BaseFilters, ClassMoments
@@ -12,16 +11,17 @@ from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import DEPENDENT, PooledCovariances
 from skgeom._leading_axes import AxesSpace
 from skgeom._moments import weighted_samples
-from skgeom._statistics import ClassStatistics, check_statistics
+from skgeom._statistics import ClassStatistics, checked_statistics
 from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
     find_distance,
 )
+from skgeom.utils._arrays import like, namespace, to_numpy
 from skgeom.utils._dask import empty_block, is_dask
 from skgeom.utils._docs import substitute_docs
-from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._sklearn import check_same_namespace, with_callbacks
 from skgeom.utils._span import WholeSpace
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
@@ -61,12 +61,13 @@ class BaseSQFA(BaseFilters):
         check_is_fitted(self)
         noise = self.regularization_ if regularized else 0.0
         try:
-            return self._objective(self._moments(self.statistics_), noise).matrix()
+            distances = self._objective(self._moments(self.statistics_), noise).matrix()
         except np.linalg.LinAlgError:
             raise ValueError(
                 "The covariance of the features of a class is singular, so that its "
                 "distance to others is infinite; use regularized=True."
             ) from None
+        return like(distances, self.components_)
 
     def orthonormalize(self):
         """Replace the filters by an orthonormal basis of their span, in place.
@@ -87,14 +88,14 @@ class BaseSQFA(BaseFilters):
             If the filters are linearly dependent.
         """
         check_is_fitted(self)
-        filters = self.components_.astype(np.float64)
+        filters = to_numpy(self.components_).astype(np.float64)
         left, sizes, right = np.linalg.svd(filters, full_matrices=False)
         if sizes[-1] <= DEPENDENT * sizes[0]:
             raise ValueError(
                 f"The {len(filters)} filters are linearly dependent, so that no "
                 "orthonormal ones have their span. Fit with constraint='orthonormal'."
             )
-        self.components_ = (left @ right).astype(self.components_.dtype)
+        self.components_ = like(left @ right, self.components_, self.components_.dtype)
         self.statistics_ = self.statistics_.project((left / sizes) @ left.T)
         moments = self._moments(self.statistics_)
         objective = self._objective(moments, self.regularization_)
@@ -132,12 +133,15 @@ class BaseSQFA(BaseFilters):
         else:
             _warn_of_lone_samples(statistics, moments)
         self.classes_ = statistics.classes
+        beside = statistics.means if space.X is None else space.X
         filters = self._maximize(
-            objective, search, moments.pooled, space, y, quiet=coincide
+            objective, search, moments.pooled, space, y, beside=beside, quiet=coincide
         )
         self.statistics_ = statistics.project(filters.T)
         if space.origin is not None:
             self.statistics_.means += space.origin @ filters
+        if beside is not None:
+            self.statistics_ = self.statistics_._beside(beside)
         return self
 
     def _check_axes(self):
@@ -151,11 +155,11 @@ class BaseSQFA(BaseFilters):
                 "moments only: use SecondMomentSQFA, or make the statistics with "
                 "ClassStatistics(classes, counts, means, covariances)."
             )
-        means = statistics.means
+        means = to_numpy(statistics.means)
         if self._translation_invariant:
             # An offset that all classes share would cost digits.
             means = means - means.mean(axis=0)
-        pooled = PooledCovariances(*statistics.pooled_covariances())
+        pooled = PooledCovariances(*map(to_numpy, statistics.pooled_covariances()))
         weights = weights_of_classes(self.class_weight, statistics.classes)
         return ClassMoments(means, statistics.covariances, pooled, weights)
 
@@ -216,7 +220,7 @@ class SQFA(BaseSQFA):
         ``"mahalanobis"``, or a :class:`skgeom.objectives.StudentT`. A function
         ``distance(means_a, covariances_a, means_b, covariances_b)`` of the projected
         moments of p pairs, of shapes (p, m) and (p, m, m), returns p distances in terms
-        of ``autograd.numpy``, which differentiates it.
+        of ``autograd.numpy``, torch or JAX, which differentiates it.
     {squared}
     {regularization}
     {constraint}
@@ -352,8 +356,7 @@ class SQFA(BaseSQFA):
         """
         if is_dask(X):
             return self._fit(self._statistics_of_blocks(X, y, sample_weight))
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
+        X, y = self._validated(X, y)
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
         self._check_sizes(np.unique(y))
@@ -405,15 +408,17 @@ class SQFA(BaseSQFA):
         if is_dask(X):
             validate_data(self, empty_block(X), ensure_min_samples=0, reset=first)
         else:
-            X, y = validate_data(
-                self, X, y, dtype=[np.float64, np.float32], reset=first
-            )
+            if not first:
+                check_same_namespace(
+                    X, self, attribute="components_", method="partial_fit"
+                )
+            X, y = self._validated(X, y, reset=first)
         if before is None:
             streamed = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
         else:
             streamed = before._with_samples(X, y, sample_weight)
         self._check_sizes(streamed.classes)
-        last = None if first else self.components_.astype(np.float64)
+        last = None if first else to_numpy(self.components_).astype(np.float64)
         self._fit(self._shrunk(streamed), start=last)
         self._streamed = streamed
         return self
@@ -445,7 +450,7 @@ class SQFA(BaseSQFA):
         ValueError
             As :meth:`fit`.
         """
-        check_statistics(statistics)
+        statistics = checked_statistics(statistics)
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         axes, space = statistics.axes, None
@@ -591,10 +596,10 @@ class SecondMomentSQFA(SQFA):
     def _moments(self, statistics):
         within, _ = statistics.pooled_covariances()
         second_moments = statistics.second_moments
-        weights = statistics.counts / statistics.counts.sum()
-        total = np.tensordot(weights, second_moments, axes=1)
+        weights = like(statistics.counts / statistics.counts.sum(), second_moments)
+        total = namespace(weights).tensordot(weights, second_moments, axes=1)
         means = np.zeros(second_moments.shape[:2])
-        pooled = PooledCovariances(within, total)
+        pooled = PooledCovariances(to_numpy(within), to_numpy(total))
         weights = weights_of_classes(self.class_weight, statistics.classes)
         return ClassMoments(means, second_moments, pooled, weights)
 
@@ -605,20 +610,23 @@ def _coincide(moments):
     of_means = 1e-8 * deviations
     of_covariances = 1e-10 * np.outer(deviations, deviations)
     means, covariances = moments.means, moments.covariances
+    xp, of_covariances = namespace(covariances), like(of_covariances, covariances)
+    first = covariances[0, ...]
     return all(
         (np.abs(mean - means[0]) <= of_means).all()
-        and (np.abs(covariance - covariances[0]) <= of_covariances).all()
-        for mean, covariance in zip(means, covariances, strict=True)
+        and bool(xp.all(xp.abs(covariances[k, ...] - first) <= of_covariances))
+        for k, mean in enumerate(means)
     )
 
 
 def _warn_of_lone_samples(statistics, moments):
+    covariances = moments.covariances
     lone = [
         label
-        for label, count, covariance in zip(
-            statistics.classes, statistics.counts, moments.covariances, strict=True
+        for k, (label, count) in enumerate(
+            zip(statistics.classes, statistics.counts, strict=True)
         )
-        if count == 1 and not covariance.any()
+        if count == 1 and not namespace(covariances).any(covariances[k, ...])
     ]
     if lone:
         warn_user(

@@ -5,10 +5,10 @@ an estimator nor an optimiser. Public are the distances between classes that hav
 parameters of their own; they are values of ``distance`` of :class:`skgeom.SQFA`.
 """
 
+from skgeom.objectives._device_classes import projected_classes as projected_classes
 from skgeom.objectives._fixed_filters import WithFixedFilters as WithFixedFilters
 from skgeom.objectives._pairwise import MeanPairwiseDistance as MeanPairwiseDistance
 from skgeom.objectives._posterior import MeanInformation as MeanInformation
-from skgeom.objectives._projection import ProjectedClasses as ProjectedClasses
 from skgeom.objectives._registry import DISTANCES as DISTANCES
 from skgeom.objectives._registry import (
     SECOND_MOMENT_DISTANCES as SECOND_MOMENT_DISTANCES,

@@ -1,6 +1,7 @@
-"""Distances that the user writes, differentiated by autograd."""
+"""Distances that the user writes, differentiated by autograd, torch or JAX."""
 
 import inspect
+import sys
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from skgeom.objectives._base_distance import Distance, DistanceTraits, stacked
 _RELATIVE, _ABSOLUTE = 1e-12, 100 * np.finfo(float).eps
 
 
+_INDEPENDENT = "Its result does not depend on its arguments."
+
+
 class CallableDistance(DistanceTraits):
     """A function of the moments of pairs of classes as a distance.
 
@@ -19,7 +23,9 @@ class CallableDistance(DistanceTraits):
     function : callable
         ``function(means_a, covariances_a, means_b, covariances_b)`` maps stacks of
         shapes (p, m), (p, m, m), (p, m) and (p, m, m), the moments of p pairs, to p
-        distances, in terms of ``autograd.numpy``.
+        distances, in terms of ``autograd.numpy``, torch or JAX. It is given what
+        autograd can follow first; if it refuses that, tensors of torch, and then arrays
+        of JAX, in double precision and on the host, of those that are imported.
 
     Raises
     ------
@@ -35,6 +41,7 @@ class CallableDistance(DistanceTraits):
         _check_signature(function)
         self.function = function
         self.known_symmetric = False
+        self.differentiate = None  # of the library that it is written with, once known
 
     def __call__(self, means, covariances):
         return _CalledDistance(means, covariances, self)
@@ -72,6 +79,80 @@ class _CalledDistance(Distance):
 
     def _differentiate(self, moments):
         """The values, and a function from their weights to gradients of the moments."""
+        parent = self._parent
+        if parent.differentiate is None:
+            result, parent.differentiate = self._by_any(moments)
+            return result
+        return parent.differentiate(self, moments)
+
+    def _by_any(self, moments):
+        """The result by the first library that takes the function, and its method."""
+        try:
+            return self._by_autograd(moments), _CalledDistance._by_autograd
+        except np.linalg.LinAlgError:
+            raise
+        except Exception as error:
+            # Who writes a function with a library has imported it.
+            for name, method in _OTHERS.items():
+                if name in sys.modules:
+                    try:
+                        return method(self, moments), method
+                    except np.linalg.LinAlgError:
+                        raise
+                    except Exception as other:
+                        error.add_note(f"Given arrays of {name}, it fails by: {other}")
+            raise
+
+    def _by_torch(self, moments):
+        import torch
+
+        tensors = [torch.tensor(array, requires_grad=True) for array in moments]
+        try:
+            traced = self._function(*tensors)
+        except torch.linalg.LinAlgError as error:
+            raise np.linalg.LinAlgError(str(error)) from error
+        values = traced.detach().numpy()
+        self._check_shape(values, moments)
+
+        def pull_back(weights):
+            weights = torch.as_tensor(weights, dtype=traced.dtype)
+            gradients = torch.autograd.grad(
+                traced, tensors, weights, retain_graph=True, materialize_grads=True
+            )
+            return [gradient.numpy() for gradient in gradients]
+
+        if not traced.requires_grad:
+            raise ValueError(_INDEPENDENT)
+        return values, pull_back
+
+    def _by_jax(self, moments):
+        import jax
+
+        # JAX computes in single precision unless it is asked for more.
+        enable_x64 = getattr(jax, "enable_x64", None)
+        if enable_x64 is None:  # older versions
+            from jax.experimental import enable_x64
+        traced = None
+
+        def function(*moments):
+            nonlocal traced
+            traced = self._function(*moments)
+            return traced
+
+        with enable_x64(True):
+            values, of_moments = jax.vjp(function, *moments)
+        self._check_shape(values, moments)
+        if not isinstance(traced, jax.core.Tracer):
+            raise ValueError(_INDEPENDENT)
+
+        def pull_back(weights):
+            with enable_x64(True):
+                gradients = of_moments(jax.numpy.asarray(weights, dtype=values.dtype))
+            return [np.asarray(gradient) for gradient in gradients]
+
+        return np.asarray(values), pull_back
+
+    def _by_autograd(self, moments):
         from autograd import make_vjp
         from autograd.tracer import getval, isbox
 
@@ -122,7 +203,7 @@ class _CalledDistance(Distance):
         return np.maximum(values, 0)
 
     def _check_symmetric(self, values, moments):
-        swapped = np.asarray(self._function(*moments[2:], *moments[:2]))
+        swapped, _ = self._differentiate((*moments[2:], *moments[:2]))
         atol = 1e-9 * np.abs(values).max() + _ABSOLUTE
         if not np.allclose(swapped, values, rtol=1e-6, atol=atol):
             raise ValueError(
@@ -137,8 +218,9 @@ class _CalledDistance(Distance):
         return (
             f"The distance {self._name} cannot be differentiated: autograd cannot "
             "follow its result back to its arguments. Use autograd.numpy in the place "
-            "of numpy, scipy or skgeom.geometry, those of its functions that it can "
-            f"differentiate, and no assignments to parts of arrays.{reason}"
+            "of numpy, scipy or skgeom.geometry, or use torch or JAX, those of its "
+            "functions that it can differentiate, and no assignments to parts of "
+            f"arrays.{reason}"
         )
 
     def _check_gradients(self, parts, i, j):
@@ -153,6 +235,10 @@ class _CalledDistance(Distance):
                     "none where two classes coincide: add a small positive number "
                     "under it."
                 )
+
+
+# What is tried if autograd cannot follow a function.
+_OTHERS = {"torch": _CalledDistance._by_torch, "jax": _CalledDistance._by_jax}
 
 
 def _check_signature(function):

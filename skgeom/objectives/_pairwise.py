@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from skgeom.objectives._device_classes import projected_classes
 from skgeom.objectives._pair_samples import (
     all_pairs,
     growing_samples,
@@ -13,7 +14,6 @@ from skgeom.objectives._pair_samples import (
     n_first_pairs,
     n_weighted_pairs,
 )
-from skgeom.objectives._projection import ProjectedClasses
 from skgeom.utils._threads import map_threads
 
 # Pairs are evaluated in blocks of at most this size, each by one thread: with many
@@ -69,9 +69,9 @@ class MeanPairwiseDistance:
     ):
         self.distance = distance
         self.squared = squared
-        self.weights = np.ones(len(means)) if weights is None else weights
+        self.weights = np.ones(means.shape[0]) if weights is None else weights
         self.n_pairs = n_weighted_pairs(self.weights)
-        self.classes = ProjectedClasses(
+        self.classes = projected_classes(
             means, covariances, regularization, self.parallel
         )
 
@@ -123,7 +123,7 @@ class MeanPairwiseDistance:
         """
         projected = copy(self)
         moments = self.classes.project(basis)
-        projected.classes = ProjectedClasses(*moments, self.parallel)
+        projected.classes = projected_classes(*moments, self.parallel)
         return projected
 
     def growing_samples(self, random_state):

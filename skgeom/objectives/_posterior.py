@@ -4,7 +4,8 @@ from copy import copy
 
 import numpy as np
 
-from skgeom.objectives._projection import ProjectedClasses
+from skgeom.objectives._device_classes import projected_classes
+from skgeom.utils._arrays import double, like, namespace, take_rows, to_numpy
 from skgeom.utils._threads import map_threads
 
 # Samples are evaluated in blocks, which fit into a processor's cache, each by one
@@ -67,10 +68,10 @@ class MeanInformation:
         weights=None,
     ):
         self.X = X
-        self.labels = labels
-        self.classes = ProjectedClasses(means, covariances, regularization)
+        self.labels = like(labels, X)
+        self.classes = projected_classes(means, covariances, regularization)
         self.log_priors = log_priors
-        self.weights = np.ones(len(X)) if weights is None else weights
+        self.weights = like(np.ones(len(labels)) if weights is None else weights, X)
 
     @property
     def n_features(self):
@@ -80,7 +81,7 @@ class MeanInformation:
     @property
     def n_samples(self):
         """Number of samples."""
-        return len(self.X)
+        return self.X.shape[0]
 
     @property
     def parallel(self):
@@ -93,10 +94,11 @@ class MeanInformation:
 
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G."""
-        blocks = [self.X[block] @ basis for block in self._blocks()]
+        xp, on_device = namespace(self.X), like(basis, self.X)
+        blocks = [double(self.X[block, :]) @ on_device for block in self._blocks()]
         moments = self.classes.project(basis)
         return MeanInformation(
-            np.concatenate(blocks),
+            xp.concat(blocks),
             self.labels,
             *moments,
             self.log_priors,
@@ -110,14 +112,15 @@ class MeanInformation:
     def sample(self, rows):
         """The same objective of some samples only; the classes remain as they are."""
         sampled = copy(self)
-        sampled.X, sampled.labels = self.X[rows], self.labels[rows]
-        sampled.weights = self.weights[rows]
+        for name in ("X", "labels", "weights"):
+            setattr(sampled, name, take_rows(getattr(self, name), rows))
         return sampled
 
     @property
     def mean_log_prior(self):
         """What the information lacks to be the mean log posterior."""
-        return np.average(self.log_priors[self.labels], weights=self.weights)
+        labels, weights = to_numpy(self.labels), to_numpy(self.weights)
+        return float(np.average(self.log_priors[labels], weights=weights))
 
     def __call__(self, filters):
         """Value and gradient, (n, m), at ``filters``, (n, m).
@@ -128,18 +131,21 @@ class MeanInformation:
             If a projected covariance is not positive definite.
         """
         means, covariances, pull_back = self.classes(filters)
-        gaussians = _Gaussians(means, covariances, self.log_priors)
+        gaussians = _Gaussians(means, covariances, self.log_priors, self.X)
+        rows = like(filters.T, self.X)
 
         def evaluate(block):
-            X = self.X[block].astype(np.float64, copy=False)
+            X = double(self.X[block, :])
             value, of_features, *sums = gaussians(
-                filters.T @ X.T, self.labels[block], self.weights[block]
+                rows @ X.T, self.labels[block], self.weights[block]
             )
             return value, (of_features @ X).T, *sums
 
         parts = map_threads(evaluate, self._blocks(means.size))
+        total = float(namespace(self.X).sum(self.weights))
+        # Where the samples lie on a device, only these sums leave it.
         value, of_filters, *sums = (
-            sum(part) / self.weights.sum() for part in zip(*parts, strict=True)
+            to_numpy(sum(part)) / total for part in zip(*parts, strict=True)
         )
         return value, of_filters + pull_back(*gaussians.pull_back(*sums))
 
@@ -147,23 +153,26 @@ class MeanInformation:
         """Slices of the samples, of each of which there are so many numbers."""
         size = int(_NUMBERS_PER_BLOCK / n_numbers)
         size = min(max(size, _SAMPLES_PER_BLOCK), 4 * _SAMPLES_PER_BLOCK)
-        starts = range(0, self.n_samples, size)
-        return [slice(start, start + size) for start in starts]
+        n_samples = self.n_samples
+        starts = range(0, n_samples, size)
+        return [slice(start, min(start + size, n_samples)) for start in starts]
 
 
 class _Gaussians:
     """Log posteriors of features, with their gradients, by Gaussians of m dimensions.
 
     Samples are whitened by each class: ``w = inv(L) (z - mean)``, ``L L.T`` being its
-    covariance. The samples are the last axis of all arrays.
+    covariance. The samples are the last axis of all arrays. They are those of the
+    library of X, on its device.
     """
 
-    def __init__(self, means, covariances, log_priors):
+    def __init__(self, means, covariances, log_priors, X):
         self._inverse_factors = np.linalg.inv(np.linalg.cholesky(covariances))
         diagonals = np.diagonal(self._inverse_factors, axis1=1, axis2=2)
-        self._offsets = log_priors + np.log(diagonals).sum(axis=1)
-        self._log_priors = log_priors
-        self._centres = self._inverse_factors @ means[:, :, None]
+        self._offsets = like(log_priors + np.log(diagonals).sum(axis=1), X)
+        self._log_priors = like(log_priors, X)
+        self._centres = like(self._inverse_factors @ means[:, :, None], X)
+        self._stacked = like(self._inverse_factors.reshape(-1, means.shape[1]), X)
 
     def __call__(self, features, labels, weights):
         """Sums over samples: of the value and of what the gradient is made of.
@@ -173,25 +182,29 @@ class _Gaussians:
         the sums of ``a w`` (c, m), ``a w w.T`` (c, m, m) and ``a`` (c,), with a the
         indicator of the correct class minus the posterior, times the weight.
         """
+        xp = namespace(features)
         n_classes, n_filters, _ = self._inverse_factors.shape
         # All classes in one product: (c m, m) @ (m, N).
-        stacked = self._inverse_factors.reshape(-1, n_filters)
-        whitened = (stacked @ features).reshape(n_classes, n_filters, -1)
+        stacked = self._stacked
+        whitened = xp.reshape(stacked @ features, (n_classes, n_filters, -1))
         whitened -= self._centres
-        logits = self._offsets[:, None] - np.square(whitened).sum(axis=1) / 2
-        columns = np.arange(len(labels))
-        logits -= logits.max(axis=0)
-        likelihoods = np.exp(logits)
-        totals = likelihoods.sum(axis=0)
-        gains = logits[labels, columns] - np.log(totals) - self._log_priors[labels]
+        logits = self._offsets[:, None] - xp.sum(xp.square(whitened), axis=1) / 2
+        logits -= xp.max(logits, axis=0)
+        likelihoods = xp.exp(logits)
+        totals = xp.sum(likelihoods, axis=0)
+        of_correct = xp.take_along_axis(logits, labels[None, :], axis=0)[0, :]
+        gains = of_correct - xp.log(totals) - xp.take(self._log_priors, labels)
         value = gains @ weights
-        a = likelihoods / -totals
-        a[labels, columns] += 1
+        numbers = like(np.arange(n_classes), labels, labels.dtype)
+        correct = xp.astype(numbers[:, None] == labels[None, :], weights.dtype)
+        a = correct - likelihoods / totals
         a *= weights
-        weighted = a[:, None] * whitened
-        of_features = -(stacked.T @ weighted.reshape(n_classes * n_filters, -1))
+        weighted = a[:, None, :] * whitened
+        rows = xp.reshape(weighted, (n_classes * n_filters, -1))
+        of_features = -(stacked.T @ rows)
         spread = weighted @ whitened.mT
-        return value, of_features, weighted.sum(axis=2), spread, a.sum(axis=1)
+        mass = xp.sum(a, axis=1)
+        return value, of_features, xp.sum(weighted, axis=2), spread, mass
 
     def pull_back(self, of_means, spread, mass):
         """Gradients with respect to means, (c, m), and covariances, (c, m, m)."""

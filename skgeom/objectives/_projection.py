@@ -45,16 +45,23 @@ class ProjectedClasses:
         All else is in double precision. Where rounding could be seen beside the
         regularisation, this is the object itself.
         """
-        traces = np.einsum("cii->c", self.covariances)
+        traces = self._traces()
         if not self.regularization > _LEAST_NOISE * traces.max() > 0:
             return self
         single = copy(self)
         # Neither small nor large numbers may leave the range of single precision.
         single._unit = 2.0 ** np.round(np.log2(traces.max()))
-        single.covariances = np.multiply(
-            self.covariances, 1 / single._unit, dtype=np.float32, casting="same_kind"
-        )
+        single.covariances = self._rounded(single._unit)
         return single
+
+    def _traces(self):
+        return np.einsum("cii->c", self.covariances)
+
+    def _rounded(self, unit):
+        """The covariances in single precision, in some unit."""
+        return np.multiply(
+            self.covariances, 1 / unit, dtype=np.float32, casting="same_kind"
+        )
 
     def project(self, basis):
         """Arguments of the same for filters ``basis @ G``, as a function of G."""
@@ -103,9 +110,7 @@ class ProjectedClasses:
         map_threads(multiply, self._blocks, self.parallel)
         half = self._in_double_precision(half)
         by_class = half.reshape(n_filters, n_classes, n_features).swapaxes(0, 1)
-        covariances = by_class @ filters
-        covariances = (covariances + covariances.mT) / 2
-        covariances += self.regularization * np.eye(n_filters)
+        covariances = self._regularized(by_class @ filters)
 
         def pull_back(of_means, of_covariances):
             # The sum over the classes of of_covariances @ by_class, as one product.
@@ -114,3 +119,8 @@ class ProjectedClasses:
             return of_filters + self.means.T @ of_means
 
         return self.means @ filters, covariances, pull_back
+
+    def _regularized(self, covariances):
+        covariances = (covariances + covariances.mT) / 2
+        covariances += self.regularization * np.eye(covariances.shape[1])
+        return covariances

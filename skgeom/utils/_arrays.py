@@ -79,7 +79,9 @@ def like(array, model, dtype=None):
     """
     xp = namespace(model)
     if xp is np:
-        return np.asarray(array, dtype=dtype)
+        return np.asarray(to_numpy(array), dtype=dtype)
+    if namespace(array) is not xp:
+        array = to_numpy(array)
     if isinstance(array, _OF_NUMPY):
         array = np.asarray(array, order="C")  # torch takes no negative strides
         if array.dtype == np.float64 and not has_float64(model):
@@ -89,6 +91,45 @@ def like(array, model, dtype=None):
     if namespace(array) is xp and device_of(array) == device_of(model):
         return array if dtype is None else astype(array, dtype)
     return xp.asarray(array, dtype=dtype, device=device_of(model))
+
+
+def on_host(array):
+    """An array of another library as one of numpy; anything else as it is."""
+    return array if namespace(array) is np else to_numpy(array)
+
+
+def float_dtypes(X):
+    """The dtypes that validation lets pass for X: double, where X can be, and single.
+
+    Anything else becomes the first of them.
+    """
+    if not is_dispatched(X):
+        return [np.float64, np.float32]
+    xp = namespace(X)
+    return [xp.float64, xp.float32] if has_float64(X) else [xp.float32]
+
+
+def double(array):
+    """The array in double precision, or in single if the device has no double."""
+    xp = namespace(array)
+    return xp.astype(array, float_dtype(array), copy=False)
+
+
+def float_dtype(array):
+    """That of double precision, or of single if the device has no double."""
+    xp = namespace(array)
+    return xp.float64 if has_float64(array) else xp.float32
+
+
+def take_rows(array, rows):
+    """Rows of an array, by their numbers, a mask, or a slice, of numpy."""
+    if isinstance(array, _OF_NUMPY):
+        return array[rows]
+    if isinstance(rows, slice):
+        return array[rows, ...]
+    if rows.dtype == bool:
+        rows = np.flatnonzero(rows)
+    return namespace(array).take(array, like(rows, array), axis=0)
 
 
 def has_float64(array):

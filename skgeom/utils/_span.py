@@ -15,6 +15,8 @@ import numpy as np
 from scipy.linalg import qr, svd
 from scipy.linalg.lapack import dormqr
 
+from skgeom.utils._arrays import double, like, namespace, take_rows, to_numpy
+
 # Squares of numbers up to this can be added.
 _LARGEST = 1e140
 
@@ -55,7 +57,7 @@ class WholeSpace:
     def rows(self, rows):
         """The same space, with the coordinates of some of the samples."""
         part = copy(self)
-        part.samples = self.samples[rows]
+        part.samples = take_rows(self.samples, rows)
         return part
 
     def features(self, filters):
@@ -85,6 +87,7 @@ class SampleSpan(WholeSpace):
 
     def __init__(self, X, *, centred, n_least=1):
         self.X = X
+        X = to_numpy(X)  # LAPACK is on the host
         mean = X.mean(axis=0, dtype=np.float64) if centred else 0.0
         rows = np.subtract(X, mean, dtype=np.float64, order="C")
         (reflections, factors), triangle = qr(
@@ -131,7 +134,13 @@ class SampleSpan(WholeSpace):
 
 
 def project(samples, filters):
-    """The products ``samples @ filters`` in float64, whatever the samples are."""
+    """The products ``samples @ filters`` in float64, whatever the samples are.
+
+    They are made where the samples lie, and are of numpy.
+    """
+    if namespace(samples) is not np:
+        products = double(samples) @ like(filters, samples)
+        return np.asarray(to_numpy(products), dtype=np.float64)
     features = np.empty((len(samples), filters.shape[1]))
     for start in range(0, len(samples), _ROWS_PER_BLOCK):
         block = samples[start : start + _ROWS_PER_BLOCK].astype(np.float64, copy=False)
@@ -146,6 +155,7 @@ def space_of(X, *, centred, n_least=1):
     computed of them says so.
     """
     n_samples, n_features = X.shape
-    if n_samples < n_features and float(max(X.max(), -X.min())) < _LARGEST:
+    xp = namespace(X)
+    if n_samples < n_features and float(max(xp.max(X), -xp.min(X))) < _LARGEST:
         return SampleSpan(X, centred=centred, n_least=n_least)
     return WholeSpace(X)

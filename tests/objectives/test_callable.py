@@ -261,3 +261,103 @@ def test_singular_matrices_and_infinite_distances_are_avoided(problem):
         distance = find_distance(function, DISTANCES)
         with pytest.raises(np.linalg.LinAlgError):
             MeanPairwiseDistance(means, covariances, 0.1, distance)(filters)
+
+
+def in_torch(means_a, covariances_a, means_b, covariances_b):
+    torch = pytest.importorskip("torch")
+    average = (covariances_a + covariances_b) / 2
+    offsets = means_a - means_b
+    u = torch.linalg.solve(average, offsets)
+    log_dets = [
+        2 * torch.linalg.cholesky(matrices).diagonal(dim1=1, dim2=2).log().sum(1)
+        for matrices in (average, covariances_a, covariances_b)
+    ]
+    ends = (log_dets[1] + log_dets[2]) / 2
+    return (offsets * u).sum(1) / 8 + (log_dets[0] - ends) / 2
+
+
+def in_jax(means_a, covariances_a, means_b, covariances_b):
+    jnp = pytest.importorskip("jax").numpy
+    average = (covariances_a + covariances_b) / 2
+    offsets = means_a - means_b
+    u = jnp.linalg.solve(average, offsets[:, :, None])[:, :, 0]
+    log_dets = [
+        jnp.linalg.slogdet(matrices)[1]
+        for matrices in (average, covariances_a, covariances_b)
+    ]
+    ends = (log_dets[1] + log_dets[2]) / 2
+    return jnp.sum(offsets * u, axis=1) / 8 + (log_dets[0] - ends) / 2
+
+
+OTHERS = {"torch": in_torch, "jax": in_jax}
+
+
+@pytest.mark.parametrize("library", OTHERS)
+@pytest.mark.parametrize("squared", [False, True])
+def test_other_libraries_differentiate_their_functions(library, squared, problem):
+    pytest.importorskip(library)
+    means, covariances, filters = problem
+    expected, found = (
+        MeanPairwiseDistance(
+            means, covariances, 0.1, find_distance(distance, DISTANCES), squared
+        )(filters)
+        for distance in (bhattacharyya, OTHERS[library])
+    )
+    assert_allclose(found[0], expected[0], rtol=1e-10)
+    assert_allclose(found[1], expected[1], atol=1e-9 * np.abs(expected[1]).max())
+
+
+@pytest.mark.parametrize("library", OTHERS)
+def test_fit_with_a_function_of_another_library(library, statistics):
+    pytest.importorskip(library)
+    by_name = SQFA(2, distance="bhattacharyya", random_state=0)
+    by_function = SQFA(2, distance=OTHERS[library], random_state=0)
+    expected = by_name.fit_statistics(statistics).objective_
+    found = by_function.fit_statistics(statistics).objective_
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_parts_that_a_torch_function_does_not_use(problem):
+    pytest.importorskip("torch")
+
+    def of_means(means_a, covariances_a, means_b, covariances_b):
+        return (means_a - means_b).square().sum(1)
+
+    means, covariances, filters = problem
+    distance = find_distance(of_means, DISTANCES)
+    value, gradient = MeanPairwiseDistance(means, covariances, 0.1, distance)(filters)
+    step = 1e-6 * np.ones_like(filters)
+    after, _ = MeanPairwiseDistance(means, covariances, 0.1, distance)(filters + step)
+    assert after - value == pytest.approx((gradient * step).sum(), rel=1e-3)
+
+
+def test_what_a_torch_function_does_wrong(statistics):
+    torch = pytest.importorskip("torch")
+
+    def singular(means_a, covariances_a, means_b, covariances_b):
+        return torch.linalg.cholesky(covariances_a - covariances_b).sum((1, 2))
+
+    def asymmetric(means_a, covariances_a, means_b, covariances_b):
+        return torch.linalg.norm(means_a, dim=1)
+
+    def constant(means_a, covariances_a, means_b, covariances_b):
+        return torch.ones(len(means_a), dtype=torch.float64)
+
+    for function, match in (
+        (singular, "not finite at any start"),
+        (asymmetric, "must be symmetric"),
+        (constant, "cannot be differentiated"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            SQFA(2, distance=function).fit_statistics(statistics)
+
+
+def test_errors_tell_of_each_library(statistics):
+    pytest.importorskip("torch")
+
+    def wrong(means_a, covariances_a, means_b, covariances_b):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine") as caught:
+        SQFA(2, distance=wrong).fit_statistics(statistics)
+    assert any("torch" in note for note in caught.value.__notes__)

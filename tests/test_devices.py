@@ -1,0 +1,291 @@
+"""Statistics of classes, and Gaussian classifiers, of arrays of other libraries."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+
+from skgeom import SQFA, ClassStatistics, GaussianClassifier, bayes_error
+from skgeom.utils import _sklearn
+from skgeom.utils._arrays import to_numpy
+from skgeom.utils._sklearn import ARRAY_API
+
+CLASSIFIERS = [
+    GaussianClassifier(),
+    GaussianClassifier("shared", priors="uniform"),
+    GaussianClassifier(regularization=0.5),
+    GaussianClassifier(covariance_estimator="oas"),
+]
+METHODS = [
+    "decision_function",
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "score_samples",
+]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X.astype(np.float32).astype(float), y
+
+
+def assert_close(statistics, expected, rtol=1e-12):
+    np.testing.assert_array_equal(statistics.classes, expected.classes)
+    np.testing.assert_allclose(statistics.counts, expected.counts, rtol=1e-12)
+    for name in ("means", "covariances", "second_moments"):
+        np.testing.assert_allclose(
+            to_numpy(getattr(statistics, name)), getattr(expected, name), atol=rtol
+        )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_statistics_are_those_of_numpy(library, rng, weighted):
+    # More features than are multiplied at once, and several blocks of rows.
+    X = (rng.normal(size=(9000, 300)) + 100).astype(np.float32).astype(float)
+    y = (np.arange(9000) > 500).astype(int)
+    weights = rng.integers(0, 3, size=len(y)) / 2 if weighted else None
+    expected = ClassStatistics.from_data(X, y, sample_weight=weights)
+    statistics = ClassStatistics.from_data(
+        library.array(X), library.array(y), sample_weight=weights
+    )
+    assert library.is_mine(statistics.means)
+    assert library.is_mine(statistics.covariances)
+    assert "float64" in str(statistics.covariances.dtype)
+    assert_close(statistics, expected)
+
+
+def test_what_is_made_of_statistics(library, wine):
+    X, y = wine
+    expected = ClassStatistics.from_data(X, y)
+    statistics = ClassStatistics.from_data(library.array(X), y)
+    assert_close(statistics.shrunk(), expected.shrunk())
+    for ours, other in zip(
+        statistics.pooled_covariances(), expected.pooled_covariances(), strict=True
+    ):
+        assert library.is_mine(ours)
+        np.testing.assert_allclose(to_numpy(ours), other, atol=1e-12)
+    components = np.eye(3, X.shape[1]) + 0.1
+    for given in (components, library.array(components)):
+        projected = statistics.project(given)
+        assert library.is_mine(projected.covariances)
+        assert_close(projected, expected.project(components), library.tolerance)
+    assert repr(statistics) == repr(expected)
+
+
+def test_estimated_covariances(library, wine):
+    X, y = wine
+    statistics = ClassStatistics.from_data(library.array(X), y, "oas")
+    assert library.is_mine(statistics.covariances)
+    assert_close(statistics, ClassStatistics.from_data(X, y, "oas"))
+
+
+def test_statistics_lie_where_the_left_ones_do(library, wine):
+    X, y = wine
+    there = library.array(X)
+    expected = ClassStatistics.from_data(X, y)
+    # The second half lacks a class.
+    on_device = ClassStatistics.from_data(there[:100, :], y[:100])
+    on_host = ClassStatistics.from_data(X[100:], y[100:])
+    left = on_device + on_host
+    assert library.is_mine(left.covariances)
+    assert_close(left, expected)
+    right = on_host + on_device
+    assert type(right.covariances) is np.ndarray
+    assert_close(right, expected)
+    assert_close(sum([on_device, on_host]), expected)
+    assert_close(on_host.update(there[:100, :], library.array(y[:100])), expected)
+    assert type(on_host.means) is np.ndarray
+    assert_close(on_device.update(X[100:], y[100:]), expected)
+    assert library.is_mine(on_device.means)
+
+
+def test_blocks_and_axes(library, wine):
+    X, y = wine
+    there = library.array(X)
+    blocks = [(there[:100, :], y[:100]), (there[100:, :], library.array(y[100:]))]
+    statistics = ClassStatistics.from_blocks(blocks)
+    assert library.is_mine(statistics.means)
+    assert_close(statistics, ClassStatistics.from_data(X, y))
+    statistics = ClassStatistics.from_blocks(blocks, n_axes=4)
+    expected = ClassStatistics.from_data(X, y, n_axes=4)
+    np.testing.assert_allclose(statistics.axes, expected.axes, atol=1e-10)
+    assert_close(statistics, expected, 1e-10)
+    sqfa = SQFA(2, regularization=0.1, distance="hellinger")
+    objective = clone(sqfa).fit_statistics(expected).objective_
+    sqfa.fit_statistics(statistics)
+    assert library.is_mine(sqfa.components_)
+    np.testing.assert_allclose(sqfa.objective_, objective, rtol=1e-6)
+
+
+def test_statistics_move(library, wine):
+    X, y = wine
+    expected = ClassStatistics.from_data(X, y)
+    statistics = pickle.loads(
+        pickle.dumps(ClassStatistics.from_data(library.array(X), y))
+    )
+    moved = _sklearn.move_estimator_to(statistics, np, "cpu")
+    assert type(moved.covariances) is np.ndarray
+    assert_close(moved, expected)
+    assert library.is_mine(statistics.covariances)
+    back = _sklearn.move_estimator_to(moved, library.xp, library.device)
+    assert library.is_mine(back.covariances)
+
+
+def test_second_moments_stay_on_the_host(library, wine):
+    X, y = wine
+    one = ClassStatistics.from_data(X, y)
+    moments = ClassStatistics.from_second_moments(
+        one.classes, one.counts, library.array(one.second_moments)
+    )
+    moments.update(library.array(X), y)
+    assert type(moments.second_moments) is np.ndarray
+    assert moments.counts.sum() == 2 * len(y)
+    given = ClassStatistics(
+        one.classes, one.counts, *map(library.array, (one.means, one.covariances))
+    )
+    assert type(given.means) is np.ndarray
+
+
+def test_bad_numbers_are_refused(library, wine):
+    X, y = wine
+    for wrong, match in ((np.nan, "NaN"), (1e200, "too large")):
+        if library.dtype == "float32" and wrong == 1e200:
+            continue
+        spoilt = X.copy()
+        spoilt[0, 0] = wrong
+        with pytest.raises(ValueError, match=match):
+            ClassStatistics.from_data(library.array(spoilt), y)
+    if library.dtype == "float64":
+        with pytest.raises(ValueError, match="too small"):
+            ClassStatistics.from_data(library.array(X * 1e-300), y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ClassStatistics.from_data(library.array(X), y[1:])
+    with pytest.raises(ValueError, match=r"adds up to 0\.1"):
+        weights = np.where(y == 0, 0.1 / np.sum(y == 0), 1)
+        ClassStatistics.from_data(library.array(X), y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
+def test_gaussians_are_those_of_numpy(classifier, library, wine):
+    X, y = wine
+    there = library.array(X)
+    expected = clone(classifier).fit(X, y)
+    fitted = clone(classifier).fit(there, library.array(y))
+    assert library.is_mine(fitted.priors_)
+    score = fitted.score(there, library.array(y))
+    assert score == pytest.approx(expected.score(X, y), abs=1e-6)
+    for method in METHODS:
+        result = getattr(fitted, method)(there)
+        assert library.is_mine(result), method
+        np.testing.assert_allclose(
+            to_numpy(result), getattr(expected, method)(X), atol=1e-6
+        )
+        with pytest.raises(ValueError, match=rf"{method}\(\) must use the same"):
+            getattr(fitted, method)(X)
+
+
+def test_texts_are_predicted_as_texts(library, wine):
+    X, y = wine
+    names = np.array(["a", "b", "c"])[y]
+    fitted = GaussianClassifier().fit(library.array(X), names)
+    predicted = fitted.predict(library.array(X))
+    np.testing.assert_array_equal(
+        predicted, GaussianClassifier().fit(X, names).predict(X)
+    )
+
+
+def test_gaussians_in_the_span_of_few_samples(library, rng):
+    X = rng.normal(size=(60, 5)).astype(np.float32).astype(float)
+    X = np.hstack([X, X[:, :2], np.ones((60, 1))])
+    y = np.arange(60) % 2
+    there = library.array(X)
+    fitted = GaussianClassifier().fit(there, y)
+    expected = GaussianClassifier().fit(X, y)
+    assert fitted.regularization_ == expected.regularization_ == 0
+    np.testing.assert_allclose(
+        to_numpy(fitted.predict_proba(there)), expected.predict_proba(X), atol=1e-6
+    )
+    moved = _sklearn.move_estimator_to(fitted, np, "cpu")
+    np.testing.assert_allclose(
+        moved.predict_proba(X), expected.predict_proba(X), atol=1e-6
+    )
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(
+        to_numpy(again.predict(there)), to_numpy(fitted.predict(there))
+    )
+
+
+def test_more_samples_and_announced_classes(library, wine):
+    X, y = wine
+    first = y < 2
+    classifier, expected = GaussianClassifier(), GaussianClassifier()
+    classifier.partial_fit(library.array(X[first]), y[first], classes=[-1, 0, 1, 2])
+    expected.partial_fit(X[first], y[first], classes=[-1, 0, 1, 2])
+    np.testing.assert_allclose(
+        to_numpy(classifier.predict_proba(library.array(X))),
+        expected.predict_proba(X),
+        atol=1e-6,
+    )
+    classifier.partial_fit(library.array(X[~first]), library.array(y[~first]))
+    expected.partial_fit(X[~first], y[~first])
+    np.testing.assert_array_equal(
+        to_numpy(classifier.predict(library.array(X))), expected.predict(X)
+    )
+    with pytest.raises(ValueError, match=r"partial_fit\(\) must use the same"):
+        classifier.partial_fit(X, y)
+
+
+def test_the_bayes_error_of_statistics(library, wine):
+    X, y = wine
+    statistics = ClassStatistics.from_data(library.array(X[:, :3]), y)
+    expected = bayes_error(ClassStatistics.from_data(X[:, :3], y))
+    np.testing.assert_allclose(bayes_error(statistics).value, expected.value)
+
+
+@pytest.mark.skipif(not ARRAY_API, reason="needs scikit-learn 1.9")
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
+def test_predictions_copy_nothing_to_the_host(
+    classifier, wine, nothing_leaves_the_device
+):
+    xp = pytest.importorskip("array_api_strict")
+    X, y = wine
+    there = xp.asarray(X, device=xp.Device("device1"))
+    with config_context(array_api_dispatch=True):
+        fitted = clone(classifier).fit(there, y)
+        with nothing_leaves_the_device("skgeom._gaussian_classifier"):
+            for method in METHODS:
+                getattr(fitted, method)(there)
+
+
+def test_without_the_switch_all_is_numpy(library, wine):
+    X, y = wine
+    if library.name != "torch":
+        pytest.skip("numpy cannot read it")
+    with config_context(array_api_dispatch=False):
+        statistics = ClassStatistics.from_data(library.array(X), library.array(y))
+        assert type(statistics.means) is np.ndarray
+        assert type(SQFA(2).fit(library.array(X), y).components_) is np.ndarray
+
+
+def test_gaussians_of_few_samples(library, rng):
+    X = rng.normal(size=(20, 40)).astype(np.float32).astype(float)
+    y = np.arange(20) % 2
+    there = library.array(X)
+    expected = GaussianClassifier().fit(X, y)
+    fitted = GaussianClassifier().fit(there, y)
+    for method in METHODS:
+        np.testing.assert_allclose(
+            to_numpy(getattr(fitted, method)(there)),
+            getattr(expected, method)(X),
+            atol=1e-6,
+        )
+    moved = _sklearn.move_estimator_to(fitted, np, "cpu")
+    np.testing.assert_allclose(
+        moved.score_samples(X), expected.score_samples(X), atol=1e-6
+    )
