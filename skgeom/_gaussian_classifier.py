@@ -24,8 +24,8 @@ from skgeom._moments import kind_of
 from skgeom._statistics import ClassStatistics, checked_statistics
 from skgeom.utils._arrays import (
     device_of,
-    double,
     float_dtypes,
+    in_double,
     like,
     namespace,
     on_host,
@@ -360,7 +360,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         check_same_namespace(X, self, attribute="priors_", method=method)
         X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
-        xp, X = namespace(X), double(X)
+        xp, X = namespace(X), in_double(X)
         gaussians = self._gaussians or self._solve()
         span, means = gaussians.span, gaussians.means
         constant = 0.0

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from skgeom._moments import ROWS_PER_BLOCK
-from skgeom.utils._arrays import double, like, namespace, to_numpy
+from skgeom.utils._arrays import in_double, like, namespace, to_numpy
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._span import WholeSpace
 
@@ -95,7 +95,7 @@ class AxesSpace(WholeSpace):
 def in_axes(X, axes):
     """``X @ axes.T`` in double precision, without a copy of all of X."""
     if namespace(X) is not np:
-        return double(X) @ like(axes.T, X)
+        return in_double(X) @ like(axes.T, X)
     result = np.empty((len(X), len(axes)))
     for start in range(0, len(X), ROWS_PER_BLOCK):
         rows = slice(start, start + ROWS_PER_BLOCK)

@@ -11,12 +11,12 @@ from sklearn.utils.validation import _num_samples, check_X_y
 
 from skgeom.utils._arrays import (
     device_of,
-    double,
     float_dtypes,
+    in_double,
     like,
     namespace,
     on_host,
-    take_rows,
+    take,
 )
 from skgeom.utils._dask import BRANCHES, is_dask, merged, row_blocks
 from skgeom.utils._sklearn import check_sample_weight
@@ -51,9 +51,9 @@ class ClassSums:
         total.n_features = X.shape[1]
         total.classes, rows = rows_of_classes(y)
         check_memory(len(rows), total.n_features)
-        take = rows_of(X)
+        rows = rows_of(X)
         total._moments = {
-            label: sample_moments(X, of_class, label, take, sample_weight)
+            label: sample_moments(X, of_class, label, rows, sample_weight)
             for label, of_class in zip(total.classes.tolist(), rows, strict=True)
         }
         moments = total.moments()
@@ -337,7 +337,7 @@ def checked_samples(X, y, sample_weight, some=True):
 def weighted_samples(X, y, sample_weight, *, some=True):
     """The samples of positive weight, at least one if ``some``, and their weights."""
     if not some and not np.any(on_host(sample_weight)):
-        return take_rows(X, slice(0)), y[:0], None
+        return take(X, slice(0)), y[:0], None
     # Labels and weights stay on the host, wherever X is.
     sample_weight = check_sample_weight(
         on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
@@ -349,7 +349,7 @@ def weighted_samples(X, y, sample_weight, *, some=True):
         finite = np.isfinite(sample_weight.sum())
     if not finite:
         raise ValueError("sample_weight adds up to infinity. Divide it by a constant.")
-    return take_rows(X, positive), y[positive], sample_weight[positive]
+    return take(X, positive), y[positive], sample_weight[positive]
 
 
 def kind_of(labels):
@@ -371,7 +371,7 @@ def rows_of(X):
     """A function from the numbers of rows of X to these rows, in double precision."""
     if namespace(X) is np:
         return Rows(X)
-    return lambda numbers: double(take_rows(X, numbers))
+    return lambda numbers: in_double(take(X, numbers))
 
 
 class Rows:
@@ -415,19 +415,19 @@ def _largest(X):
     return float(xp.max(xp.abs(X)))
 
 
-def sample_moments(X, rows, label, take, sample_weight=None):
+def sample_moments(X, rows, label, blocks_of, sample_weight=None):
     """Moments of the rows of X of a class, block by block.
 
     Each block is centred by its own mean, so a large common offset costs no digits.
-    ``take`` is ``rows_of(X)``, made once for all classes.
+    ``blocks_of`` is ``rows_of(X)``, made once for all classes.
     """
     xp = namespace(X)
-    moments = Moments(take(rows[:1])[0, ...])
+    moments = Moments(blocks_of(rows[:1])[0, ...])
     with np.errstate(over="ignore", invalid="ignore"):
         size = ROWS_PER_BLOCK if xp is np else _ROWS_ON_DEVICE
         for start in range(0, len(rows), size):
             of_block = rows[start : start + size]
-            block = take(of_block)
+            block = blocks_of(of_block)
             if sample_weight is None:
                 count, mean = len(of_block), xp.mean(block, axis=0)
                 block -= mean
@@ -444,7 +444,7 @@ def sample_moments(X, rows, label, take, sample_weight=None):
     if not squares < _LARGEST:
         raise ValueError(
             f"The squares of the numbers of class {label}, which are up to "
-            f"{_largest(take_rows(X, rows)):.3g}, are too large for floating-point "
+            f"{_largest(take(X, rows)):.3g}, are too large for floating-point "
             "numbers. Divide X by a common factor, or use StandardScaler."
         )
     return moments

@@ -16,7 +16,7 @@ from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import PooledCovariances, independent_directions
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
 from skgeom.optim import maximize_over_many_samples, sizes_of_parts
-from skgeom.utils._arrays import like, take_rows, to_numpy
+from skgeom.utils._arrays import like, take, to_numpy
 from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._sklearn import with_callbacks
@@ -80,7 +80,7 @@ class BaseAMAGauss(BaseFilters):
         if weights is not None and not np.all(weights):
             # Parts of them must not be of no weight.
             counted = weights > 0
-            samples, y = take_rows(samples, counted), y[counted]
+            samples, y = take(samples, counted), y[counted]
             weights = weights[counted]
         objective = MeanInformation(
             samples,

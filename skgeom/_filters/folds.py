@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from skgeom._gaussian_classifier import GaussianClassifier
 from skgeom._statistics import ClassStatistics
-from skgeom.utils._arrays import take_rows
+from skgeom.utils._arrays import take
 from skgeom.utils._grid_scores import check_score, find_splits
 from skgeom.utils._threads import map_threads, one_blas_thread
 
@@ -83,7 +83,7 @@ class FoldStatistics:
 
     def _of(self, rows):
         return ClassStatistics._from_valid_data(
-            take_rows(self._X, rows), self._y[rows], self._estimator
+            take(self._X, rows), self._y[rows], self._estimator
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from skgeom._filters.filter_search import independent_directions, principal_coordinates
 from skgeom.objectives import MeanInformation
 from skgeom.optim import maximize_coarse_to_fine
-from skgeom.utils._arrays import take_rows
+from skgeom.utils._arrays import take
 
 # Each noise is this many times as large as the one before.
 _STEP = 3.0
@@ -114,7 +114,7 @@ def _information(statistics, X, y, sample_weight, noise):
         rows = np.random.default_rng(0).choice(n_samples, _MOST_SAMPLES, replace=False)
     labels = np.searchsorted(statistics.classes, y[rows])
     return MeanInformation(
-        take_rows(X, rows),
+        take(X, rows),
         labels,
         statistics.means,
         statistics.covariances,

@@ -26,7 +26,7 @@ from skgeom._filters.folds import (
     score_gaussians,
 )
 from skgeom._filters.noise import sampling_noise
-from skgeom.utils._arrays import on_host, take_rows, to_numpy
+from skgeom.utils._arrays import on_host, take, to_numpy
 from skgeom.utils._dask import is_dask, refuse_dask
 from skgeom.utils._grid_scores import best_values, score_table
 from skgeom.utils._sklearn import with_callbacks
@@ -209,7 +209,7 @@ class RegularizationCV:
             path, stacked = paths[fold], np.hstack(paths[fold])
             if by_statistics:
                 test = splits[fold][1]
-                features = project(take_rows(space.samples, test), stacked)
+                features = project(take(space.samples, test), stacked)
                 scores = score_gaussians(
                     statistics[fold], self.scoring and scorer, features, y[test]
                 )

@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 
 from skgeom.objectives._device_classes import projected_classes
-from skgeom.utils._arrays import double, like, namespace, take_rows, to_numpy
+from skgeom.utils._arrays import in_double, like, namespace, take, to_numpy
 from skgeom.utils._threads import map_threads
 
 # Samples are evaluated in blocks, which fit into a processor's cache, each by one
@@ -95,7 +95,7 @@ class MeanInformation:
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G."""
         xp, on_device = namespace(self.X), like(basis, self.X)
-        blocks = [double(self.X[block, :]) @ on_device for block in self._blocks()]
+        blocks = [in_double(self.X[block, :]) @ on_device for block in self._blocks()]
         moments = self.classes.project(basis)
         return MeanInformation(
             xp.concat(blocks),
@@ -113,7 +113,7 @@ class MeanInformation:
         """The same objective of some samples only; the classes remain as they are."""
         sampled = copy(self)
         for name in ("X", "labels", "weights"):
-            setattr(sampled, name, take_rows(getattr(self, name), rows))
+            setattr(sampled, name, take(getattr(self, name), rows))
         return sampled
 
     @property
@@ -135,7 +135,7 @@ class MeanInformation:
         rows = like(filters.T, self.X)
 
         def evaluate(block):
-            X = double(self.X[block, :])
+            X = in_double(self.X[block, :])
             value, of_features, *sums = gaussians(
                 rows @ X.T, self.labels[block], self.weights[block]
             )

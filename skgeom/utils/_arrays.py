@@ -109,27 +109,10 @@ def float_dtypes(X):
     return [xp.float64, xp.float32] if has_float64(X) else [xp.float32]
 
 
-def double(array):
-    """The array in double precision, or in single if the device has no double."""
-    xp = namespace(array)
-    return xp.astype(array, float_dtype(array), copy=False)
-
-
 def float_dtype(array):
     """That of double precision, or of single if the device has no double."""
     xp = namespace(array)
     return xp.float64 if has_float64(array) else xp.float32
-
-
-def take_rows(array, rows):
-    """Rows of an array, by their numbers, a mask, or a slice, of numpy."""
-    if isinstance(array, _OF_NUMPY):
-        return array[rows]
-    if isinstance(rows, slice):
-        return array[rows, ...]
-    if rows.dtype == bool:
-        rows = np.flatnonzero(rows)
-    return namespace(array).take(array, like(rows, array), axis=0)
 
 
 def has_float64(array):
@@ -143,12 +126,13 @@ def has_float64(array):
     return "float64" in dtypes
 
 
-def take(array, numbers, axis=0):
-    """The rows, or columns, of a matrix that have some numbers."""
-    xp = namespace(array)
-    if xp is not np:
-        return xp.take(array, like(numbers, array), axis=axis)
-    return array[:, numbers] if axis else array[numbers]
+def take(array, rows, axis=0):
+    """Some rows of an array, or columns, by their numbers, a mask, or a slice."""
+    if isinstance(array, _OF_NUMPY) or isinstance(rows, slice):
+        return array[:, rows] if axis else array[rows, ...]
+    if isinstance(rows, np.ndarray) and rows.dtype == bool:
+        rows = np.flatnonzero(rows)
+    return namespace(array).take(array, like(rows, array), axis=axis)
 
 
 def block(matrix, rows, columns):
@@ -177,20 +161,6 @@ def astype(array, dtype, copy=False):
     return namespace(array).astype(array, dtype, copy=copy)
 
 
-def float_dtypes(X):
-    """The two dtypes that samples may have, the first of which others become."""
-    if not is_dispatched(X):
-        return [np.float64, np.float32]
-    xp = namespace(X)
-    return [xp.float64, xp.float32] if has_float64(X) else [xp.float32]
-
-
-def float_dtype(array):
-    """That of double precision, or of single if the device has no double."""
-    xp = namespace(array)
-    return xp.float64 if has_float64(array) else xp.float32
-
-
 def dtype_name(array):
     """The name of the dtype of floating-point numbers, which all libraries share."""
     return "float32" if precision(array) > 1e-10 else "float64"
@@ -204,11 +174,6 @@ def precision(array):
 def in_double(array, copy=False):
     """The array in double precision, where its device has that."""
     return astype(array, float_dtype(array), copy)
-
-
-def on_host(array):
-    """An array of another library as one of numpy; all else as it is."""
-    return to_numpy(array) if is_dispatched(array) else array
 
 
 def device_and_dtype(array):

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import qr, svd
 from scipy.linalg.lapack import dormqr
 
-from skgeom.utils._arrays import double, like, namespace, take_rows, to_numpy
+from skgeom.utils._arrays import in_double, like, namespace, take, to_numpy
 
 # Squares of numbers up to this can be added.
 _LARGEST = 1e140
@@ -57,7 +57,7 @@ class WholeSpace:
     def rows(self, rows):
         """The same space, with the coordinates of some of the samples."""
         part = copy(self)
-        part.samples = take_rows(self.samples, rows)
+        part.samples = take(self.samples, rows)
         return part
 
     def features(self, filters):
@@ -139,7 +139,7 @@ def project(samples, filters):
     They are made where the samples lie, and are of numpy.
     """
     if namespace(samples) is not np:
-        products = double(samples) @ like(filters, samples)
+        products = in_double(samples) @ like(filters, samples)
         return np.asarray(to_numpy(products), dtype=np.float64)
     features = np.empty((len(samples), filters.shape[1]))
     for start in range(0, len(samples), _ROWS_PER_BLOCK):
