@@ -16,6 +16,8 @@ _PARALLEL = 500_000
 # The mean is found if the mean logarithm there is this small.
 _TOLERANCE = 1e-10
 _MAX_STEPS = 100
+# Single steps may lose; if so many in a row gain nothing, rounding is the limit.
+_MOST_WITHOUT_GAIN = 5
 
 
 def inverse_factors(matrices):
@@ -134,22 +136,27 @@ def affine_invariant_mean(matrices, weights):
     # geodesic multiplies F by U exp(t / 2), so nothing is factored again.
     factor = np.linalg.cholesky(np.average(matrices, axis=0, weights=weights)[None])
     inverse = np.linalg.inv(factor)
-    best, step = np.inf, 1.0
+    best, found, since, step, direction = np.inf, factor, 0, 1.0, None
     for _ in range(_MAX_STEPS):
         spectra = threaded_log_spectra(matrices, inverse)
-        size = np.linalg.norm(mean_logarithm(*spectra, proportions))
-        if size <= _TOLERANCE or step < 1e-3:
+        gradient = mean_logarithm(*spectra, proportions)
+        size = np.linalg.norm(gradient)
+        since = 0 if size < best else since + 1
+        if size < best:
+            best, found = size, factor
+        if size <= _TOLERANCE or since == _MOST_WITHOUT_GAIN:
             break
-        # Where the curvature makes whole steps overshoot, shorter ones do not.
-        step = step if size < best else step / 2
-        best = min(size, best)
-        exponents, rotation = np.linalg.eigh(
-            mean_logarithm(*spectra, step * proportions)
-        )
-        half = np.exp(exponents / 2)
+        if direction is not None:
+            # The step of Barzilai and Borwein, the inverse curvature along the last
+            # one. The curvature is at least one, and far more for distant matrices.
+            square = (direction**2).sum()
+            left = np.einsum("mkk,mk->", gradient, direction)
+            step *= square / max(square - left, step * square)
+        direction, rotation = np.linalg.eigh(gradient)
+        half = np.exp(step * direction / 2)
         factor = (factor @ rotation) * half[:, None, :]
         inverse = (rotation.mT @ inverse) / half[:, :, None]
-    return (factor @ factor.mT)[0]
+    return (found @ found.mT)[0]
 
 
 def _kept_positive(eigenvalues):
