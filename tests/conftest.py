@@ -16,7 +16,7 @@ settings.register_profile(
     "ci", max_examples=6, derandomize=True, deadline=None, database=None
 )
 settings.register_profile(
-    "nightly", max_examples=200, deadline=None, database=None, print_blob=True
+    "nightly", max_examples=100, deadline=None, database=None, print_blob=True
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -35,7 +35,8 @@ class Draw:
     def spectrum(self):
         """Eigenvalues about one, the extreme ones as far apart as allowed."""
         logs = self.rng.uniform(-0.5, 0.5, size=self.n)
-        logs[: 2 - self.n % 2] = [-0.5, 0.5][: min(self.n, 2 - self.n % 2)]
+        if self.n > 1:
+            logs[:2] = -0.5, 0.5
         return self.condition**logs
 
     def spd(self):
@@ -107,6 +108,11 @@ def equal_covariance(points_a, points_b):
     )
 
 
+def of_one_covariance(draw):
+    shared = draw.spd()
+    return lambda: (draw.mean(), shared)
+
+
 DISTANCES = {
     "distance_affine_invariant": (
         geometry.distance_affine_invariant,
@@ -130,8 +136,7 @@ DISTANCES = {
     ),
     "distance_fisher_rao_equal_covariance": (
         equal_covariance,
-        # One covariance for all points of a draw.
-        lambda draw: lambda shared=draw.spd(): (draw.mean(), shared),
+        of_one_covariance,
         [affine],
     ),
 }
@@ -150,7 +155,7 @@ def points_of(name, draw, count):
 @pytest.mark.parametrize("name", DISTANCES)
 @given(draw=MILD)
 def test_distance_is_one(name, draw):
-    """Zero for equal points, positive for others, symmetric, and of three a triangle."""
+    """Zero for equal points, else positive; symmetric; of three points, a triangle."""
     distance = DISTANCES[name][0]
     a, b, c = points_of(name, draw, 3)
     atol = tolerance(draw)
