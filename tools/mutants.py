@@ -37,6 +37,7 @@ TESTED_BY = {
     "skgeom/_lvq/cost.py": [OF_LVQ],
 }
 MEMORY = 4 * 2**30  # bytes a mutant may take
+NO_RUN = 99  # exit code where pytest was not reached
 
 OTHER = {
     ast.Add: ast.Sub,
@@ -151,19 +152,24 @@ def run_tests(tree, arguments, limit):
     """Fate of a mutant: "survived", "killed", or "killed (time)"."""
     child = os.fork()
     if child == 0:
-        os.setpgrp()
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        os.chdir(tree)
-        sys.path.insert(0, str(tree))
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
-        options = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
-        os._exit(pytest.main([*arguments, *options]))
+        try:
+            os.setpgrp()
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            os.chdir(tree)
+            sys.path.insert(0, str(tree))
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(quiet, 1)
+            os.dup2(quiet, 2)
+            options = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
+            os._exit(pytest.main([*arguments, *options]))
+        finally:  # never go on as a second process
+            os._exit(NO_RUN)
     end = time.monotonic() + limit
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
+            if os.waitstatus_to_exitcode(status) == NO_RUN:
+                raise SystemExit(f"No tests were run: {arguments}")
             return "survived" if status == 0 else "killed"
         time.sleep(0.05)
     os.killpg(child, signal.SIGKILL)
