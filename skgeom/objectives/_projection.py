@@ -51,9 +51,8 @@ class ProjectedClasses:
         single = copy(self)
         # Neither small nor large numbers may leave the range of single precision.
         single._unit = 2.0 ** np.round(np.log2(traces.max()))
-        single.covariances = np.multiply(
-            self.covariances, 1 / single._unit, dtype=np.float32, casting="same_kind"
-        )
+        single.covariances = np.empty(self.covariances.shape, dtype=np.float32)
+        np.multiply(self.covariances, 1 / single._unit, out=single.covariances)
         return single
 
     def project(self, basis):

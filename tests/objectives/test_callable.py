@@ -261,3 +261,30 @@ def test_singular_matrices_and_infinite_distances_are_avoided(problem):
         distance = find_distance(function, DISTANCES)
         with pytest.raises(np.linalg.LinAlgError):
             MeanPairwiseDistance(means, covariances, 0.1, distance)(filters)
+
+
+def test_wrong_shape_that_autograd_does_not_see(problem):
+    """The shape is what is wrong first, even if numpy made it."""
+
+    def of_numpy(means_a, covariances_a, means_b, covariances_b):
+        return np.zeros(2)
+
+    means, covariances, filters = problem
+    distance = find_distance(of_numpy, DISTANCES)
+    with pytest.raises(ValueError, match="a real number for each of the 10 pairs"):
+        MeanPairwiseDistance(means, covariances, 0.1, distance)(filters)
+
+
+def test_symmetry_is_asked_for_once(problem):
+    def counted(*moments):
+        calls.append(moments)
+        return bhattacharyya(*moments)
+
+    calls = []
+    means, covariances, filters = problem
+    distance = find_distance(counted, DISTANCES)
+    objective = MeanPairwiseDistance(means, covariances, 0.1, distance)
+    objective(filters)
+    assert len(calls) == 2
+    objective(filters)
+    assert len(calls) == 3
