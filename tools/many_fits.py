@@ -84,6 +84,7 @@ def main(n_fits):
     for _ in fit_all(table, 1):  # imports, caches
         pass
     before, start = global_state(), time.perf_counter()
+    sizes = []
     gc.collect()
     print(f"{'fits':>7} {'seconds':>8} {'MB':>8} {'blocks':>9}", flush=True)
     for seed in fit_all(table, n_rounds):
@@ -93,7 +94,12 @@ def main(n_fits):
             seconds, blocks = time.perf_counter() - start, sys.getallocatedblocks()
             row = f"{n_done:7} {seconds:8.0f} {memory():8.1f} {blocks:9}"
             print(row, flush=True)
-    print("Changed:", ", ".join(changed_state(before)) or "nothing")
+            sizes.append(memory())
+    changed = changed_state(before)
+    print("Changed:", ", ".join(changed) or "nothing")
+    # Between the first tenth and the last; caches are filled by then.
+    if changed or sizes[-1] > sizes[0] + 10:
+        raise SystemExit("The fits leave something behind.")
 
 
 def growth_of(fits):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from pyriemann.geometry.mean import mean_riemann
 
 from skgeom.geometry import logm, mean_affine_invariant, whiten
-from skgeom.geometry._affine_invariant import inverse_factors
+from skgeom.geometry._affine_invariant import inverse_factors, log_eigenvalues
 
 
 @pytest.fixture
@@ -106,3 +106,13 @@ def test_inverse_factors_whiten(make_spd):
     identities = np.broadcast_to(np.eye(4), (3, 4, 4))
     assert_allclose(inverses @ matrices @ inverses.mT, identities, atol=1e-13)
     assert_allclose(np.triu(inverses, 1), 0)
+
+
+def test_eigenvalues_that_rounding_hides_have_logarithms(rng):
+    vectors, _ = np.linalg.qr(rng.normal(size=(40, 4, 4)))
+    matrices = (vectors * [1.0, 1e-25, 1e-25, 1e-25]) @ vectors.mT
+    matrices = (matrices + matrices.mT) / 2
+    assert np.linalg.eigvalsh(matrices).min() < 0
+    found = log_eigenvalues(matrices, np.eye(4))
+    assert found.min() >= np.log(np.finfo(float).eps) - 1e-6
+    assert_allclose(found[:, -1], 0, atol=1e-14)
