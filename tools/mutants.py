@@ -46,13 +46,16 @@ TOLERANCE = "a tolerance or threshold, on either side of which the result is as 
 SAME = "the same in all cases that occur"
 EXPLAINED = {
     ("skgeom/_lvq/cost.py", "True"): SAME,  # strict=True, of lists of one length
+    ("skgeom/_lvq/cost.py", "1"): SAME,  # nobody asks for the shape
     ("skgeom/_lvq/losses.py", "1e-10"): TOLERANCE,
     ("skgeom/_lvq/spaces/logdet.py", "1e-07"): TOLERANCE,
     ("skgeom/_lvq/spaces/wasserstein.py", "1e-12"): TOLERANCE,
     ("skgeom/_lvq/spaces/wasserstein.py", "100"): TOLERANCE,
     ("skgeom/_lvq/spaces/wasserstein.py", "squared < _NEAR * traces"): TOLERANCE,
+    ("skgeom/geometry/_affine_invariant.py", "size < best"): SAME,  # but for ties
     ("skgeom/geometry/_fibres.py", "1e-05"): TOLERANCE,
     ("skgeom/geometry/_fibres.py", "1 + sums"): TOLERANCE,
+    ("skgeom/geometry/_fibres.py", "1"): TOLERANCE,
     ("skgeom/geometry/_fibres.py", "2"): TOLERANCE,  # of the slack for rounding
     ("skgeom/geometry/_fibres.py", "np.sqrt(squared)"): SPEED,  # of inner iterations
     ("skgeom/geometry/_fibres.py", "0"): SAME,  # the room of a step that is inside
@@ -67,6 +70,8 @@ EXPLAINED = {
     ("skgeom/objectives/_callable.py", "1e-06"): TOLERANCE,
     ("skgeom/objectives/_matrix_distances.py", "1e-05"): TOLERANCE,
     ("skgeom/objectives/_pair_samples.py", "4"): SPEED,
+    ("skgeom/objectives/_posterior.py", "2"): SPEED,  # numbers of a block
+    ("skgeom/objectives/_projection.py", "1"): SPEED,  # one block more
     ("skgeom/objectives/_posterior.py", "False"): SPEED,  # copy=False
     (
         "skgeom/objectives/_projection.py",
