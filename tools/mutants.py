@@ -47,6 +47,10 @@ SAME = "the same in all cases that occur"
 EXPLAINED = {
     ("skgeom/_lvq/cost.py", "True"): SAME,  # strict=True, of lists of one length
     ("skgeom/_lvq/cost.py", "1"): SAME,  # nobody asks for the shape
+    (
+        "skgeom/_lvq/cost.py",
+        "len(self._Z) * prototypes.size <= _KEPT",
+    ): TOLERANCE,
     ("skgeom/_lvq/losses.py", "1e-10"): TOLERANCE,
     ("skgeom/_lvq/spaces/logdet.py", "1e-07"): TOLERANCE,
     ("skgeom/_lvq/spaces/wasserstein.py", "1e-12"): TOLERANCE,

@@ -263,6 +263,7 @@ def test_singular_matrices_and_infinite_distances_are_avoided(problem):
             MeanPairwiseDistance(means, covariances, 0.1, distance)(filters)
 
 
+@pytest.mark.filterwarnings("ignore:Output seems independent of input")
 def test_wrong_shape_that_autograd_does_not_see(problem):
     """The shape is what is wrong first, even if numpy made it."""
 
