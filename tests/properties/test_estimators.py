@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
@@ -137,9 +137,9 @@ ESTIMATORS = {
     "GeometryAwarePCA": Case(
         lambda: baselines.GeometryAwarePCA(2), "matrices", holds=frozenset({ORDER})
     ),
+    # Names break ties of classes in a cluster.
     "ClusterClassifier": Case(
-        lambda: baselines.ClusterClassifier(KMeans(3, n_init=2, random_state=0)),
-        holds=frozenset({NAMES}),
+        lambda: baselines.ClusterClassifier(KMeans(3, n_init=2, random_state=0))
     ),
     "kernel_kmeans": Case(
         lambda: baselines.kernel_kmeans(3, n_init=2, random_state=0), "matrices"
@@ -175,6 +175,12 @@ NO_ESTIMATORS = {
     "bayes_error",
     "input_hessian",
 }
+
+
+def assume_the_same_choice(model, again):
+    """Leave aside data for which rounding decides between two regularisations."""
+    chosen = [getattr(fit, "regularization_", 1.0) for fit in (model, again)]
+    assume(np.isclose(*chosen, rtol=1e-6))
 
 
 def of(prop):
@@ -282,6 +288,7 @@ def test_order_of_samples(name, seed):
     model = fitted(case, X, y)
     order = np.random.default_rng(seed).permutation(len(y))
     again = fitted(case, X[order], y[order])
+    assume_the_same_choice(model, again)
     same(case, outcome(again, X), outcome(model, X))
 
 
@@ -293,6 +300,7 @@ def test_names_of_classes(name, seed):
     X, y = data_of(case, seed)
     model = fitted(case, X, y)
     again = fitted(case, X, np.array(["c", "a", "b"])[y])
+    assume_the_same_choice(model, again)
     if not hasattr(model, "predict"):
         same(case, outcome(again, X), outcome(model, X))
         return
@@ -307,7 +315,7 @@ def moved(case, seed, prop):
     X, y = data_of(case, seed)
     rng = np.random.default_rng(seed)
     if prop == SCALE:
-        return X, 1e3 * X, y
+        return X, 1024 * X, y  # exact, so that rounding is the same too
     if prop == SHIFT:
         return X, X + 10 * rng.normal(size=X.shape[1]), y
     G = np.linalg.qr(rng.normal(size=(4, 4)))[0]
@@ -329,6 +337,8 @@ def test_coordinates(name, prop, seed):
     case = ESTIMATORS[name]
     X, Z, y = moved(case, seed, prop)
     model, again = fitted(case, X, y), fitted(case, Z, y)
+    if prop != SCALE:
+        assume_the_same_choice(model, again)
     same(case, outcome(again, Z), outcome(model, X))
 
 
@@ -341,6 +351,7 @@ def test_weights_are_repetitions(name, seed):
     counts = np.random.default_rng(seed).integers(1, 4, size=len(y))
     model = fitted(case, X, y, sample_weight=counts.astype(float))
     again = fitted(case, np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assume_the_same_choice(model, again)
     same(case, outcome(again, X), outcome(model, X))
 
 
