@@ -433,3 +433,14 @@ def test_wasserstein_mean_stops_where_it_is_found(spd, monkeypatch):
     monkeypatch.setattr(wasserstein, "WassersteinPairs", Counted)
     wasserstein.WassersteinSpace().mean(spd[0], np.ones(len(spd[0])))
     assert 1 < len(calls) < 50
+
+
+@pytest.mark.parametrize("offset", [1e-9, 1e-5, 5e-4, 6.3e-4, 1e-3])
+def test_log_determinant_divergence_of_near_numbers(offset):
+    """By its closed form, also where differences of logarithms would be rounding."""
+    Z, prototypes = np.array([[[1 + offset]]]), np.ones((1, 1, 1))
+    rounded = Z[0, 0, 0] - 1
+    expected = np.log1p(rounded**2 / (4 * (1 + rounded))) / 2
+    found = SPD_SPACES["logdet"]().squared_distances(Z, prototypes)
+    rtol = 1e-12 if offset < 6e-4 else 1e-8
+    assert_allclose(found, [[expected]], rtol=rtol)
