@@ -51,9 +51,9 @@ class ClassSums:
         total.n_features = X.shape[1]
         total.classes, rows = rows_of_classes(y)
         check_memory(len(rows), total.n_features)
-        rows = rows_of(X)
+        blocks_of = rows_of(X)
         total._moments = {
-            label: sample_moments(X, of_class, label, rows, sample_weight)
+            label: sample_moments(X, of_class, label, blocks_of, sample_weight)
             for label, of_class in zip(total.classes.tolist(), rows, strict=True)
         }
         moments = total.moments()

@@ -280,10 +280,12 @@ class ClassStatistics:
         means = np.empty((len(classes), n_features))
         covariances = np.empty((len(classes), n_features, n_features))
         counts = np.empty(len(rows), dtype=int if sample_weight is None else float)
-        take = Rows(X)
+        blocks_of = Rows(X)
         for k, of_class in enumerate(rows):
             if covariance_estimator is None:
-                moments = sample_moments(X, of_class, classes[k], take, sample_weight)
+                moments = sample_moments(
+                    X, of_class, classes[k], blocks_of, sample_weight
+                )
                 counts[k], means[k] = moments.count, moments.mean
                 covariances[k] = moments.covariance(classes[k])
             else:

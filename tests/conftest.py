@@ -10,6 +10,17 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# Property tests: a few examples, always the same, or with HYPOTHESIS_PROFILE=nightly
+# many, each time others. A failure prints how to have its example again.
+settings.register_profile(
+    "ci", max_examples=6, derandomize=True, deadline=None, database=None
+)
+settings.register_profile(
+    "nightly", max_examples=100, deadline=None, database=None, print_blob=True
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 # (namespace, device, dtype) of arrays that are not numpy's.
 ARRAYS = [

@@ -299,6 +299,12 @@ class BaseFilters(
             objective, pooled, report if callbacks.active else None
         )
         self._print(groups)
+        if isinstance(self.init, str):
+            # Any order within a group is as good: let it be that of the variances of
+            # the features, not of rounding.
+            variances = (filters * (pooled.total @ filters)).sum(axis=0)
+            group = np.repeat(np.arange(len(groups)), search.group_sizes)
+            filters = filters[:, np.lexsort((-variances, group))]
         lifted = space.lift(filters)
         flips = signs(lifted.T)
         filters = filters * flips

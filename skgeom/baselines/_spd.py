@@ -154,7 +154,7 @@ def tangent_space_svm(metric="riemann", kernel="linear", C=1.0):
     return make_pipeline(
         SPDSamples("tangent_space_svm"),
         _tangent_space(metric),
-        SVC(kernel=kernel, C=C),
+        SVC(kernel=kernel, C=C, random_state=0),  # or it draws from numpy.random
     )
 
 
@@ -196,7 +196,7 @@ def log_euclidean_svm(C=1.0, gamma="scale"):
     return make_pipeline(
         SPDSamples("log_euclidean_svm"),
         _log_vectorizer(),
-        SVC(kernel="rbf", gamma=gamma, C=C),
+        SVC(kernel="rbf", gamma=gamma, C=C, random_state=0),
     )
 
 

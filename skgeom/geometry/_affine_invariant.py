@@ -25,6 +25,8 @@ _PARALLEL = 500_000
 # The mean is found if the mean logarithm there is this small.
 _TOLERANCE = 1e-10
 _MAX_STEPS = 100
+# Single steps may lose; if so many in a row gain nothing, rounding is the limit.
+_MOST_WITHOUT_GAIN = 5
 
 
 def inverse_factors(matrices):
@@ -153,23 +155,28 @@ def affine_invariant_mean(matrices, weights):
     # geodesic multiplies F by U exp(t / 2), so nothing is factored again.
     factor = cholesky_factors(average(matrices, weights)[None, ...])
     inverse = xp.linalg.inv(factor)
-    best, step = np.inf, 1.0
+    best, found, since, step, direction = np.inf, factor, 0, 1.0, None
     for _ in range(_MAX_STEPS):
         spectra = threaded_log_spectra(matrices, inverse)
-        mean = mean_logarithm(*spectra, proportions)
-        size = float(xp.linalg.vector_norm(mean))
-        if size <= _TOLERANCE or step < 1e-3:
+        gradient = mean_logarithm(*spectra, proportions)
+        size = float(xp.linalg.vector_norm(gradient))
+        since = 0 if size < best else since + 1
+        if size < best:
+            best, found = size, factor
+        if size <= _TOLERANCE or since == _MOST_WITHOUT_GAIN:
             break
-        # Where the curvature makes whole steps overshoot, shorter ones do not.
-        step = step if size < best else step / 2
-        best = min(size, best)
-        exponents, rotation = xp.linalg.eigh(
-            mean_logarithm(*spectra, step * proportions)
-        )
-        half = xp.exp(exponents / 2)
+        if direction is not None:
+            # The step of Barzilai and Borwein, the inverse curvature along the last
+            # one. The curvature is at least one, and far more for distant matrices.
+            square = float(xp.sum(direction**2))
+            diagonal = xp.linalg.diagonal(gradient)
+            left = float(xp.sum(diagonal * direction))
+            step *= square / max(square - left, step * square)
+        direction, rotation = xp.linalg.eigh(gradient)
+        half = xp.exp(step * direction / 2)
         factor = (factor @ rotation) * half[:, None, :]
         inverse = (rotation.mT @ inverse) / half[:, :, None]
-    return (factor @ factor.mT)[0, ...]
+    return (found @ found.mT)[0, ...]
 
 
 def _kept_positive(eigenvalues):

@@ -59,9 +59,8 @@ class ProjectedClasses:
 
     def _rounded(self, unit):
         """The covariances in single precision, in some unit."""
-        return np.multiply(
-            self.covariances, 1 / unit, dtype=np.float32, casting="same_kind"
-        )
+        rounded = np.empty(self.covariances.shape, dtype=np.float32)
+        return np.multiply(self.covariances, 1 / unit, out=rounded)  # then rounded
 
     def project(self, basis):
         """Arguments of the same for filters ``basis @ G``, as a function of G."""

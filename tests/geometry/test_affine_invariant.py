@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from pyriemann.geometry.mean import mean_riemann
 
-from skgeom.geometry import mean_affine_invariant
+from skgeom.geometry import logm, mean_affine_invariant, whiten
+from skgeom.geometry._affine_invariant import inverse_factors, log_eigenvalues
 
 
 @pytest.fixture
@@ -83,3 +84,35 @@ def test_a_weight_of_zero_leaves_a_matrix_out(matrices):
 def test_bad_matrices(matrices, spoil, message):
     with pytest.raises(ValueError, match=message):
         mean_affine_invariant(spoil(matrices))
+
+
+@pytest.mark.parametrize("condition", [10.0, 1e3, 1e6])
+@pytest.mark.parametrize("n_matrices", [2, 4, 30])
+def test_mean_of_distant_matrices_is_found(n_matrices, condition, make_spd, rng):
+    """Steps of one length come to a stop far from it, or take more than a hundred."""
+    for _ in range(20):
+        matrices = make_spd((n_matrices,), 3, condition)
+        weights = rng.uniform(0.1, 1, size=n_matrices)
+        mean = mean_affine_invariant(matrices, weights)
+        white = whiten(matrices, mean)
+        logs = logm((white + white.mT) / 2)
+        residual = np.einsum("i,ijk->jk", weights / weights.sum(), logs)
+        assert np.linalg.norm(residual) < 1e-9 + 1e-15 * condition
+
+
+def test_inverse_factors_whiten(make_spd):
+    matrices = make_spd((3,), 4)
+    inverses = inverse_factors(matrices)
+    identities = np.broadcast_to(np.eye(4), (3, 4, 4))
+    assert_allclose(inverses @ matrices @ inverses.mT, identities, atol=1e-13)
+    assert_allclose(np.triu(inverses, 1), 0)
+
+
+def test_eigenvalues_that_rounding_hides_have_logarithms(rng):
+    vectors, _ = np.linalg.qr(rng.normal(size=(40, 4, 4)))
+    matrices = (vectors * [1.0, 1e-25, 1e-25, 1e-25]) @ vectors.mT
+    matrices = (matrices + matrices.mT) / 2
+    assert np.linalg.eigvalsh(matrices).min() < 0
+    found = log_eigenvalues(matrices, np.eye(4))
+    assert found.min() >= np.log(np.finfo(float).eps) - 1e-6
+    assert_allclose(found[:, -1], 0, atol=1e-14)

@@ -461,3 +461,12 @@ def test_pybregman_agrees_unless_its_curve_is_no_geodesic():
         assert (ratios >= 1).all()
         assert (ratios[:6] <= 1.0011).all()
         assert (ratios[6:] <= 1.06).all()
+
+
+@pytest.mark.parametrize("deviation", [1e-20, 1e20])
+def test_mean_far_from_a_narrow_gaussian_is_refused(deviation):
+    """It is the narrower of the two whose deviations count."""
+    narrow, wide = [[min(deviation, 1) ** 2]], [[max(deviation, 1) ** 2]]
+    with pytest.raises(ValueError, match="too far from means_a"):
+        distance_fisher_rao([0.0], wide, [1e40 * max(deviation, 1)], narrow)
+    assert np.isfinite(distance_calvo_oller([0.0], wide, [1e40], narrow))

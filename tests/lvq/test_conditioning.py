@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import GLRSQ, PLRSQ
-from skgeom._lvq.spaces import SPD_SPACES
+from skgeom._lvq.spaces import SPD_SPACES, find_space
 from skgeom._lvq.spaces.base import WhitenedSpace
 
 WHITENED = [name for name in SPD_SPACES if issubclass(SPD_SPACES[name], WhitenedSpace)]
@@ -101,3 +101,13 @@ def test_a_search_that_stays_where_it_began_says_so(spd, monkeypatch):
     monkeypatch.setattr(_minimize.RiemannianLBFGS, "run", stopped)
     with pytest.warns(ConvergenceWarning, match="No step lowers the cost"):
         PLRSQ().fit(*spd)
+
+
+@pytest.mark.parametrize("metric", ["riemann", "logdet", "wasserstein"])
+def test_singular_prototypes_are_refused(metric):
+    """One large eigenvalue is enough, wherever it is."""
+    space = find_space(metric)
+    good = np.array([np.diag([1.0, 2.0, 3.0]), np.diag([1.0, 1.0, 1e12])])
+    space.check_representable(good)
+    with pytest.raises(np.linalg.LinAlgError, match="singular up to rounding"):
+        space.check_representable(np.array([good[0], np.diag([1.0, 1.0, 1e17])]))

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import GLRSQ, PLRSQ
-from skgeom._lvq.spaces import SPD_SPACES, CurvedSpace, FlatSpace, Pairs
+from skgeom._lvq.spaces import SPD_SPACES, CurvedSpace, FlatSpace, Pairs, wasserstein
 from skgeom._lvq.spaces.base import Steps
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 
@@ -67,6 +67,19 @@ def test_distances_are_those_of_the_reference(encoded):
     steps = space.stochastic(prototypes)
     assert_allclose(steps.evaluate(Z), expected, rtol=1e-9)
     assert_allclose(space.decode(steps.prototypes), W)
+
+
+def test_what_the_spaces_offer():
+    """The tests of these are skipped where a space does not say that it has them."""
+    every = set(SPD_SPACES)
+    offered = {
+        "learns_subspace": {"riemann", "logdet"},
+        "has_slopes": every - {"wasserstein"},
+        "has_geodesics": every - {"logdet"},
+        "keeps_definite": every - {"euclid", "wasserstein"},
+    }
+    for flag, names in offered.items():
+        assert {n for n, space in SPD_SPACES.items() if getattr(space, flag)} == names
 
 
 def test_distance_of_a_matrix_from_itself_is_zero(encoded):
@@ -407,3 +420,27 @@ def test_samples_that_are_nearly_singular(spd, metric, solver):
 def test_unknown_metric(spd):
     with pytest.raises(ValueError, match=re.escape(f"one of {sorted(SPD_SPACES)}")):
         PLRSQ(metric="riemannian").fit(*spd)
+
+
+def test_wasserstein_mean_stops_where_it_is_found(spd, monkeypatch):
+    calls = []
+
+    class Counted(wasserstein.WassersteinPairs):
+        def __init__(self, *arguments):
+            calls.append(arguments)
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(wasserstein, "WassersteinPairs", Counted)
+    wasserstein.WassersteinSpace().mean(spd[0], np.ones(len(spd[0])))
+    assert 1 < len(calls) < 50
+
+
+@pytest.mark.parametrize("offset", [1e-9, 1e-5, 5e-4, 6.3e-4, 1e-3])
+def test_log_determinant_divergence_of_near_numbers(offset):
+    """By its closed form, also where differences of logarithms would be rounding."""
+    Z, prototypes = np.array([[[1 + offset]]]), np.ones((1, 1, 1))
+    rounded = Z[0, 0, 0] - 1
+    expected = np.log1p(rounded**2 / (4 * (1 + rounded))) / 2
+    found = SPD_SPACES["logdet"]().squared_distances(Z, prototypes)
+    rtol = 1e-12 if offset < 6e-4 else 1e-8
+    assert_allclose(found, [[expected]], rtol=rtol)

@@ -370,3 +370,31 @@ def test_errors_tell_of_each_library(statistics):
     with pytest.raises(KeyError, match="mine") as caught:
         SQFA(2, distance=wrong).fit_statistics(statistics)
     assert any("torch" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.filterwarnings("ignore:Output seems independent of input")
+def test_wrong_shape_that_autograd_does_not_see(problem):
+    """The shape is what is wrong first, even if numpy made it."""
+
+    def of_numpy(means_a, covariances_a, means_b, covariances_b):
+        return np.array([anp.sum(means_a), anp.sum(means_b)])
+
+    means, covariances, filters = problem
+    distance = find_distance(of_numpy, DISTANCES)
+    with pytest.raises(ValueError, match="a real number for each of the 10 pairs"):
+        MeanPairwiseDistance(means, covariances, 0.1, distance)(filters)
+
+
+def test_symmetry_is_asked_for_once(problem):
+    def counted(*moments):
+        calls.append(moments)
+        return bhattacharyya(*moments)
+
+    calls = []
+    means, covariances, filters = problem
+    distance = find_distance(counted, DISTANCES)
+    objective = MeanPairwiseDistance(means, covariances, 0.1, distance)
+    objective(filters)
+    assert len(calls) == 2
+    objective(filters)
+    assert len(calls) == 3

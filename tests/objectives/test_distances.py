@@ -15,12 +15,13 @@ from scipy.integrate import quad
 from scipy.spatial.distance import mahalanobis
 from scipy.stats import norm
 
-from skgeom.geometry import distance_calvo_oller
+from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
 from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
 )
+from skgeom.objectives._matrix_distances import _divided_differences
 
 EVERY = [*DISTANCES.items(), *SECOND_MOMENT_DISTANCES.items()]
 IDS = [f"{name}-{i}" for i, (name, _) in enumerate(EVERY)]
@@ -176,3 +177,26 @@ def test_logarithm_of_equal_eigenvalues_has_its_derivative(rng):
         objective(point + step * direction)[0] - objective(point - step * direction)[0]
     )
     assert_allclose(np.vdot(gradient, direction), slope / (2 * step), rtol=1e-6)
+
+
+@pytest.mark.parametrize("condition", [1e8, 1e11])
+def test_ill_conditioned_classes_keep_their_distances(condition, make_gaussians):
+    """The eigenvalues of products would have lost all digits."""
+    means, covariances = make_gaussians((3,), 4, condition)
+    i, j = np.triu_indices(3, 1)
+    expected = distance_affine_invariant(covariances[i], covariances[j])
+    found = values(SECOND_MOMENT_DISTANCES["affine-invariant"], means, covariances)
+    assert_allclose(found, expected, rtol=1e-14 * condition)
+    expected = distance_calvo_oller(means[i], covariances[i], means[j], covariances[j])
+    found = values(DISTANCES["fisher-rao"], means, covariances)
+    assert_allclose(found, expected, rtol=1e-14 * condition)
+
+
+@pytest.mark.parametrize("ratio", [1e-12, 1e-7, 3e-6, 0.99e-5, 1.01e-5, 0.1])
+def test_divided_differences_of_logarithms(ratio):
+    """Also of eigenvalues that nearly agree, which a quotient gets wrong."""
+    eigenvalues = np.array([[2.0, 2.0 * (1 + ratio)]])
+    exact = np.log1p(eigenvalues[0, 1] / 2 - 1) / (eigenvalues[0, 1] - 2)
+    found = _divided_differences(eigenvalues, np.log(eigenvalues))
+    rtol = 1e-14 if ratio < 1e-5 else 1e-10
+    assert_allclose(found[0], [[0.5, exact], [exact, 1 / eigenvalues[0, 1]]], rtol=rtol)

@@ -162,3 +162,12 @@ def test_many_blocks_are_added_up(problem, monkeypatch):
     added, added_gradient = objective(filters)
     assert added == pytest.approx(value, rel=1e-13)
     assert_allclose(added_gradient, gradient, rtol=1e-11)
+
+
+def test_classes_without_weight_take_no_place():
+    """They neither are in a sample nor change how many pairs it has."""
+    weights = np.r_[np.ones(150), np.zeros(350)]
+    sizes = [len(pairs) for pairs in growing_samples(np.ones(150), 0)]
+    found = growing_samples(weights, 0)
+    assert [len(pairs) for pairs in found] == sizes
+    assert all(max(pairs.i.max(), pairs.j.max()) < 150 for pairs in found)

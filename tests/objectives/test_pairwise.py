@@ -4,7 +4,7 @@ import autograd
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from skgeom.geometry import distance_calvo_oller
 from skgeom.objectives import (
@@ -14,6 +14,7 @@ from skgeom.objectives import (
     WithFixedFilters,
     _pairwise,
 )
+from skgeom.objectives._projection import ProjectedClasses
 
 FISHER_RAO = DISTANCES["fisher-rao"]
 # Those of second moments alone do not use the means.
@@ -445,3 +446,16 @@ def test_fixed_filters_count_as_work(make_gaussians):
     assert not objective.projection_dominates(6)
     last = WithFixedFilters(objective, np.eye(60, 5))
     assert not last.projection_dominates(1)
+
+
+@pytest.mark.parametrize("power", [-400, -60, 0, 61, 400])
+def test_unit_of_single_precision_costs_no_digits(power, rng):
+    """It is a power of two: small integers times another one are projected exactly."""
+    unit = 2.0**power
+    roots = rng.integers(-3, 4, size=(3, 5, 6)).astype(float)
+    covariances = unit * (roots @ roots.mT)
+    filters = rng.integers(-2, 3, size=(5, 2)).astype(float)
+    classes = ProjectedClasses(np.zeros((3, 5)), covariances, unit)
+    single = classes.in_single_precision()
+    assert single is not classes and single.covariances.dtype == np.float32
+    assert_array_equal(single(filters)[1], classes(filters)[1])

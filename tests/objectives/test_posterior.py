@@ -116,3 +116,12 @@ def test_single_precision_samples_are_computed_in_double(problem):
     exact = MeanInformation(single.astype(float), *arguments[1:])(filters)
     assert_allclose(value, exact[0], rtol=1e-14)
     assert_allclose(gradient, exact[1], atol=1e-14)
+
+
+def test_mean_log_prior_is_weighted(problem, rng):
+    arguments, _ = problem
+    labels, log_priors = arguments[1], arguments[5]
+    counts = rng.integers(1, 4, size=300)
+    information = MeanInformation(*arguments, counts.astype(float))
+    expected = log_priors[np.repeat(labels, counts)].mean()
+    assert information.mean_log_prior == pytest.approx(expected, rel=1e-13)

@@ -1,0 +1,74 @@
+"""Many fits in one process, one after another or at once, leave nothing behind."""
+
+import importlib.util
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+ROOT = Path(__file__).parents[1]
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+MANY_FITS = load("tools/many_fits.py")
+TABLE = MANY_FITS.table_of_estimators()
+
+
+def test_nothing_is_left_behind():
+    """About 200 fits: the same memory in each round, threads and settings as before."""
+    list(MANY_FITS.fit_all(TABLE, 1))  # imports, caches
+    before = MANY_FITS.global_state()
+    growth = MANY_FITS.growth_of(MANY_FITS.fit_all(TABLE, 6))
+    assert MANY_FITS.changed_state(before) == []
+    # An array or a model that is kept takes at least one block for each of the fits.
+    assert np.median(growth) < 3 * len(TABLE.ESTIMATORS)
+
+
+def test_a_change_is_found():
+    before = MANY_FITS.global_state()
+    with np.errstate(all="raise"), np.printoptions(precision=3):
+        assert MANY_FITS.changed_state(before) == ["numpy errors", "print options"]
+    kept = []
+
+    def leak():
+        for _ in range(4):
+            kept.extend(np.empty(10) for _ in range(100))
+            yield
+
+    assert np.median(MANY_FITS.growth_of(leak())) >= 100
+
+
+@pytest.mark.skipif(sys.platform == "emscripten", reason="no threads")
+def test_fits_at_once_give_what_fits_in_turn_give():
+    """All estimators in eight threads that change places as often as possible."""
+    names = list(TABLE.ESTIMATORS)
+
+    def result(name):
+        case = TABLE.ESTIMATORS[name]
+        X, y = TABLE.data_of(case, seed=0, n_per_class=8)
+        return TABLE.outcome(case.make().fit(X, y), X)
+
+    expected = [result(name) for name in names]
+    before = MANY_FITS.global_state()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            found = [list(pool.map(result, names[k:] + names[:k])) for k in (0, 7)]
+    finally:
+        sys.setswitchinterval(interval)
+    # Before Python 3.14, scikit-learn's own checks change the filters for all threads.
+    assert set(MANY_FITS.changed_state(before)) <= {"warning filters"}
+    for k, results in zip((0, 7), found, strict=True):
+        results = results[len(names) - k :] + results[: len(names) - k]
+        for name, value, wanted in zip(names, results, expected, strict=True):
+            assert_allclose(value, wanted, rtol=1e-9, atol=1e-12, err_msg=name)

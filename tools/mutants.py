@@ -1,0 +1,319 @@
+"""Mutation testing: are there faults that the tests do not see?
+
+``python tools/mutants.py --state mutants.jsonl`` makes a random sample of mutants, each
+with one small fault in a module of ``TESTED_BY``, in a copy of the checkout. Each is
+run against the tests of its own folder, which must fail. The state file has a line for
+each mutant: an interrupted run goes on where it was. ``--report`` prints the score and
+what survived. Several processes take a part each, ``--part 0/2`` and ``--part 1/2``,
+with state files of their own.
+"""
+
+import argparse
+import ast
+import copy
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+# What is mutated, and the runs of pytest that must find it: quick ones first. The
+# checks of scikit-learn in tests/lvq are left out: they take as long as all others, and
+# know nothing of spaces and losses.
+OF_SPACES = ["tests/lvq/test_spaces.py", "tests/lvq/test_tangent_spaces.py"]
+OF_LVQ = ["tests/lvq", "-k", "not test_scikit_learn"]
+TESTED_BY = {
+    "skgeom/geometry": [["tests/geometry"]],
+    "skgeom/objectives": [["tests/objectives"]],
+    "skgeom/_lvq/spaces": [OF_SPACES, [*OF_LVQ, *(f"--ignore={x}" for x in OF_SPACES)]],
+    "skgeom/_lvq/losses.py": [OF_LVQ],
+    "skgeom/_lvq/likelihood.py": [OF_LVQ],
+    "skgeom/_lvq/cost.py": [OF_LVQ],
+}
+MEMORY = 4 * 2**30  # bytes a mutant may take
+NO_RUN = 99  # exit code where pytest was not reached
+
+# Mutants of the sample of seed 0 that no test can or should find, and why. They count
+# as survivors.
+SPEED = "only the time or memory of the same result changes"
+TOLERANCE = "a tolerance or threshold, on either side of which the result is as good"
+SAME = "the same in all cases that occur"
+EXPLAINED = {
+    ("skgeom/_lvq/cost.py", "True"): SAME,  # strict=True, of lists of one length
+    ("skgeom/_lvq/cost.py", "1"): SAME,  # nobody asks for the shape
+    (
+        "skgeom/_lvq/cost.py",
+        "len(self._Z) * prototypes.size <= _KEPT",
+    ): TOLERANCE,
+    ("skgeom/_lvq/losses.py", "1e-10"): TOLERANCE,
+    ("skgeom/_lvq/spaces/logdet.py", "1e-07"): TOLERANCE,
+    ("skgeom/_lvq/spaces/wasserstein.py", "1e-12"): TOLERANCE,
+    ("skgeom/_lvq/spaces/wasserstein.py", "100"): TOLERANCE,
+    ("skgeom/_lvq/spaces/wasserstein.py", "squared < _NEAR * traces"): TOLERANCE,
+    ("skgeom/geometry/_affine_invariant.py", "size < best"): SAME,  # but for ties
+    ("skgeom/geometry/_affine_invariant.py", "500000"): SPEED,
+    ("skgeom/geometry/_fibres.py", "1e-05"): TOLERANCE,
+    ("skgeom/geometry/_fibres.py", "1 + sums"): TOLERANCE,
+    ("skgeom/geometry/_fibres.py", "1"): TOLERANCE,
+    ("skgeom/geometry/_fibres.py", "2"): TOLERANCE,  # of the slack for rounding
+    ("skgeom/geometry/_fibres.py", "np.sqrt(squared)"): SPEED,  # of inner iterations
+    ("skgeom/geometry/_fibres.py", "0"): SAME,  # the room of a step that is inside
+    (
+        "skgeom/geometry/_fibres.py",
+        "0.0",
+    ): SAME,  # limit of a quotient that is never 0/0
+    ("skgeom/geometry/_fibres.py", "700"): SAME,  # sinh(701) is finite as well
+    ("skgeom/geometry/_fisher_rao.py", "ENTRIES_AT_ONCE // m ** 2"): SPEED,
+    ("skgeom/objectives/_base_distance.py", "1"): SAME,  # scipy drops what is too much
+    ("skgeom/objectives/_callable.py", "np.abs(values)"): SAME,  # checked before
+    ("skgeom/objectives/_callable.py", "1e-06"): TOLERANCE,
+    ("skgeom/objectives/_matrix_distances.py", "1e-05"): TOLERANCE,
+    ("skgeom/objectives/_pair_samples.py", "4"): SPEED,
+    ("skgeom/objectives/_posterior.py", "2"): SPEED,  # numbers of a block
+    ("skgeom/objectives/_projection.py", "1"): SPEED,  # one block more
+    ("skgeom/objectives/_posterior.py", "False"): SPEED,  # copy=False
+    (
+        "skgeom/objectives/_projection.py",
+        "self.covariances.size // _NUMBERS_PER_BLOCK",
+    ): SPEED,
+}
+
+OTHER = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.MatMult: ast.Mult,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+}
+
+
+def changes(node):
+    """What a node can become: (attribute, or None for itself, new value)."""
+    if isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp):
+        if type(node.op) in OTHER:
+            yield "op", OTHER[type(node.op)]()
+    elif isinstance(node, ast.Compare):
+        for i, op in enumerate(node.ops):
+            if type(op) in OTHER:
+                yield "ops", [*node.ops[:i], OTHER[type(op)](), *node.ops[i + 1 :]]
+    elif isinstance(node, ast.UnaryOp):
+        if isinstance(node.op, ast.USub | ast.Not):
+            yield None, node.operand
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, bool):
+            yield "value", not node.value
+        elif isinstance(node.value, int):
+            yield "value", node.value + 1
+        elif isinstance(node.value, float):
+            yield "value", node.value * 2 if node.value else 1.0
+    elif isinstance(node, ast.If | ast.IfExp | ast.While):
+        yield "test", ast.UnaryOp(ast.Not(), node.test)
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        yield None, ast.Pass()
+    elif isinstance(node, ast.Call):
+        if node.args and not isinstance(node.args[0], ast.Starred | ast.GeneratorExp):
+            yield None, node.args[0]
+
+
+def parts(node):
+    """The nodes to mutate: no messages, annotations or parameter constraints."""
+    for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns", "decorator_list"):
+            continue
+        for index, child in enumerate(value if isinstance(value, list) else [value]):
+            if not isinstance(child, ast.AST):
+                continue
+            if isinstance(child, ast.Raise | ast.Assert | ast.Import | ast.ImportFrom):
+                continue
+            if isinstance(child, ast.Assign) and "constraints" in ast.unparse(child):
+                continue
+            yield node, field, index if isinstance(value, list) else None, child
+            yield from parts(child)
+
+
+def replaced(parent, field, index, new):
+    if index is None:
+        setattr(parent, field, new)
+    else:
+        getattr(parent, field)[index] = new
+
+
+def mutants_of(source):
+    """Yield (line, what was, what is, source) for each mutant of a module."""
+    tree = ast.parse(source)
+    for parent, field, index, node in parts(tree):
+        for name, value in changes(node):
+            before, old = ast.unparse(node), copy.copy(node)
+            if name is None:
+                replaced(parent, field, index, value)
+                after = ast.unparse(value)
+            else:
+                setattr(node, name, value)
+                after = ast.unparse(node)
+            yield node.lineno, before, after, ast.unparse(tree) + "\n"
+            if name is None:
+                replaced(parent, field, index, node)
+            else:
+                setattr(node, name, getattr(old, name))
+
+
+def sample(size, seed):
+    """A random sample of (module, tests, number of the mutant in the module)."""
+    found = []
+    for place, tests in TESTED_BY.items():
+        path = ROOT / place
+        files = [path] if path.is_file() else sorted(path.glob("_*.py"))
+        files += [] if path.is_file() else sorted(path.glob("[a-z]*.py"))
+        for file in files:
+            if file.name != "__init__.py":
+                name = file.relative_to(ROOT).as_posix()
+                for mutant in mutants_of(file.read_text(encoding="utf-8")):
+                    found.append((name, tests, mutant))
+    print(f"{len(found)} mutants can be made.")
+    return random.Random(seed).sample(found, size)
+
+
+def run_tests(tree, arguments, limit):
+    """Fate of a mutant: "survived", "killed", or "killed (time)"."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setpgrp()
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            os.chdir(tree)
+            sys.path.insert(0, str(tree))
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(quiet, 1)
+            os.dup2(quiet, 2)
+            options = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
+            os._exit(pytest.main([*arguments, *options]))
+        finally:  # never go on as a second process
+            os._exit(NO_RUN)
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            if os.waitstatus_to_exitcode(status) == NO_RUN:
+                raise SystemExit(f"No tests were run: {arguments}")
+            return "survived" if status == 0 else "killed"
+        time.sleep(0.05)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "killed (time)"
+
+
+def try_mutant(tree, module, tests, source):
+    path = tree / module
+    good = path.read_text(encoding="utf-8")
+    path.write_text(source, encoding="utf-8")
+    try:
+        for arguments in tests:
+            key = " ".join(arguments)
+            if key not in usual_time:
+                path.write_text(good, encoding="utf-8")
+                start = time.monotonic()
+                if run_tests(tree, arguments, 600) != "survived":
+                    raise SystemExit(f"The tests fail without a mutant: {key}")
+                usual_time[key] = time.monotonic() - start
+                path.write_text(source, encoding="utf-8")
+            fate = run_tests(tree, arguments, 20 + 3 * usual_time[key])
+            if fate != "survived":
+                return fate
+        return fate
+    finally:
+        path.write_text(good, encoding="utf-8")
+
+
+def report(lines):
+    survived = [line for line in lines if line["fate"] == "survived"]
+    unexplained = 0
+    for line in sorted(survived, key=lambda line: (line["module"], line["line"])):
+        print("{module}:{line}\n    - {before}\n    + {after}".format(**line))
+        reason = EXPLAINED.get((line["module"], line["before"]))
+        unexplained += reason is None
+        print(f"    {reason or 'NOT EXPLAINED'}")
+    print(f"{len(survived)} survived, {unexplained} of them not explained.")
+    killed = len(lines) - len(survived)
+    print(f"{killed} of {len(lines)} mutants killed, {killed / len(lines):.1%}.")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--state", type=Path, nargs="+", required=True)
+    parser.add_argument("--size", type=int, default=300, help="of the sample")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--part", default="0/1", help="of the sample, such as 0/2")
+    parser.add_argument("--minutes", type=float, default=1e9, help="for this run")
+    parser.add_argument("--again", action="store_true", help="what survived, once more")
+    parser.add_argument("--report", action="store_true")
+    options = parser.parse_args()
+    end = time.monotonic() + 60 * options.minutes
+    lines = [
+        json.loads(line)
+        for path in options.state
+        if path.exists()
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    lines = list({line["number"]: line for line in lines}.values())  # the last of each
+    if options.report:
+        report(lines)
+        return
+    done = {line["number"] for line in lines}
+    if options.again:
+        done -= {line["number"] for line in lines if line["fate"] == "survived"}
+    part, n_parts = map(int, options.part.split("/"))
+    mutants = sample(options.size, options.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "tree"
+        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+        for number in range(part, options.size, n_parts):
+            if number in done or time.monotonic() > end:
+                continue
+            module, tests, (line, before, after, source) = mutants[number]
+            start = time.monotonic()
+            fate = try_mutant(tree, module, tests, source)
+            result = {
+                "number": number,
+                "module": module,
+                "line": line,
+                "before": before[:300],
+                "after": after[:300],
+                "fate": fate,
+                "seconds": round(time.monotonic() - start, 1),
+            }
+            with open(options.state[0], "a", encoding="utf-8") as file:
+                file.write(json.dumps(result) + "\n")
+
+
+usual_time = {}
+
+if __name__ == "__main__":
+    # Imported once, before the forks; skgeom is imported in each of them.
+    sys.dont_write_bytecode = True
+    sys.path = [place for place in sys.path if Path(place).name != "tools"]
+    os.environ["SCIPY_ARRAY_API"] = "1"  # as in tests/conftest.py
+    for name in ("pymanopt", "pyriemann", "sklearn.utils.estimator_checks", "pandas"):
+        __import__(name)
+    import pytest
+
+    main()
