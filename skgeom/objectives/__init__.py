@@ -7,6 +7,7 @@ parameters of their own; they are values of ``distance`` of :class:`skgeom.SQFA`
 
 from skgeom.objectives._fixed_filters import WithFixedFilters as WithFixedFilters
 from skgeom.objectives._pairwise import MeanPairwiseDistance as MeanPairwiseDistance
+from skgeom.objectives._parts import parts_of_pairs as parts_of_pairs
 from skgeom.objectives._posterior import MeanInformation as MeanInformation
 from skgeom.objectives._projection import ProjectedClasses as ProjectedClasses
 from skgeom.objectives._registry import DISTANCES as DISTANCES

@@ -4,6 +4,7 @@ from skgeom.plotting._distances import DistanceMatrixDisplay
 from skgeom.plotting._ellipses import ClassEllipsesDisplay
 from skgeom.plotting._filters import FilterDisplay
 from skgeom.plotting._loss import LossCurveDisplay
+from skgeom.plotting._parts import DistancePartsDisplay
 from skgeom.plotting._projection import ProjectionDisplay, SeparationDisplay
 from skgeom.plotting._rejection import AccuracyRejectionDisplay
 from skgeom.plotting._spectra import ContributionDisplay, EigenspectrumDisplay
@@ -13,6 +14,7 @@ __all__ = [
     "ClassEllipsesDisplay",
     "ContributionDisplay",
     "DistanceMatrixDisplay",
+    "DistancePartsDisplay",
     "EigenspectrumDisplay",
     "FilterDisplay",
     "LossCurveDisplay",
