@@ -1,5 +1,6 @@
 """Displays, in the manner of those of scikit-learn. They need matplotlib."""
 
+from skgeom.plotting._component_curve import ComponentCurveDisplay
 from skgeom.plotting._distances import DistanceMatrixDisplay
 from skgeom.plotting._ellipses import ClassEllipsesDisplay
 from skgeom.plotting._filters import FilterDisplay
@@ -12,6 +13,7 @@ from skgeom.plotting._spectra import ContributionDisplay, EigenspectrumDisplay
 __all__ = [
     "AccuracyRejectionDisplay",
     "ClassEllipsesDisplay",
+    "ComponentCurveDisplay",
     "ContributionDisplay",
     "DistanceMatrixDisplay",
     "DistancePartsDisplay",
