@@ -10,22 +10,29 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils import check_array, check_random_state, gen_batches
+from sklearn.utils import (
+    check_array,
+    check_consistent_length,
+    check_random_state,
+    column_or_1d,
+    gen_batches,
+)
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skgeom._kernel.base import BaseKernelDiscriminant
-from skgeom._kernel.functions import check_callable, warn_if_alone
+from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.landmarks import LandmarkFeatures, kmeans_landmarks
 from skgeom.utils._dask import by_blocks, refuse_dask
 from skgeom.utils._signs import signs
+from skgeom.utils._undo import all_or_nothing
 
 # Samples of a block: enough for fast products, at little memory.
 _BLOCK = 4096
-# The axes are found from this many samples for each of them, at random.
-_SAMPLES_PER_AXIS = 6
+# The axes are found from this many samples for each of them, or so many altogether.
+_SAMPLES_PER_AXIS, _LEAST_SAMPLES = 6, 5000
 # The part of the axes up to which leading ones are found by iterations.
 _FEW_AXES = 1 / 3
 _MOST_ITERATIONS = 1000
@@ -53,7 +60,8 @@ class LandmarkKernelPCA(
     Parameters
     ----------
     n_components : int or None, default=500
-        Number of components, at most that of independent landmarks; None for all.
+        Number of components; None, or a number above that of independent landmarks,
+        is all of them.
     n_landmarks : int, default=2000
         Number of landmarks, at most that of samples: the more, the finer the functions
         that are found.
@@ -99,8 +107,8 @@ class LandmarkKernelPCA(
 
     Notes
     -----
-    The axes are those of six samples for each component, drawn at random, or of all
-    samples if there are fewer: they need not be exact.
+    The axes are those of six samples for each component and at least 5,000, drawn at
+    random, or of all samples if there are fewer: they need not be exact.
 
     References
     ----------
@@ -165,6 +173,7 @@ class LandmarkKernelPCA(
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y=None):
         """Choose the landmarks, and find the components.
 
@@ -183,9 +192,7 @@ class LandmarkKernelPCA(
         Raises
         ------
         ValueError
-            If X or y is malformed, if the kernel is not finite or not positive
-            semidefinite, or if ``n_components`` exceeds the number of independent
-            landmarks.
+            If X or y is malformed, or if the kernel is not finite, or zero.
 
         Warns
         -----
@@ -196,14 +203,10 @@ class LandmarkKernelPCA(
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         codes = np.zeros(len(X), dtype=int)
         if y is not None:
-            y = check_array(y, dtype=None, ensure_2d=False, input_name="y")
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
             check_classification_targets(y)
             _, codes = np.unique(y, return_inverse=True)
-            if len(codes) != len(X):
-                raise ValueError(
-                    f"y must have one label for each of the {len(X)} samples, got "
-                    f"{len(codes)}."
-                )
         rng = check_random_state(self.random_state)
         self._prepare_kernel(X)
         landmarks = X
@@ -214,13 +217,9 @@ class LandmarkKernelPCA(
         features = self._features(landmarks)
         self.landmarks_ = np.array(landmarks[features.kept])
         rank = len(self.landmarks_)
-        n_components = rank if self.n_components is None else self.n_components
-        if n_components > rank:
-            raise ValueError(
-                f"n_components={n_components} exceeds the number of independent "
-                f"landmarks, {rank}; ask for fewer, or increase n_landmarks."
-            )
-        mean, covariance = _moments(features, X, _SAMPLES_PER_AXIS * n_components, rng)
+        n_components = min(self.n_components or rank, rank)
+        n_samples = max(_SAMPLES_PER_AXIS * n_components, _LEAST_SAMPLES)
+        mean, covariance = _moments(features, X, n_samples, rng)
         variances, axes = _leading_axes(covariance, n_components, rng)
         axes = axes * signs(axes.T)
         # The coordinates are those of the kernel as it is, not of one of size one.
