@@ -1,6 +1,6 @@
 """Nonlinear filters: kernel principal components by landmarks, and SQFA on them.
 
-    python -m benchmarks.bench_kernel_features [--sizes 1000/500 4000/2000] [--repeats 3]
+    python -m benchmarks.bench_kernel_features [--sizes 2000/1000] [--repeats 3]
 
 MNIST, all 60,000 images, nine filters. For each size, q landmarks and p components, the
 rows are SQFA with the Hellinger distance and its automatic noise, the Fisher-Rao bound

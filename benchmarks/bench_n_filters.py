@@ -53,9 +53,7 @@ def results(problem, distance):
         together = SQFA(plain, distance=distance, random_state=0)
         model = make_pipeline(together, GaussianClassifier()).fit(X, y)
         rows["plain"].append((model.score(X_test, y_test), plain))
-        grouped = SQFA(
-            most, distance=distance, group_size=group_size, random_state=0
-        )
+        grouped = SQFA(most, distance=distance, group_size=group_size, random_state=0)
         cv = StratifiedKFold(5, shuffle=True, random_state=0)
         found = component_errors(grouped, X, y, cv=cv)
         Z, Z_test = grouped.fit(X, y).transform(X), grouped.transform(X_test)

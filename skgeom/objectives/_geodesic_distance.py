@@ -51,9 +51,7 @@ class FisherRaoDistance(Distance):
             of_i = weighted @ of_own @ to_standard
             of_j = weighted @ of_square @ to_standard
             of_mean = (weighted @ of_offset[:, :, None])[:, :, 0]
-            return self.by_class(
-                i, j, stacked(of_i, -of_mean), stacked(of_j, of_mean)
-            )
+            return self.by_class(i, j, stacked(of_i, -of_mean), stacked(of_j, of_mean))
 
         return distances**2, gradient
 

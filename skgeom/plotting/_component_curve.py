@@ -30,8 +30,7 @@ class ComponentErrors:
     errors : ndarray of shape (n_numbers, n_splits)
         Errors of the test parts.
     bayes_errors : ndarray of shape (n_numbers,) or None
-        Means over the splits of the Bayes error of Gaussians with the class statistics
-        of the training parts.
+        Bayes errors of Gaussians with the class statistics of all samples.
     """
 
     n_components: np.ndarray
@@ -59,7 +58,8 @@ def component_errors(
     """Cross-validate a classifier of the leading components of a transformer.
 
     The parameters are those of :meth:`ComponentCurveDisplay.from_estimator`. The
-    transformer is fitted once for each split, for all numbers of components.
+    transformer is fitted once for each split, for all numbers of components, and once
+    to all samples for the Bayes errors.
     """
     check_classification_targets(y)
     y = np.asarray(y)
@@ -67,7 +67,7 @@ def component_errors(
     classifier = GaussianClassifier() if classifier is None else classifier
     if not is_classifier(classifier):
         raise ValueError(f"classifier must be a classifier, got {classifier!r}.")
-    numbers, errors, of_gaussians = None, [], []
+    numbers, errors = None, []
     take = X.iloc.__getitem__ if hasattr(X, "iloc") else np.asarray(X).__getitem__
     for train, test in check_cv(cv, y, classifier=True).split(X, y):
         fitted = clone(estimator).fit(take(train), y[train])
@@ -81,20 +81,15 @@ def component_errors(
                 for model, k in zip(models, numbers, strict=True)
             ]
         )
-        if bayes:
-            statistics = ClassStatistics.from_data(Z, y[train]).shrunk()
-            axes = np.eye(Z.shape[1])
-            of_gaussians.append(
-                [
-                    bayes_error(statistics.project(axes[:k]), tol=_TOL).value
-                    for k in numbers
-                ]
-            )
-    return ComponentErrors(
-        numbers,
-        np.transpose(errors),
-        np.mean(of_gaussians, axis=0) if bayes else None,
-    )
+    of_gaussians = None
+    if bayes:
+        Z = np.asarray(clone(estimator).fit(X, y).transform(X))
+        statistics = ClassStatistics.from_data(Z, y).shrunk()
+        axes = np.eye(Z.shape[1])
+        of_gaussians = np.array(
+            [bayes_error(statistics.project(axes[:k]), tol=_TOL).value for k in numbers]
+        )
+    return ComponentErrors(numbers, np.transpose(errors), of_gaussians)
 
 
 class ComponentCurveDisplay:
@@ -109,7 +104,7 @@ class ComponentCurveDisplay:
     errors : array-like of shape (n_numbers, n_splits)
         Errors of the test parts of a cross-validation.
     bayes_errors : array-like of shape (n_numbers,), default=None
-        Bayes errors of Gaussians with the class statistics of the components.
+        Bayes errors of Gaussians with the class statistics of all samples.
 
     Attributes
     ----------
@@ -173,7 +168,8 @@ class ComponentCurveDisplay:
         estimator : transformer
             A transformer whose components are ordered by their use, such as
             ``SQFA(12, group_size=2)``, or a pipeline that ends with one. It is cloned
-            and fitted once for each split; a fit serves for all numbers of components.
+            and fitted once for each split, and once to all samples for the Bayes
+            errors; a fit serves for all numbers of components.
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
@@ -263,7 +259,9 @@ class ComponentCurveDisplay:
                 numbers, self.bayes_errors, linestyle="--", marker=".", label=label
             )
         self.fewest_ = found.fewest()
-        ax.axvline(self.fewest_, color="grey", linestyle=":", label="one standard error")
+        ax.axvline(
+            self.fewest_, color="grey", linestyle=":", label="one standard error"
+        )
         ax.set(xlabel="number of components", ylabel="error")
         ax.set_ylim(bottom=0)
         ax.xaxis.get_major_locator().set_params(integer=True)

@@ -17,8 +17,9 @@ from skgeom.plotting._inputs import check_statistics, fitted_step
 from skgeom.utils._validation import check_two_classes, real_array
 
 SINGULAR = (
-    "The covariance of a class is singular, so that its distance to others is infinite; "
-    "give a regularization above 0, or project the statistics onto fewer components."
+    "The covariance of a class is singular, so that its distance to others is "
+    "infinite; give a regularization above 0, or project the statistics onto fewer "
+    "components."
 )
 # Numbers are written into the cells of as many classes at most.
 _READABLE = 10

@@ -3,7 +3,6 @@
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
-from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES, find_distance, parts_of_pairs
 from skgeom.plotting._axes import columns_of_grid, new_grid, several_axes, sparse_labels
 from skgeom.plotting._distances import SINGULAR, check_noise, label_of_distance
@@ -249,15 +248,12 @@ class DistancePartsDisplay:
             ax.set_xticks(positions, texts)
             ax.set_yticks(positions, texts)
             ax.set_title(title, fontsize="medium")
-        self.axes_[0].set(xlabel="by covariances, below", ylabel="class")
-        self.axes_[0].text(
-            0.98, 0.98, "by means", ha="right", va="top", color="white",
-            transform=self.axes_[0].transAxes,
-        )
         if colorbar:
-            self.figure_.colorbar(
-                self.images_[0], ax=list(self.axes_), label=f"part of the {self.label}"
+            label = (
+                f"part of the {self.label}\n"
+                "(above the diagonal: of the means, below: of the covariances)"
             )
+            self.figure_.colorbar(self.images_[0], ax=list(self.axes_), label=label)
         return self
 
 
