@@ -58,7 +58,7 @@ plt.show()
 # classifier of samples that are left out falls more slowly than the Bayes error of
 # Gaussians with the same statistics: digits are no Gaussians.
 
-sqfa = SQFA(14, distance="hellinger", group_size=2, random_state=0)
+sqfa = SQFA(18, distance="hellinger", group_size=2, random_state=0)
 cv = StratifiedKFold(5, shuffle=True, random_state=0)
 display = ComponentCurveDisplay.from_estimator(sqfa, X, y, cv=cv)
 display.ax_.set(xlabel="number of filters", yscale="log", ylim=(1e-3, 1))

@@ -32,7 +32,7 @@ from skgeom.utils._undo import all_or_nothing
 # Samples of a block: enough for fast products, at little memory.
 _BLOCK = 4096
 # The axes are found from this many samples for each of them, or so many altogether.
-_SAMPLES_PER_AXIS, _LEAST_SAMPLES = 6, 5000
+_SAMPLES_PER_AXIS, _LEAST_SAMPLES = 4, 5000
 # The part of the axes up to which leading ones are found by iterations.
 _FEW_AXES = 1 / 3
 _MOST_ITERATIONS = 1000
@@ -107,7 +107,7 @@ class LandmarkKernelPCA(
 
     Notes
     -----
-    The axes are those of six samples for each component and at least 5,000, drawn at
+    The axes are those of four samples for each component and at least 5,000, drawn at
     random, or of all samples if there are fewer: they need not be exact.
 
     References
@@ -366,6 +366,6 @@ def _leading_axes(covariance, n_components, rng):
         variances, axes = np.linalg.eigh(covariance)
         return variances[: -n_components - 1 : -1], axes[:, : -n_components - 1 : -1]
     axes, variances, _ = randomized_svd(
-        covariance, n_components, n_iter=2, random_state=rng
+        covariance, n_components, n_iter=1, random_state=rng
     )
     return variances, axes
