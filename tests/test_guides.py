@@ -30,7 +30,7 @@ SCRIPTS = {
     "user_guide/optimization.rst": 1,
     "user_guide/rejection.rst": 6,
     "user_guide/spd.rst": 2,
-    "user_guide/sqfa.rst": 7,
+    "user_guide/sqfa.rst": 9,
 }
 BLOCK = re.compile(
     r"^( *)\.\. code-block:: python\n\n((?:\1   .*\n|\n)+)", re.MULTILINE

@@ -116,8 +116,6 @@ class LandmarkKernelPCA(
        kernel eigenvalue problem", Neural Computation 10(5), 1998.
     .. [2] C. Williams and M. Seeger, "Using the Nyström method to speed up kernel
        machines", NIPS 13, 2001.
-    .. [3] S. Mika, B. Schölkopf, A. Smola, K.-R. Müller, M. Scholz and G. Rätsch,
-       "Kernel PCA and de-noising in feature spaces", NIPS 11, 1999.
 
     Examples
     --------
@@ -264,8 +262,8 @@ class LandmarkKernelPCA(
         r"""Inputs at which functions of the feature space are largest.
 
         For a filter w on the components, they are the inputs x with the largest
-        :math:`w^\top z(x)`, found for the kernel "rbf" by the iteration of [3]_: with
-        the coefficients :math:`\alpha_l` of the kernels,
+        :math:`w^\top z(x)`, found for the kernel "rbf" by the iteration of Mika et al.
+        (1999): with the coefficients :math:`\alpha_l` of the kernels,
 
         .. math:: x \leftarrow \frac{\sum_l \alpha_l \, k(l, x) \, l}
            {\sum_l \alpha_l \, k(l, x)}
