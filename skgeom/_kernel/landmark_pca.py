@@ -262,14 +262,15 @@ class LandmarkKernelPCA(
         r"""Inputs at which functions of the feature space are largest.
 
         For a filter w on the components, they are the inputs x with the largest
-        :math:`w^\top z(x)`, found for the kernel "rbf" by the iteration of Mika et al.
-        (1999): with the coefficients :math:`\alpha_l` of the kernels,
+        :math:`w^\top z(x)`, found for the kernel "rbf" by the iteration below:
+        with the coefficients :math:`\alpha_l` of the kernels,
 
         .. math:: x \leftarrow \frac{\sum_l \alpha_l \, k(l, x) \, l}
            {\sum_l \alpha_l \, k(l, x)}
 
-        from the landmark at which it is largest. Where it is smallest are the preimages
-        of ``-filters``.
+        from the landmark at which it is largest (S. Mika and others, "Kernel PCA and
+        de-noising in feature spaces", NIPS 11, 1999). Where it is smallest are the
+        preimages of ``-filters``.
 
         Parameters
         ----------
