@@ -41,6 +41,7 @@ GUIDES = {
     "GaussianClassifier": "large_data",
     "KernelDiscriminantAnalysis": "kernel_discriminant",
     "KernelDiscriminantAnalysisCV": "kernel_discriminant",
+    "LandmarkKernelPCA": "kernel_discriminant",
     "PLRSQ": "lvq",
     "ProjectionConditions": "covariance_hessian",
     "RSLVQ": "lvq",

@@ -11,6 +11,7 @@ from skgeom._hessian.input_hessians import input_hessian
 from skgeom._hessian.projection import CovarianceHessianProjection
 from skgeom._kernel.discriminant import KernelDiscriminantAnalysis
 from skgeom._kernel.discriminant_cv import KernelDiscriminantAnalysisCV
+from skgeom._kernel.landmark_pca import LandmarkKernelPCA
 from skgeom._lvq.glrsq import GLRSQ
 from skgeom._lvq.gmlvq import GMLVQ
 from skgeom._lvq.plrsq import PLRSQ
@@ -38,6 +39,7 @@ __all__ = [
     "GaussianClassifier",
     "KernelDiscriminantAnalysis",
     "KernelDiscriminantAnalysisCV",
+    "LandmarkKernelPCA",
     "ProjectionConditions",
     "Recentring",
     "RegionCovariance",

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
-__all__ = ['AMAGauss', 'AMAGaussCV', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'KernelDiscriminantAnalysis', 'KernelDiscriminantAnalysisCV', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentring', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SQFACV', 'SecondMomentSQFA', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'spatial_filters']
+__all__ = ['AMAGauss', 'AMAGaussCV', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'KernelDiscriminantAnalysis', 'KernelDiscriminantAnalysisCV', 'LandmarkKernelPCA', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentring', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SQFACV', 'SecondMomentSQFA', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'spatial_filters']
 __version__: str
 
 class AMAGauss(TransformerMixin, BaseEstimator):
@@ -185,6 +185,19 @@ class KernelDiscriminantAnalysisCV(ClassifierMixin, TransformerMixin, BaseEstima
     def predict_proba(self, X: ArrayLike) -> NDArray[Any]: ...
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
     def transform(self, X: Any) -> NDArray[Any]: ...
+
+class LandmarkKernelPCA(TransformerMixin, BaseEstimator):
+    landmarks_: NDArray[Any]
+    dual_coef_: NDArray[Any]
+    offset_: NDArray[Any]
+    eigenvalues_: NDArray[Any]
+    gamma_: float | None
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def __init__(self, n_components: int | None = 500, *, n_landmarks: int = 2000, kernel: str | Callable[..., Any] = 'rbf', gamma: Literal['scale'] | float | None | str = 'scale', degree: float = 3, coef0: float = 1, kernel_params: dict[Any, Any] | None = None, random_state: int | np.random.RandomState | None = None) -> None: ...
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self: ...
+    def preimages(self, filters: ArrayLike) -> NDArray[Any]: ...
+    def transform(self, X: ArrayLike) -> NDArray[Any]: ...
 
 class PLRSQ(ClassifierMixin, TransformerMixin, BaseEstimator):
     prototypes_: NDArray[Any]

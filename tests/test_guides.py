@@ -32,7 +32,7 @@ SCRIPTS = {
     "user_guide/optimization.rst": 1,
     "user_guide/rejection.rst": 6,
     "user_guide/spd.rst": 2,
-    "user_guide/sqfa.rst": 7,
+    "user_guide/sqfa.rst": 9,
     "user_guide/transfer.rst": 3,
 }
 BLOCK = re.compile(

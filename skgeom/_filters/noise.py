@@ -50,7 +50,7 @@ def most_informative_noise(
     it rises from the sampling noise as long as the mean log posterior of the correct
     class does, of the samples that the filters are learnt from: the sampling noise
     keeps that from being too hopeful. Filters are sought in the span of the leading
-    principal axes.
+    principal axes and of the linear discriminants, which need not be along these.
 
     Parameters
     ----------
@@ -69,6 +69,9 @@ def most_informative_noise(
     """
     least, pooled = search.regularization, moments.pooled
     basis = principal_coordinates(pooled, np.inf, search.n_components).basis
+    if basis.shape[1] < len(basis):
+        discriminants = linear_discriminants(moments, least, search.n_components)
+        basis, _ = np.linalg.qr(np.hstack([basis, discriminants]))
     moments = moments.project(basis)
     search = replace(
         search,
@@ -104,6 +107,20 @@ def most_informative_noise(
         if score > best_score + _LEAST_RISE and distinct:
             best, best_score, n_worse = (noise, basis @ filters), score, 0
     return best
+
+
+def linear_discriminants(moments, noise, n_components):
+    """The leading linear discriminants, in columns, with a noise added to features."""
+    means = moments.means - moments.means.mean(axis=0)
+    within = moments.pooled.within + noise * np.eye(means.shape[1])
+    directions = np.linalg.solve(within, means.T)
+    # Ratios of the scatters between and within, as eigenvalues of order c.
+    ratios, rotation = np.linalg.eigh(means @ directions)
+    n_least = max(len(ratios) - n_components, 0)
+    kept = np.arange(len(ratios)) >= n_least
+    kept &= ratios > len(means) * np.finfo(float).eps * ratios[-1]
+    found = directions @ rotation[:, kept]
+    return found / np.linalg.norm(found, axis=0)
 
 
 def _information(statistics, X, y, sample_weight, noise):

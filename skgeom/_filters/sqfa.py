@@ -216,6 +216,7 @@ class SQFA(BaseSQFA):
     distance : str, StudentT or callable, default="fisher-rao"
         Distance between two classes, see the user guide: ``"fisher-rao"`` (the
         Calvo-Oller lower bound, :func:`skgeom.geometry.distance_calvo_oller`),
+        ``"fisher-rao-exact"`` (the distance itself, several times as slow),
         ``"bhattacharyya"``, ``"hellinger"``, ``"jeffreys"``, ``"wasserstein"``,
         ``"mahalanobis"``, or a :class:`skgeom.objectives.StudentT`. A function
         ``distance(means_a, covariances_a, means_b, covariances_b)`` of the projected

@@ -65,25 +65,77 @@ def distances_from_standard(offset, scale, tol):
         Where the shortest geodesic is not known to be unique, the lower bound is zero
         and the error is the distance.
     """
-    found = _descend(offset, scale, 0 * _least_trace(offset, scale), tol)
+    found, _ = shortest_on_fibres(offset, scale, tol)
+    return found
+
+
+def shortest_on_fibres(offset, scale, tol):
+    """As :func:`distances_from_standard`, with the fibre coordinates, (p, m, m)."""
+    found, fibres = _descend(offset, scale, 0 * _least_trace(offset, scale), tol)
     if scale.shape[1] == 1:
-        return found
+        return found, fibres
     far = found[0] > INJECTIVITY_RADIUS
     if far.any():
         # There can be several geodesics, each a local minimum. Of the two starts at
         # each of the two Gaussians, any can be the one that finds the shortest.
-        ends = (
-            (offset[far], scale[far]),
-            (-offset[far] / scale[far], 1 / scale[far]),
-        )
-        starts = [(*end, _least_trace(*end)) for end in ends]
-        starts.append((*ends[1], 0 * starts[1][-1]))
-        for start in starts:
-            other = _descend(*start, tol)
-            found[:, far] = np.where(other[2] < found[2, far], other, found[:, far])
+        offset, scale = offset[far], scale[far]
+        other_end = -offset / scale, 1 / scale
+        # What a fibre coordinate of the one end is as one of the other.
+        turn = -1 / (scale[:, :, None] * scale[:, None, :])
+        from_other = _least_trace(*other_end)
+        starts = [
+            (offset, scale, _least_trace(offset, scale), 1),
+            (*other_end, from_other, 1 / turn),
+            (*other_end, 0 * from_other, 1 / turn),
+        ]
+        best, at = found[:, far], fibres[far]
+        for *start, factor in starts:
+            other, fibre = _descend(*start, tol)
+            shorter = other[2] < best[2]
+            best = np.where(shorter, other, best)
+            at = np.where(shorter[:, None, None], factor * fibre, at)
+        found[:, far], fibres[far] = best, at
     far = found[0] > INJECTIVITY_RADIUS
     found[3, far] = found[0, far]
-    return found
+    return found, fibres
+
+
+def squared_distance_slopes(offset, scale, fibre):
+    """Derivatives of squared distances with respect to the second Gaussian.
+
+    At the fibre coordinate of a shortest geodesic, the derivative along the fibre is
+    zero, so that the others are those of the distance of Gaussians. They are the end
+    velocity of the geodesic, twice, as a covector. A covariance S has the block of the
+    docstring of this module with any factor of it in the place of diag(q); a change dS
+    is the change dS diag(q)^-1 / 2 of the factor.
+
+    Parameters
+    ----------
+    offset, scale : ndarray of shape (p, m)
+        Means and standard deviations, as for :func:`distances_from_standard`.
+    fibre : ndarray of shape (p, m, m)
+        Fibre coordinates by :func:`shortest_on_fibres`.
+
+    Returns
+    -------
+    of_offset : ndarray of shape (p, m)
+    of_covariance : ndarray of shape (p, m, m)
+        Symmetric; the change of the value is the sum of the entries times those of dS.
+    """
+    points = _Points.evaluate(offset, scale, fibre)
+    slope = 4 * np.arcsinh(points.sinh) / np.hypot(1, points.sinh)
+    # Derivatives with respect to the entries of the block, top and last row.
+    top = (points.left * slope[:, None, :]) @ points.right
+    last = (points.last * slope)[:, None, :] @ points.right
+    top = top.mT / scale[:, None, :]
+    outer = offset[:, :, None] * offset[:, None, :] / 2 + fibre
+    diagonal = range(scale.shape[1])
+    outer[:, diagonal, diagonal] += 1
+    pulled = top @ outer.mT / scale[:, None, :] ** 2
+    of_covariance = -(top + pulled) / 4
+    of_offset = ((top + top.mT) @ offset[:, :, None])[:, :, 0] / 4
+    of_offset += last[:, 0] / np.sqrt(2)
+    return of_offset, (of_covariance + of_covariance.mT) / 2
 
 
 def _least_trace(offset, scale):
@@ -100,6 +152,7 @@ class _Points(NamedTuple):
     scale: np.ndarray  # (p, m), its standard deviations
     fibre: np.ndarray  # (p, m, m), antisymmetric
     left: np.ndarray  # (p, m, m), singular vectors without their last entries
+    last: np.ndarray  # (p, m), these entries
     sinh: np.ndarray  # (p, m), singular values
     right: np.ndarray  # (p, m, m), singular vectors in the rows
     value: np.ndarray  # (p,), squared distances
@@ -115,7 +168,7 @@ class _Points(NamedTuple):
         block[:, m] = offset / np.sqrt(2)
         left, sinh, right = np.linalg.svd(block, full_matrices=False)
         value = 2 * (np.arcsinh(sinh) ** 2).sum(axis=-1)
-        return cls(offset, scale, fibre, left[:, :m], sinh, right, value)
+        return cls(offset, scale, fibre, left[:, :m], left[:, m], sinh, right, value)
 
     def replace(self, mask, others):
         """Take the others where the mask is set."""
@@ -198,11 +251,11 @@ class _Model:
 def _descend(offset, scale, fibre, tol):
     """Newton's method with a trust region, from given points on the fibres.
 
-    The result is as for :func:`distances_from_standard`. Each search ends when its
+    The result is as for :func:`shortest_on_fibres`. Each search ends when its
     bracket is narrow enough, or when rounding hides any further progress.
     """
     points = _Points.evaluate(offset, scale, fibre)
-    result = np.empty((4, len(scale)))
+    result, fibres = np.empty((4, len(scale))), np.empty_like(fibre)
     left = np.arange(len(scale))  # the pairs whose search goes on
     radius, last = np.ones(len(scale)), np.zeros(len(scale), dtype=bool)
     for _ in range(MAX_ITERATIONS):
@@ -211,6 +264,7 @@ def _descend(offset, scale, fibre, tol):
         lower = _lower_bound(points, model.residual)
         error = np.where(last, 0, distance - lower) + rounding
         result[:, left] = distance, lower - rounding, distance + rounding, error
+        fibres[left] = points.fibre
         going = ~last & (error > tol * np.maximum(1, distance))
         if not going.any():
             break
@@ -225,7 +279,7 @@ def _descend(offset, scale, fibre, tol):
         points.replace(gained > 0, trial)
         left, radius, last = left[going], radius[going], last[going]
         points = _select(points, going)
-    return result
+    return result, fibres
 
 
 def _step(model, radius):

@@ -12,10 +12,12 @@ from skgeom.objectives._gaussian_distances import (
     MahalanobisDistance,
     WassersteinDistance,
 )
+from skgeom.objectives._geodesic_distance import FisherRaoDistance
 from skgeom.objectives._matrix_distances import EuclideanDistance, LogEuclideanDistance
 
 DISTANCES = {
     "fisher-rao": CalvoOllerDistance,
+    "fisher-rao-exact": FisherRaoDistance,
     "bhattacharyya": BhattacharyyaDistance,
     "hellinger": HellingerDistance,
     "jeffreys": JeffreysDistance,

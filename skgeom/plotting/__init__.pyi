@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
-from skgeom import AMAGauss, AMAGaussCV, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV, PLRSQ, ProjectionConditions, RSLVQ, Recentring, RegionCovariance, RejectionClassifier, SQFA, SQFACV, SecondMomentSQFA, SeparationGrid, TransferDiscriminantAnalysis
+from skgeom import AMAGauss, AMAGaussCV, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV, LandmarkKernelPCA, PLRSQ, ProjectionConditions, RSLVQ, Recentring, RegionCovariance, RejectionClassifier, SQFA, SQFACV, SecondMomentSQFA, SeparationGrid, TransferDiscriminantAnalysis
 
-__all__ = ['AccuracyRejectionDisplay', 'ClassEllipsesDisplay', 'ContributionDisplay', 'DistanceMatrixDisplay', 'EigenspectrumDisplay', 'FilterDisplay', 'LossCurveDisplay', 'PatternDisplay', 'ProjectionDisplay', 'SeparationDisplay']
+__all__ = ['AccuracyRejectionDisplay', 'ClassEllipsesDisplay', 'ComponentCurveDisplay', 'ContributionDisplay', 'DistanceMatrixDisplay', 'DistancePartsDisplay', 'EigenspectrumDisplay', 'FilterDisplay', 'LossCurveDisplay', 'PatternDisplay', 'ProjectionDisplay', 'SeparationDisplay']
 
 class AccuracyRejectionDisplay():
     line_: Any
@@ -36,6 +36,17 @@ class ClassEllipsesDisplay():
     def plot(self, ax: Any = None, *, n_std: float = 1.0, cmap: Any = None, legend: bool = True, label: str = 'class', ellipse_kw: dict[Any, Any] | None = None) -> Any: ...
     def plot_filters(self, filters: ArrayLike, *, color: Any = 'black', label: str | None = None, scale: float = 1.0, start: ArrayLike | None = None) -> Any: ...
 
+class ComponentCurveDisplay():
+    fewest_: int
+    line_: Any
+    bayes_line_: Any
+    ax_: Any
+    figure_: Any
+    def __init__(self, n_components: ArrayLike, errors: ArrayLike, bayes_errors: ArrayLike | None = None) -> None: ...
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: ArrayLike, y: ArrayLike, *, n_components: ArrayLike | None = None, cv: Any = None, classifier: Any = None, bayes: bool = True, ax: Any = None, **kwargs: Any) -> Any: ...
+    def plot(self, ax: Any = None, *, line_kw: dict[Any, Any] | None = None) -> Any: ...
+
 class ContributionDisplay():
     axes_: NDArray[Any]
     figure_: Any
@@ -57,6 +68,17 @@ class DistanceMatrixDisplay():
     @classmethod
     def from_statistics(cls, statistics: ClassStatistics, distance: Any = 'fisher-rao', *, regularization: float = 0.0, ax: Any = None, **kwargs: Any) -> Any: ...
     def plot(self, ax: Any = None, *, include_values: Literal['auto'] | bool | str = 'auto', values_format: str = '.2f', cmap: Any = 'viridis', colorbar: bool = True, xticks_rotation: Literal['auto', 'vertical', 'horizontal'] | float | str = 'auto', im_kw: dict[Any, Any] | None = None, text_kw: dict[Any, Any] | None = None) -> Any: ...
+
+class DistancePartsDisplay():
+    images_: Any
+    axes_: NDArray[Any]
+    figure_: Any
+    def __init__(self, by_means: ArrayLike, by_covariances: ArrayLike, classes: ArrayLike, titles: Any, label: str = 'squared distance') -> None: ...
+    @classmethod
+    def from_estimator(cls, estimator: SQFA | SQFACV, *, each_filter: bool = False, regularized: bool = True, axes: ArrayLike | None = None, **kwargs: Any) -> Any: ...
+    @classmethod
+    def from_statistics(cls, statistics: ClassStatistics, distance: Any = 'fisher-rao', *, regularization: float = 0.0, each_filter: bool = False, axes: ArrayLike | None = None, **kwargs: Any) -> Any: ...
+    def plot(self, *, axes: ArrayLike | None = None, cmap: Any = 'viridis', colorbar: bool = True, im_kw: dict[Any, Any] | None = None) -> Any: ...
 
 class EigenspectrumDisplay():
     axes_: NDArray[Any]

@@ -16,6 +16,11 @@ from skgeom.plotting._axes import one_axes, sparse_labels
 from skgeom.plotting._inputs import check_statistics, fitted_step
 from skgeom.utils._validation import check_two_classes, real_array
 
+SINGULAR = (
+    "The covariance of a class is singular, so that its distance to others is "
+    "infinite; give a regularization above 0, or project the statistics onto fewer "
+    "components."
+)
 # Numbers are written into the cells of as many classes at most.
 _READABLE = 10
 # Where a name is in both, the distance is the same.
@@ -111,7 +116,7 @@ class DistanceMatrixDisplay:
             "ClassStatistics.from_data(estimator.transform(X), y).",
         )
         matrix = estimator.class_distances(regularized=regularized)
-        label = _label_of(estimator.distance)
+        label = label_of_distance(estimator.distance)
         return cls(matrix, estimator.classes_, label).plot(ax=ax, **kwargs)
 
     @classmethod
@@ -157,7 +162,7 @@ class DistanceMatrixDisplay:
         """
         check_matplotlib_support(f"{cls.__name__}.from_statistics")
         matrix = _distances(statistics, distance, regularization)
-        return cls(matrix, statistics.classes, _label_of(distance)).plot(
+        return cls(matrix, statistics.classes, label_of_distance(distance)).plot(
             ax=ax, **kwargs
         )
 
@@ -284,18 +289,23 @@ class DistanceMatrixDisplay:
             )
 
 
-def _label_of(distance):
+def label_of_distance(distance):
     if isinstance(distance, str):
         return f"{find_distance(distance, _REGISTRY).label} distance"
     return f"distance {getattr(distance, '__name__', repr(distance))}"
+
+
+def check_noise(regularization):
+    """Raise ValueError unless a regularisation is a finite number of at least 0."""
+    if not (isinstance(regularization, Real) and 0 <= regularization < np.inf):
+        raise ValueError(f"regularization must be at least 0, got {regularization!r}.")
 
 
 def _distances(statistics, distance, regularization):
     """Matrix of the distances between the classes of statistics."""
     check_statistics(statistics)
     check_two_classes(statistics.classes, "DistanceMatrixDisplay")
-    if not (isinstance(regularization, Real) and 0 <= regularization < np.inf):
-        raise ValueError(f"regularization must be at least 0, got {regularization!r}.")
+    check_noise(regularization)
     kind = find_distance(distance, _REGISTRY)
     means, matrices = _compared(statistics, distance)
     if kind.translation_invariant:
@@ -303,11 +313,7 @@ def _distances(statistics, distance, regularization):
     try:
         return MeanPairwiseDistance(means, matrices, regularization, kind).matrix()
     except np.linalg.LinAlgError:
-        raise ValueError(
-            "The covariance of a class is singular, so that its distance to others is "
-            "infinite; give a regularization above 0, or project the statistics onto "
-            "fewer components."
-        ) from None
+        raise ValueError(SINGULAR) from None
 
 
 def _compared(statistics, distance):

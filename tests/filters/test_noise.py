@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.linalg import eigh
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
+from skgeom._filters.noise import linear_discriminants
 
 
 def gaussians(rng, n_samples, n_features=20, n_classes=5):
@@ -113,3 +115,19 @@ def test_data_without_variance(rng):
     with pytest.warns(UserWarning, match="classes do not differ"):
         sqfa = SQFA(1).fit(X, np.repeat([0, 1], 10))
     assert sqfa.regularization_ == 1
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 9])
+def test_linear_discriminants(n_components, rng):
+    """Against the generalised eigenproblem of the scatters."""
+    X, y = gaussians(rng, 600, 8, 4)
+    statistics = ClassStatistics.from_data(X, y)
+    statistics.counts[:] = 150  # classes count alike
+    within, total = statistics.pooled_covariances()
+    moments = SQFA()._moments(statistics)
+    found = linear_discriminants(moments, 0.3, n_components)
+    _, vectors = eigh(total - within, within + 0.3 * np.eye(8))
+    expected = vectors[:, -min(n_components, 3) :]
+    expected /= np.linalg.norm(expected, axis=0)
+    assert found.shape == expected.shape
+    assert_allclose(np.abs((found * expected).sum(axis=0)), 1, atol=1e-9)

@@ -15,7 +15,11 @@ from scipy.integrate import quad
 from scipy.spatial.distance import mahalanobis
 from scipy.stats import norm
 
-from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
+from skgeom.geometry import (
+    distance_affine_invariant,
+    distance_calvo_oller,
+    distance_fisher_rao,
+)
 from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
@@ -145,6 +149,53 @@ def test_gradient_by_central_differences(name, distance, squared, gaussians, rng
 def test_equal_classes_have_no_distance(name, distance, gaussians):
     means, covariances = (np.repeat(array[:1], 3, axis=0) for array in gaussians)
     assert_allclose(values(distance, means, covariances), 0, atol=1e-6)
+
+
+def test_exact_fisher_rao(gaussians):
+    """On the line it is a hyperbolic distance; for equal covariances it is known."""
+    means, covariances, _ = on_the_line(lambda p, q: p)
+    i, j = np.triu_indices(3, 1)
+    deviations = np.sqrt(covariances[:, 0, 0])
+    squares = (means[i, 0] - means[j, 0]) ** 2 / 2 + (
+        deviations[i] - deviations[j]
+    ) ** 2
+    cosh = 1 + squares / (2 * deviations[i] * deviations[j])
+    found = values(DISTANCES["fisher-rao-exact"], means, covariances)
+    assert_allclose(found, np.sqrt(2) * np.arccosh(cosh), rtol=1e-9)
+    means, covariances = gaussians
+    alike = np.broadcast_to(covariances[:1], covariances.shape)
+    found = values(DISTANCES["fisher-rao-exact"], means, alike)
+    squares = values(DISTANCES["mahalanobis"], means, alike) ** 2
+    assert_allclose(found, np.sqrt(2) * np.arccosh(1 + squares / 4), rtol=1e-9)
+    found = values(DISTANCES["fisher-rao-exact"], means, covariances)
+    expected = distance_fisher_rao(means[i], covariances[i], means[j], covariances[j])
+    assert_allclose(found, expected, rtol=1e-8)
+    assert (found >= values(DISTANCES["fisher-rao"], means, covariances)).all()
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 30.0])
+def test_gradient_of_exact_fisher_rao_near_and_far(size, make_gaussians, rng):
+    """Far, beyond the injectivity radius, the search begins at either end."""
+    means, covariances = make_gaussians((2,), 3, condition=1e3)
+    means = size * means
+    if size < 1:
+        covariances = covariances[:1] * np.array([1, 1 + size])[:, None, None]
+    i, j = np.array([0]), np.array([1])
+
+    def squared(step):
+        moved = covariances + step * shape, means + step * offset
+        return DISTANCES["fisher-rao-exact"](*moved[::-1]).pairs(i, j)
+
+    shape = rng.normal(size=(2, 3, 3))
+    shape = 1e-3 * min(size, 1) * covariances @ (shape + shape.mT) @ covariances
+    offset = size * rng.normal(size=(2, 3)) * 1e-3
+    (value,), gradient = squared(0)
+    assert (np.sqrt(value) > 11.7) == (size > 1)
+    distance = DISTANCES["fisher-rao-exact"](means, covariances)
+    of_means, of_covariances = distance.pull_back(gradient(np.ones(1)))
+    slope = (of_means * offset).sum() + (of_covariances * shape).sum()
+    (ahead,), (behind,) = (squared(step)[0] for step in (0.1, -0.1))
+    assert_allclose(slope, (ahead - behind) / 0.2, rtol=1e-3, atol=1e-9 * value)
 
 
 def test_hellinger_is_at_most_one_and_close_to_fisher_rao_when_small(rng):

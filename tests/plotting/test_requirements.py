@@ -11,8 +11,10 @@ from skgeom import ClassStatistics, SeparationGrid
 from skgeom.plotting import (
     AccuracyRejectionDisplay,
     ClassEllipsesDisplay,
+    ComponentCurveDisplay,
     ContributionDisplay,
     DistanceMatrixDisplay,
+    DistancePartsDisplay,
     EigenspectrumDisplay,
     FilterDisplay,
     LossCurveDisplay,
@@ -23,6 +25,9 @@ from skgeom.plotting import (
 
 STATISTICS = ClassStatistics([0, 1], [5, 5], np.eye(2), [np.eye(2)] * 2)
 
+PARTS = DistancePartsDisplay(
+    np.ones((2, 2, 2)), np.ones((2, 2, 2)), [0, 1], ["first", "second"]
+)
 GRID = SeparationGrid(np.eye(2), np.eye(2), np.eye(2))
 
 
@@ -38,6 +43,11 @@ GRID = SeparationGrid(np.eye(2), np.eye(2), np.eye(2))
         lambda: DistanceMatrixDisplay.from_matrix(1 - np.eye(2)),
         lambda: DistanceMatrixDisplay.from_statistics(STATISTICS),
         lambda: DistanceMatrixDisplay.from_estimator(PCA()),
+        PARTS.plot,
+        lambda: DistancePartsDisplay.from_statistics(STATISTICS),
+        lambda: DistancePartsDisplay.from_estimator(PCA()),
+        ComponentCurveDisplay([1], [[0.5]]).plot,
+        lambda: ComponentCurveDisplay.from_estimator(PCA(), np.eye(2), [0, 1]),
         LossCurveDisplay([2, 1]).plot,
         lambda: LossCurveDisplay.from_estimator(PCA()),
         PatternDisplay(np.ones((1, 2))).plot,
@@ -53,6 +63,7 @@ def test_without_matplotlib(monkeypatch, draw):
 ON_ONE = [
     AccuracyRejectionDisplay(accuracies=[1.0], rejection_rates=[0.0]),
     ClassEllipsesDisplay([0], np.zeros((1, 2)), np.ones((1, 2, 2))),
+    ComponentCurveDisplay([1], [[0.5]]),
     DistanceMatrixDisplay(1 - np.eye(2)),
     LossCurveDisplay([2, 1]),
     ProjectionDisplay(np.eye(2), np.arange(2), None),
@@ -60,6 +71,9 @@ ON_ONE = [
 ON_SEVERAL = [
     ContributionDisplay(np.ones((2, 3)), ["a", "b", "c"], ["first", "second"]),
     EigenspectrumDisplay({"covariance": [2.0, 1.0], "Hessian": [1.0]}),
+    DistancePartsDisplay(
+        np.ones((2, 2, 2)), np.ones((2, 2, 2)), [0, 1], ["first", "second"]
+    ),
     FilterDisplay(np.ones((2, 2, 2))),
     PatternDisplay(np.ones((2, 2))),
     SeparationDisplay(GRID),

@@ -1,0 +1,87 @@
+"""How many filters? Rules for their number, and the error that each leads to.
+
+    python -m benchmarks.bench_n_filters [--part choose|report] [--distance NAME]
+
+For each problem on vectors of benchmarks/suite.py of up to ``--most`` training samples,
+the filters of SQFA are learnt in groups, twice as many as a plain rule has, and a
+Gaussian classifier is cross-validated with the leading ones
+(``skgeom.plotting.ComponentCurveDisplay``). The rules: the plain one, one less than
+there are classes and at least two, learnt together or in groups; the fewest filters
+within one standard error of the best; those of the least error; and the fewest whose
+Bayes error is at most a tenth above that of all. Reported are the accuracy on the test
+samples, and the mean number of filters in brackets.
+"""
+
+import argparse
+import warnings
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks import suite
+from skgeom import SQFA, GaussianClassifier
+from skgeom.plotting._component_curve import component_errors
+
+RULES = ["plain", "plain, groups", "one standard error", "least error", "Bayes error"]
+
+
+def numbers_by_rule(plain, found):
+    """The number of filters of each rule, of those learnt in groups."""
+    means = found.errors.mean(axis=1)
+    enough = found.bayes_errors <= 1.1 * found.bayes_errors.min()
+    return {
+        "plain, groups": plain,
+        "one standard error": found.fewest(),
+        "least error": int(found.n_components[means.argmin()]),
+        "Bayes error": int(found.n_components[enough.argmax()]),
+    }
+
+
+def results(problem, distance):
+    """For each rule the mean accuracy and the mean number of filters."""
+    n_classes = len(np.unique(problem.y))
+    rows = {rule: [] for rule in RULES}
+    for X, y, X_test, y_test in problem.parts():
+        if problem.table:
+            scaler = StandardScaler().fit(X)
+            X, X_test = scaler.transform(X), scaler.transform(X_test)
+        plain = max(2, min(n_classes - 1, X.shape[1]))
+        most = min(2 * plain, X.shape[1])
+        group_size = 2 if most > 6 else 1
+        together = SQFA(plain, distance=distance, random_state=0)
+        model = make_pipeline(together, GaussianClassifier()).fit(X, y)
+        rows["plain"].append((model.score(X_test, y_test), plain))
+        grouped = SQFA(most, distance=distance, group_size=group_size, random_state=0)
+        cv = StratifiedKFold(5, shuffle=True, random_state=0)
+        found = component_errors(grouped, X, y, cv=cv)
+        Z, Z_test = grouped.fit(X, y).transform(X), grouped.transform(X_test)
+        for rule, k in numbers_by_rule(plain, found).items():
+            classifier = GaussianClassifier().fit(Z[:, :k], y)
+            rows[rule].append((classifier.score(Z_test[:, :k], y_test), k))
+    return {rule: np.mean(values, axis=0) for rule, values in rows.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=["choose", "report"], default="choose")
+    parser.add_argument("--distance", default="hellinger")
+    parser.add_argument("--most", type=int, default=5_000)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    print(f"{'':38}", *(f"{rule:>20}" for rule in RULES))
+    all_scores = []
+    for problem in suite.vectors(options.part):
+        if len(problem.splits[0][0]) > options.most:
+            continue
+        found = results(problem, options.distance)
+        all_scores.append([found[rule][0] for rule in RULES])
+        cells = [f"{score:.3f} ({n:.1f})" for score, n in found.values()]
+        print(f"{problem.name:38}", *(f"{c:>20}" for c in cells), flush=True)
+    means = np.mean(all_scores, axis=0)
+    print(f"{'mean':38}", *(f"{mean:20.3f}" for mean in means))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Kernel principal components by landmarks."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits, make_circles
+from sklearn.decomposition import KernelPCA
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skgeom import SQFA, GaussianClassifier, LandmarkKernelPCA
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:400] / 16, y[:400]
+
+
+@parametrize_with_checks(
+    [
+        LandmarkKernelPCA(3),
+        LandmarkKernelPCA(None, n_landmarks=5),
+        LandmarkKernelPCA(2, kernel="poly", degree=2, n_landmarks=8),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    "kernel", [{}, {"kernel": "linear"}, {"kernel": "poly", "degree": 2, "gamma": 0.1}]
+)
+@pytest.mark.parametrize("scale", [1, 100])
+def test_all_samples_as_landmarks_give_kernel_pca(digits, kernel, scale):
+    X = digits[0] * scale
+    ours = LandmarkKernelPCA(None, n_landmarks=400, **kernel).fit(X[:300])
+    reference = {"kernel": "rbf", "gamma": ours.gamma_, "coef0": 1} | kernel
+    theirs = KernelPCA(5, eigen_solver="dense", **reference).fit(X[:300])
+    assert_allclose(ours.eigenvalues_[:5], theirs.eigenvalues_ / 300, rtol=1e-8)
+    Z, expected = ours.transform(X)[:, :5], theirs.transform(X)
+    assert_allclose(np.abs(Z), np.abs(expected), atol=1e-7 * np.abs(expected).max())
+
+
+def test_inner_products_are_those_of_the_projected_kernel(digits):
+    """Unit norm of the features is unit norm in the feature space."""
+    X, y = digits
+    pca = LandmarkKernelPCA(None, n_landmarks=40, random_state=0).fit(X, y)
+    columns = rbf_kernel(X, pca.landmarks_, gamma=pca.gamma_)
+    own = rbf_kernel(pca.landmarks_, gamma=pca.gamma_)
+    projected = columns @ np.linalg.solve(own, columns.T)
+    center = np.eye(len(X)) - 1 / len(X)
+    Z = pca.transform(X)
+    assert_allclose(center @ Z @ Z.T @ center, center @ projected @ center, atol=1e-9)
+
+
+def test_leading_components_are_close_to_the_exact_ones(digits):
+    X, y = digits
+    every, few = (
+        LandmarkKernelPCA(n, n_landmarks=200, random_state=0).fit(X, y)
+        for n in (None, 30)
+    )
+    assert_allclose(few.eigenvalues_[:20], every.eigenvalues_[:20], rtol=0.02)
+    variance = few.transform(X).var(axis=0).sum()
+    assert variance > 0.99 * every.transform(X)[:, :30].var(axis=0).sum()
+
+
+def test_landmarks_are_of_each_class():
+    """A class of few samples, far away, has its share of the landmarks."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(200, 2)), rng.normal(size=(20, 2)) + 50])
+    y = np.repeat([0, 1], [200, 20])
+    pca = LandmarkKernelPCA(5, n_landmarks=22, gamma=0.1, random_state=0).fit(X, y)
+    assert np.count_nonzero(pca.landmarks_.min(axis=1) > 25) == 2
+
+
+def test_single_precision(digits):
+    X, y = digits
+    pca = LandmarkKernelPCA(20, n_landmarks=100, random_state=0)
+    exact = pca.fit(X, y).transform(X)
+    single = pca.fit(X.astype(np.float32), y).transform(X.astype(np.float32))
+    assert single.dtype == pca.dual_coef_.dtype == pca.landmarks_.dtype == np.float32
+    # Landmarks and random axes agree up to rounding, and so do inner products.
+    assert_allclose(single @ single.T, exact @ exact.T, atol=1e-3)
+
+
+def test_batches_change_nothing(digits, monkeypatch):
+    X, y = digits
+    pca = LandmarkKernelPCA(10, n_landmarks=50, random_state=0).fit(X, y)
+    whole = pca.transform(X)
+    monkeypatch.setattr("skgeom._kernel.landmark_pca._BLOCK", 7)
+    assert_allclose(pca.transform(X), whole, atol=1e-12)
+
+
+def test_sqfa_separates_rings():
+    X, y = make_circles(400, factor=0.5, noise=0.05, random_state=0)
+    X = np.hstack([X, X[::-1]])  # and as much noise
+    for filters in (1, 2):
+        linear = make_pipeline(SQFA(filters, random_state=0), GaussianClassifier())
+        kernel = make_pipeline(
+            LandmarkKernelPCA(40, n_landmarks=100, random_state=0),
+            SQFA(filters, distance="hellinger", random_state=0),
+            GaussianClassifier(),
+        )
+        assert kernel.fit(X, y).score(X, y) > 0.99
+        if filters == 1:
+            assert linear.fit(X, y).score(X, y) < 0.9
+
+
+def test_preimages_are_maxima(digits, rng):
+    X, y = digits
+    pca = LandmarkKernelPCA(30, n_landmarks=100, random_state=0).fit(X, y)
+    filters = rng.normal(size=(4, 30))
+    found = pca.preimages(filters)
+    assert found.shape == (4, 64)
+
+    def values(inputs):
+        return np.einsum("fi,fi->f", filters, pca.transform(inputs))
+
+    best = values(found)
+    assert (best >= (pca.transform(X) @ filters.T).max(axis=0) - 1e-9).all()
+    scale = np.abs(best).max()
+    for direction in rng.normal(size=(10, 4, 64)):
+        step = 1e-3 * direction / np.linalg.norm(direction, axis=1, keepdims=True)
+        slope = (values(found + step) - values(found - step)) / 2e-3
+        assert np.abs(slope).max() < 2e-3 * scale
+
+
+def test_errors(digits):
+    X, y = digits
+    with pytest.raises(ValueError, match="kernel='rbf' only, not 'linear'"):
+        LandmarkKernelPCA(2, kernel="linear").fit(X, y).preimages(np.ones((1, 2)))
+    with pytest.raises(ValueError, match="must have 2 columns"):
+        LandmarkKernelPCA(2).fit(X, y).preimages(np.ones((1, 3)))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        LandmarkKernelPCA(2).fit(X, y[:-1])
+    with pytest.raises(ValueError, match="continuous"):
+        LandmarkKernelPCA(2).fit(X, X[:, 20] + 0.5)
+    with pytest.raises(ValueError, match=r"kernel of the landmarks .* is zero"):
+        LandmarkKernelPCA(2, kernel="linear").fit(np.zeros((9, 2)))
+    with pytest.warns(UserWarning, match="resemble only themselves"):
+        LandmarkKernelPCA(2, gamma=1e4).fit(X, y)
+
+
+def test_axes_of_some_of_the_samples(digits, monkeypatch):
+    X, y = digits
+    exact = LandmarkKernelPCA(5, n_landmarks=50, random_state=0).fit(X, y)
+    monkeypatch.setattr("skgeom._kernel.landmark_pca._LEAST_SAMPLES", 200)
+    some = LandmarkKernelPCA(5, n_landmarks=50, random_state=0).fit(X, y)
+    assert_allclose(some.eigenvalues_, exact.eigenvalues_, rtol=0.2)
+    assert not np.array_equal(some.eigenvalues_, exact.eigenvalues_)
+
+
+def test_more_components_than_there_are(digits):
+    X, y = digits
+    pca = LandmarkKernelPCA(500, n_landmarks=20, random_state=0).fit(X, y)
+    assert pca.transform(X).shape == (400, 20)
+    assert len(pca.get_feature_names_out()) == 20
+
+
+def test_random_state(digits):
+    X, y = digits
+    first, second = (
+        LandmarkKernelPCA(5, n_landmarks=30, random_state=3).fit(X, y).transform(X)
+        for _ in range(2)
+    )
+    assert_array_equal(first, second)
