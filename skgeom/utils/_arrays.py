@@ -128,11 +128,14 @@ def has_float64(array):
 
 def take(array, rows, axis=0):
     """Some rows of an array, or columns, by their numbers, a mask, or a slice."""
-    if isinstance(array, _OF_NUMPY) or isinstance(rows, slice):
+    xp = namespace(array)
+    if xp is np:
+        return array[:, rows] if axis else array[rows]
+    if isinstance(rows, slice):
         return array[:, rows] if axis else array[rows, ...]
     if isinstance(rows, np.ndarray) and rows.dtype == bool:
         rows = np.flatnonzero(rows)
-    return namespace(array).take(array, like(rows, array), axis=axis)
+    return xp.take(array, like(rows, array), axis=axis)
 
 
 def block(matrix, rows, columns):
