@@ -43,8 +43,8 @@ _BEGIN = 0.02
 _FALL = 8
 # An eigenvalue of S is zero up to rounding if it is this small, relatively.
 _SINGULAR = 1e-13
-# Numbers of the plans that are computed together: as many as a cache holds.
-_BATCH = 40_000
+# Numbers of the plans that are computed together.
+_BATCH = 160_000
 
 
 class TransportCosts:

@@ -1,6 +1,5 @@
 """Wasserstein discriminant analysis."""
 
-from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -21,8 +20,6 @@ from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
 
-# The search begins with about as many samples of each class.
-_FEW = 50
 # The relative precision of the costs of the plans.
 _PRECISION = 1e-11
 
@@ -99,8 +96,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
     Notes
     -----
     Each iteration compares all pairs of samples, and takes a time that grows with their
-    number, but memory for one plan at a time. The first iterations are made with some
-    fifty samples of each class.
+    number, but memory for one plan at a time.
 
     There may be local minima: the result depends on ``init``.
 
@@ -269,33 +265,23 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         return self.regularization * units
 
     def _search(self, X, codes, weights, gamma, start):
-        """Minimise the ratio of a part of the samples, and from there that of all."""
-        manifold = CONSTRAINTS["orthonormal"].manifold(*start.shape)
-        parts = [np.arange(len(X))]
-        few = _few_of_each(codes, X @ start[:, 0])
-        if len(few) < len(X) / 2:
-            parts.insert(0, few)
-        result, n_iter = None, 0
-        for rows in parts:
-            try:
-                result = minimize(
-                    _Ratio(X[rows], codes[rows], weights[rows], gamma),
-                    manifold,
-                    start if result is None else result.point,
-                    optimizer=self.optimizer,
-                    max_iter=self.max_iter,
-                    tol=self.tol,
-                    precision=_PRECISION,
-                    gradient_scale=result and result.gradient_scale,
-                )
-            except StartError:
-                raise ValueError(
-                    "The costs of the transport plans are not finite at the start, or "
-                    "zero: check that the samples differ, increase regularization, or "
-                    "choose another init."
-                ) from None
-            n_iter += result.n_iter
-        return replace(result, n_iter=n_iter)
+        """The components, in columns, at which the ratio is least."""
+        try:
+            return minimize(
+                _Ratio(X, codes, weights, gamma),
+                CONSTRAINTS["orthonormal"].manifold(*start.shape),
+                start,
+                optimizer=self.optimizer,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                precision=_PRECISION,
+            )
+        except StartError:
+            raise ValueError(
+                "The costs of the transport plans are not finite at the start, or "
+                "zero: check that the samples differ, increase regularization, or "
+                "choose another init."
+            ) from None
 
 
 class _Ratio:
@@ -310,13 +296,6 @@ class _Ratio:
         ratio = within / between
         gradient = (gradients[0] - ratio * gradients[1]) / between
         return ratio, self._X.T @ gradient
-
-
-def _few_of_each(codes, positions):
-    """Rows of at most ``_FEW`` samples of each class, evenly by their positions."""
-    order = np.lexsort((positions, codes))
-    of_classes = np.split(order, np.cumsum(np.bincount(codes))[:-1])
-    return np.concatenate([_evenly(rows, _FEW) for rows in of_classes])
 
 
 def _evenly(rows, n):
