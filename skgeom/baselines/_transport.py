@@ -6,11 +6,11 @@ costs :math:`C_{ij} = \|z_i - z_j\|^2`, is
 .. math:: T_{ij} = a_i b_j \exp((f_i + g_j - C_{ij}) / \gamma), \quad
    T 1 = a, \; T^\top 1 = b .
 
-Two linear systems are solved, both with the matrix :math:`S = \operatorname{diag}(T^\top
-1) - T^\top \operatorname{diag}(1 / a) T`:
+Two linear systems are solved, both with the matrix
+:math:`S = \operatorname{diag}(T^\top 1) - T^\top \operatorname{diag}(1 / a) T`:
 
-- f follows from g. The equation for g, :math:`T^\top 1 = b`, is that of the minimum of a
-  convex function with the Hessian :math:`S / \gamma`, which Newton's method finds.
+- f follows from g. The equation for g, :math:`T^\top 1 = b`, is that of the minimum of
+  a convex function with the Hessian :math:`S / \gamma`, which Newton's method finds.
 - The derivative of :math:`W = \langle T, C \rangle` is that of an implicit function.
   With the sums :math:`\alpha_i + \beta_j` that are closest to C, in least squares with
   the weights T,
@@ -22,6 +22,8 @@ Two linear systems are solved, both with the matrix :math:`S = \operatorname{dia
 
 No iteration is differentiated: a pair of classes needs the memory of its plan only.
 """
+
+from itertools import combinations_with_replacement
 
 import numpy as np
 
@@ -67,8 +69,9 @@ class TransportCosts:
         counts = np.bincount(codes)
         rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
         masses = [weights[r] / weights[r].sum() for r in rows]
-        order = np.argsort(-counts, kind="stable")
-        pairs = [(c, other) for i, c in enumerate(order) for other in order[i:]]
+        pairs = combinations_with_replacement(range(len(counts)), 2)
+        # Pairs of about the same size come together.
+        pairs = sorted(pairs, key=lambda pair: (-counts[list(pair)]).tolist())
         self._batches = [
             _Pairs(batch, rows, masses, gamma) for batch in _batches(pairs, counts)
         ]
@@ -108,14 +111,14 @@ def mean_costs(Z, codes, weights):
 
 
 def _batches(pairs, counts):
-    """Parts of the pairs, which come in falling order of the sizes of their classes."""
-    batch, room = [], 0
-    for first, second in pairs:
-        if len(batch) == room:
-            if batch:
-                yield batch
-            batch, room = [], max(1, _BATCH // (counts[first] * counts[second]))
-        batch.append((first, second))
+    """Parts of the pairs, of at most ``_BATCH`` numbers if all are filled up."""
+    batch, sizes = [], 0
+    for pair in pairs:
+        sizes = np.maximum(sizes, counts[list(pair)])
+        if batch and (len(batch) + 1) * sizes.prod() > _BATCH:
+            yield batch
+            batch, sizes = [], counts[list(pair)]
+        batch.append(pair)
     yield batch
 
 

@@ -68,7 +68,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         The optimiser: ``"lbfgs"``, ``"conjugate-gradient"``, ``"trust-regions"``,
         ``"steepest-descent"``, or an instance of a pymanopt optimizer; see
         :func:`skgeom.optim.minimize`.
-    max_iter : int, default=100
+    max_iter : int, default=500
         Largest number of iterations.
     tol : float, default=1e-4
         The search ends if ten iterations together decrease the ratio by at most this
@@ -136,7 +136,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         max_samples=5000,
         init="pca",
         optimizer="lbfgs",
-        max_iter=100,
+        max_iter=500,
         tol=1e-4,
         random_state=None,
     ):
@@ -223,13 +223,15 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         return X, codes, weights
 
     def _sampled(self, codes, rng):
-        """Rows of ``max_samples`` samples, of as large a part of each class."""
+        """Rows of ``max_samples`` samples, as large a part of each class, or one."""
         n_samples = len(codes)
         if self.max_samples is None or n_samples <= self.max_samples:
-            return slice(None)
+            return np.arange(n_samples)
         order = rng.permutation(n_samples)
         order = order[np.argsort(codes[order], kind="stable")]
-        return np.sort(_evenly(order, self.max_samples))
+        places = (np.arange(self.max_samples) + 0.5) * n_samples / self.max_samples
+        first_of_each = np.unique(codes[order], return_index=True)[1]
+        return np.sort(order[np.union1d(places.astype(int), first_of_each)])
 
     def _start(self, X, weights, space, rng):
         """Orthonormal columns, given centred samples, in the coordinates of a space."""
@@ -296,10 +298,3 @@ class _Ratio:
         ratio = within / between
         gradient = (gradients[0] - ratio * gradients[1]) / between
         return ratio, self._X.T @ gradient
-
-
-def _evenly(rows, n):
-    """At most n of the rows, at even distances."""
-    if len(rows) <= n:
-        return rows
-    return rows[((np.arange(n) + 0.5) * len(rows) / n).astype(int)]
