@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom.baselines import WassersteinDiscriminantAnalysis as WDA
+from skgeom.baselines import _transport
 from skgeom.baselines._transport import TransportCosts, mean_costs
 
 
@@ -66,7 +67,8 @@ def test_costs(iris, regularization):
 
 
 @pytest.mark.parametrize("regularization", [1e-3, 0.05, 1.0, 1e3])
-def test_gradients_are_those_of_differences(iris, rng, regularization):
+def test_gradients_are_those_of_differences(iris, rng, monkeypatch, regularization):
+    monkeypatch.setattr(_transport, "_TOLERANCE", 1e-10)
     X, y = iris[0][4:-3, 1:3], iris[1][4:-3]
     weights = rng.uniform(0.5, 2, len(y))
     costs = TransportCosts(y, weights, gammas(regularization))
