@@ -2,6 +2,15 @@
 
 import numpy as np
 
+from skgeom.utils._arrays import (
+    astype,
+    average,
+    cholesky_factors,
+    is_on_host,
+    namespace,
+    size_of,
+    to_numpy,
+)
 from skgeom.utils._threads import map_threads
 from skgeom.utils._validation import (
     check_symmetric,
@@ -20,29 +29,34 @@ _MAX_STEPS = 100
 
 def inverse_factors(matrices):
     """Inverses of the lower Cholesky factors of a stack."""
-    return np.linalg.inv(np.linalg.cholesky(matrices))
+    return namespace(matrices).linalg.inv(cholesky_factors(matrices))
 
 
 def log_eigenvalues(matrices, inverses):
     """Logarithms of the generalised eigenvalues, (..., n), by inverse factors."""
-    return np.log(_kept_positive(np.linalg.eigvalsh(inverses @ matrices @ inverses.mT)))
+    xp = namespace(matrices)
+    eigenvalues = xp.linalg.eigvalsh(inverses @ matrices @ inverses.mT)
+    return xp.log(_kept_positive(eigenvalues))
 
 
 def log_spectra(matrices, inverses):
     """The same with the eigenvectors, (..., n, n), of the whitened matrices."""
-    eigenvalues, vectors = np.linalg.eigh(inverses @ matrices @ inverses.mT)
-    return np.log(_kept_positive(eigenvalues)), vectors
+    xp = namespace(matrices)
+    eigenvalues, vectors = xp.linalg.eigh(inverses @ matrices @ inverses.mT)
+    return xp.log(_kept_positive(eigenvalues)), vectors
 
 
 def threaded_log_spectra(matrices, inverses):
     """``log_spectra`` of samples (n, k, k) for whitenings (M, k, k), (M, n, ...)."""
-    inverses = inverses[:, None]
-    if inverses.size * matrices.shape[-1] * len(matrices) < _PARALLEL:
+    inverses, half = inverses[:, None, ...], -(-matrices.shape[0] // 2)
+    operations = size_of(inverses) * matrices.shape[-1] * matrices.shape[0]
+    if operations < _PARALLEL or not is_on_host(matrices):
         return log_spectra(matrices, inverses)
     halves = map_threads(
-        lambda half: log_spectra(half, inverses), np.array_split(matrices, 2)
+        lambda part: log_spectra(part, inverses), [matrices[:half], matrices[half:]]
     )
-    return [np.concatenate(parts, axis=1) for parts in zip(*halves, strict=True)]
+    concat = namespace(matrices).concat
+    return [concat(parts, axis=1) for parts in zip(*halves, strict=True)]
 
 
 def mean_logarithm(logarithms, vectors, weights):
@@ -50,9 +64,10 @@ def mean_logarithm(logarithms, vectors, weights):
 
     With the eigenvectors of all samples side by side, the sum is one matrix product.
     """
-    n_bases, n_samples, size, _ = vectors.shape
-    columns = vectors.swapaxes(1, 2).reshape(n_bases, size, n_samples * size)
-    diagonals = (weights[..., None] * logarithms).reshape(n_bases, 1, -1)
+    xp, (n_bases, n_samples, size, _) = namespace(vectors), vectors.shape
+    columns = xp.permute_dims(vectors, (0, 2, 1, 3))
+    columns = xp.reshape(columns, (n_bases, size, n_samples * size))
+    diagonals = xp.reshape(weights[..., None] * logarithms, (n_bases, 1, -1))
     return (columns * diagonals) @ columns.mT
 
 
@@ -104,55 +119,60 @@ def mean_affine_invariant(matrices, weights=None):
     array([[2., 0.],
            [0., 4.]])
     """
-    if matrices.ndim != 3 or len(matrices) == 0:
+    if matrices.ndim != 3 or matrices.shape[0] == 0:
         raise ValueError(
             "matrices must be a stack of shape (n_matrices, n, n), of at least one "
-            f"matrix, got shape {matrices.shape}."
+            f"matrix, got shape {tuple(matrices.shape)}."
         )
     check_symmetric(matrices, "matrices")
     cholesky(matrices, "matrices")
     if weights is not None:
-        weights = real_array(weights, "weights").astype(np.float64)
-        if weights.shape != (len(matrices),):
+        weights = astype(real_array(weights, "weights", matrices), matrices.dtype)
+        if weights.shape != (matrices.shape[0],):
             raise ValueError(
-                f"weights must hold one number for each of the {len(matrices)} "
-                f"matrices, got shape {weights.shape}."
+                f"weights must hold one number for each of the {matrices.shape[0]} "
+                f"matrices, got shape {tuple(weights.shape)}."
             )
-        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        host = to_numpy(weights)
+        if not (np.isfinite(host).all() and (host >= 0).all() and host.any()):
             raise ValueError(
                 "weights must be finite and not negative, and one of them positive, "
-                f"got {weights}."
+                f"got {host}."
             )
     return affine_invariant_mean(matrices, weights)
 
 
 def affine_invariant_mean(matrices, weights):
     """:func:`mean_affine_invariant` of matrices that are known to be SPD."""
-    weights = np.ones(len(matrices)) if weights is None else weights
-    proportions = (weights / weights.sum())[None]
+    xp = namespace(matrices)
+    if weights is None:
+        weights = xp.ones_like(matrices[:, 0, 0])
+    proportions = (weights / xp.sum(weights))[None, :]
     # The current mean is F F'. A step of whitened direction U diag(t) U' along a
     # geodesic multiplies F by U exp(t / 2), so nothing is factored again.
-    factor = np.linalg.cholesky(np.average(matrices, axis=0, weights=weights)[None])
-    inverse = np.linalg.inv(factor)
+    factor = cholesky_factors(average(matrices, weights)[None, ...])
+    inverse = xp.linalg.inv(factor)
     best, step = np.inf, 1.0
     for _ in range(_MAX_STEPS):
         spectra = threaded_log_spectra(matrices, inverse)
-        size = np.linalg.norm(mean_logarithm(*spectra, proportions))
+        mean = mean_logarithm(*spectra, proportions)
+        size = float(xp.linalg.vector_norm(mean))
         if size <= _TOLERANCE or step < 1e-3:
             break
         # Where the curvature makes whole steps overshoot, shorter ones do not.
         step = step if size < best else step / 2
         best = min(size, best)
-        exponents, rotation = np.linalg.eigh(
+        exponents, rotation = xp.linalg.eigh(
             mean_logarithm(*spectra, step * proportions)
         )
-        half = np.exp(exponents / 2)
+        half = xp.exp(exponents / 2)
         factor = (factor @ rotation) * half[:, None, :]
         inverse = (rotation.mT @ inverse) / half[:, :, None]
-    return (factor @ factor.mT)[0]
+    return (factor @ factor.mT)[0, ...]
 
 
 def _kept_positive(eigenvalues):
     # Rounding can hide an eigenvalue this small, and even make it negative.
-    floor = np.finfo(float).eps * eigenvalues[..., -1:]
-    return np.maximum(eigenvalues, floor)
+    xp = namespace(eigenvalues)
+    floor = xp.finfo(eigenvalues.dtype).eps * eigenvalues[..., -1:]
+    return xp.maximum(eigenvalues, floor)

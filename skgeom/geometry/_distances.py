@@ -3,6 +3,7 @@
 import numpy as np
 
 from skgeom.geometry._spd import check_same_order
+from skgeom.utils._arrays import namespace
 from skgeom.utils._validation import (
     check_finite,
     check_symmetric,
@@ -59,9 +60,10 @@ def distance_affine_invariant(a, b, *, squared=False):
     check_same_order(a, "a", b, "b")
     # The singular values of L_b^-1 L_a are the square roots of the generalised
     # eigenvalues. Without squaring, ill-conditioned matrices keep twice as many digits.
-    quotient = np.linalg.solve(cholesky(b, "b"), cholesky(a, "a"))
+    xp = namespace(a)
+    quotient = xp.linalg.solve(cholesky(b, "b"), cholesky(a, "a"))
     distance = 4 * _sum_of_squared_logs(quotient)
-    return distance if squared else np.sqrt(distance)
+    return distance if squared else xp.sqrt(distance)
 
 
 @float64_arrays("means", "covariances")
@@ -173,33 +175,37 @@ def distance_calvo_oller(
     if means_a.shape[-1] != means_b.shape[-1]:
         raise ValueError(
             "means_a and means_b must have one number of dimensions, "
-            f"got shapes {means_a.shape} and {means_b.shape}."
+            f"got shapes {tuple(means_a.shape)} and {tuple(means_b.shape)}."
         )
     # An affine map takes the first Gaussian to the standard one, whose embedding is the
     # identity. So means that are large compared with the standard deviations cost no
     # digits. The embedding of the second has the factor [[L_a^-1 L_b, offset], [0, 1]].
     factor = cholesky(covariances_a, "covariances_a")
-    offset = np.linalg.solve(factor, (means_b - means_a)[..., None])[..., 0]
-    quotient = np.linalg.solve(factor, cholesky(covariances_b, "covariances_b"))
-    distance = 2 * _sum_of_squared_logs(_border(quotient, offset, 0))
-    return distance if squared else np.sqrt(distance)
+    xp = namespace(factor)
+    offset = xp.linalg.solve(factor, (means_b - means_a)[..., None])[..., 0]
+    quotient = xp.linalg.solve(factor, cholesky(covariances_b, "covariances_b"))
+    distance = 2 * _sum_of_squared_logs(
+        _border(quotient, offset, xp.zeros_like(offset))
+    )
+    return distance if squared else xp.sqrt(distance)
 
 
 def _sum_of_squared_logs(matrices):
     """Sum of the squared logarithms of the singular values of each matrix."""
-    singular_values = np.linalg.svd(matrices, compute_uv=False)
-    return (np.log(singular_values) ** 2).sum(axis=-1)
+    xp = namespace(matrices)
+    return xp.sum(xp.log(xp.linalg.svdvals(matrices)) ** 2, axis=-1)
 
 
 def _border(matrices, column, row):
     """The matrices [[matrices, column], [row, 1]]."""
-    size = column.shape[-1]
+    xp, size = namespace(matrices), column.shape[-1]
     lead = np.broadcast_shapes(matrices.shape[:-2], column.shape[:-1])
-    bordered = np.ones((*lead, size + 1, size + 1))
-    bordered[..., :-1, :-1] = matrices
-    bordered[..., :-1, -1] = column
-    bordered[..., -1, :-1] = row
-    return bordered
+    matrices = xp.broadcast_to(matrices, (*lead, size, size))
+    column, row = (xp.broadcast_to(part, (*lead, size)) for part in (column, row))
+    top = xp.concat([matrices, column[..., None]], axis=-1)
+    corner = xp.ones_like(row[..., :1])
+    bottom = xp.concat([row, corner], axis=-1)
+    return xp.concat([top, bottom[..., None, :]], axis=-2)
 
 
 def check_gaussians(means, name_means, covariances, name_covariances):
@@ -207,6 +213,7 @@ def check_gaussians(means, name_means, covariances, name_covariances):
     if means.ndim == 0 or means.shape[-1] != covariances.shape[-1]:
         raise ValueError(
             f"{name_means} must have shape (..., m) for {name_covariances} of shape "
-            f"(..., m, m), got shapes {means.shape} and {covariances.shape}."
+            f"(..., m, m), got shapes {tuple(means.shape)} and "
+            f"{tuple(covariances.shape)}."
         )
     check_finite(means, name_means, axis=-1)

@@ -1,5 +1,6 @@
 """Fisher-Rao distances between Gaussian distributions."""
 
+from math import sqrt
 from numbers import Real
 
 import numpy as np
@@ -7,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skgeom.geometry._distances import check_gaussians, distance_calvo_oller
 from skgeom.geometry._fibres import EPS, INJECTIVITY_RADIUS, distances_from_standard
+from skgeom.utils._arrays import computed_on_host, namespace, to_numpy
 from skgeom.utils._validation import check_finite, cholesky, float64_arrays
 from skgeom.utils._warnings import warn_user
 
@@ -28,6 +30,7 @@ def _cast_outward(result, arguments):
     return cast
 
 
+@computed_on_host
 @float64_arrays(
     "means_a", "covariances_a", "means_b", "covariances_b", cast=_cast_outward
 )
@@ -53,6 +56,8 @@ def distance_fisher_rao(
     It is invariant under affine maps of the variable. It has no closed form and is
     computed numerically. The Gaussians are the quotient of a symmetric space [1]_, and
     the distance is the least distance between two fibres, which Newton's method finds.
+    Of all functions here, this alone computes with numpy whatever the arrays are: its
+    result is moved to where they are, and has no gradient.
 
     Parameters
     ----------
@@ -224,9 +229,10 @@ def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
     _check_vectors(means_a, "means_a", variances_a, "variances_a")
     _check_vectors(means_b, "means_b", variances_b, "variances_b")
     _check_dimensions(means_a, means_b)
-    sigmas_a, sigmas_b = np.sqrt(variances_a), np.sqrt(variances_b)
+    xp = namespace(variances_a)
+    sigmas_a, sigmas_b = xp.sqrt(variances_a), xp.sqrt(variances_b)
     distances = _distance_in_planes(means_b - means_a, sigmas_a, sigmas_b)
-    return np.sqrt((distances**2).sum(axis=-1))
+    return xp.sqrt(xp.sum(distances**2, axis=-1))
 
 
 @float64_arrays("means_a", "means_b", "covariances")
@@ -269,9 +275,10 @@ def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
     check_gaussians(means_a, "means_a", covariances, "covariances")
     check_gaussians(means_b, "means_b", covariances, "covariances")
     factor = cholesky(covariances, "covariances")
-    offsets = np.linalg.solve(factor, (means_b - means_a)[..., None])[..., 0]
+    xp, root = namespace(factor), sqrt(8)
+    offsets = xp.linalg.solve(factor, (means_b - means_a)[..., None])[..., 0]
     # arcosh(1 + M^2 / 4) is 2 arsinh(M / sqrt(8)), which is accurate for small M too.
-    return np.sqrt(8) * np.arcsinh(np.linalg.norm(offsets, axis=-1) / np.sqrt(8))
+    return xp.asinh(xp.linalg.vector_norm(offsets, axis=-1) / root) * root
 
 
 def _normal_form(means_a, covariances_a, means_b, covariances_b):
@@ -318,11 +325,11 @@ def _rounding_of_factors(covariances):
 
 def _distance_in_planes(offsets, sigmas_a, sigmas_b):
     """Distances of univariate Gaussians: those in hyperbolic planes, times sqrt(2)."""
+    xp, root = namespace(offsets), sqrt(8)
     # One division after the other: a product of standard deviations could overflow.
-    offsets = offsets / np.sqrt(sigmas_a) / np.sqrt(sigmas_b)
-    ratios = np.sqrt(sigmas_b / sigmas_a)
-    sinh = np.hypot(offsets / np.sqrt(8), (ratios - 1 / ratios) / 2)
-    return np.sqrt(8) * np.arcsinh(sinh)
+    offsets = offsets / xp.sqrt(sigmas_a) / xp.sqrt(sigmas_b)
+    ratios = xp.sqrt(sigmas_b / sigmas_a)
+    return xp.asinh(xp.hypot(offsets / root, (ratios - 1 / ratios) / 2)) * root
 
 
 def _marginal_bound(offsets, scales):
@@ -364,11 +371,12 @@ def _check_vectors(means, name_means, variances, name_variances):
     if means.ndim == 0 or variances.ndim == 0 or means.shape[-1] != variances.shape[-1]:
         raise ValueError(
             f"{name_means} must have shape (..., m) for {name_variances} of shape "
-            f"(..., m), got shapes {means.shape} and {variances.shape}."
+            f"(..., m), got shapes {tuple(means.shape)} and {tuple(variances.shape)}."
         )
     check_finite(means, name_means, axis=-1)
     check_finite(variances, name_variances, axis=-1)
-    if not (variances > 0).all():
+    if not namespace(variances).all(variances > 0):
+        variances = to_numpy(variances)
         index = [int(i) for i in np.argwhere(~(variances > 0))[0]]
         raise ValueError(
             f"{name_variances}{index} is not positive: it is "
@@ -381,5 +389,5 @@ def _check_dimensions(means_a, means_b):
     if means_a.shape[-1] != means_b.shape[-1]:
         raise ValueError(
             "means_a and means_b must have one number of dimensions, "
-            f"got shapes {means_a.shape} and {means_b.shape}."
+            f"got shapes {tuple(means_a.shape)} and {tuple(means_b.shape)}."
         )

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skgeom.utils._arrays import device_of, namespace
 from skgeom.utils._validation import (
     check_positive,
     check_symmetric,
@@ -12,7 +13,7 @@ from skgeom.utils._validation import (
 
 def _spectral(matrices, function):
     """Apply ``function`` to the eigenvalues of symmetric matrices."""
-    eigenvalues, vectors = np.linalg.eigh(matrices)
+    eigenvalues, vectors = namespace(matrices).linalg.eigh(matrices)
     return (vectors * function(eigenvalues)[..., None, :]) @ vectors.mT
 
 
@@ -54,7 +55,7 @@ def sqrtm(matrices):
     array([[2., 0.],
            [0., 3.]])
     """
-    return _spd_spectral(matrices, np.sqrt)
+    return _spd_spectral(matrices, namespace(matrices).sqrt)
 
 
 @float64_arrays("matrices")
@@ -85,7 +86,8 @@ def invsqrtm(matrices):
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    return _spd_spectral(matrices, lambda eigenvalues: 1 / np.sqrt(eigenvalues))
+    xp = namespace(matrices)
+    return _spd_spectral(matrices, lambda eigenvalues: 1 / xp.sqrt(eigenvalues))
 
 
 @float64_arrays("matrices")
@@ -116,7 +118,7 @@ def logm(matrices):
     array([[0., 0.],
            [0., 1.]])
     """
-    return _spd_spectral(matrices, np.log)
+    return _spd_spectral(matrices, namespace(matrices).log)
 
 
 @float64_arrays("matrices")
@@ -147,7 +149,7 @@ def expm(matrices):
            [0., 1.]])
     """
     check_symmetric(matrices, "matrices")
-    return _spectral(matrices, np.exp)
+    return _spectral(matrices, namespace(matrices).exp)
 
 
 @float64_arrays("matrices", "reference")
@@ -192,8 +194,8 @@ def whiten(matrices, reference):
 
 def _whiten_by_factor(matrices, factor):
     """Whiten by a given lower Cholesky factor."""
-    half = np.linalg.solve(factor, matrices)
-    whitened = np.linalg.solve(factor, half.mT)
+    solve = namespace(matrices).linalg.solve
+    whitened = solve(factor, solve(factor, matrices).mT)
     return (whitened + whitened.mT) / 2
 
 
@@ -232,7 +234,8 @@ def generalized_eigenvalues(a, b):
     check_symmetric(a, "a")
     check_symmetric(b, "b")
     check_same_order(a, "a", b, "b")
-    return np.linalg.eigvalsh(_whiten_by_factor(a, cholesky(b, "b")))
+    eigvalsh = namespace(a).linalg.eigvalsh
+    return eigvalsh(_whiten_by_factor(a, cholesky(b, "b")))
 
 
 def check_same_order(a, name_a, b, name_b):
@@ -240,7 +243,7 @@ def check_same_order(a, name_a, b, name_b):
     if a.shape[-1] != b.shape[-1]:
         raise ValueError(
             f"{name_a} and {name_b} must hold matrices of one size, "
-            f"got shapes {a.shape} and {b.shape}."
+            f"got shapes {tuple(a.shape)} and {tuple(b.shape)}."
         )
 
 
@@ -260,8 +263,10 @@ def upper_triangles(matrices):
     ndarray of shape (..., n (n + 1) / 2)
         The vectors, in float64.
     """
-    rows, columns, weights = weighted_triangle(matrices.shape[-1])
-    return matrices[..., rows, columns] * weights
+    xp, size = namespace(matrices), matrices.shape[-1]
+    rows, columns, weights = weighted_triangle(size, matrices)
+    entries = xp.reshape(matrices, (*matrices.shape[:-2], size * size))
+    return xp.take(entries, rows * size + columns, axis=-1) * weights
 
 
 def from_upper_triangles(vectors):
@@ -278,15 +283,32 @@ def from_upper_triangles(vectors):
         Exactly symmetric matrices, in float64.
     """
     size = int(np.sqrt(2 * vectors.shape[-1]))  # n^2 < n (n + 1) < (n + 1)^2
-    rows, columns, weights = weighted_triangle(size)
+    xp = namespace(vectors)
+    rows, columns, weights = weighted_triangle(size, vectors)
     values = vectors / weights
-    matrices = np.empty((*vectors.shape[:-1], size, size))
-    matrices[..., rows, columns] = values
-    matrices[..., columns, rows] = values
-    return matrices
+    if xp is np:
+        matrices = np.empty((*vectors.shape[:-1], size, size))
+        matrices[..., rows, columns] = values
+        matrices[..., columns, rows] = values
+        return matrices
+    # Not all libraries write to indices: here each entry looks up its place instead.
+    index = xp.arange(size, device=device_of(vectors))
+    row, column = xp.minimum(index[:, None], index), xp.maximum(index[:, None], index)
+    places = row * size - row * (row + 1) // 2 + column
+    entries = xp.take(values, xp.reshape(places, (-1,)), axis=-1)
+    return xp.reshape(entries, (*vectors.shape[:-1], size, size))
 
 
-def weighted_triangle(size):
-    """Rows, columns and weights of the entries of an upper triangle."""
-    rows, columns = np.triu_indices(size)
-    return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))
+def weighted_triangle(size, model=None):
+    """Rows, columns and weights of the entries of an upper triangle.
+
+    They are arrays beside ``model``, or numpy's.
+    """
+    xp = namespace(model)
+    if xp is np:
+        rows, columns = np.triu_indices(size)
+        return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))
+    ones = xp.ones((size, size), dtype=model.dtype, device=device_of(model))
+    rows, columns = xp.nonzero(xp.triu(ones))
+    weights = xp.where(rows == columns, ones[0, 0], np.sqrt(2) * ones[0, 0])
+    return rows, columns, weights

@@ -5,6 +5,10 @@ torch, CuPy or JAX by that library, on the device where they lie. For arrays of 
 nothing is imported here and numpy itself is used.
 """
 
+from contextlib import contextmanager
+from functools import wraps
+from math import prod
+
 import numpy as np
 from sklearn import get_config
 
@@ -22,7 +26,10 @@ def namespace(*arrays):
     TypeError
         If the arrays are of more than one library.
     """
-    if all(isinstance(array, _OF_NUMPY) for array in arrays):
+    for array in arrays:  # faster than all(...), which counts for small arrays
+        if not isinstance(array, _OF_NUMPY):
+            break
+    else:
         return np
     from array_api_compat import array_namespace, is_array_api_obj, is_numpy_namespace
 
@@ -82,6 +89,8 @@ def like(array, model, dtype=None):
             array = array.astype(np.float32)
     if isinstance(dtype, str):
         dtype = getattr(xp, dtype)
+    if namespace(array) is xp and device_of(array) == device_of(model):
+        return array if dtype is None else astype(array, dtype)
     return xp.asarray(array, dtype=dtype, device=device_of(model))
 
 
@@ -94,3 +103,93 @@ def has_float64(array):
         device=device_of(array), kind="real floating"
     )
     return "float64" in dtypes
+
+
+def is_on_host(array):
+    """Whether an array lies in the memory of the processor: threads work on it then."""
+    device = device_of(array)
+    # JAX and array_api_strict name the processor in capitals, or with a number.
+    return device is None or "cpu" in str(device).lower()
+
+
+def size_of(array):
+    """How many numbers an array holds; ``size`` is a method of torch's."""
+    return prod(array.shape)
+
+
+def astype(array, dtype):
+    """The array in a dtype of its library, itself if it has that already."""
+    if isinstance(array, _OF_NUMPY):
+        return array.astype(dtype, copy=False)  # numpy.astype is newer than numpy 2.0
+    return namespace(array).astype(array, dtype, copy=False)
+
+
+def double_of(array):
+    """The dtype to compute in: float64, or float32 where the device has no other."""
+    xp = namespace(array)
+    return xp.float64 if has_float64(array) else xp.float32
+
+
+def average(arrays, weights=None):
+    """The mean, or weighted mean, along the first axis."""
+    xp = namespace(arrays)
+    if xp is np:
+        return np.average(arrays, axis=0, weights=weights)
+    if weights is None:
+        return xp.mean(arrays, axis=0)
+    weights = xp.reshape(weights, (-1,) + (1,) * (arrays.ndim - 1))
+    return xp.sum(weights * arrays, axis=0) / xp.sum(weights)
+
+
+def put(array, mask, values):
+    """The array with values where a mask is set, row by row; it may be changed."""
+    if namespace(array) is np:
+        array[mask] = values
+        return array
+    from array_api_extra import at
+
+    return at(array, mask).set(values)
+
+
+def computed_on_host(function):
+    """A function that gets arrays of numpy, and whose result is moved back."""
+
+    @wraps(function)
+    def wrapper(*args, **kwargs):
+        given = [*args, *kwargs.values()]
+        xp = namespace(*given)
+        if xp is np:
+            return function(*args, **kwargs)
+        model = next(array for array in given if namespace(array) is xp)
+        args = [to_numpy(arg) if namespace(arg) is xp else arg for arg in args]
+        kwargs = {
+            k: to_numpy(v) if namespace(v) is xp else v for k, v in kwargs.items()
+        }
+        return like(function(*args, **kwargs), model)
+
+    return wrapper
+
+
+@contextmanager
+def linear_algebra():
+    """Context in which errors of linear algebra are numpy's, in any library."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        raise
+    except Exception as error:
+        if "LinAlgError" not in type(error).__name__:
+            raise
+        raise np.linalg.LinAlgError(str(error)) from error
+
+
+def cholesky_factors(matrices):
+    """Lower Cholesky factors; LinAlgError of numpy if a matrix is not definite."""
+    xp = namespace(matrices)
+    if xp is np:
+        return np.linalg.cholesky(matrices)
+    with linear_algebra():
+        factors = xp.linalg.cholesky(matrices)
+    if not xp.all(xp.isfinite(factors)):  # some libraries raise nothing
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return factors

@@ -8,6 +8,15 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_array, validate_data
 
+from skgeom.utils._arrays import (
+    astype,
+    cholesky_factors,
+    double_of,
+    like,
+    namespace,
+    to_numpy,
+)
+
 # What to do about matrices that are not positive definite.
 _SHRINK = (
     "Add a small multiple of the identity, or use a shrunk covariance estimate, of "
@@ -22,6 +31,9 @@ def float64_arrays(*names, cast=None):
     result, an array, is cast back, so that the functions need not think of precision:
     factorisations in float32 would lose half the digits. ``cast(result, arguments)``,
     if given, is what casts it, where arguments are those that were passed, by name.
+
+    If an argument is an array of another library than numpy, all become such arrays,
+    in float32 where that is all that the device has.
     """
 
     def decorate(function):
@@ -30,26 +42,42 @@ def float64_arrays(*names, cast=None):
         @functools.wraps(function)
         def wrapper(*args, **kwargs):
             bound = signature.bind(*args, **kwargs)
-            arrays = {name: real_array(bound.arguments[name], name) for name in names}
-            dtypes = {array.dtype for array in arrays.values()}
+            given = [bound.arguments[name] for name in names]
+            xp = namespace(*given)
+            model = None
+            if xp is not np:  # lists and numbers become arrays beside the first one
+                model = next(array for array in given if namespace(array) is xp)
+            double = double_of(model)
+            arrays = {
+                name: real_array(array, name, model)
+                for name, array in zip(names, given, strict=True)
+            }
             for name, array in arrays.items():
-                bound.arguments[name] = array.astype(np.float64, copy=False)
+                bound.arguments[name] = astype(array, double)
             result = function(*bound.args, **bound.kwargs)
-            if dtypes != {np.dtype(np.float32)}:
+            if not all(array.dtype == xp.float32 for array in arrays.values()):
                 return result
             if cast is not None:
                 return cast(result, bound.arguments)
-            return result.astype(np.float32)
+            return astype(result, xp.float32)
 
         return wrapper
 
     return decorate
 
 
-def real_array(array, name):
-    """An array that is not complex, and holds no text or objects; or an error."""
-    array = np.asarray(array)
-    if array.dtype.kind not in "fiub":
+def real_array(array, name, model=None):
+    """An array that is not complex, and holds no text or objects; or an error.
+
+    It is numpy's, or if ``model`` is given, of the library and on the device of that.
+    """
+    array = np.asarray(array) if model is None else like(array, model)
+    xp = namespace(array)
+    if xp is np:
+        real = array.dtype.kind in "fiub"
+    else:
+        real = xp.isdtype(array.dtype, ("bool", "integral", "real floating"))
+    if not real:
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.")
     return array
 
@@ -70,18 +98,21 @@ def check_symmetric(matrices, name):
         If the last two axes differ, or if an entry is not finite, or if a matrix
         differs from its transpose by more than 1e-6 of its largest entry.
     """
-    if matrices.ndim < 2 or matrices.shape[-1] != matrices.shape[-2]:
+    shape = tuple(matrices.shape)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ValueError(
             f"{name} must be a stack of square matrices of shape (..., n, n), "
-            f"got shape {matrices.shape}."
+            f"got shape {shape}."
         )
-    if matrices.shape[-1] == 0:
-        raise ValueError(f"{name} must not be empty, got shape {matrices.shape}.")
+    if shape[-1] == 0:
+        raise ValueError(f"{name} must not be empty, got shape {shape}.")
     check_finite(matrices, name, axis=(-2, -1))
-    size = np.abs(matrices).max(axis=(-2, -1))
-    gap = np.abs(matrices - matrices.mT).max(axis=(-2, -1))
+    xp = namespace(matrices)
+    size = xp.max(xp.abs(matrices), axis=(-2, -1))
+    gap = xp.max(xp.abs(matrices - matrices.mT), axis=(-2, -1))
     asymmetric = gap > 1e-6 * size
-    if asymmetric.any():
+    if xp.any(asymmetric):
+        asymmetric, gap = to_numpy(asymmetric), to_numpy(gap)
         raise ValueError(
             f"{name}{_where(asymmetric)} is not symmetric: it differs from its "
             f"transpose by up to {gap[asymmetric].flat[0]:.3g}; "
@@ -91,19 +122,22 @@ def check_symmetric(matrices, name):
 
 def check_finite(arrays, name, axis):
     """Raise ValueError unless the arrays along some axes of a stack are finite."""
-    finite = np.isfinite(arrays).all(axis=axis)
-    if not finite.all():
+    xp = namespace(arrays)
+    finite = xp.all(xp.isfinite(arrays), axis=axis)
+    if not xp.all(finite):
         raise ValueError(
-            f"{name}{_where(~finite)} contains NaN or infinity; "
+            f"{name}{_where(~to_numpy(finite))} contains NaN or infinity; "
             "remove or impute such values first."
         )
 
 
 def check_positive(eigenvalues, name):
     """Raise ValueError unless all eigenvalues of a stack, (..., n), are positive."""
-    smallest = eigenvalues.min(axis=-1)
+    xp = namespace(eigenvalues)
+    smallest = xp.min(eigenvalues, axis=-1)
     bad = ~(smallest > 0)
-    if bad.any():
+    if xp.any(bad):
+        bad, smallest = to_numpy(bad), to_numpy(smallest)
         raise ValueError(
             f"{name}{_where(bad)} is not positive definite: its smallest eigenvalue "
             f"is {smallest[bad].flat[0]:.3g}. {_SHRINK}"
@@ -146,9 +180,9 @@ def cholesky(matrices, name):
         the remedy.
     """
     try:
-        return np.linalg.cholesky(matrices)
+        return cholesky_factors(matrices)
     except np.linalg.LinAlgError:
-        eigenvalues = np.linalg.eigvalsh(matrices)
+        eigenvalues = np.linalg.eigvalsh(to_numpy(matrices))
         check_positive(eigenvalues, name)
         # All eigenvalues came out positive, by less than rounding: name the worst.
         ratio = eigenvalues[..., 0] / eigenvalues[..., -1]

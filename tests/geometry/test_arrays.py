@@ -1,0 +1,156 @@
+"""Geometry of arrays of other libraries: the same results, of the same library."""
+
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skgeom import geometry
+from skgeom.utils._arrays import to_numpy
+
+ARGUMENTS = {
+    "calvo_oller_embedding": ("mean", "spd"),
+    "distance_affine_invariant": ("spd", "spd"),
+    "distance_calvo_oller": ("mean", "spd", "mean", "spd"),
+    "distance_fisher_rao": ("mean", "spd", "mean", "spd"),
+    "distance_fisher_rao_diagonal": ("mean", "variances", "mean", "variances"),
+    "distance_fisher_rao_equal_covariance": ("mean", "mean", "spd"),
+    "expm": ("spd",),
+    "generalized_eigenvalues": ("spd", "spd"),
+    "invsqrtm": ("spd",),
+    "logm": ("spd",),
+    "mean_affine_invariant": ("spd",),
+    "sqrtm": ("spd",),
+    "whiten": ("spd", "spd"),
+}
+
+# Those that return distances, which have a gradient but for the one found by a search.
+DISTANCES = [n for n in ARGUMENTS if n[:8] == "distance" and n[-3:] != "rao"]
+
+
+@pytest.fixture
+def make_arguments(rng, make_spd):
+    def make(name, lead=(5,), n=3):
+        makers = {
+            "mean": lambda: rng.normal(size=(*lead, n)),
+            "spd": lambda: make_spd(lead, n),
+            "variances": lambda: rng.uniform(0.5, 2, size=(*lead, n)),
+        }
+        return [makers[kind]() for kind in ARGUMENTS[name]]
+
+    return make
+
+
+def test_every_public_function_is_tested():
+    assert set(ARGUMENTS) == set(geometry.__all__)
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_results_are_those_of_numpy_where_the_arrays_are(name, library, make_arguments):
+    arguments = make_arguments(name)
+    function = getattr(geometry, name)
+    # What the library rounds to single precision is rounded for numpy as well.
+    rounded = [array.astype(library.dtype) for array in arguments]
+    expected = function(*rounded)
+    found = function(*map(library.array, rounded))
+    assert library.is_mine(found)
+    assert found.dtype == getattr(library.xp, library.dtype)
+    assert_allclose(to_numpy(found), expected, rtol=library.tolerance, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["distance_affine_invariant", "distance_calvo_oller"])
+def test_pairs_broadcast(name, library, make_arguments):
+    arguments = make_arguments(name)
+    half = len(arguments) // 2
+    pairs = [array[:, None] for array in arguments[:half]] + arguments[half:]
+    found = getattr(geometry, name)(*map(library.array, pairs))
+    expected = getattr(geometry, name)(*pairs)
+    assert found.shape == (5, 5)
+    # Of nearly equal matrices, the root of a squared distance keeps half of the digits.
+    assert_allclose(to_numpy(found), expected, rtol=library.tolerance, atol=1e-6)
+
+
+def test_lists_beside_an_array_become_arrays_like_it(library):
+    cov = library.array(np.diag([4.0, 1.0]))
+    found = geometry.distance_calvo_oller([0, 1.0], cov, [0.0, 1.0], np.eye(2).tolist())
+    assert library.is_mine(found)
+    assert_allclose(to_numpy(found), np.log(4) / np.sqrt(2), rtol=1e-6)
+
+
+def test_weights_of_a_mean(library, make_spd):
+    matrices, weights = make_spd((4,), 3), np.array([1.0, 0.5, 2.0, 0.0])
+    found = geometry.mean_affine_invariant(library.array(matrices), weights.tolist())
+    expected = geometry.mean_affine_invariant(matrices, weights)
+    assert_allclose(to_numpy(found), expected, rtol=library.tolerance)
+
+
+@pytest.mark.parametrize("change", ["nan", "asymmetric", "indefinite", "not square"])
+def test_errors_are_those_of_numpy(change, library, make_spd):
+    matrices = make_spd((4,), 3)
+    if change == "nan":
+        matrices[2, 1, 1] = np.nan
+    elif change == "asymmetric":
+        matrices[2, 1, 0] += 0.25
+    elif change == "indefinite":
+        matrices[2] = np.diag([1.0, 0.5, -0.5])
+    else:
+        matrices = matrices[:, :2]
+    matrices = matrices.astype(library.dtype)
+    for function, n_arguments in [
+        (geometry.sqrtm, 1),
+        (geometry.mean_affine_invariant, 1),
+        (geometry.distance_affine_invariant, 2),
+    ]:
+        with pytest.raises(ValueError, match=r"\[2|square") as expected:
+            function(*[matrices] * n_arguments)
+        with pytest.raises(ValueError, match=re.escape(str(expected.value))):
+            function(*[library.array(matrices)] * n_arguments)
+
+
+def test_variance_that_is_not_positive_is_named(library):
+    ones, bad = library.array(np.ones(2)), library.array(np.array([1.0, 0.0]))
+    with pytest.raises(ValueError, match=r"variances_b\[1\] is not positive: it is 0"):
+        geometry.distance_fisher_rao_diagonal(ones, ones, ones, bad)
+
+
+def test_other_than_real_numbers_are_refused(library):
+    xp = library.xp
+    matrices = xp.astype(library.array(np.eye(3)), xp.complex64)
+    with pytest.raises(TypeError, match="matrices must hold real numbers, got dtype"):
+        geometry.logm(matrices)
+
+
+def test_arrays_of_two_libraries_are_refused(library):
+    with pytest.raises(TypeError, match="namespace"):
+        geometry.distance_affine_invariant(library.array(np.eye(2)), np.eye(2))
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_distances_have_the_gradients_of_torch(name, make_arguments):
+    torch = pytest.importorskip("torch")
+    arguments = make_arguments(name, lead=())
+    tensors = [torch.tensor(array, requires_grad=True) for array in arguments]
+    distance = getattr(geometry, name)
+    distance(*tensors).backward()
+    rng = np.random.default_rng(0)
+    for i, array in enumerate(arguments):
+        step = rng.normal(size=array.shape)
+        if step.ndim == 2:
+            step = step + step.T
+        there, back = ([*arguments] for _ in range(2))
+        there[i], back[i] = array + 1e-6 * step, array - 1e-6 * step
+        slope = (distance(*there) - distance(*back)) / 2e-6
+        found = (tensors[i].grad.numpy() * step).sum()
+        assert_allclose(found, slope, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_jax(name, make_arguments):
+    jax = pytest.importorskip("jax")
+    arguments = make_arguments(name)
+    found = getattr(geometry, name)(*map(jax.numpy.asarray, arguments))
+    assert isinstance(found, jax.Array)
+    rounded = [array.astype(found.dtype) for array in arguments]
+    expected = getattr(geometry, name)(*rounded)
+    assert_allclose(np.asarray(found), expected, rtol=1e-4, atol=1e-5)
