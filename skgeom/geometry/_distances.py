@@ -12,7 +12,7 @@ from skgeom.utils._validation import (
 )
 
 
-@float64_arrays("a", "b")
+@float64_arrays("a", "b", complex_allowed=True)
 def distance_affine_invariant(a, b, *, squared=False):
     r"""Affine-invariant Riemannian distance between SPD matrices.
 

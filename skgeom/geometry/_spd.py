@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skgeom.utils._arrays import device_of, namespace
+from skgeom.utils._arrays import adjoint, device_of, namespace
 from skgeom.utils._validation import (
     check_positive,
     check_symmetric,
@@ -14,7 +14,7 @@ from skgeom.utils._validation import (
 def _spectral(matrices, function):
     """Apply ``function`` to the eigenvalues of symmetric matrices."""
     eigenvalues, vectors = namespace(matrices).linalg.eigh(matrices)
-    return (vectors * function(eigenvalues)[..., None, :]) @ vectors.mT
+    return (vectors * function(eigenvalues)[..., None, :]) @ adjoint(vectors)
 
 
 def _spd_spectral(matrices, function):
@@ -27,7 +27,7 @@ def _spd_spectral(matrices, function):
     return _spectral(matrices, checked)
 
 
-@float64_arrays("matrices")
+@float64_arrays("matrices", complex_allowed=True)
 def sqrtm(matrices):
     """Symmetric square root of SPD matrices.
 
@@ -58,7 +58,7 @@ def sqrtm(matrices):
     return _spd_spectral(matrices, namespace(matrices).sqrt)
 
 
-@float64_arrays("matrices")
+@float64_arrays("matrices", complex_allowed=True)
 def invsqrtm(matrices):
     """Symmetric inverse square root of SPD matrices.
 
@@ -90,7 +90,7 @@ def invsqrtm(matrices):
     return _spd_spectral(matrices, lambda eigenvalues: 1 / xp.sqrt(eigenvalues))
 
 
-@float64_arrays("matrices")
+@float64_arrays("matrices", complex_allowed=True)
 def logm(matrices):
     """Symmetric logarithm of SPD matrices.
 
@@ -121,7 +121,7 @@ def logm(matrices):
     return _spd_spectral(matrices, namespace(matrices).log)
 
 
-@float64_arrays("matrices")
+@float64_arrays("matrices", complex_allowed=True)
 def expm(matrices):
     """Exponential of symmetric matrices, the inverse of :func:`logm`.
 
@@ -152,7 +152,7 @@ def expm(matrices):
     return _spectral(matrices, namespace(matrices).exp)
 
 
-@float64_arrays("matrices", "reference")
+@float64_arrays("matrices", "reference", complex_allowed=True)
 def whiten(matrices, reference):
     r"""Express matrices in coordinates in which a reference matrix is the identity.
 
@@ -195,11 +195,11 @@ def whiten(matrices, reference):
 def _whiten_by_factor(matrices, factor):
     """Whiten by a given lower Cholesky factor."""
     solve = namespace(matrices).linalg.solve
-    whitened = solve(factor, solve(factor, matrices).mT)
-    return (whitened + whitened.mT) / 2
+    whitened = solve(factor, adjoint(solve(factor, matrices)))
+    return (whitened + adjoint(whitened)) / 2
 
 
-@float64_arrays("a", "b")
+@float64_arrays("a", "b", complex_allowed=True)
 def generalized_eigenvalues(a, b):
     r"""Generalised eigenvalues of pairs of symmetric matrices, in ascending order.
 
