@@ -1,6 +1,7 @@
 """Pure functions on stacks of symmetric positive definite matrices, (..., n, n).
 
-All but means broadcast over the leading axes. Nothing here knows an estimator.
+All but means broadcast over the leading axes. All but those of Gaussian distributions
+take complex Hermitian matrices as well. Nothing here knows an estimator.
 """
 
 from skgeom.geometry._affine_invariant import mean_affine_invariant
@@ -9,6 +10,7 @@ from skgeom.geometry._distances import (
     distance_affine_invariant,
     distance_calvo_oller,
 )
+from skgeom.geometry._embedding import real_embedding
 from skgeom.geometry._fisher_rao import (
     distance_fisher_rao,
     distance_fisher_rao_diagonal,
@@ -35,6 +37,7 @@ __all__ = [
     "invsqrtm",
     "logm",
     "mean_affine_invariant",
+    "real_embedding",
     "sqrtm",
     "whiten",
 ]

@@ -90,7 +90,7 @@ def mean_affine_invariant(matrices, weights=None):
     Parameters
     ----------
     matrices : array-like of shape (n_matrices, n, n)
-        Symmetric positive definite matrices.
+        Symmetric, or complex Hermitian, positive definite matrices.
     weights : array-like of shape (n_matrices,), default=None
         Weights, not negative; only their ratios count. None is one for each.
 

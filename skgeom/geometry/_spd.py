@@ -34,7 +34,7 @@ def sqrtm(matrices):
     Parameters
     ----------
     matrices : array-like of shape (..., n, n)
-        Symmetric positive definite matrices.
+        Symmetric, or complex Hermitian, positive definite matrices.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def invsqrtm(matrices):
     Parameters
     ----------
     matrices : array-like of shape (..., n, n)
-        Symmetric positive definite matrices.
+        Symmetric, or complex Hermitian, positive definite matrices.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def logm(matrices):
     Parameters
     ----------
     matrices : array-like of shape (..., n, n)
-        Symmetric positive definite matrices.
+        Symmetric, or complex Hermitian, positive definite matrices.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def expm(matrices):
     Parameters
     ----------
     matrices : array-like of shape (..., n, n)
-        Symmetric matrices; they need not be positive definite.
+        Symmetric or Hermitian matrices; they need not be positive definite.
 
     Returns
     -------
@@ -163,9 +163,9 @@ def whiten(matrices, reference):
     Parameters
     ----------
     matrices : array-like of shape (..., n, n)
-        Symmetric matrices M.
+        Symmetric or Hermitian matrices M.
     reference : array-like of shape (..., n, n)
-        Symmetric positive definite matrices R, broadcast against ``matrices``.
+        Positive definite matrices R, broadcast against ``matrices``.
 
     Returns
     -------
@@ -209,9 +209,9 @@ def generalized_eigenvalues(a, b):
     Parameters
     ----------
     a : array-like of shape (..., n, n)
-        Symmetric matrices A.
+        Symmetric or Hermitian matrices A.
     b : array-like of shape (..., n, n)
-        Symmetric positive definite matrices B, broadcast against ``a``.
+        Positive definite matrices B, broadcast against ``a``.
 
     Returns
     -------

@@ -21,6 +21,7 @@ ARGUMENTS = {
     "invsqrtm": ("spd",),
     "logm": ("spd",),
     "mean_affine_invariant": ("spd",),
+    "real_embedding": ("spd",),
     "sqrtm": ("spd",),
     "whiten": ("spd", "spd"),
 }

@@ -15,19 +15,13 @@ from skgeom.geometry import (
     invsqrtm,
     logm,
     mean_affine_invariant,
+    real_embedding,
     sqrtm,
     whiten,
 )
 from skgeom.utils._arrays import to_numpy
 
 FUNCTIONS = ["sqrtm", "invsqrtm", "logm", "expm"]
-
-
-def embedded(matrices):
-    """Real matrices of twice the size, which add and multiply like complex ones."""
-    top = np.concatenate([matrices.real, -matrices.imag], axis=-1)
-    bottom = np.concatenate([matrices.imag, matrices.real], axis=-1)
-    return np.concatenate([top, bottom], axis=-2)
 
 
 @pytest.fixture
@@ -41,13 +35,27 @@ def make_hermitian(rng):
     return make
 
 
+def test_embedding_adds_and_multiplies_like_complex_numbers(make_hermitian, rng):
+    a, b = make_hermitian(), make_hermitian()
+    commuting = a @ a + 2 * a + np.eye(4)  # products of Hermitian ones that are so
+    moved = real_embedding(a) @ real_embedding(a) + 2 * real_embedding(a) + np.eye(8)
+    assert_allclose(real_embedding(commuting), moved, atol=1e-12)
+    assert_allclose(real_embedding(a + b), real_embedding(a) + real_embedding(b))
+    embedded = real_embedding(a)
+    np.testing.assert_array_equal(embedded[:, :4, :4] + 1j * embedded[:, 4:, :4], a)
+    # The same quadratic form, of the real and imaginary parts.
+    z = rng.normal(size=4) + 1j * rng.normal(size=4)
+    parts = np.concatenate([z.real, z.imag])
+    assert_allclose(parts @ embedded @ parts, (z.conj() @ a @ z).real)
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_are_those_of_pyriemann_and_of_the_embedding(name, make_hermitian):
     matrices = make_hermitian()
     found = getattr(geometry, name)(matrices)
     assert_allclose(found, getattr(pyriemann_base, name)(matrices), atol=1e-12)
-    expected = getattr(geometry, name)(embedded(matrices))
-    assert_allclose(embedded(found), expected, atol=1e-12)
+    expected = getattr(geometry, name)(real_embedding(matrices))
+    assert_allclose(real_embedding(found), expected, atol=1e-12)
     assert_allclose(found, found.conj().mT, atol=1e-12)
 
 
@@ -56,7 +64,9 @@ def test_distances_are_those_of_pyriemann_and_of_the_embedding(make_hermitian):
     found = distance_affine_invariant(a, b)
     assert found.dtype == float
     assert_allclose(found, distance_riemann(a, b), rtol=1e-10)
-    doubled = distance_affine_invariant(embedded(a), embedded(b), squared=True)
+    doubled = distance_affine_invariant(
+        real_embedding(a), real_embedding(b), squared=True
+    )
     assert_allclose(2 * found**2, doubled, rtol=1e-10)
     assert distance_affine_invariant(a, b[:, None]).shape == (6, 6)
 
@@ -72,7 +82,7 @@ def test_eigenvalues_of_pairs_come_twice_in_the_embedding(make_hermitian):
     a, b = make_hermitian(), make_hermitian()
     found = generalized_eigenvalues(a, b)
     assert found.dtype == float
-    expected = generalized_eigenvalues(embedded(a), embedded(b))
+    expected = generalized_eigenvalues(real_embedding(a), real_embedding(b))
     assert_allclose(np.repeat(found, 2, axis=-1), expected, rtol=1e-10)
     whitened = whiten(a, b)
     assert_allclose(np.linalg.eigvalsh(whitened), found, rtol=1e-10)
@@ -85,8 +95,8 @@ def test_mean_is_that_of_pyriemann_and_of_the_embedding(make_hermitian, weights)
     found = mean_affine_invariant(matrices, weights)
     theirs = mean_riemann(matrices, sample_weight=weights, tol=1e-12)
     assert_allclose(found, theirs, atol=1e-8)
-    expected = mean_affine_invariant(embedded(matrices), weights)
-    assert_allclose(embedded(found), expected, atol=1e-8)
+    expected = mean_affine_invariant(real_embedding(matrices), weights)
+    assert_allclose(real_embedding(found), expected, atol=1e-8)
 
 
 def test_real_matrices_as_complex_ones(make_spd):

@@ -20,6 +20,7 @@ ARGUMENTS = {
     "generalized_eigenvalues": ("symmetric", "spd"),
     "invsqrtm": ("spd",),
     "logm": ("spd",),
+    "real_embedding": ("symmetric",),
     "sqrtm": ("spd",),
     "whiten": ("symmetric", "spd"),
 }
