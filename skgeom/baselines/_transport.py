@@ -27,8 +27,8 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-# The mass that a plan may have in wrong places. The gradient has an error as large as
-# this, and the cost one as small as its square.
+# The mass that a plan may have in wrong places. The gradient has an error of about as
+# much, and the cost one of about its square.
 _TOLERANCE = 1e-6
 # Above this, steps of Sinkhorn's algorithm; below it, of Newton's method.
 _NEAR = 0.1
@@ -162,6 +162,8 @@ class _Pairs:
         self._beta = beta
         alpha = means - _ratio(_times_column(plan, beta), self.a)
         values = of_rows.sum(axis=1) + ((self.b - masses) * beta).sum(axis=1)
+        if not np.isfinite(values).all():  # nothing to begin the next point with
+            self._g, self._beta = self._no_g, np.zeros_like(beta)
         weights = alpha[..., None] + beta[:, None]
         weights -= costs
         weights /= self.gamma[:, None, None]
@@ -174,7 +176,9 @@ class _Pairs:
     def _plan(self, costs):
         """The plans, and their sums of columns; those of rows are exact."""
         plan, masses, error = self._improve(costs, self.gamma)
-        if error > _TOLERANCE:  # the point before was too far away, or there was none
+        if (
+            not error <= _TOLERANCE
+        ):  # the point before was too far away, or there was none
             self._g = self._no_g
             gamma = np.maximum(_BEGIN * costs.max(axis=(1, 2)), self.gamma)
             while (gamma > self.gamma).any():
@@ -202,8 +206,8 @@ class _Pairs:
             else:
                 step = _solve(plan, self.a, masses, missing, error)
                 step -= (self.b * step).sum(axis=1, keepdims=True)
-                # A length that lowers the convex function for certain, as its third
-                # derivative is at most this times its second.
+                # This length lowers the convex function for certain: along the step
+                # its third derivative is at most the reach times the second.
                 reach = np.ptp(step, axis=1, keepdims=True)
                 step *= _ratio(np.log1p(reach), reach)
             step = np.clip(step, -_LONGEST, _LONGEST)

@@ -95,6 +95,15 @@ def test_costs_do_not_depend_on_where_the_plans_begin(iris, rng):
         )
 
 
+def test_point_without_finite_costs_is_forgotten(iris):
+    X, y = iris[0][:, 1:3], iris[1]
+    costs = TransportCosts(y, np.ones(len(y)), gammas(1.0))
+    first, _ = costs(X)
+    with np.errstate(all="ignore"):
+        assert not np.isfinite(costs(1e200 * X)[0]).all()
+    np.testing.assert_allclose(costs(X)[0], first, rtol=1e-8)
+
+
 def test_hardly_regularised_costs_are_those_of_a_linear_program(rng):
     """Twelve samples move to seven places; within a class nearly nothing moves.
 
