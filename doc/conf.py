@@ -13,14 +13,48 @@ version = release = skgeom.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
     "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx-mathjax-offline",  # formulas without the network
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
 default_role = "code"
 
+# The guide of each public name, by its module or, in skgeom itself, by its own name.
+GUIDES = {
+    "skgeom.baselines": "comparators",
+    "skgeom.datasets": "datasets",
+    "skgeom.geometry": "distances",
+    "skgeom.objectives": "distances",
+    "skgeom.optim": "optimization",
+    "skgeom.plotting": "plotting",
+    "AMAGauss": "sqfa",
+    "AMAGaussCV": "sqfa",
+    "ClassStatistics": "large_data",
+    "CovarianceHessianProjection": "covariance_hessian",
+    "GLRSQ": "lvq",
+    "GMLVQ": "lvq",
+    "GaussianClassifier": "large_data",
+    "KernelDiscriminantAnalysis": "kernel_discriminant",
+    "KernelDiscriminantAnalysisCV": "kernel_discriminant",
+    "PLRSQ": "lvq",
+    "ProjectionConditions": "covariance_hessian",
+    "RSLVQ": "lvq",
+    "RegionCovariance": "spd",
+    "RejectionClassifier": "rejection",
+    "SQFA": "sqfa",
+    "SQFACV": "sqfa",
+    "SecondMomentSQFA": "sqfa",
+    "SeparationGrid": "covariance_hessian",
+    "accuracy_rejection_curve": "rejection",
+    "bayes_error": "sqfa",
+    "input_hessian": "covariance_hessian",
+}
+autosummary_context = {"guides": GUIDES}
 autosummary_generate = True
 autodoc_typehints = "none"  # the types are in the docstrings
 numpydoc_class_members_toctree = False  # a class and its methods share a page
@@ -38,15 +72,58 @@ if os.environ.get("SKGEOM_DOC_ONLINE"):
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
+    "subsection_order": [
+        f"../examples/{section}"
+        for section in [
+            "tutorials",
+            "filters",
+            "kernels",
+            "spd",
+            "classifiers",
+            "scale",
+            "theory",
+        ]
+    ],
     "doc_module": ("skgeom",),
     "backreferences_dir": "generated/backreferences",
     "reference_url": {"skgeom": None},
     "write_computation_times": False,
+    "image_srcset": ["2x"],
+    "thumbnail_size": (400, 280),
+    "min_reported_time": 1e6,
 }
+
+# The copy button leaves out the prompts, and what is printed.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 # The examples call plt.show(), which has nothing to show while the pages are built.
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
 html_theme = "pydata_sphinx_theme"
-html_theme_options = {"show_prev_next": False}
+html_static_path = ["_static"]
+html_css_files = ["skgeom.css"]
+html_favicon = "_static/logo.svg"
+html_title = "skgeom"
+html_theme_options = {
+    "show_prev_next": False,
+    "logo": {
+        "text": "skgeom",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+    },
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+}
+if "SKGEOM_DOC_URL" in os.environ:  # where the versions are published, side by side
+    html_theme_options |= {
+        "switcher": {
+            "json_url": f"{os.environ['SKGEOM_DOC_URL']}/switcher.json",
+            "version_match": "dev" if "dev" in release else release,
+        },
+        "check_switcher": False,  # the first time, there is none
+        "navbar_start": ["navbar-logo", "version-switcher"],
+    }
+html_sidebars = {"index": [], "which": []}
 html_show_sourcelink = False

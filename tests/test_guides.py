@@ -1,10 +1,15 @@
-"""The examples of the documentation give what it says they give."""
+"""The code of the documentation runs as it is pasted, and gives what is printed."""
 
+import ast
 import doctest
+import re
+import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
+
+import skgeom
 
 DOC = Path(__file__).parents[1] / "doc"
 # The pages that show what is printed, with the number of their lines of code.
@@ -16,6 +21,27 @@ PAGES = {
     "user_guide/large_data.rst": 21,
     "user_guide/plotting.rst": 33,
 }
+# The pages whose code has no prompts, with the number of its blocks.
+SCRIPTS = {
+    "coming_from.rst": 2,
+    "user_guide/distances.rst": 2,
+    "user_guide/kernel_discriminant.rst": 5,
+    "user_guide/lvq.rst": 4,
+    "user_guide/optimization.rst": 1,
+    "user_guide/rejection.rst": 6,
+    "user_guide/spd.rst": 2,
+    "user_guide/sqfa.rst": 7,
+}
+BLOCK = re.compile(
+    r"^( *)\.\. code-block:: python\n\n((?:\1   .*\n|\n)+)", re.MULTILINE
+)
+
+
+def blocks_of(page):
+    """The blocks of code of a page, and the lines that they begin in."""
+    text = page.read_text()
+    for found in BLOCK.finditer(text):
+        yield text[: found.start()].count("\n") + 3, textwrap.dedent(found[2])
 
 
 @pytest.fixture(autouse=True)
@@ -33,3 +59,52 @@ def test_page(name):
     )
     assert attempted >= PAGES[name]
     assert not failed
+
+
+def test_all_pages_with_code_are_listed():
+    pages = {str(page.relative_to(DOC)) for page in DOC.glob("**/*.rst")}
+    assert set(SCRIPTS) == {page for page in pages if any(blocks_of(DOC / page))}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_script(name, capsys):
+    """The blocks of a page run one after the other in a fresh namespace."""
+    blocks = list(blocks_of(DOC / name))
+    assert len(blocks) == SCRIPTS[name]
+    namespace = {}
+    for line, block in blocks:
+        exec(compile("\n" * (line - 1) + block, name, "exec"), namespace)
+
+
+def strings_of(tree):
+    """All texts of a module, with dots in place of what is filled in."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.JoinedStr):
+            texts = [
+                v.value if isinstance(v, ast.Constant) else "…" for v in node.values
+            ]
+            yield "".join(texts)
+
+
+def test_titles_of_the_faq_are_parts_of_messages():
+    titles = re.findall(r"^(.+)\n~+\n", (DOC / "faq.rst").read_text(), re.MULTILINE)
+    assert len(titles) >= 14
+    package = Path(skgeom.__file__).parent
+    texts = [
+        text
+        for module in package.glob("**/*.py")
+        for text in strings_of(ast.parse(module.read_text()))
+    ]
+    for title in titles:
+        pattern = re.escape(title).replace("…", ".*")
+        assert any(re.search(pattern, text) for text in texts), title
+
+
+GUIDES = sorted(page.name for page in DOC.glob("user_guide/*.rst"))
+
+
+@pytest.mark.parametrize("name", [name for name in GUIDES if name != "index.rst"])
+def test_each_guide_has_a_picture(name):
+    assert re.search(r"\.\. (figure|image)::", (DOC / "user_guide" / name).read_text())

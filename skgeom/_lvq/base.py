@@ -24,8 +24,20 @@ from skgeom._lvq.losses import nearest_scores
 from skgeom._lvq.problem import SINGULAR, Problem, Progress, compare, find_spread
 from skgeom._lvq.spaces import FlatSpace, find_space
 from skgeom._lvq.starts import find_start, prototype_counts
+from skgeom.utils._arrays import (
+    astype,
+    cholesky_factors,
+    float_dtype,
+    float_dtypes,
+    is_dispatched,
+    like,
+    linear_algebra,
+    move_attributes,
+    namespace,
+    to_numpy,
+)
 from skgeom.utils._dask import by_blocks, refuse_dask
-from skgeom.utils._sklearn import check_sample_weight
+from skgeom.utils._sklearn import ARRAY_API, check_same_namespace, check_sample_weight
 from skgeom.utils._validation import (
     check_spd_samples,
     check_two_classes,
@@ -77,8 +89,8 @@ class PrototypeClassifier(
         distances : ndarray of shape (n_samples, n_prototypes)
             The distances, not squared.
         """
-        squared, dtype = self._squared_distances(X)
-        return np.sqrt(squared).astype(dtype)
+        squared, dtype = self._squared_distances(X, "transform")
+        return astype(namespace(squared).sqrt(squared), dtype)
 
     @by_blocks
     def decision_function(self, X):
@@ -95,7 +107,7 @@ class PrototypeClassifier(
             One column a class, the largest of which decides; with two classes, the
             difference of the second and the first, whose sign decides.
         """
-        scores = self._class_scores(self._squared_distances(X)[0])
+        scores = self._class_scores(self._squared_distances(X, "decision_function")[0])
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @by_blocks
@@ -112,8 +124,12 @@ class PrototypeClassifier(
         y : ndarray of shape (n_samples,)
             The classes of the largest score.
         """
-        scores = self._class_scores(self._squared_distances(X)[0])
-        return self.classes_[scores.argmax(axis=1)]
+        scores = self._class_scores(self._squared_distances(X, "predict")[0])
+        xp = namespace(scores)
+        indices = xp.argmax(scores, axis=1)
+        if namespace(self.classes_) is xp:
+            return xp.take(self.classes_, indices, axis=0)
+        return self.classes_[to_numpy(indices)]  # text, which is always numpy's
 
     def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
@@ -136,14 +152,14 @@ class PrototypeClassifier(
 
     def _class_scores(self, squared_distances):
         """Scores (n, n_classes) by squared distances from the prototypes."""
-        return nearest_scores(squared_distances, self._prototype_indices)
+        return nearest_scores(squared_distances, self._progress.counts)
 
-    def _squared_distances(self, X):
+    def _squared_distances(self, X, method):
         """Squared distances from the prototypes, and the dtype of X."""
         check_is_fitted(self)
-        X = self._check_X(X, reset=False)
+        X = self._check_X(X, reset=False, method=method)
         space, prototypes = self._progress.space, self._progress.prototypes
-        Z = self._encode(space, self._reduce(X.astype(np.float64, copy=False)))
+        Z = self._encode(space, self._reduce(astype(X, float_dtype(X))))
         squared = compare(partial(self._compare, space), Z, prototypes)
         return squared, X.dtype
 
@@ -163,14 +179,15 @@ class PrototypeClassifier(
         X = self._reduce(X)
         if space is None or not space.learns_metric:
             space = self._space(X.ndim, self.metric)
-            if X.ndim == 2 and 0 < np.abs(X).max() < 1 / _LARGEST:
+            if X.ndim == 2 and 0 < (largest := _largest(X)) < 1 / _LARGEST:
                 raise ValueError(
-                    f"X has values up to {np.abs(X).max():.3g}, too small for squared "
+                    f"X has values up to {largest:.3g}, too small for squared "
                     "distances. Multiply X by a number, or scale its features."
                 )
             try:
-                space.observe(X)
-                space.learn(X, y, weights)
+                with linear_algebra():
+                    space.observe(X)
+                    space.learn(X, y, weights)
             except np.linalg.LinAlgError:
                 raise ValueError(SINGULAR) from None
         return space, self._encode(space, X)
@@ -181,9 +198,9 @@ class PrototypeClassifier(
 
     def _encode(self, space, X):
         Z = space.encode(X)
-        if Z.ndim == 2 and np.abs(Z).max() > _LARGEST:
+        if Z.ndim == 2 and (largest := _largest(Z)) > _LARGEST:
             raise ValueError(
-                f"X has values up to {np.abs(Z).max():.3g}, too large for squared "
+                f"X has values up to {largest:.3g}, too large for squared "
                 "distances. Divide X by a number, or scale its features."
             )
         return Z
@@ -202,14 +219,14 @@ class PrototypeClassifier(
             self, X, _BY_BLOCKS if streams else "Fit it to a sample of the rows"
         )
         goes_on, announced = self._goes_on(), classes is not None
-        X = self._check_X(X, reset=not goes_on)
-        y = self._check_y(y, len(X))
-        classes = np.unique(y if classes is None else classes)
+        X = self._check_X(X, reset=not goes_on, method="fit")
+        y = self._check_y(y, X.shape[0])
+        classes = np.unique(y if classes is None else to_numpy(classes))
         check_two_classes(classes, type(self).__name__)
         counts = prototype_counts(self.n_prototypes, classes)
         if goes_on:
             self._check_same(classes, counts)
-        self.classes_ = classes
+        self.classes_ = classes  # numpy's, like all labels and weights, until _store
         X, y, weights, class_sums = self._weighted(X, y, sample_weight)
         # Classes may come later if they are announced and their start is given.
         if (not announced or isinstance(self.init, str)) and not class_sums.all():
@@ -221,33 +238,44 @@ class PrototypeClassifier(
         if goes_on:
             return self._next_problem(X, y, weights, class_sums)
         weights = weights * self._class_factors(class_sums)[y]
+        y, weights = like(y, X), like(weights, X)
         self._find_components(X, y, weights)
         space, Z = self._observed(X, y, weights)
         self.prototype_labels_ = np.repeat(classes, counts)
         start = find_start(space, Z, y, weights, counts, self.init, rng, classes)
-        labels = self._prototype_indices
+        labels = like(np.repeat(np.arange(len(classes)), counts), X)
         squared = compare(space.squared_distances, Z, start)
         spread = find_spread(squared, y, labels, weights)
-        squared = squared if Z.ndim == 3 else None
         return Problem(
-            space, X, Z, start, y, labels, weights, class_sums, spread, squared
+            space,
+            X,
+            Z,
+            start,
+            y,
+            labels,
+            tuple(counts.tolist()),
+            weights,
+            class_sums,
+            spread,
+            squared if Z.ndim == 3 else None,
         )
 
     def _partial_problem(self, X, y, sample_weight, rng, classes):
         """The problem of a call of ``partial_fit``, which goes on if it can."""
         if not hasattr(self, "prototypes_"):
             return self._problem(X, y, sample_weight, rng, classes)
+        self.classes_ = to_numpy(self.classes_)  # until _store
         if classes is not None and not np.array_equal(
-            np.unique(classes), self.classes_
+            np.unique(to_numpy(classes)), self.classes_
         ):
             raise ValueError(
-                f"classes={np.asarray(classes).tolist()} differs from those of the "
+                f"classes={to_numpy(classes).tolist()} differs from those of the "
                 f"first call: {self.classes_.tolist()}."
             )
         counts = prototype_counts(self.n_prototypes, self.classes_)
         self._check_same(self.classes_, counts)
-        X = self._check_X(X, reset=False)
-        y = self._check_y(y, len(X))
+        X = self._check_X(X, reset=False, method="partial_fit")
+        y = self._check_y(y, X.shape[0])
         X, y, weights, new_sums = self._weighted(X, y, sample_weight)
         class_sums = self._progress.class_sums + new_sums
         problem = self._next_problem(X, y, weights, class_sums)
@@ -255,7 +283,7 @@ class PrototypeClassifier(
             return problem
         # The first samples may have been few: the spread is that of all so far.
         squared = problem.space.squared_distances(problem.Z, problem.prototypes)
-        found = find_spread(squared, y, problem.labels, problem.weights)
+        found = find_spread(squared, problem.y, problem.labels, problem.weights)
         share = new_sums.sum() / class_sums.sum()
         spread = (1 - share) * problem.spread + share * found
         return replace(problem, spread=spread)
@@ -263,21 +291,33 @@ class PrototypeClassifier(
     def _next_problem(self, X, y, weights, class_sums):
         """The problem of prototypes that go on from where they are."""
         weights = weights * self._class_factors(class_sums)[y]
+        y, weights = like(y, X), like(weights, X)
         space, Z = self._observed(X, y, weights, self._progress.space)
+        counts = self._progress.counts
         return Problem(
             space,
             X,
             Z,
             space.encode(self.prototypes_),
             y,
-            self._prototype_indices,
+            like(np.repeat(np.arange(len(counts)), counts), X),
+            counts,
             weights,
             class_sums,
             self._progress.spread,
         )
 
-    def _check_X(self, X, reset):
+    def _check_X(self, X, reset, method):
         """X as an array; matrices are checked to be SPD, and made symmetric."""
+        if not reset:
+            check_same_namespace(X, self, attribute="prototypes_", method=method)
+            if namespace(self.prototypes_) is not np and not is_dispatched(X):
+                raise ValueError(
+                    f"{type(self).__name__} was fitted to arrays of another library "
+                    f"than numpy. For {method}, set_config(array_api_dispatch=True), "
+                    "or move it to numpy by sklearn.utils._array_api.move_estimator_to"
+                    '(estimator, numpy, "cpu").'
+                )
         ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
         if not reset and {ndim, self.prototypes_.ndim} == {2, 3}:
             raise ValueError(
@@ -286,12 +326,11 @@ class PrototypeClassifier(
                 f"{np.shape(X)}. One sample is X[None]."
             )
         if self._accepts_vectors and ndim != 3:
-            dtypes = [np.float64, np.float32]
-            return validate_data(self, X, dtype=dtypes, reset=reset)
+            return validate_data(self, X, dtype=float_dtypes(X), reset=reset)
         return check_spd_samples(self, X, reset=reset)
 
     def _check_y(self, y, n_samples):
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(y if namespace(y) is np else to_numpy(y), warn=True)
         assert_all_finite(y, input_name="y")
         if len(y) != n_samples:
             raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
@@ -310,14 +349,17 @@ class PrototypeClassifier(
                 f"classes {self.classes_.tolist()}."
             )
         y = np.searchsorted(self.classes_, y)
+        if namespace(sample_weight) is not np:
+            sample_weight = to_numpy(sample_weight)
         weights = check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            sample_weight, y, dtype=np.float64, ensure_non_negative=True
         )
         if not weights.any():  # which only newer versions of scikit-learn refuse
             raise ValueError("sample_weight must be positive for some sample.")
-        X = X.astype(np.float64, copy=False)
+        X = astype(X, float_dtype(X))
         if (weights == 0).any():
-            X, y, weights = (part[weights > 0] for part in (X, y, weights))
+            kept = weights > 0
+            X, y, weights = X[like(kept, X)], y[kept], weights[kept]
         return X, y, weights, np.bincount(y, weights, minlength=len(self.classes_))
 
     def _class_factors(self, class_sums):
@@ -337,12 +379,12 @@ class PrototypeClassifier(
 
     def _check_same(self, classes, counts):
         """Raise, before anything is set, if a fit cannot go on from the last one."""
-        if not np.array_equal(classes, self.classes_):
+        if not np.array_equal(classes, to_numpy(self.classes_)):
             raise ValueError(
                 "To go on learning, a model needs the same classes as before: "
-                f"{self.classes_.tolist()}, but y has {classes.tolist()}."
+                f"{to_numpy(self.classes_).tolist()}, but y has {classes.tolist()}."
             )
-        if not np.array_equal(counts, np.bincount(self._prototype_indices)):
+        if not np.array_equal(counts, self._progress.counts):
             raise ValueError(
                 "To go on learning, a model needs the same number of prototypes as "
                 f"before, but n_prototypes={self.n_prototypes!r}."
@@ -379,12 +421,14 @@ class PrototypeClassifier(
         self._check_definite(outcome.prototypes if encoded_as_matrices else prototypes)
         self.prototypes_ = prototypes
         if n_epochs is not None and hasattr(self, "loss_curve_"):
-            self.loss_curve_ = np.append(self.loss_curve_, outcome.losses)
+            before = to_numpy(self.loss_curve_)
+            self.loss_curve_ = np.append(before, outcome.losses)
             self.n_iter_ += outcome.n_iter
         else:
             self.loss_curve_, self.n_iter_ = outcome.losses, outcome.n_iter
         self._progress = Progress(
             self.metric,
+            problem.counts,
             problem.space,
             outcome.prototypes,
             problem.spread,
@@ -393,13 +437,14 @@ class PrototypeClassifier(
             np.inf if n_epochs is None else n_epochs,
             slope,
         )
+        move_attributes(self, problem.Z)  # what was found with numpy
 
     def _check_definite(self, prototypes):
         """Raise if prototypes are singular by now."""
         if prototypes.ndim < 3:
             return
         try:  # what predictions do with them
-            np.linalg.cholesky(prototypes)
+            cholesky_factors(prototypes)
         except np.linalg.LinAlgError:
             raise ValueError(
                 "The prototypes have become so far from the samples that rounding "
@@ -419,17 +464,19 @@ class PrototypeClassifier(
         return {**limits, "remedy": self._remedy, **self._reporting}
 
     @property
-    def _prototype_indices(self):
-        """Index of the class of each prototype."""
-        return np.searchsorted(self.classes_, self.prototype_labels_)
-
-    @property
     def _n_features_out(self):
-        return len(self.prototypes_)
+        return self.prototypes_.shape[0]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = self._accepts_vectors
         tags.input_tags.three_d_array = True
+        tags.array_api_support = ARRAY_API
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _largest(X):
+    """The largest absolute value."""
+    xp = namespace(X)
+    return float(xp.max(xp.abs(X)))

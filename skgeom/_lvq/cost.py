@@ -3,14 +3,25 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 
 from skgeom._lvq.problem import sample_blocks
 from skgeom.optim import MANIFOLDS, product_manifold
+from skgeom.utils._arrays import (
+    is_on_host,
+    like,
+    linear_algebra,
+    namespace,
+    size_of,
+    sum_of,
+    to_numpy,
+)
 from skgeom.utils._threads import map_threads
 
 # The most numbers, in the eigenvectors of all pairs, that are kept for the curvature.
 _KEPT = 2**25
+
+# How many steps of conjugate gradients the equations of the curvature are worth.
+_MAX_STEPS = 60
 
 # How much of the curvature that has no sign is added to the Gauss-Newton matrix: enough
 # to make it definite, little enough that whole steps are still nearly those of Newton.
@@ -19,6 +30,9 @@ _DAMPING = 0.02
 
 class PrototypeCost:
     """Weighted sum of the losses of all samples, as a function of the prototypes.
+
+    Samples, and all that is computed for each, are arrays of any library. Points and
+    gradients are numpy's, as the search is: they are no larger than the prototypes.
 
     Parameters
     ----------
@@ -62,18 +76,26 @@ class PrototypeCost:
         if self._latest.point is point:
             return self._latest
         prototypes, scale, matrix = self.split(point)
-        self._space.check_representable(prototypes)
-        charted = None if self._flat is None else self._flat.space.encode(prototypes)
+        prototypes = like(prototypes, self._Z)
+        matrix = None if matrix is None else like(matrix, self._Z)
 
         def evaluate(block):
             return self._evaluate(block, prototypes, scale, matrix, charted)
 
-        blocks = sample_blocks(len(self._Z), prototypes)
-        pairs, *parts = zip(*map_threads(evaluate, blocks), strict=True)
+        with linear_algebra():
+            self._space.check_representable(prototypes)
+            charted = (
+                None if self._flat is None else self._flat.space.encode(prototypes)
+            )
+            blocks = sample_blocks(self._Z.shape[0], prototypes)
+            parts = map_threads(evaluate, blocks, parallel=is_on_host(self._Z))
+        pairs, *parts = zip(*parts, strict=True)
         value, *gradients = (sum(part[1:], part[0]) for part in parts)
         wanted = [True, self._scale is None, self._reduction is not None]
-        gradients = [g for g, want in zip(gradients, wanted, strict=True) if want]
-        self._latest = _Evaluation(point, (value, gradients), blocks, pairs)
+        gradients = [
+            to_numpy(g) for g, want in zip(gradients, wanted, strict=True) if want
+        ]
+        self._latest = _Evaluation(point, (float(value), gradients), blocks, pairs)
         return self._latest
 
     def join(self, prototypes, scale, matrix=None):
@@ -85,7 +107,7 @@ class PrototypeCost:
     def split(self, point):
         """Prototypes, scale and matrix of a point."""
         prototypes, *others = point
-        scale = self._scale if self._scale is not None else np.exp(others[0][0])
+        scale = self._scale if self._scale is not None else float(np.exp(others[0][0]))
         return prototypes, scale, None if self._reduction is None else others[-1]
 
     def manifold(self, point):
@@ -104,7 +126,7 @@ class PrototypeCost:
             and hasattr(self._loss, "curvature")
             and self._scale is not None
             and self._reduction is None
-            and len(self._Z) * prototypes.size <= _KEPT
+            and self._Z.shape[0] * size_of(prototypes) <= _KEPT
         )
 
     def solve(self, point, vector):
@@ -132,31 +154,26 @@ class PrototypeCost:
             latest.model = self._model(latest)
         pairs, blocks = latest.pairs, latest.blocks
         probabilities, diagonal = latest.model
-        tangent = pairs[0].coordinates(tangent)
-        diagonal = np.repeat(diagonal, tangent.shape[1])
+        tangent = pairs[0].coordinates(like(tangent, self._Z))
+        xp, shape = namespace(tangent), tuple(tangent.shape)
+        diagonal = xp.repeat(diagonal, shape[1])
 
         # In orthonormal coordinates the matrix is one of moderate condition, and the
         # system need not be solved exactly to give a good direction. It is never
         # formed: each product with it takes two passes over the rows of J.
         def product(flat):
-            direction, total = flat.reshape(tangent.shape), 0.0
+            direction, total = xp.reshape(flat, shape), 0.0
             for part, block, p in zip(pairs, blocks, probabilities, strict=True):
                 # J = -slopes / 2 sigma^2, so that both together have 4 sigma^4.
                 slopes = p * part.slopes(direction)
-                slopes -= p * slopes.sum(axis=1, keepdims=True)
+                slopes -= p * sum_of(slopes, axis=1, keepdims=True)
                 slopes *= self._weights[block, None] / (4 * self._scale**2)
                 total = total + part.pull_back(slopes)
-            return total.ravel() + diagonal * flat
+            return xp.reshape(total, (-1,)) + diagonal * flat
 
-        shape = (tangent.size, tangent.size)
-        solution, _ = cg(
-            LinearOperator(shape, product, dtype=np.float64),
-            tangent.ravel(),
-            rtol=pairs[0].model_tol,
-            maxiter=60,
-            M=LinearOperator(shape, lambda flat: flat / diagonal, dtype=np.float64),
-        )
-        solution = pairs[0].tangents(solution.reshape(tangent.shape))
+        right, tol = xp.reshape(tangent, (-1,)), pairs[0].model_tol
+        solution = _conjugate_gradients(product, right, diagonal, tol)
+        solution = to_numpy(pairs[0].tangents(xp.reshape(solution, shape)))
         return type(vector)([solution])  # the sequence has an arithmetic of its own
 
     def _model(self, evaluation):
@@ -168,16 +185,16 @@ class PrototypeCost:
             )
             probabilities.append(p)
             # A prototype that no sample feels must not make the matrix singular.
-            size = np.maximum(size, 1e-9 / self._scale)
+            size = namespace(size).maximum(size, 1e-9 / self._scale)
             weights = part.curvature * self._weights[block]
             diagonal = diagonal + weights @ (_DAMPING * size + pull)
         return probabilities, diagonal
 
     def _evaluate(self, block, prototypes, scale, matrix, charted):
-        Z, y, weights = self._Z[block], self._y[block], self._weights[block]
+        Z, y, weights = self._Z[block, ...], self._y[block], self._weights[block]
         if charted is not None:
             flat = self._flat
-            bounds = flat.space.squared_distances(flat.Z[block], charted)
+            bounds = flat.space.squared_distances(flat.Z[block, ...], charted)
             pairs = self._space.pairs(Z, prototypes, bounds)
             pairs.resolve(lambda squared: self._loss.matter(squared, y, scale))
         elif self._reduction is None:
@@ -190,8 +207,9 @@ class PrototypeCost:
         )
         derivatives = weights[:, None] * derivatives
         value = weights @ losses
-        scale_part = None if of_log_scale is None else weights @ of_log_scale
-        scale_part = np.zeros(1) if scale_part is None else np.array([scale_part])
+        scale_part = 0.0
+        if self._scale is None:
+            scale_part = np.array([float(weights @ of_log_scale)])
         if self._reduction is None:
             kept = pairs if self.has_curvature(prototypes) else None
             return kept, value, pairs.gradient(derivatives), scale_part, 0.0
@@ -203,6 +221,27 @@ class PrototypeCost:
             pairs.gradient(derivatives),
         )
         return None, value, gradients[0], scale_part, gradients[1]
+
+
+def _conjugate_gradients(product, right, diagonal, tol):
+    """Solve a definite system to a relative residual, preconditioned by a diagonal."""
+    xp = namespace(right)
+    goal = tol**2 * xp.vecdot(right, right)
+    solution, residual, direction, before = xp.zeros_like(right), right, None, None
+    for _ in range(_MAX_STEPS):
+        if xp.vecdot(residual, residual) <= goal:
+            break
+        scaled = residual / diagonal
+        squared = xp.vecdot(residual, scaled)
+        if direction is None:
+            direction = scaled
+        else:
+            direction = scaled + squared / before * direction
+        image = product(direction)
+        step, before = squared / xp.vecdot(direction, image), squared
+        solution = solution + step * direction
+        residual = residual - step * image
+    return solution
 
 
 @dataclass
@@ -227,7 +266,7 @@ class Congruence:
 
     @staticmethod
     def pull_back(Z, prototypes, matrix, of_samples, of_prototypes):
-        of_matrix = 2 * (Z @ matrix @ of_samples).sum(axis=0)
+        of_matrix = 2 * namespace(Z).sum(Z @ matrix @ of_samples, axis=0)
         return of_prototypes, of_matrix
 
 

@@ -1,6 +1,7 @@
 """Generalised matrix learning vector quantisation, GMLVQ."""
 
 from dataclasses import replace
+from math import sqrt
 from numbers import Integral, Real
 
 import numpy as np
@@ -13,6 +14,7 @@ from skgeom._lvq.cost import Relevance
 from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss
+from skgeom.utils._arrays import average, namespace
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._undo import all_or_nothing
 
@@ -216,9 +218,9 @@ class _Features:
     def start(self):
         """The leading axes, all of the same weight."""
         Z, weights = self._problem.Z, self._problem.weights
-        centered = Z - np.average(Z, axis=0, weights=weights)
-        _, axes = np.linalg.eigh(centered.T @ (weights[:, None] * centered))
-        return axes[:, ::-1][:, : self._n_rows].T / np.sqrt(self._n_rows)
+        xp, centered = namespace(Z), Z - average(Z, weights)
+        _, axes = xp.linalg.eigh(centered.T @ (weights[:, None] * centered))
+        return xp.flip(axes, axis=1)[:, : self._n_rows].T / sqrt(self._n_rows)
 
 
 class _Span:
@@ -232,22 +234,24 @@ class _Span:
 
     def __init__(self, problem, n_rows):
         Z, weights = problem.Z, problem.weights
-        self._mean, self._n_rows = np.average(Z, axis=0, weights=weights), n_rows
-        centered = np.sqrt(weights)[:, None] * (Z - self._mean)
-        _, sizes, axes = np.linalg.svd(centered, full_matrices=False)
-        rank = np.count_nonzero(sizes > np.finfo(float).eps * Z.shape[1] * sizes[0])
-        self._axes = axes[: max(rank, 1)]
-        self._inside = min(n_rows, len(self._axes))
+        xp, self._mean, self._n_rows = namespace(Z), average(Z, weights), n_rows
+        centered = xp.sqrt(weights)[:, None] * (Z - self._mean)
+        _, sizes, axes = xp.linalg.svd(centered, full_matrices=False)
+        smallest = xp.finfo(Z.dtype).eps * Z.shape[1] * sizes[0]
+        rank = max(int(xp.count_nonzero(sizes > smallest)), 1)
+        self._axes, self._inside = axes[:rank, :], min(n_rows, rank)
 
     def encode(self, Z):
-        return np.pad((Z - self._mean) @ self._axes.T, ((0, 0), (0, 1)))
+        xp, coordinates = namespace(Z), (Z - self._mean) @ self._axes.T
+        zero = xp.zeros_like(coordinates[:, :1])
+        return xp.concat([coordinates, zero], axis=1)
 
     def decode(self, encoded):
         return self._mean + encoded[:, :-1] @ self._axes
 
     def start(self):
         """The leading axes, all of the same weight; those outside are the last row."""
-        omega = np.eye(self._inside + 1, len(self._axes) + 1)
+        omega = np.eye(self._inside + 1, self._axes.shape[0] + 1)
         omega[-1] = 0
         omega[-1, -1] = np.sqrt(self._n_rows - self._inside)
         return omega / np.sqrt(self._n_rows)
@@ -258,9 +262,10 @@ class _Span:
         n_outside = self._n_rows - self._inside
         if not n_outside:
             return rows
-        basis, _ = np.linalg.qr(self._axes.T, mode="complete")
-        outside = basis[:, len(self._axes) :].T[:n_outside]
-        return np.concatenate([rows, encoded[-1, -1] / np.sqrt(n_outside) * outside])
+        xp = namespace(rows)
+        basis, _ = xp.linalg.qr(self._axes.T, mode="complete")
+        outside = basis[:, self._axes.shape[0] :].T[:n_outside, :]
+        return xp.concat([rows, encoded[-1, -1] / sqrt(n_outside) * outside])
 
 
 def _unit(Z, weights):
@@ -269,5 +274,5 @@ def _unit(Z, weights):
     In a search for prototypes together with a matrix of unit norm, neither may dwarf
     the other.
     """
-    squares = np.square(Z - np.average(Z, axis=0, weights=weights))
-    return np.sqrt(np.average(squares, axis=0, weights=weights).mean()) or 1.0
+    squares = (Z - average(Z, weights)) ** 2
+    return sqrt(namespace(Z).mean(average(squares, weights))) or 1.0

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skgeom._lvq.cost import PrototypeCost
 from skgeom._lvq.problem import SINGULAR, Outcome
 from skgeom.optim import StartError, minimize
+from skgeom.utils._arrays import like, namespace, to_numpy
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._warnings import warn_user
 
@@ -81,7 +82,8 @@ def fit_lbfgs(
         If the search does not end within ``max_iter`` iterations, or where numbers end.
     """
     fixed_scale = None if learn_scale else scale
-    goal = (tol if enough is None else enough) * problem.weights.sum()
+    total = float(namespace(problem.weights).sum(problem.weights))
+    goal = (tol if enough is None else enough) * total
     losses, settled = [], -np.inf
 
     def separated(point, value):
@@ -99,7 +101,10 @@ def fit_lbfgs(
             problem.space.check_representable(problem.prototypes)
             flat = None if reduction else problem.in_chart()
             cost = _cost(problem, loss, fixed_scale, reduction, flat)
-            point = cost.join(problem.prototypes, scale, matrix)
+            start = to_numpy(problem.prototypes)
+            point = cost.join(
+                start, scale, None if matrix is None else to_numpy(matrix)
+            )
             # Prototypes that go on are nearer to the minimum than that of the chart is.
             anew = flat is not None and problem.squared_distances is not None
             losses.append(problem.start_cost(loss, scale) if anew else cost(point)[0])
@@ -107,10 +112,10 @@ def fit_lbfgs(
             raise ValueError(SINGULAR) from None
         if anew:
             flat_cost = _cost(flat, loss, fixed_scale)
-            start = flat_cost.join(flat.prototypes, scale)
+            start = flat_cost.join(to_numpy(flat.prototypes), scale)
             limits = {"max_iter": max_iter, "tol": _CHART_TOL * tol}
             found, value = _search_chart(
-                cost, flat.space, flat_cost, start, callback=separated, **limits
+                cost, flat, flat_cost, start, callback=separated, **limits
             )
             if value < losses[0]:
                 note(found, value)
@@ -135,6 +140,8 @@ def fit_lbfgs(
     # A search may end at its start; scikit-learn wants one iteration even then.
     n_iter = max(len(losses) - 1, 1)
     prototypes, scale, matrix = cost.split(result.point)
+    prototypes = like(prototypes, problem.Z)
+    matrix = None if matrix is None else like(matrix, problem.Z)
     return Outcome(prototypes, float(scale), np.array(losses), n_iter, matrix)
 
 
@@ -143,11 +150,12 @@ def _cost(problem, *options):
     return PrototypeCost(*data, *options)
 
 
-def _search_chart(cost, chart, flat_cost, start, **options):
+def _search_chart(cost, flat, flat_cost, start, **options):
     """Where a search in the chart leads, and the cost there; infinite if nowhere."""
     try:
         prototypes, *others = _minimize(flat_cost, start, **options).point
-        point = [chart.decode(prototypes), *others]
+        prototypes = flat.space.decode(like(prototypes, flat.Z))
+        point = [to_numpy(prototypes), *others]
         return point, cost(point)[0]
     except (StartError, np.linalg.LinAlgError):
         return None, np.inf

@@ -3,15 +3,15 @@
 from numbers import Real
 
 import numpy as np
-from scipy.special import log_softmax
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._lvq.base import PrototypeClassifier
 from skgeom._lvq.docs import LVQ_DOCS
-from skgeom._lvq.losses import LikelihoodLoss, class_log_densities
+from skgeom._lvq.losses import LikelihoodLoss, class_log_densities, log_softmax
 from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, falling, fit_sgd
+from skgeom.utils._arrays import like, namespace
 from skgeom.utils._dask import by_blocks
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._undo import all_or_nothing
@@ -58,7 +58,8 @@ class LikelihoodClassifier(PrototypeClassifier):
         probabilities : ndarray of shape (n_samples, n_classes)
             They add up to 1 for each sample.
         """
-        return np.exp(self.predict_log_proba(X))
+        log_probabilities = self._log_probabilities(X, "predict_proba")
+        return namespace(log_probabilities).exp(log_probabilities)
 
     @by_blocks
     def predict_log_proba(self, X):
@@ -74,13 +75,15 @@ class LikelihoodClassifier(PrototypeClassifier):
         log_probabilities : ndarray of shape (n_samples, n_classes)
             The logarithms of :meth:`predict_proba`.
         """
-        scores = self._class_scores(self._squared_distances(X)[0])
-        return log_softmax(scores, axis=1)
+        return self._log_probabilities(X, "predict_log_proba")
+
+    def _log_probabilities(self, X, method):
+        return log_softmax(self._class_scores(self._squared_distances(X, method)[0]))
 
     def _class_scores(self, squared_distances):
-        labels = self._prototype_indices
-        log_priors = prototype_log_priors(self.priors_, labels)
-        return class_log_densities(squared_distances, labels, log_priors, self.sigma2_)
+        counts = self._progress.counts
+        log_priors = prototype_log_priors(self.priors_, counts)
+        return class_log_densities(squared_distances, counts, log_priors, self.sigma2_)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -152,9 +155,10 @@ class LikelihoodClassifier(PrototypeClassifier):
         weight = self.representability
         if weight == "auto":
             weight = _REPRESENTABILITY[solver]
+        log_priors = prototype_log_priors(priors, problem.counts)
         return LikelihoodLoss(
             problem.labels,
-            prototype_log_priors(priors, problem.labels),
+            like(log_priors, problem.Z),
             weight,
             # A variance that anneals is its own reference.
             reference=None if solver == "sgd" else problem.spread,
@@ -170,7 +174,7 @@ class LikelihoodClassifier(PrototypeClassifier):
     def _first_rate(self, problem, sigma2):
         if self.learning_rate != "auto":
             return self.learning_rate
-        per_class = len(problem.labels) / len(self.classes_)
+        per_class = sum(problem.counts) / len(problem.counts)
         return problem.space.first_rate(problem.size * per_class, sigma2)
 
     def _schedule(self, problem, sigma2, rng):
@@ -210,6 +214,13 @@ def annealed(sigma2, n_epochs):
     return scales
 
 
-def prototype_log_priors(priors, labels):
-    """Logarithms of P(l): the prior of a class, shared equally by its prototypes."""
-    return np.log((priors / np.bincount(labels))[labels])
+def prototype_log_priors(priors, counts):
+    """Logarithms of P(l): the prior of a class, shared equally by its prototypes.
+
+    ``counts`` are the numbers of prototypes of the classes.
+    """
+    xp = namespace(priors)
+    if len(set(counts)) == 1:
+        return xp.repeat(xp.log(priors / counts[0]), counts[0])
+    shares = [xp.repeat(priors[k : k + 1] / n, n) for k, n in enumerate(counts)]
+    return xp.log(xp.concat(shares))

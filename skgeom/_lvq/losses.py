@@ -6,14 +6,19 @@ to the squared distances and, where it has a scale, with respect to the scale's
 logarithm.
 """
 
+from itertools import pairwise
+from math import log
+
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy import special
+
+from skgeom.utils._arrays import device_of, max_of, min_of, namespace, sum_of
 
 # Squared distances of which a quotient may not be a number any more.
 _NOTHING = 1e-290
 
 # Prototypes of a relative weight below 1e-10 change no loss by more than that.
-_NO_WEIGHT = np.log(1e-10)
+_NO_WEIGHT = log(1e-10)
 
 
 class LikelihoodLoss:
@@ -51,20 +56,20 @@ class LikelihoodLoss:
 
     def __call__(self, squared_distances, y, scale):
         """Losses (n,), derivatives (n, M), derivatives for log scale (n,)."""
-        correct = self.labels == y[:, None]
+        xp, correct = namespace(squared_distances), self.labels == y[:, None]
         # A common term changes nothing here, and keeps a small scale from overflow.
-        nearest = squared_distances.min(axis=1, keepdims=True)
+        nearest = min_of(squared_distances, axis=1, keepdims=True)
         scores = self.log_priors - (squared_distances - nearest) / (2 * scale)
         # Softmaxes of the scores: P(l | X), and P(l | X, y) on the prototypes of y.
         log_all, of_all = _log_sum(scores)
-        log_own, of_own = _log_sum(np.where(correct, scores, -np.inf))
+        log_own, of_own = _log_sum(xp.where(correct, scores, -np.inf))
         derivatives = (of_own - of_all) / (2 * scale)
-        of_log_scale = -(derivatives * squared_distances).sum(axis=1)
+        of_log_scale = -sum_of(derivatives * squared_distances, axis=1)
         losses = log_all - log_own
         if self.representability:
             reference = self.reference or scale
             scores = self.log_priors - squared_distances / (2 * reference)
-            log_own, of_own = _log_sum(np.where(correct, scores, -np.inf))
+            log_own, of_own = _log_sum(xp.where(correct, scores, -np.inf))
             losses = losses - self.representability * log_own
             derivatives += self.representability * of_own / (2 * reference)
         return losses, derivatives, of_log_scale
@@ -76,14 +81,15 @@ class LikelihoodLoss:
         would if it were known: a bound that is too low makes its own weight larger and
         the others smaller.
         """
-        correct = self.labels == y[:, None]
+        xp, correct = namespace(squared_distances), self.labels == y[:, None]
 
-        def have_weight(scale, among):
+        def have_weight(scale, among=None):
             scores = self.log_priors - squared_distances / (2 * scale)
-            scores = np.where(among, scores, -np.inf)
-            return scores >= scores.max(axis=1, keepdims=True) + _NO_WEIGHT
+            if among is not None:
+                scores = xp.where(among, scores, -np.inf)
+            return scores >= max_of(scores, axis=1, keepdims=True) + _NO_WEIGHT
 
-        matter = have_weight(scale, True) | have_weight(scale, correct)
+        matter = have_weight(scale) | have_weight(scale, correct)
         if self.representability and self.reference:
             matter |= have_weight(self.reference, correct)
         return matter
@@ -105,16 +111,16 @@ class LikelihoodLoss:
         pull : ndarray of shape (n_samples, n_prototypes)
             Derivatives of the term of representability, which are not negative.
         """
-        correct = self.labels == y[:, None]
+        xp, correct = namespace(squared_distances), self.labels == y[:, None]
         scores = self.log_priors - squared_distances / (2 * scale)
         _, of_all = _log_sum(scores)
-        _, of_own = _log_sum(np.where(correct, scores, -np.inf))
-        size = np.abs(of_own - of_all) / (2 * scale)
+        _, of_own = _log_sum(xp.where(correct, scores, -np.inf))
+        size = xp.abs(of_own - of_all) / (2 * scale)
         if not self.representability:
-            return of_all, size, np.zeros_like(size)
+            return of_all, size, xp.zeros_like(size)
         reference = self.reference or scale
         scores = self.log_priors - squared_distances / (2 * reference)
-        _, of_own = _log_sum(np.where(correct, scores, -np.inf))
+        _, of_own = _log_sum(xp.where(correct, scores, -np.inf))
         return of_all, size, self.representability * of_own / (2 * reference)
 
 
@@ -143,18 +149,17 @@ class MarginLoss:
 
     def __call__(self, squared_distances, y, scale):
         """Losses (n,), derivatives (n, M), None."""
-        rows = np.arange(len(y))
+        xp, n_prototypes = namespace(squared_distances), squared_distances.shape[1]
         nearest, rival = self._nearest(squared_distances, y)
-        own, other = squared_distances[rows, nearest], squared_distances[rows, rival]
+        own, other = (_of_columns(squared_distances, j) for j in (nearest, rival))
         total = own + other
         # A sample that lies on both prototypes, or as good as, moves neither of them.
-        total = np.where(total > _NOTHING, total, np.inf)
-        losses = expit(scale * ((own - other) / total))
+        total = xp.where(total > _NOTHING, total, np.inf)
+        losses = _expit(scale * ((own - other) / total))
         slope = 2 * scale * losses * (1 - losses) / total
-        derivatives = np.zeros_like(squared_distances)
-        derivatives[rows, nearest] = slope * (other / total)
-        derivatives[rows, rival] = -slope * (own / total)
-        return losses, derivatives, None
+        attracted = slope * (other / total), nearest
+        repelled = -slope * (own / total), rival
+        return losses, _in_columns(n_prototypes, attracted, repelled), None
 
     def matter(self, squared_distances, y, scale):
         """Which squared distances matter, (n, M): the least of either kind.
@@ -162,38 +167,85 @@ class MarginLoss:
         Of some distances, lower bounds may be given. If none of these matters, none
         would if it were known.
         """
-        matter = np.zeros(squared_distances.shape, dtype=bool)
-        matter[np.arange(len(y)), self._nearest(squared_distances, y)] = True
-        return matter
+        nearest, rival = self._nearest(squared_distances, y)
+        xp, n_prototypes = namespace(squared_distances), squared_distances.shape[1]
+        index = xp.arange(n_prototypes, device=device_of(squared_distances))
+        return (index == nearest[:, None]) | (index == rival[:, None])
 
     def _nearest(self, squared_distances, y):
-        """Indices of the nearest prototypes of the class, and of the others (2, n)."""
-        correct = self.labels == y[:, None]
-        nearest = np.where(correct, squared_distances, np.inf).argmin(axis=1)
-        rival = np.where(correct, np.inf, squared_distances).argmin(axis=1)
-        return np.stack([nearest, rival])
+        """Indices of the nearest prototypes of the class, and of the others, (n,)."""
+        xp, correct = namespace(squared_distances), self.labels == y[:, None]
+        nearest = xp.argmin(xp.where(correct, squared_distances, np.inf), axis=1)
+        rival = xp.argmin(xp.where(correct, np.inf, squared_distances), axis=1)
+        return nearest, rival
 
 
-def class_log_densities(squared_distances, labels, log_priors, scale):
-    """Log of prior times density of each class, up to a common term, (n, c)."""
+def class_log_densities(squared_distances, counts, log_priors, scale):
+    """Log of prior times density of each class, up to a common term, (n, c).
+
+    ``counts`` are the numbers of prototypes of the classes, which come class by class.
+    """
     scores = log_priors - squared_distances / (2 * scale)
-    by_class = [
-        logsumexp(scores[:, labels == label], axis=1) for label in np.unique(labels)
-    ]
-    return np.stack(by_class, axis=1)
+    xp = namespace(scores)
+    if xp is np:
+        by_class = [special.logsumexp(s, axis=1) for s in _by_class(scores, counts)]
+    else:
+        by_class = [_log_sum(s)[0] for s in _by_class(scores, counts)]
+    return xp.stack(by_class, axis=1)
 
 
-def nearest_scores(squared_distances, labels):
+def nearest_scores(squared_distances, counts):
     """Minus the squared distance from the nearest prototype of each class, (n, c)."""
-    by_class = [
-        squared_distances[:, labels == label].min(axis=1) for label in np.unique(labels)
-    ]
-    return -np.stack(by_class, axis=1)
+    xp = namespace(squared_distances)
+    by_class = [min_of(s, axis=1) for s in _by_class(squared_distances, counts)]
+    return -xp.stack(by_class, axis=1)
+
+
+def log_softmax(scores):
+    """Logarithms of the softmax of each row."""
+    if namespace(scores) is np:
+        return special.log_softmax(scores, axis=1)
+    return scores - _log_sum(scores)[0][:, None]
+
+
+def _by_class(columns, counts):
+    ends = np.cumsum([0, *counts]).tolist()
+    return [columns[:, begin:end] for begin, end in pairwise(ends)]
+
+
+def _expit(values):
+    xp = namespace(values)
+    if xp is np:
+        return special.expit(values)
+    small = xp.exp(-xp.abs(values))  # does not overflow
+    return xp.where(values < 0, small, 1) / (1 + small)
+
+
+def _of_columns(array, columns):
+    """An entry of each row of an array, (n,)."""
+    xp = namespace(array)
+    if xp is np:
+        return array[np.arange(len(array)), columns]
+    return xp.take_along_axis(array, columns[:, None], axis=1)[:, 0]
+
+
+def _in_columns(n_columns, *parts):
+    """An array (n, M) of zeros but for values (n,), each part in columns (n,)."""
+    (values, columns), *_ = parts
+    xp = namespace(values)
+    if xp is np:
+        array, rows = np.zeros((len(values), n_columns)), np.arange(len(values))
+        for values, columns in parts:
+            array[rows, columns] = values
+        return array
+    index = xp.arange(n_columns, device=device_of(values))
+    return sum(xp.where(index == j[:, None], v[:, None], 0.0) for v, j in parts)
 
 
 def _log_sum(scores):
     """Log of the sum of exponentials in each row, and its derivatives."""
-    largest = scores.max(axis=1, keepdims=True)
-    terms = np.exp(scores - largest)
-    total = terms.sum(axis=1, keepdims=True)
-    return (largest + np.log(total))[:, 0], terms / total
+    xp = namespace(scores)
+    largest = max_of(scores, axis=1, keepdims=True)
+    terms = xp.exp(scores - largest)
+    total = sum_of(terms, axis=1, keepdims=True)
+    return (largest + xp.log(total))[:, 0], terms / total

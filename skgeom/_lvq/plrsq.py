@@ -15,6 +15,7 @@ from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.likelihood import LikelihoodClassifier
 from skgeom._lvq.sgd import fit_sgd
 from skgeom._lvq.starts import start_subspace
+from skgeom.utils._arrays import like, to_numpy
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._undo import all_or_nothing
 
@@ -207,7 +208,8 @@ class PLRSQ(LikelihoodClassifier):
                 options |= {"reduction": Congruence, "matrix": self.components_.T}
             outcome = fit_lbfgs(problem, loss, sigma2, **options)
             if outcome.matrix is not None:
-                self.components_ = np.ascontiguousarray(outcome.matrix.T)
+                rows = np.ascontiguousarray(to_numpy(outcome.matrix).T)
+                self.components_ = like(rows, problem.Z)
         self._store(problem, outcome)
         self.sigma2_ = outcome.scale
         return self
@@ -221,7 +223,7 @@ class PLRSQ(LikelihoodClassifier):
                 f"n_components={self.n_components} must not exceed the size of the "
                 f"matrices, {self.n_features_in_}."
             )
-        labels = np.unique(y)
+        labels = np.unique(to_numpy(y))
         if len(labels) < len(self.classes_):
             missing = np.setdiff1d(np.arange(len(self.classes_)), labels)[0]
             raise ValueError(
@@ -237,7 +239,9 @@ class PLRSQ(LikelihoodClassifier):
 
     def _check_same(self, classes, counts):
         super()._check_same(classes, counts)
-        before = len(self.components_) if hasattr(self, "components_") else None
+        before = None
+        if hasattr(self, "components_"):
+            before = self.components_.shape[0]
         if before != self.n_components:
             raise ValueError(
                 f"To go on learning, a model needs the same n_components as before, "

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from skgeom._lvq.spaces import Space
+from skgeom.utils._arrays import average, is_on_host, namespace, size_of
 from skgeom.utils._threads import map_threads
 
 # Numbers in the matrices of a block of pairs: 16 MB, a few times over.
@@ -19,6 +20,9 @@ _WORTHWHILE_MATRICES, _WORTHWHILE_VECTORS = 150_000, 600_000
 # The most blocks, unless memory asks for more.
 _BLOCKS = 8
 
+# The same for an accelerator, which takes all of a block at once: half a gigabyte.
+_DEVICE_BLOCK = 60_000_000
+
 SINGULAR = (
     "The samples, or prototypes on their way, are too close to singular for this "
     "metric. Add a small multiple of the identity to X, or use a shrunk covariance "
@@ -30,6 +34,8 @@ SINGULAR = (
 class Problem:
     """Samples as a space encodes them, and prototypes to start from.
 
+    Arrays are of the library of the samples, except for ``class_sums``, of numpy.
+
     Attributes
     ----------
     space : Space
@@ -40,6 +46,8 @@ class Problem:
         Encoded samples, and encoded prototypes, class by class.
     y, labels : ndarray of int
         Class index of each sample, and of each prototype.
+    counts : tuple of int
+        The number of prototypes of each class.
     weights : ndarray
         Weights of the samples in training, positive: ``sample_weight`` times the
         weight of the class.
@@ -60,6 +68,7 @@ class Problem:
     prototypes: np.ndarray
     y: np.ndarray
     labels: np.ndarray
+    counts: tuple
     weights: np.ndarray
     class_sums: np.ndarray
     spread: float
@@ -75,7 +84,7 @@ class Problem:
 
     def start_cost(self, loss, scale):
         """The cost of the prototypes at the start."""
-        return self.weights @ loss(self.squared_distances, self.y, scale)[0]
+        return float(self.weights @ loss(self.squared_distances, self.y, scale)[0])
 
     @property
     def share_of_epoch(self):
@@ -83,13 +92,13 @@ class Problem:
 
         That is one, or less if the samples are fewer than the rows of the prototypes.
         """
-        enough = self.size * len(self.labels)
-        return min(len(self.Z) / enough, 1.0)
+        enough = self.size * self.labels.shape[0]
+        return min(self.Z.shape[0] / enough, 1.0)
 
     @cached_property
     def size(self):
         """Number of rows of the matrices that are compared, or of features."""
-        return self.space.decode(self.prototypes[:1]).shape[-1]
+        return self.space.decode(self.prototypes[:1, ...]).shape[-1]
 
 
 def sample_blocks(n_samples, prototypes):
@@ -97,27 +106,34 @@ def sample_blocks(n_samples, prototypes):
 
     They do not depend on the number of threads, so neither do sums over them.
     """
+    size = size_of(prototypes)
+    if not is_on_host(prototypes):
+        return list(gen_batches(n_samples, max(_DEVICE_BLOCK // size, 1)))
     enough = _WORTHWHILE_MATRICES if prototypes.ndim == 3 else _WORTHWHILE_VECTORS
-    rows = max(-(-n_samples // _BLOCKS), enough // prototypes.size)
-    return list(gen_batches(n_samples, max(min(rows, _BLOCK // prototypes.size), 1)))
+    rows = max(-(-n_samples // _BLOCKS), enough // size)
+    return list(gen_batches(n_samples, max(min(rows, _BLOCK // size), 1)))
 
 
 def compare(squared_distances, Z, prototypes):
     """Squared distances (n, M), by threads and a function of samples and prototypes."""
-    blocks = sample_blocks(len(Z), prototypes)
-    parts = map_threads(lambda block: squared_distances(Z[block], prototypes), blocks)
-    return np.concatenate(parts)
+    blocks = sample_blocks(Z.shape[0], prototypes)
+    parts = map_threads(
+        lambda block: squared_distances(Z[block, ...], prototypes),
+        blocks,
+        parallel=is_on_host(Z),
+    )
+    return namespace(Z).concat(parts)
 
 
 def find_spread(squared, y, labels, weights):
     """The ``spread`` of a :class:`Problem`, by the squared distances (n, M)."""
-    own = labels == y[:, None]
-    nearest = np.where(own, squared, np.inf).min(axis=1)
-    spread = np.average(nearest, weights=weights) / 2
-    if spread > 1e-10 * squared.mean():
+    xp, own = namespace(squared), labels == y[:, None]
+    nearest = xp.min(xp.where(own, squared, np.inf), axis=1)
+    spread, mean = float(average(nearest, weights)) / 2, float(xp.mean(squared))
+    if spread > 1e-10 * mean:
         return spread
     # Samples that all lie on prototypes: what is left is the distance of those.
-    return squared.mean() / 2 or 1.0
+    return mean / 2 or 1.0
 
 
 @dataclass(frozen=True)
@@ -153,6 +169,8 @@ class Progress:
     ----------
     metric : str
         The metric of the prototypes.
+    counts : tuple of int
+        The number of prototypes of each class.
     space, prototypes
         Those of the outcome. Predictions compare with these: to decode prototypes that
         are nearly singular, and to encode them again, would cost digits.
@@ -166,9 +184,18 @@ class Progress:
     """
 
     metric: str
+    counts: tuple
     space: Space
     prototypes: np.ndarray
     spread: float
     class_sums: np.ndarray
     n_epochs: float
     slope: float | None
+
+    def __sklearn_array_api_convert__(self, converter):
+        """A copy whose arrays are moved, for scikit-learn's ``move_estimator_to``."""
+        return replace(
+            self,
+            space=self.space.__sklearn_array_api_convert__(converter),
+            prototypes=converter(self.prototypes),
+        )

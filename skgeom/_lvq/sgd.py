@@ -8,6 +8,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._lvq.problem import SINGULAR, Outcome
+from skgeom.utils._arrays import like, linear_algebra, namespace, sum_of, take
 
 # Of the estimators that have this solver.
 STOCHASTIC_CONSTRAINTS = {
@@ -44,7 +45,8 @@ def falling(first_rates, weights):
 
     Steps are weighted by the samples; a common factor of the weights changes nothing.
     """
-    mean_weight, n_epochs = weights.mean(), len(first_rates)
+    mean_weight = float(namespace(weights).mean(weights))
+    n_epochs = len(first_rates)
     return [
         rate * (decay(epoch, n_epochs) / mean_weight)
         for epoch, rate in enumerate(first_rates, start=1)
@@ -73,12 +75,13 @@ def fit_sgd(problem, loss, schedule, *, name="", verbose=0):
     steps = problem.space.stochastic(problem.prototypes)
     losses = []
     for rate, scale in zip(schedule.rates, schedule.scales, strict=True):
-        order = np.arange(len(problem.Z))
+        order = np.arange(problem.Z.shape[0])
         if schedule.shuffle is not None:
             order = schedule.shuffle.permutation(order)
         options = scale, rate, order, schedule.batch_size
         try:
-            losses.append(_epoch(steps, problem, loss, *options))
+            with linear_algebra():
+                losses.append(_epoch(steps, problem, loss, *options))
         except np.linalg.LinAlgError:
             raise ValueError(SINGULAR) from None
         if verbose:
@@ -88,18 +91,19 @@ def fit_sgd(problem, loss, schedule, *, name="", verbose=0):
 
 def _epoch(steps, problem, loss, scale, rate, order, batch_size):
     """One pass of stochastic steps; returns the sum of the losses met on the way."""
-    total = 0.0
-    for batch in gen_batches(len(order), batch_size):
+    total, Z = 0.0, problem.Z
+    n_samples, order = len(order), like(order, Z)
+    for batch in gen_batches(n_samples, batch_size):
         rows = order[batch]
-        weights = problem.weights[rows]
-        squared = steps.evaluate(problem.Z[rows])
-        losses, derivatives, _ = loss(squared, problem.y[rows], scale)
+        weights = take(problem.weights, rows)
+        squared = steps.evaluate(take(Z, rows))
+        losses, derivatives, _ = loss(squared, take(problem.y, rows), scale)
         total += weights @ losses
         # The gradient of a squared distance is -2 times the logarithm.
         coefficients = (2 * rate) * weights[:, None] * derivatives
         steps.move(bounded(coefficients))
     steps.refresh()
-    return total
+    return float(total)
 
 
 def bounded(coefficients):
@@ -112,7 +116,7 @@ def bounded(coefficients):
     as the farthest of theirs. The paper has no such bounds; without them, a small
     sigma^2 sends prototypes away for good.
     """
-    attract = np.maximum(coefficients, 0)
-    repel = np.minimum(coefficients, 0)
-    attract = attract / np.maximum(attract.sum(axis=0), 1)
-    return attract + repel / np.maximum(-repel.sum(axis=0) / _REPULSION, 1)
+    xp = namespace(coefficients)
+    attract, repel = xp.maximum(coefficients, 0), xp.minimum(coefficients, 0)
+    attract = attract / xp.maximum(sum_of(attract, axis=0), 1)
+    return attract + repel / xp.maximum(-sum_of(repel, axis=0) / _REPULSION, 1)

@@ -8,7 +8,12 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
-from skgeom.geometry._affine_invariant import affine_invariant_mean
+from skgeom.geometry._affine_invariant import (
+    affine_invariant_mean,
+    from_spectrum,
+    inverse_factors,
+)
+from skgeom.utils._arrays import astype, like, namespace, to_numpy
 from skgeom.utils._validation import check_symmetric, cholesky, refuse_dict
 from skgeom.utils._warnings import warn_user
 
@@ -62,9 +67,10 @@ def find_start(space, Z, y, weights, counts, init, random_state, classes):
         The prototypes, class by class.
     """
     if not isinstance(init, str):
-        shape = space.decode(Z[:1]).shape[1:]
-        return space.encode(given_prototypes(init, (int(counts.sum()), *shape)))
-    check_counts(counts, y, classes)
+        shape = space.decode(Z[:1, ...]).shape[1:]
+        given = given_prototypes(init, (int(counts.sum()), *shape))
+        return space.encode(astype(like(given, Z), Z.dtype))
+    check_counts(counts, to_numpy(y), classes)
     if init == "auto":
         init = "kmeans" if counts.max() > 1 else "mean"
     return start_prototypes(space, Z, y, weights, counts, init, random_state)
@@ -73,7 +79,7 @@ def find_start(space, Z, y, weights, counts, init, random_state, classes):
 def given_prototypes(init, shape):
     """A copy of the parameter ``init``, an array, as prototypes of a shape."""
     init = check_array(
-        init,
+        init if namespace(init) is np else to_numpy(init),
         dtype=np.float64,
         ensure_2d=False,
         allow_nd=True,
@@ -113,8 +119,10 @@ def start_prototypes(space, Z, y, weights, counts, init, random_state):
         own = y == label
         find = _clusters if init == "kmeans" and count > 1 else _around_mean
         prototypes += find(space, Z[own], weights[own], count, random_state)
-    prototypes = np.stack(prototypes)
-    if np.abs(prototypes - prototypes[0]).max() <= 1e-13 * np.abs(prototypes).max():
+    xp = namespace(Z)
+    prototypes = xp.stack(prototypes)
+    apart = xp.max(xp.abs(prototypes - prototypes[:1, ...]))
+    if apart <= 1e-13 * xp.max(xp.abs(prototypes)):
         warn_user(
             "The prototypes of all classes start at the same point, so that nothing "
             "tells them apart: the samples of the classes are the same, or have the "
@@ -128,25 +136,29 @@ def _around_mean(space, Z, weights, count, random_state):
     mean = space.mean(Z, weights)
     if count == 1:
         return [mean]
-    chosen = random_state.choice(len(Z), count, replace=False)
-    return [space.geodesic(mean, Z[i], _PERTURBATION) for i in chosen]
+    chosen = random_state.choice(Z.shape[0], count, replace=False).tolist()
+    return [space.geodesic(mean, Z[i, ...], _PERTURBATION) for i in chosen]
 
 
 def _clusters(space, Z, weights, count, random_state):
-    """Means of the clusters that k-means finds in the tangent space at the mean."""
+    """Means of the clusters that k-means finds in the tangent space at the mean.
+
+    scikit-learn's k-means takes arrays of numpy: the vectors are copied to the host.
+    """
     vectors = space.tangent_vectors(Z, space.mean(Z, weights))
     with warnings.catch_warnings():  # of fewer distinct samples than clusters
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(count, n_init=4, random_state=random_state).fit(
-            vectors, sample_weight=weights
+            to_numpy(vectors), sample_weight=to_numpy(weights)
         )
     means = []
     for cluster in range(count):
         own = found.labels_ == cluster
         if own.any():
+            own = like(own, Z)
             means.append(space.mean(Z[own], weights[own]))
         else:
-            means.append(Z[random_state.choice(len(Z))])
+            means.append(Z[random_state.choice(Z.shape[0]), ...])
     return means
 
 
@@ -156,13 +168,13 @@ def start_subspace(X, y, weights, n_components):
     The directions are those in which the logarithms of the class means, at their common
     mean, are largest. The subspace follows the matrices through an affine map.
     """
-    means = np.stack(
-        [affine_invariant_mean(X[y == c], weights[y == c]) for c in np.unique(y)]
+    xp, labels = namespace(X), range(int(namespace(y).max(y)) + 1)
+    means = xp.stack(
+        [affine_invariant_mean(X[y == c], weights[y == c]) for c in labels]
     )
-    factor = np.linalg.cholesky(affine_invariant_mean(means, None))
-    inverse = np.linalg.inv(factor)
-    eigenvalues, vectors = np.linalg.eigh(inverse @ means @ inverse.T)
-    squared_logs = (vectors * np.log(eigenvalues)[:, None] ** 2) @ vectors.mT
-    _, directions = np.linalg.eigh(squared_logs.sum(axis=0))
-    filters = inverse.T @ directions[:, ::-1][:, :n_components]
-    return np.linalg.qr(filters)[0]
+    inverse = inverse_factors(affine_invariant_mean(means, None))
+    eigenvalues, vectors = xp.linalg.eigh(inverse @ means @ inverse.T)
+    squared_logs = from_spectrum(vectors, xp.log(eigenvalues) ** 2)
+    _, directions = xp.linalg.eigh(xp.sum(squared_logs, axis=0))
+    filters = inverse.T @ xp.flip(directions, axis=1)[:, :n_components]
+    return xp.linalg.qr(filters)[0]

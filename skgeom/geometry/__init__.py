@@ -2,6 +2,11 @@
 
 All but means broadcast over the leading axes. All but those of Gaussian distributions
 take complex Hermitian matrices as well. Nothing here knows an estimator.
+
+Arrays of another library than numpy that follows the array API standard, such as torch,
+CuPy or JAX, give arrays of that library, on the same device, and with gradients where
+it has them. Only :func:`distance_fisher_rao` computes with numpy always, and moves its
+result.
 """
 
 from skgeom.geometry._affine_invariant import mean_affine_invariant

@@ -55,7 +55,8 @@ def threaded_log_spectra(matrices, inverses):
     if operations < _PARALLEL or not is_on_host(matrices):
         return log_spectra(matrices, inverses)
     halves = map_threads(
-        lambda part: log_spectra(part, inverses), [matrices[:half], matrices[half:]]
+        lambda part: log_spectra(part, inverses),
+        [matrices[:half, ...], matrices[half:, ...]],
     )
     concat = namespace(matrices).concat
     return [concat(parts, axis=1) for parts in zip(*halves, strict=True)]

@@ -2,10 +2,13 @@
 
 A call of LAPACK for a matrix of 5 x 5 spends most of its time on other things than
 arithmetic. Here each operation of Cholesky's method is one of numpy on the same entry
-of all matrices, which takes a fraction of that time if the matrices are many.
+of all matrices, which takes a fraction of that time if the matrices are many. Matrices
+of other libraries are left to these.
 """
 
 import numpy as np
+
+from skgeom.utils._arrays import cholesky_factors, namespace
 
 # Beyond this size, and below this number, LAPACK is as fast.
 _LARGEST, _MANY = 24, 128
@@ -33,9 +36,8 @@ def inverses_and_log_dets(matrices):
     factors = _factorize(matrices)
     log_dets = _log_dets(factors)
     if not _many(matrices):
-        inverse_factors = np.linalg.inv(np.moveaxis(factors, (0, 1), (-2, -1)))
-        inverses = inverse_factors.mT @ inverse_factors
-        return np.moveaxis(inverses, (-2, -1), (0, 1)), log_dets
+        inverse_factors = namespace(factors).linalg.inv(_stacked_first(factors))
+        return _stacked_last(inverse_factors.mT @ inverse_factors), log_dets
     _invert_lower(factors)
     inverses = np.empty_like(factors)
     for j in range(len(factors)):
@@ -50,19 +52,33 @@ def log_dets(matrices):
 
 
 def _log_dets(factors):
-    return 2 * sum(np.log(factors[j, j]) for j in range(len(factors)))
+    log = namespace(factors).log
+    return 2 * sum(log(factors[j, j, ...]) for j in range(factors.shape[0]))
 
 
 def _many(matrices):
-    """Whether the matrices are so small and many that LAPACK is slower."""
+    """Whether the matrices are so small and many that LAPACK is slower.
+
+    Other libraries than numpy have better ways for many, or do not write in place.
+    """
+    if namespace(matrices) is not np:
+        return False
     return len(matrices) <= _LARGEST and matrices[0, 0].size >= _MANY
+
+
+def _stacked_first(matrices):
+    """Matrices (k, k, ...) as (..., k, k), and the other way round."""
+    return namespace(matrices).moveaxis(matrices, (0, 1), (-2, -1))
+
+
+def _stacked_last(matrices):
+    return namespace(matrices).moveaxis(matrices, (-2, -1), (0, 1))
 
 
 def _factorize(matrices):
     """Lower Cholesky factors, in place if the matrices are many."""
     if not _many(matrices):
-        factors = np.linalg.cholesky(np.moveaxis(matrices, (0, 1), (-2, -1)))
-        return np.moveaxis(factors, (-2, -1), (0, 1))
+        return _stacked_last(cholesky_factors(_stacked_first(matrices)))
     for j in range(len(matrices)):
         if not (matrices[j, j] > 0).all():
             raise np.linalg.LinAlgError("Matrix is not positive definite")

@@ -1,5 +1,7 @@
 """Matrix functions and congruences of symmetric positive definite (SPD) stacks."""
 
+from math import sqrt
+
 import numpy as np
 
 from skgeom.utils._arrays import adjoint, device_of, namespace
@@ -265,6 +267,8 @@ def upper_triangles(matrices):
     """
     xp, size = namespace(matrices), matrices.shape[-1]
     rows, columns, weights = weighted_triangle(size, matrices)
+    if xp is np:
+        return matrices[..., rows, columns] * weights
     entries = xp.reshape(matrices, (*matrices.shape[:-2], size * size))
     return xp.take(entries, rows * size + columns, axis=-1) * weights
 
@@ -310,5 +314,6 @@ def weighted_triangle(size, model=None):
         return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))
     ones = xp.ones((size, size), dtype=model.dtype, device=device_of(model))
     rows, columns = xp.nonzero(xp.triu(ones))
-    weights = xp.where(rows == columns, ones[0, 0], np.sqrt(2) * ones[0, 0])
+    one = ones[0, 0]
+    weights = xp.where(rows == columns, one, sqrt(2) * one)
     return rows, columns, weights

@@ -124,10 +124,53 @@ def astype(array, dtype):
     return namespace(array).astype(array, dtype, copy=False)
 
 
-def double_of(array):
-    """The dtype to compute in: float64, or float32 where the device has no other."""
+def float_dtypes(X):
+    """The two dtypes that samples may have, the first of which others become."""
+    if not is_dispatched(X):
+        return [np.float64, np.float32]
+    xp = namespace(X)
+    return [xp.float64, xp.float32] if has_float64(X) else [xp.float32]
+
+
+def float_dtype(array):
+    """That of double precision, or of single if the device has no double."""
     xp = namespace(array)
     return xp.float64 if has_float64(array) else xp.float32
+
+
+def device_and_dtype(array):
+    """The options with which functions make an array like this one, for its entries."""
+    if isinstance(array, _OF_NUMPY):
+        return {"dtype": array.dtype}
+    return {"dtype": array.dtype, "device": device_of(array)}
+
+
+def sum_of(array, axis, keepdims=False):
+    """The sum along an axis; numpy's method starts faster than its function."""
+    if isinstance(array, np.ndarray):
+        return array.sum(axis=axis, keepdims=keepdims)
+    return namespace(array).sum(array, axis=axis, keepdims=keepdims)
+
+
+def max_of(array, axis, keepdims=False):
+    """The same for the largest."""
+    if isinstance(array, np.ndarray):
+        return array.max(axis=axis, keepdims=keepdims)
+    return namespace(array).max(array, axis=axis, keepdims=keepdims)
+
+
+def min_of(array, axis, keepdims=False):
+    """The same for the smallest."""
+    if isinstance(array, np.ndarray):
+        return array.min(axis=axis, keepdims=keepdims)
+    return namespace(array).min(array, axis=axis, keepdims=keepdims)
+
+
+def take(array, rows):
+    """Rows of an array by their numbers, which lie beside it."""
+    if isinstance(array, np.ndarray):
+        return array[rows]
+    return namespace(array).take(array, rows, axis=0)
 
 
 def average(arrays, weights=None):
@@ -190,7 +233,7 @@ def cholesky_factors(matrices):
         return np.linalg.cholesky(matrices)
     with linear_algebra():
         factors = xp.linalg.cholesky(matrices)
-    if not xp.all(xp.isfinite(factors)):  # some libraries raise nothing
+    if not xp.isfinite(xp.sum(factors)):  # some libraries raise nothing
         raise np.linalg.LinAlgError("Matrix is not positive definite")
     return factors
 
@@ -212,3 +255,13 @@ def adjoint(matrices):
     if not is_complex(matrices):
         return matrices.mT
     return namespace(matrices).conj(matrices).mT
+
+
+def move_attributes(estimator, X):
+    """Move the fitted arrays of an estimator to where X is; text stays numpy's."""
+    if namespace(X) is np:
+        return
+    for name, value in vars(estimator).items():
+        fitted = name.endswith("_") or name.startswith("_")
+        if fitted and isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+            setattr(estimator, name, like(value, X))

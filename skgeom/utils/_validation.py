@@ -12,7 +12,8 @@ from skgeom.utils._arrays import (
     adjoint,
     astype,
     cholesky_factors,
-    double_of,
+    float_dtype,
+    float_dtypes,
     is_complex,
     like,
     namespace,
@@ -54,7 +55,7 @@ def float64_arrays(*names, cast=None, complex_allowed=False):
                 name: real_array(array, name, model, complex_allowed)
                 for name, array in zip(names, given, strict=True)
             }
-            double = double_of(model)
+            double = float_dtype(model)
             if any(is_complex(array) for array in arrays.values()):
                 double = xp.complex128 if double == xp.float64 else xp.complex64
             for name, array in arrays.items():
@@ -326,7 +327,7 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
     X = validate_data(
         estimator,
         X,
-        dtype=[np.float64, np.float32],
+        dtype=float_dtypes(X),
         ensure_2d=False,
         allow_nd=True,
         ensure_all_finite=False,  # check_symmetric names the matrix
@@ -335,7 +336,7 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
     )
     check_symmetric(X, "X")
     X = (X + X.mT) / 2
-    cholesky(X.astype(np.float64, copy=False), "X")
+    cholesky(astype(X, float_dtype(X)), "X")
     # scikit-learn counts the features of two-dimensional arrays only.
     if reset:
         estimator.n_features_in_ = X.shape[1]

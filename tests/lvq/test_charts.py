@@ -53,7 +53,8 @@ def costs(request, rng):
     Z, W = random_spd(rng, 60), random_spd(rng, 12)
     y, weights = np.arange(60) % 4, rng.uniform(0.5, 2, 60)
     space = AffineInvariantSpace()
-    problem = Problem(space, Z, Z, W, y, LABELS, weights, None, 1.0)
+    counts = tuple(np.bincount(LABELS).tolist())
+    problem = Problem(space, Z, Z, W, y, LABELS, counts, weights, None, 1.0)
     data = space, Z, y, weights, loss, scale
     return PrototypeCost(*data), PrototypeCost(*data, flat=problem.in_chart()), W
 

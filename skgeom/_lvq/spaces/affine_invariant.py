@@ -17,6 +17,15 @@ from skgeom.geometry._affine_invariant import (
     threaded_log_spectra,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
+from skgeom.utils._arrays import (
+    cholesky_factors,
+    device_and_dtype,
+    device_of,
+    namespace,
+    put,
+    sum_of,
+    take,
+)
 
 
 class AffineInvariantSpace(WhitenedSpace):
@@ -39,8 +48,11 @@ class AffineInvariantSpace(WhitenedSpace):
         return affine_invariant_mean(Z, weights)
 
     def squared_distances(self, Z, prototypes):
-        logarithms = log_eigenvalues(Z, inverse_factors(prototypes)[:, None])
-        return np.einsum("jip,jip->ij", logarithms, logarithms)
+        inverses = inverse_factors(prototypes)[:, None, ...]
+        logarithms, xp = log_eigenvalues(Z, inverses), namespace(Z)
+        if xp is np:
+            return np.einsum("jip,jip->ij", logarithms, logarithms)
+        return xp.sum(logarithms**2, axis=-1).T
 
     def pairs(self, Z, prototypes, at_least=None):
         return AffineInvariantPairs(Z, prototypes, at_least)
@@ -65,24 +77,26 @@ class AffineInvariantPairs(WhitenedPairs):
     def __init__(self, Z, prototypes, at_least=None):
         self._Z, self._inverse = Z, inverse_factors(prototypes)
         self._parts = []
-        shape = len(Z), len(prototypes)
-        self._known = np.zeros(shape, dtype=bool)
-        self.squared_distances = np.empty(shape) if at_least is None else at_least
+        xp, lead = namespace(Z), (Z.shape[0], prototypes.shape[0])
+        self._known = xp.zeros(lead, dtype=xp.bool, device=device_of(Z))
+        self.squared_distances = at_least
         if at_least is None:
+            self.squared_distances = xp.zeros(lead, **device_and_dtype(Z))
             self._compute(~self._known)
 
     def resolve(self, matter):
         # A bound that is replaced by the distance may let other pairs matter.
         while True:
             wanted = matter(self.squared_distances) & ~self._known
-            if not wanted.any():
+            if not namespace(wanted).any(wanted):
                 return
             self._compute(wanted)
 
     def _compute(self, wanted):
         part = _Part(self._Z, self._inverse, wanted)
-        self.squared_distances[part.samples, part.prototypes] = part.squared_distances
-        self._known |= wanted
+        squared = put(self.squared_distances.T, part.wanted, part.squared_distances)
+        self.squared_distances = squared.T
+        self._known = self._known | wanted
         self._parts.append(part)
 
     def gradient(self, weights):
@@ -92,36 +106,55 @@ class AffineInvariantPairs(WhitenedPairs):
     def sample_gradient(self, weights):
         return sum(part.sample_gradient(weights) for part in self._parts)
 
+    # Of numpy's arrays, only the rows of the pairs that are known are multiplied, one
+    # prototype after the other; of others all at once, with zeros for the unknown.
+
     def slopes(self, coordinates):
+        if namespace(coordinates) is not np:
+            return super().slopes(coordinates)
         slopes = np.zeros(self._known.shape)
         for part in self._parts:
             slopes[part.samples, part.prototypes] = part.slopes(coordinates)
         return slopes
 
     def pull_back(self, weights):
+        if namespace(weights) is not np:
+            return super().pull_back(weights)
         return sum(part.pull_back(weights) for part in self._parts)
+
+    @cached_property
+    def _rows(self):
+        shape = *self._known.T.shape, self._parts[0].rows.shape[-1]
+        rows = namespace(self._Z).zeros(shape, **device_and_dtype(self._Z))
+        for part in self._parts:
+            rows = put(rows, part.wanted, part.rows)
+        return rows
 
 
 class _Part:
     """Some of the pairs, prototype by prototype, with their eigendecompositions."""
 
     def __init__(self, Z, inverses, wanted):
-        self.prototypes, self.samples = np.nonzero(wanted.T)
-        self._ends = np.searchsorted(self.prototypes, np.arange(len(inverses) + 1))
+        xp, self.wanted = namespace(Z), wanted.T
+        self.prototypes, self.samples = xp.nonzero(self.wanted)
         self._shape, self._inverses = Z.shape, inverses
         self._logarithms, self._vectors = log_spectra(
-            Z[self.samples], inverses[self.prototypes]
+            take(Z, self.samples), take(inverses, self.prototypes)
         )
-        self.squared_distances = np.square(self._logarithms).sum(axis=-1)
+        self.squared_distances = sum_of(self._logarithms**2, axis=-1)
 
     @cached_property
-    def _rows(self):
+    def _ends(self):
+        return np.searchsorted(self.prototypes, np.arange(len(self._inverses) + 1))
+
+    @cached_property
+    def rows(self):
         """Gradients in whitened coordinates, -2 log, as vectors (n_pairs, p)."""
         return -2 * upper_triangles(from_spectrum(self._vectors, self._logarithms))
 
     def slopes(self, coordinates):
         """Derivatives of the squared distances along tangent vectors, (n_pairs,)."""
-        slopes = np.empty(len(self._rows))
+        slopes = np.empty(len(self.rows))
         for direction, (own, rows) in zip(coordinates, self._by_prototype, strict=True):
             np.matmul(rows, direction, out=slopes[own])
         return slopes
@@ -133,19 +166,21 @@ class _Part:
 
     def sample_gradient(self, weights):
         """Gradient of the weighted sum for the samples."""
-        weights = weights[self.samples, self.prototypes, None]
-        diagonals = 2 * weights * self._logarithms * np.exp(-self._logarithms)
-        inverses = self._inverses[self.prototypes]
+        xp = namespace(weights)
+        weights = weights.T[self.wanted][:, None]
+        diagonals = 2 * weights * self._logarithms * xp.exp(-self._logarithms)
+        inverses = take(self._inverses, self.prototypes)
         gradients = inverses.mT @ from_spectrum(self._vectors, diagonals) @ inverses
-        total = np.zeros(self._shape)
-        np.add.at(total, self.samples, gradients)
-        return total
+        (n_samples, *shape), n_prototypes = self._shape, self._inverses.shape[0]
+        shape = n_prototypes, n_samples, *shape
+        total = xp.zeros(shape, **device_and_dtype(gradients))
+        return xp.sum(put(total, self.wanted, gradients), axis=0)
 
     @property
     def _by_prototype(self):
         """Slices of the pairs, and their rows, for each prototype."""
         for begin, end in pairwise(self._ends):
-            yield slice(begin, end), self._rows[begin:end]
+            yield slice(begin, end), self.rows[begin:end]
 
 
 class FactorSteps:
@@ -156,8 +191,9 @@ class FactorSteps:
     """
 
     def __init__(self, prototypes):
-        self._factors = np.linalg.cholesky(prototypes)
-        self._inverses = np.linalg.inv(self._factors)
+        self._xp = namespace(prototypes)
+        self._factors = cholesky_factors(prototypes)
+        self._inverses = self._xp.linalg.inv(self._factors)
 
     @property
     def prototypes(self):
@@ -166,18 +202,18 @@ class FactorSteps:
     def evaluate(self, Z):
         """Squared distances (n, M) of samples, remembered for the next step."""
         self._spectra = threaded_log_spectra(Z, self._inverses)
-        return np.square(self._spectra[0]).sum(axis=-1).T
+        return sum_of(self._spectra[0] ** 2, axis=-1).T
 
     def move(self, coefficients):
         """Step along the sum over samples of ``coefficients * Log_W(X)``, (n, M)."""
         logarithms, vectors = self._spectra
-        if len(coefficients) == 1:  # the sum has the eigenvectors of its one term
-            exponents = coefficients.T * logarithms[:, 0]
-            vectors = vectors[:, 0]
+        if coefficients.shape[0] == 1:  # the sum has the eigenvectors of its one term
+            exponents = coefficients.T * logarithms[:, 0, :]
+            vectors = vectors[:, 0, ...]
         else:
             whitened = mean_logarithm(logarithms, vectors, coefficients.T)
-            exponents, vectors = np.linalg.eigh(whitened)
-        half = np.exp(exponents / 2)
+            exponents, vectors = self._xp.linalg.eigh(whitened)
+        half = self._xp.exp(exponents / 2)
         self._factors = (self._factors @ vectors) * half[:, None, :]
         self._inverses = (vectors.mT @ self._inverses) / half[:, :, None]
 

@@ -15,12 +15,16 @@ A metric is a subclass of one of the two halves of :class:`Space`:
 
 A metric that is learnt from the samples also has ``learn``, and says so by
 ``learns_metric``; :class:`~skgeom._lvq.spaces.tangent.MahalanobisSpace` is an example.
-All say by attributes what is true of them, and ``first_rate`` whether their distances
-have a unit. With its name in ``SPD_SPACES``, in ``__init__.py``, the metric is a value
-of the parameter ``metric`` of the estimators, and the tests of the registry find it.
+Samples and prototypes may be arrays of any library, so what they need is taken from
+``namespace(Z)``. All say by attributes what is true of them, and ``first_rate`` whether
+their distances have a unit. With its name in ``SPD_SPACES``, in ``__init__.py``, the
+metric is a value of the parameter ``metric`` of the estimators, and the tests of the
+registry find it.
 """
 
 from abc import ABC, abstractmethod
+from copy import copy
+from math import exp, log
 
 import numpy as np
 
@@ -31,6 +35,7 @@ from skgeom.geometry._affine_invariant import (
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.optim import MANIFOLDS, minimize
+from skgeom.utils._arrays import cholesky_factors, like, namespace, put, to_numpy
 
 # Prototypes whose eigenvalues spread wider are singular up to rounding: log(1e15).
 WIDEST_LOG_RATIO = 34.5
@@ -64,6 +69,8 @@ class Space(ABC):
     # Whether pairs have ``coordinates``, ``tangents``, ``slopes``, ``pull_back``,
     # ``curvature`` and ``model_tol``: "lbfgs" builds a model of the curvature of them.
     has_slopes = False
+    # Names of the arrays that ``observe`` and ``learn`` set.
+    _arrays = ()
     # Whether distances depend on what ``learn`` finds. Prototypes that go on learning
     # then stay in the same space.
     learns_metric = False
@@ -75,6 +82,14 @@ class Space(ABC):
     def decode(self, Z):
         """Inverse of :meth:`encode`."""
         return Z
+
+    def __sklearn_array_api_convert__(self, converter):
+        """A copy whose arrays are moved, for scikit-learn's ``move_estimator_to``."""
+        moved = copy(self)
+        for name in self._arrays:
+            if getattr(self, name) is not None:
+                setattr(moved, name, converter(getattr(self, name)))
+        return moved
 
     def observe(self, X):  # noqa: B027 - most spaces need not
         """Take note of samples before they are encoded."""
@@ -202,7 +217,7 @@ class WhitenedPairs(Pairs):
 
     def tangents(self, coordinates):
         """Inverse of :meth:`coordinates`."""
-        factors = np.linalg.inv(self._inverse)
+        factors = namespace(self._inverse).linalg.inv(self._inverse)
         return factors @ from_upper_triangles(coordinates) @ factors.mT
 
     def slopes(self, coordinates):
@@ -211,7 +226,7 @@ class WhitenedPairs(Pairs):
 
     def pull_back(self, weights):
         """Coordinates of the gradient of the weighted sum, the adjoint of slopes."""
-        return (weights.T[:, None] @ self._rows)[:, 0]
+        return (weights.T[:, None, :] @ self._rows)[:, 0, :]
 
 
 class CurvedSpace(Space):
@@ -227,30 +242,35 @@ class CurvedSpace(Space):
 
     def mean(self, Z, weights):
         """Minimise the weighted sum of squared distances from the arithmetic mean."""
-        weights = np.ones(len(Z)) if weights is None else weights
-        weights = (weights / weights.sum())[:, None]
-        start = (weights[..., None] * Z).sum(axis=0)[None]
+        xp = namespace(Z)
+        weights = xp.ones_like(Z[:, 0, 0]) if weights is None else weights
+        weights = (weights / xp.sum(weights))[:, None]
+        start = xp.sum(weights[..., None] * Z, axis=0)[None, ...]
 
+        # The search, of a single matrix, is numpy's.
         def cost(point):
-            pairs = self.pairs(Z, point)
-            return (weights * pairs.squared_distances).sum(), pairs.gradient(weights)
+            pairs = self.pairs(Z, like(point, Z))
+            value = float(xp.sum(weights * pairs.squared_distances))
+            return value, to_numpy(pairs.gradient(weights))
 
         # Until the sum is as low as rounding lets it be.
-        return minimize(cost, self.manifold(start.shape), start, tol=0).point[0]
+        start = to_numpy(start)
+        found = minimize(cost, self.manifold(start.shape), start, tol=0).point
+        return like(found[0], Z)
 
     def tangent_vectors(self, Z, base):
         logarithms, vectors = log_spectra(Z, inverse_factors(base))
         return upper_triangles(from_spectrum(vectors, logarithms))
 
     def geodesic(self, base, sample, fraction):
-        factor = np.linalg.cholesky(base)
-        logarithms, vectors = log_spectra(sample, np.linalg.inv(factor))
-        half = (factor @ vectors) * np.exp(fraction * logarithms / 2)
+        xp, factor = namespace(base), cholesky_factors(base)
+        logarithms, vectors = log_spectra(sample, xp.linalg.inv(factor))
+        half = (factor @ vectors) * xp.exp(fraction * logarithms / 2)
         return half @ half.T
 
     def check_representable(self, prototypes):
-        eigenvalues = np.linalg.eigvalsh(prototypes)
-        check_spread(eigenvalues[:, 0] * np.exp(WIDEST_LOG_RATIO), eigenvalues[:, -1])
+        eigenvalues = namespace(prototypes).linalg.eigvalsh(prototypes)
+        check_spread(eigenvalues[:, 0] * exp(WIDEST_LOG_RATIO), eigenvalues[:, -1])
 
 
 class WhitenedSpace(CurvedSpace):
@@ -263,14 +283,17 @@ class WhitenedSpace(CurvedSpace):
     """
 
     affine_invariant = True
+    _arrays = "_factor", "_inverse"
     _factor = _inverse = None
     _condition = 1.0
 
     def observe(self, X):
         """Whiten by the mean of these matrices from now on."""
-        self._factor = np.linalg.cholesky(X.mean(axis=0))
-        self._inverse = np.linalg.inv(self._factor)
-        self._condition = np.linalg.cond(self._factor) ** 2
+        xp = namespace(X)
+        self._factor = cholesky_factors(xp.mean(X, axis=0))
+        self._inverse = xp.linalg.inv(self._factor)
+        sizes = xp.linalg.svdvals(self._factor)
+        self._condition = float(sizes[0] / sizes[-1]) ** 2
 
     def encode(self, X):
         return X if self._factor is None else congruent(self._inverse, X)
@@ -280,9 +303,9 @@ class WhitenedSpace(CurvedSpace):
 
     def check_representable(self, prototypes):
         # Decoded ones should not be singular either, unless samples are near to it.
-        limit = WIDEST_LOG_RATIO - np.log(min(self._condition, _WORST_CONDITION))
-        eigenvalues = np.linalg.eigvalsh(prototypes)
-        check_spread(eigenvalues[:, 0] * np.exp(limit), eigenvalues[:, -1])
+        limit = WIDEST_LOG_RATIO - log(min(self._condition, _WORST_CONDITION))
+        eigenvalues = namespace(prototypes).linalg.eigvalsh(prototypes)
+        check_spread(eigenvalues[:, 0] * exp(limit), eigenvalues[:, -1])
 
 
 def congruent(A, X):
@@ -318,11 +341,11 @@ class Steps:
 
     def move(self, coefficients):
         """Step along the sum over samples of ``coefficients``, (n, M), times pulls."""
-        factors = np.linalg.cholesky(self.prototypes)
+        xp, factors = namespace(self.prototypes), cholesky_factors(self.prototypes)
         whitened = factors.mT @ self._pairs.gradient(coefficients) @ factors
-        exponents, vectors = np.linalg.eigh(-whitened / 2)
-        exponents = np.clip(exponents, -_LONGEST, _LONGEST)
-        half = (factors @ vectors) * np.exp(exponents / 2)[:, None, :]
+        exponents, vectors = xp.linalg.eigh(-whitened / 2)
+        exponents = xp.clip(exponents, -_LONGEST, _LONGEST)
+        half = (factors @ vectors) * xp.exp(exponents / 2)[:, None, :]
         self.prototypes = self._space.project(half @ half.mT)
 
     def refresh(self):
@@ -331,16 +354,17 @@ class Steps:
 
 def raise_eigenvalues(matrices, floor):
     """Matrices (M, k, k) with eigenvalues below the floor raised to it, if any are."""
-    eigenvalues, vectors = np.linalg.eigh(matrices)
+    xp = namespace(matrices)
+    eigenvalues, vectors = xp.linalg.eigh(matrices)
     low = eigenvalues[:, 0] < floor
-    if low.any():
-        matrices = matrices.copy()
-        raised = np.maximum(eigenvalues[low], floor)
-        matrices[low] = from_spectrum(vectors[low], raised)
+    if xp.any(low):
+        raised = xp.clip(eigenvalues[low], floor, None)
+        raised = from_spectrum(vectors[low], raised)
+        matrices = put(xp.asarray(matrices, copy=True), low, raised)
     return matrices
 
 
 def check_spread(lowest, highest):
     """Raise LinAlgError unless the smallest eigenvalues reach up to the largest."""
-    if (lowest < highest).any():
+    if namespace(lowest).any(lowest < highest):
         raise np.linalg.LinAlgError("a prototype is singular up to rounding")

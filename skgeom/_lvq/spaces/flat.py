@@ -13,6 +13,10 @@ from skgeom._lvq.spaces.base import (
 from skgeom.geometry import expm, logm
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.optim import MANIFOLDS
+from skgeom.utils._arrays import average, namespace, put, sum_of
+
+# Squared distances below this fraction of the squared norms have lost too many digits.
+_NEAR = 1e-5
 
 
 class FlatSpace(Space):
@@ -26,7 +30,7 @@ class FlatSpace(Space):
         return MANIFOLDS["euclidean"](shape)
 
     def mean(self, Z, weights):
-        return np.average(Z, axis=0, weights=weights)
+        return average(Z, weights)
 
     def tangent_vectors(self, Z, base):
         return Z - base
@@ -59,7 +63,8 @@ class LogEuclideanSpace(FlatSpace):
         return size / 100  # these distances have no unit
 
     def check_representable(self, prototypes):
-        eigenvalues = np.linalg.eigvalsh(from_upper_triangles(prototypes))
+        matrices = from_upper_triangles(prototypes)
+        eigenvalues = namespace(matrices).linalg.eigvalsh(matrices)
         check_spread(eigenvalues[:, 0] + WIDEST_LOG_RATIO, eigenvalues[:, -1])
 
 
@@ -71,7 +76,8 @@ class EuclideanSPDSpace(FlatSpace):
 
     def observe(self, X):
         """Lower the floor to the smallest eigenvalue of some matrices."""
-        self.floor = min(self.floor, np.linalg.eigvalsh(X)[:, 0].min())
+        xp = namespace(X)
+        self.floor = min(self.floor, float(xp.min(xp.linalg.eigvalsh(X)[:, 0])))
 
     def encode(self, X):
         return upper_triangles(X)
@@ -97,14 +103,14 @@ class FlatPairs(Pairs):
 
     def __init__(self, Z, prototypes):
         self._Z, self._prototypes = Z, prototypes
-        self.squared_distances = cdist(Z, prototypes, "sqeuclidean")
+        self.squared_distances = _squared_distances(Z, prototypes)
 
     def gradient(self, weights):
-        total = weights.sum(axis=0)[:, None]
+        total = sum_of(weights, axis=0)[:, None]
         return 2 * (total * self._prototypes - weights.T @ self._Z)
 
     def sample_gradient(self, weights):
-        total = weights.sum(axis=1)[:, None]
+        total = sum_of(weights, axis=1)[:, None]
         return 2 * (total * self._Z - weights @ self._prototypes)
 
     def coordinates(self, tangents):
@@ -114,7 +120,7 @@ class FlatPairs(Pairs):
         return coordinates
 
     def slopes(self, coordinates):
-        own = (coordinates * self._prototypes).sum(axis=1)
+        own = sum_of(coordinates * self._prototypes, axis=1)
         return 2 * (own - self._Z @ coordinates.T)
 
     def pull_back(self, weights):
@@ -130,13 +136,35 @@ class FlatSteps:
 
     def evaluate(self, Z):
         """Squared distances (n, M) of samples, remembered for the next step."""
-        self._differences = Z[:, None] - self.prototypes
-        return np.square(self._differences).sum(axis=-1)
+        self._differences = Z[:, None, :] - self.prototypes
+        return sum_of(self._differences * self._differences, axis=-1)
 
     def move(self, coefficients):
         """Step along the sum over samples of ``coefficients * (z - w)``, (n, M)."""
-        step = np.einsum("ij,ijp->jp", coefficients, self._differences)
+        xp = namespace(coefficients)
+        if xp is np:
+            step = np.einsum("ij,ijp->jp", coefficients, self._differences)
+        else:
+            step = xp.sum(coefficients[..., None] * self._differences, axis=0)
         self.prototypes = self._space.project(self.prototypes + step)
 
     def refresh(self):
         """Nothing adds up here."""
+
+
+def _squared_distances(Z, prototypes):
+    """Squared Euclidean distances (n, M)."""
+    xp = namespace(Z)
+    if xp is np:
+        return cdist(Z, prototypes, "sqeuclidean")
+    center = xp.mean(prototypes, axis=0)
+    Z, prototypes = Z - center, prototypes - center
+    ends = xp.sum(Z**2, axis=1)[:, None] + xp.sum(prototypes**2, axis=1)
+    squared = ends - 2 * Z @ prototypes.T
+    # Of near vectors, the difference is mostly rounding.
+    near = squared < _NEAR * ends
+    if xp.any(near):
+        i, j = xp.nonzero(near)
+        offsets = xp.take(Z, i, axis=0) - xp.take(prototypes, j, axis=0)
+        squared = put(squared, near, xp.sum(offsets**2, axis=1))
+    return squared

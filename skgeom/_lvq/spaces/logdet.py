@@ -1,6 +1,7 @@
 """Prototypes among SPD matrices with the log-determinant divergence."""
 
 from functools import cached_property
+from math import log
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from skgeom.geometry._spd import (
     upper_triangles,
     weighted_triangle,
 )
+from skgeom.utils._arrays import cholesky_factors, device_and_dtype, namespace, put
 
 # Smaller divergences have lost half of their digits in differences of logarithms.
 _NEAR = 1e-7
@@ -72,61 +74,73 @@ class LogDetPairs(WhitenedPairs):
     def gradient(self, weights):
         inverses_of_sums = self._by_prototype @ weights.T[..., None]
         inverses = self._inverse.mT @ self._inverse
-        total = weights.sum(axis=0)[:, None, None]
+        total = namespace(weights).sum(weights, axis=0)[:, None, None]
         return from_upper_triangles(inverses_of_sums[..., 0]) - total * inverses / 2
 
     def sample_gradient(self, weights):
-        inverses_of_sums = (self._inverses_of_sums * weights.T).sum(axis=1).T
-        total = weights.sum(axis=1)[:, None, None]
-        inverses = np.linalg.inv(self._Z)
+        xp = namespace(weights)
+        inverses_of_sums = xp.sum(self._inverses_of_sums * weights.T, axis=1).T
+        total = xp.sum(weights, axis=1)[:, None, None]
+        inverses = xp.linalg.inv(self._Z)
         return from_upper_triangles(inverses_of_sums) - total * inverses / 2
 
     @cached_property
     def _rows(self):
         """Gradients in whitened coordinates, L' (X + W)^-1 L - I / 2."""
         # On vectors, the congruence with L is one matrix (p, p) for each prototype.
-        factors = np.linalg.inv(self._inverse)[:, None]
-        basis = from_upper_triangles(np.eye(len(self._inverses_of_sums)))
+        xp, like_these = namespace(self._inverse), device_and_dtype(self._inverse)
+        factors = xp.linalg.inv(self._inverse)[:, None, ...]
+        n_entries = self._inverses_of_sums.shape[0]
+        basis = from_upper_triangles(xp.eye(n_entries, **like_these))
         congruences = upper_triangles(factors.mT @ basis @ factors)
         rows = self._by_prototype.mT @ congruences
-        rows -= upper_triangles(np.eye(factors.shape[-1])) / 2
+        rows -= upper_triangles(xp.eye(factors.shape[-1], **like_these)) / 2
         return rows
 
     @property
     def _by_prototype(self):
-        return self._inverses_of_sums.swapaxes(0, 1)
+        return namespace(self._inverse).permute_dims(self._inverses_of_sums, (1, 0, 2))
 
 
 def upper_triangles_of_entries(entries):
     """``upper_triangles`` of matrices (k, k, ...) by their lower ones, (p, ...)."""
-    rows, columns, weights = weighted_triangle(len(entries))
-    vectors = entries[columns, rows]
-    vectors *= weights.reshape(-1, *[1] * (entries.ndim - 2))
+    xp, size = namespace(entries), entries.shape[0]
+    rows, columns, weights = weighted_triangle(size, entries)
+    if xp is np:
+        vectors = entries[columns, rows]
+    else:
+        flat = xp.reshape(entries, (size * size, *entries.shape[2:]))
+        vectors = xp.take(flat, columns * size + rows, axis=0)
+    vectors *= xp.reshape(weights, (-1,) + (1,) * (entries.ndim - 2))
     return vectors
 
 
 def _sums(Z, prototypes):
     """The sums X + W by entries, (k, k, M, n)."""
-    of_prototypes, of_samples = (np.moveaxis(part, 0, -1) for part in (prototypes, Z))
-    return of_prototypes[..., None] + of_samples[:, :, None]
+    xp = namespace(Z)
+    of_prototypes, of_samples = (xp.moveaxis(part, 0, -1) for part in (prototypes, Z))
+    return of_prototypes[..., None] + of_samples[:, :, None, :]
 
 
 def _divergences(Z, prototypes, log_dets_of_sums):
     """Squared distances (n, M)."""
+    xp = namespace(Z)
     ends = _log_dets(prototypes)[:, None] + _log_dets(Z)
-    squared = log_dets_of_sums - ends / 2 - Z.shape[-1] * np.log(2)
+    squared = log_dets_of_sums - ends / 2 - Z.shape[-1] * log(2)
     # Of near matrices, the difference is mostly rounding. With the eigenvalues m of the
     # whitened X - W, the divergence is half the sum of log(1 + m^2 / 4 (1 + m)).
     near = squared < _NEAR
-    if near.any():
-        j, i = np.nonzero(near)
-        inverses = inverse_factors(prototypes)[j]
-        differences = inverses @ (Z[i] - prototypes[j]) @ inverses.mT
-        m = np.linalg.eigvalsh(differences)
-        squared[near] = np.log1p(m**2 / (4 * (1 + m))).sum(axis=-1) / 2
+    if xp.any(near):
+        j, i = xp.nonzero(near)
+        inverses = xp.take(inverse_factors(prototypes), j, axis=0)
+        differences = xp.take(Z, i, axis=0) - xp.take(prototypes, j, axis=0)
+        m = xp.linalg.eigvalsh(inverses @ differences @ inverses.mT)
+        near_ones = xp.sum(xp.log1p(m**2 / (4 * (1 + m))), axis=-1) / 2
+        squared = put(squared, near, near_ones)
     return squared.T
 
 
 def _log_dets(matrices):
-    factors = np.linalg.cholesky(matrices)
-    return 2 * np.log(np.diagonal(factors, axis1=-2, axis2=-1)).sum(axis=-1)
+    xp = namespace(matrices)
+    factors = cholesky_factors(matrices)
+    return 2 * xp.sum(xp.log(xp.linalg.diagonal(factors)), axis=-1)

@@ -11,6 +11,7 @@ from skgeom.geometry._affine_invariant import (
     threaded_log_spectra,
 )
 from skgeom.geometry._spd import upper_triangles
+from skgeom.utils._arrays import average, cholesky_factors, like, namespace, to_numpy
 
 # A scatter within classes that is this small beside that of all samples is rounding.
 _ROUNDING = 1e-20
@@ -36,17 +37,18 @@ class TangentSpace(LogEuclideanSpace):
     name = "tangent-space"
     affine_invariant = True
     learns_metric = True
+    _arrays = "_factor", "_inverse"
     _factor = _inverse = None
 
     def learn(self, X, y, weights):
         mean = affine_invariant_mean(X, weights)
-        self._factor, self._inverse = np.linalg.cholesky(mean), inverse_factors(mean)
+        self._factor, self._inverse = cholesky_factors(mean), inverse_factors(mean)
 
     def encode(self, X):
         if self._inverse is None:
             return super().encode(X)
-        spectra = threaded_log_spectra(X, self._inverse[None])
-        logarithms, vectors = (part[0] for part in spectra)
+        spectra = threaded_log_spectra(X, self._inverse[None, ...])
+        logarithms, vectors = (part[0, ...] for part in spectra)
         return upper_triangles(from_spectrum(vectors, logarithms))
 
     def decode(self, Z):
@@ -79,24 +81,25 @@ class MahalanobisSpace(TangentSpace):
     """
 
     name = "Mahalanobis"
-    _directions = None
+    _arrays = "_factor", "_inverse", "_directions", "_along"
+    _directions = _along = None
 
     def learn(self, X, y, weights):
         super().learn(X, y, weights)
-        vectors = super().encode(X)
-        n_samples, n_features = weights.sum(), vectors.shape[1]
-        residuals = np.sqrt(weights)[:, None] * _within(vectors, y, weights)
-        _, singular, directions = np.linalg.svd(residuals, full_matrices=False)
-        variances = singular**2 / n_samples
+        vectors, xp = super().encode(X), namespace(X)
+        n_samples, n_features = float(xp.sum(weights)), vectors.shape[1]
+        residuals = xp.sqrt(weights)[:, None] * _within(vectors, y, weights)
+        _, singular, directions = xp.linalg.svd(residuals, full_matrices=False)
+        variances = to_numpy(singular) ** 2 / n_samples
         mean = variances.sum() / n_features
-        if mean <= _ROUNDING * np.square(vectors).mean():
+        if mean <= _ROUNDING * float(xp.mean(vectors**2)):
             return  # each class is a single point: there is nothing to learn from
         rho = oas_intensity(variances, n_features, n_samples)
         shrunk = (1 - rho) * variances + rho * mean
         kappa = variances.sum() / (variances / shrunk).sum()
         self._directions = directions
-        self._elsewhere = np.sqrt(kappa / (rho * mean))
-        self._along = np.sqrt(kappa / shrunk)
+        self._elsewhere = float(np.sqrt(kappa / (rho * mean)))
+        self._along = like(np.sqrt(kappa / shrunk), X)
 
     def encode(self, X):
         return self._scaled(super().encode(X), 1)
@@ -131,9 +134,11 @@ def oas_intensity(variances, n_features, n_samples):
 
 def _within(vectors, y, weights):
     """Vectors minus the weighted means of their classes."""
-    residuals = np.empty_like(vectors)
-    for label in np.unique(y):
+    xp, residuals = namespace(vectors), vectors
+    for label in range(int(xp.max(y)) + 1):
         own = y == label
-        mean = np.average(vectors[own], axis=0, weights=weights[own])
-        residuals[own] = vectors[own] - mean
+        if not xp.any(own):
+            continue
+        mean = average(vectors[own], weights[own])
+        residuals = xp.where(own[:, None], vectors - mean, residuals)
     return residuals

@@ -4,6 +4,14 @@ import numpy as np
 
 from skgeom._lvq.spaces.base import CurvedSpace, Pairs, Steps, raise_eigenvalues
 from skgeom.geometry._affine_invariant import from_spectrum
+from skgeom.utils._arrays import (
+    average,
+    cholesky_factors,
+    device_and_dtype,
+    namespace,
+    put,
+    to_numpy,
+)
 
 # The least factor of a direction in a step: a geodesic ends where it is zero, and goes
 # on as its mirror image.
@@ -54,8 +62,10 @@ class WassersteinSpace(CurvedSpace):
     floor = np.inf
 
     def encode(self, X):
-        size = np.abs(X).max(axis=(1, 2))
-        if not ((size > _SMALLEST) & (size < 1 / _SMALLEST)).all():
+        xp = namespace(X)
+        size = xp.max(xp.abs(X), axis=(1, 2))
+        if not xp.all((size > _SMALLEST) & (size < 1 / _SMALLEST)):
+            size = to_numpy(size)
             raise ValueError(
                 f"X has matrices with values up to {size.max():.3g}, and up to "
                 f"{size.min():.3g}: too large, or too small, for products of two. "
@@ -65,10 +75,11 @@ class WassersteinSpace(CurvedSpace):
 
     def observe(self, X):
         """Lower the floor to a thousandth of the smallest eigenvalue of matrices."""
-        eigenvalues = np.linalg.eigvalsh(X)
+        xp = namespace(X)
+        eigenvalues = xp.linalg.eigvalsh(X)
         # The products that optimal maps are made of have twice the condition.
-        lowest = np.maximum(1e-3 * eigenvalues[:, 0], _SINGULAR * eigenvalues[:, -1])
-        self.floor = min(self.floor, lowest.min())
+        lowest = xp.maximum(1e-3 * eigenvalues[:, 0], _SINGULAR * eigenvalues[:, -1])
+        self.floor = min(self.floor, float(xp.min(lowest)))
 
     def project(self, prototypes):
         return raise_eigenvalues(prototypes, self.floor)
@@ -78,31 +89,33 @@ class WassersteinSpace(CurvedSpace):
 
     def mean(self, Z, weights):
         """The fixed point W = T W T of the mean optimal map T from W to the samples."""
-        mean = np.average(Z, axis=0, weights=weights)
-        identity = np.eye(len(mean))
+        xp, mean = namespace(Z), average(Z, weights)
+        identity = xp.eye(mean.shape[0], **device_and_dtype(mean))
         for _ in range(_MEAN_STEPS):
-            maps = WassersteinPairs(Z, mean[None]).maps[0]
-            to_mean = np.average(maps, axis=0, weights=weights)
+            maps = WassersteinPairs(Z, mean[None, ...]).maps[0, ...]
+            to_mean = average(maps, weights)
             mean = to_mean @ mean @ to_mean
             mean = (mean + mean.T) / 2
-            if np.abs(to_mean - identity).max() <= _MEAN_TOLERANCE:
+            if xp.max(xp.abs(to_mean - identity)) <= _MEAN_TOLERANCE:
                 break
         return mean
 
     def tangent_vectors(self, Z, base):
         # The inner product of the logarithms at W is tr (T_1 - I) W (T_2 - I).
-        factor = np.linalg.cholesky(base)
-        maps = WassersteinPairs(Z, base[None]).maps[0]
-        return ((maps - np.eye(len(base))) @ factor).reshape(len(Z), -1)
+        xp, factor = namespace(base), cholesky_factors(base)
+        maps = WassersteinPairs(Z, base[None, ...]).maps[0, ...]
+        identity = xp.eye(base.shape[0], **device_and_dtype(base))
+        return xp.reshape((maps - identity) @ factor, (Z.shape[0], -1))
 
     def geodesic(self, base, sample, fraction):
-        to_sample = WassersteinPairs(sample[None], base[None]).maps[0, 0]
-        mixed = (1 - fraction) * np.eye(len(base)) + fraction * to_sample
+        identity = namespace(base).eye(base.shape[0], **device_and_dtype(base))
+        to_sample = WassersteinPairs(sample[None, ...], base[None, ...]).maps[0, 0, ...]
+        mixed = (1 - fraction) * identity + fraction * to_sample
         return mixed @ base @ mixed
 
     def squared_distances(self, Z, prototypes):
-        factors = np.linalg.cholesky(prototypes)[:, None]
-        squares = np.linalg.eigvalsh(factors.mT @ Z @ factors)
+        factors = cholesky_factors(prototypes)[:, None, ...]
+        squares = namespace(Z).linalg.eigvalsh(factors.mT @ Z @ factors)
         return _squared_distances(Z, prototypes, factors, _roots(squares))
 
     def pairs(self, Z, prototypes):
@@ -120,9 +133,9 @@ class WassersteinPairs(Pairs):
     """Squared distances of n samples from M prototypes, with gradients."""
 
     def __init__(self, Z, prototypes):
-        self._factors = np.linalg.cholesky(prototypes)[:, None]
-        self._inverse = np.linalg.inv(self._factors[:, 0])
-        squares, self._vectors = np.linalg.eigh(self._factors.mT @ Z @ self._factors)
+        xp, factors = namespace(Z), cholesky_factors(prototypes)
+        self._inverse, self._factors = xp.linalg.inv(factors), factors[:, None, ...]
+        squares, self._vectors = xp.linalg.eigh(self._factors.mT @ Z @ self._factors)
         self._sizes = _roots(squares)
         self.squared_distances = _squared_distances(
             Z, prototypes, self._factors, self._sizes
@@ -131,14 +144,16 @@ class WassersteinPairs(Pairs):
     @property
     def maps(self):
         """Optimal maps from the prototypes to the samples, (M, n, k, k)."""
-        inverses = self._inverse[:, None]
+        inverses = self._inverse[:, None, ...]
         return inverses.mT @ from_spectrum(self._vectors, self._sizes) @ inverses
 
     def gradient(self, weights):
         # Of the weighted sum of maps, only the middle part differs between samples.
         middles = from_spectrum(self._vectors, weights.T[..., None] * self._sizes)
-        maps = self._inverse.mT @ middles.sum(axis=1) @ self._inverse
-        return weights.sum(axis=0)[:, None, None] * np.eye(maps.shape[-1]) - maps
+        xp = namespace(middles)
+        maps = self._inverse.mT @ xp.sum(middles, axis=1) @ self._inverse
+        identity = xp.eye(maps.shape[-1], **device_and_dtype(maps))
+        return xp.sum(weights, axis=0)[:, None, None] * identity - maps
 
 
 class WassersteinSteps(Steps):
@@ -147,29 +162,32 @@ class WassersteinSteps(Steps):
     def move(self, coefficients):
         """Step along the sum over samples of ``coefficients * Log_W(X)``, (n, M)."""
         # The gradient of a squared distance is I - T.
-        eigenvalues, vectors = np.linalg.eigh(-self._pairs.gradient(coefficients))
-        scaling = from_spectrum(vectors, np.maximum(1 + eigenvalues, _LEAST_SCALE))
+        xp = namespace(coefficients)
+        eigenvalues, vectors = xp.linalg.eigh(-self._pairs.gradient(coefficients))
+        scaling = from_spectrum(vectors, xp.clip(1 + eigenvalues, _LEAST_SCALE, None))
         moved = scaling @ self.prototypes @ scaling
         self.prototypes = self._space.project((moved + moved.mT) / 2)
 
 
 def _roots(squares):
     # Rounding can make an eigenvalue of a product of two SPD matrices negative.
-    return np.sqrt(np.maximum(squares, 0))
+    xp = namespace(squares)
+    return xp.sqrt(xp.clip(squares, 0, None))
 
 
 def _squared_distances(Z, prototypes, factors, sizes):
     """Squared distances (n, M), given the roots of the eigenvalues of L' X L."""
-    traces = np.trace(prototypes, axis1=1, axis2=2)[:, None]
-    traces = traces + np.trace(Z, axis1=1, axis2=2)
-    squared = traces - 2 * sizes.sum(axis=-1)
+    xp = namespace(Z)
+    traces = xp.linalg.trace(prototypes)[:, None] + xp.linalg.trace(Z)
+    squared = traces - 2 * xp.sum(sizes, axis=-1)
     # Of near matrices, the difference of traces is mostly rounding. The squared norm of
     # the logarithm, (T - I) L = L^-T (U S U' - L' L), is not.
     near = squared < _NEAR * traces
-    if near.any():
-        j, i = np.nonzero(near)
-        L = factors[j, 0]
-        squares, vectors = np.linalg.eigh(L.mT @ Z[i] @ L)
+    if xp.any(near):
+        j, i = xp.nonzero(near)
+        L = xp.take(factors[:, 0, ...], j, axis=0)
+        squares, vectors = xp.linalg.eigh(L.mT @ xp.take(Z, i, axis=0) @ L)
         offsets = from_spectrum(vectors, _roots(squares)) - L.mT @ L
-        squared[near] = np.square(np.linalg.solve(L.mT, offsets)).sum(axis=(1, 2))
+        norms = xp.sum(xp.linalg.solve(L.mT, offsets) ** 2, axis=(1, 2))
+        squared = put(squared, near, norms)
     return squared.T

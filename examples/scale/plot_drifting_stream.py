@@ -11,6 +11,7 @@ fewer samples weigh less.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.base import clone
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier
 
@@ -58,11 +59,11 @@ def classify(sqfa, X):
 # Every batch is classified by the filters of the batches before, and learnt then. A
 # search that starts from the last filters is a short one.
 
-options = {"distance": "hellinger", "random_state": 0}
+filters = SQFA(3, distance="hellinger", random_state=0)
 X, y = batch(0)
-kept = SQFA(3, **options).partial_fit(X, y)
-updated = SQFA(3, **options).partial_fit(X, y)
-recent = SQFA(3, **options)
+kept = clone(filters).partial_fit(X, y)
+updated = clone(filters).partial_fit(X, y)
+recent = clone(filters)
 statistics = ClassStatistics.from_data(X, y)
 recent.fit_statistics(statistics)
 accuracies = {"kept": [], "all samples": [], "recent samples": []}

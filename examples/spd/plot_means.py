@@ -1,0 +1,60 @@
+"""
+Means and functions of matrices
+===============================
+
+The mean of covariance matrices can be the arithmetic one, or the geometric one that
+belongs to the affine-invariant distance. The latter does not swell, and goes along with
+every change of coordinates.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from skgeom.datasets import make_spd_classes
+from skgeom.geometry import (
+    distance_affine_invariant,
+    expm,
+    invsqrtm,
+    logm,
+    mean_affine_invariant,
+    sqrtm,
+    whiten,
+)
+
+made = make_spd_classes(1, 30, 2, dispersion=1.2, random_state=3)
+X = made[0]
+means = {"arithmetic": X.mean(axis=0), "geometric": mean_affine_invariant(X)}
+for name, mean in means.items():
+    distances = distance_affine_invariant(X, mean)
+    print(f"{name:10s} mean squared distance {np.mean(distances**2):.3f}")
+
+# %%
+# Each matrix is drawn as an ellipse, in the coordinates as they are, and whitened by
+# the geometric mean, which becomes the unit circle.
+
+angles = np.linspace(0, 2 * np.pi, 100)
+circle = np.stack([np.cos(angles), np.sin(angles)])
+figure, panels = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
+inverse_root = invsqrtm(means["geometric"])
+for panel, change in zip(panels, [np.eye(2), inverse_root], strict=True):
+    for matrix in change @ X @ change:
+        panel.plot(*(sqrtm(matrix) @ circle), color="tab:gray", lw=0.5)
+    for (name, mean), colour in zip(means.items(), ["C1", "C0"], strict=True):
+        panel.plot(*(sqrtm(change @ mean @ change) @ circle), colour, lw=3, label=name)
+    panel.set(aspect="equal", xlim=(-3, 3), ylim=(-3, 3))
+panels[0].set_title("as they are")
+panels[1].set_title("whitened")
+panels[0].legend()
+plt.show()
+
+# %%
+# The tangent space
+# -----------------
+#
+# Logarithms of whitened matrices are ordinary symmetric matrices: they may be added,
+# and classified by linear methods. The exponential leads back.
+
+tangent = logm(whiten(X, means["geometric"]))
+print("mean of the tangent vectors:", np.abs(tangent.mean(axis=0)).max().round(8))
+factor = np.linalg.cholesky(means["geometric"])
+print("there and back:", np.allclose(factor @ expm(tangent) @ factor.T, X))

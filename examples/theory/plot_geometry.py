@@ -1,0 +1,97 @@
+"""
+Straight lines and geodesics
+============================
+
+Two pictures of the geometry behind this package: Gaussians as points of a curved plane,
+and covariance matrices as points of a cone.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from skgeom.geometry import distance_fisher_rao
+
+# %%
+# Gaussians of one dimension
+# --------------------------
+#
+# A Gaussian is a point: its mean to the right, its standard deviation upwards. In the
+# Fisher-Rao metric, the same step counts less where the deviation is large: wide
+# Gaussians are harder to tell apart. So the shortest way between two Gaussians is an
+# arc that goes through wide ones, and not the straight line.
+
+
+def geodesic(a, b, n_points=60):
+    """Points between (mean, deviation) a and b: an arc of the hyperbolic half plane."""
+    (x_a, s_a), (x_b, s_b) = (np.array(point) / (np.sqrt(2), 1) for point in (a, b))
+    centre = (x_b**2 + s_b**2 - x_a**2 - s_a**2) / (2 * (x_b - x_a))
+    radius = np.hypot(x_a - centre, s_a)
+    ends = np.arctan2(s_a, x_a - centre), np.arctan2(s_b, x_b - centre)
+    angles = np.linspace(*ends, n_points)
+    x, s = centre + radius * np.cos(angles), radius * np.sin(angles)
+    return np.column_stack([np.sqrt(2) * x, s])
+
+
+def length(points):
+    """Sum of the Fisher-Rao distances along a path."""
+    means, variances = points[:, :1], points[:, 1:, None] ** 2
+    steps = distance_fisher_rao(means[:-1], variances[:-1], means[1:], variances[1:])
+    return steps.sum()
+
+
+a, b = (-2.0, 0.6), (2.0, 0.9)
+paths = {"geodesic": geodesic(a, b), "straight": np.linspace(a, b, 60)}
+figure, panels = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+for (name, path), colour in zip(paths.items(), ["tab:blue", "tab:gray"], strict=True):
+    panels[0].plot(*path.T, color=colour, label=f"{name}: length {length(path):.2f}")
+    x = np.linspace(-5, 5, 300)[:, None]
+    density = np.exp(-((x - path[:, 0]) ** 2) / 2 / path[:, 1] ** 2) / path[:, 1]
+    if name == "geodesic":
+        panels[1].plot(x, density[:, ::8], color=colour, lw=1)
+panels[0].plot(*np.transpose([a, b]), "o", color="black")
+panels[0].set(xlabel="mean", ylabel="standard deviation", ylim=(0, None))
+panels[0].legend(loc="upper left")
+panels[1].set(title="Gaussians along the geodesic", xlabel="x", yticks=[])
+plt.show()
+
+# %%
+# Covariance matrices
+# -------------------
+#
+# The 2 x 2 covariance matrices fill a cone. Its border, the singular matrices, is
+# infinitely far away in the affine-invariant metric. In the middle of the straight line
+# between two narrow ellipses lies a circle that is larger than both: the determinant
+# swells. Along the geodesic it does not.
+
+start, end = np.diag([4.0, 0.25]), np.diag([0.25, 4.0])
+times = np.linspace(0, 1, 7)
+straight = [(1 - t) * start + t * end for t in times]
+curved = [np.diag(np.diag(start) ** (1 - t) * np.diag(end) ** t) for t in times]
+circle = np.stack(
+    [np.cos(np.linspace(0, 2 * np.pi, 100)), np.sin(np.linspace(0, 2 * np.pi, 100))]
+)
+
+figure = plt.figure(figsize=(10, 4), layout="constrained")
+cone = figure.add_subplot(1, 2, 1, projection="3d")
+angle, height = np.meshgrid(np.linspace(0, 2 * np.pi, 60), np.linspace(0, 2.2, 12))
+# With the axes (a - c) / 2, b and (a + c) / 2, the matrices [[a, b], [b, c]] that are
+# positive definite are inside of a circular cone.
+cone.plot_surface(
+    height * np.cos(angle), height * np.sin(angle), height, alpha=0.15, color="gray"
+)
+ellipses = figure.add_subplot(1, 2, 2)
+for row, (matrices, colour) in enumerate(
+    [(straight, "tab:gray"), (curved, "tab:blue")]
+):
+    entries = np.array(
+        [[(m[0, 0] - m[1, 1]) / 2, m[0, 1], np.trace(m) / 2] for m in matrices]
+    )
+    cone.plot(*entries.T, "o-", color=colour, ms=4)
+    for place, matrix in enumerate(matrices):
+        outline = np.linalg.cholesky(matrix) @ circle
+        ellipses.plot(outline[0] + 4.5 * place, outline[1] - 5 * row, color=colour)
+cone.set(xlabel="(a - c) / 2", ylabel="b", zlabel="(a + c) / 2")
+cone.view_init(18, -65)
+ellipses.set_yticks([0, -5], ["straight", "geodesic"])
+ellipses.set(aspect="equal", xticks=[])
+plt.show()

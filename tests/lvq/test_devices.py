@@ -1,0 +1,331 @@
+"""Prototypes of arrays of other libraries: numpy's results, where the samples are."""
+
+import pickle
+from unittest import mock
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
+from skgeom._lvq import cost
+from skgeom._lvq.spaces import SPD_SPACES
+from skgeom.utils import _arrays
+from skgeom.utils._arrays import to_numpy
+from skgeom.utils._sklearn import ARRAY_API
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+MATRICES = [
+    *(PLRSQ(metric=metric, max_iter=3) for metric in SPD_SPACES),
+    *(
+        PLRSQ(metric=metric, solver="sgd", max_iter=2, batch_size=5)
+        for metric in ("riemann", "logdet", "logeuclid")
+    ),
+    PLRSQ([1, 3, 2], max_iter=4),
+    PLRSQ([1, 3, 2], metric="logdet", max_iter=4),
+    PLRSQ(n_components=2, max_iter=3),
+    PLRSQ(n_components=2, metric="logdet", sigma2="learn", max_iter=3),
+    GLRSQ(2, max_iter=4),
+    GLRSQ(solver="sgd", max_iter=2),
+]
+VECTORS = [
+    RSLVQ(2, sigma2="learn", max_iter=4),
+    RSLVQ(solver="sgd", max_iter=2),
+    GMLVQ(max_iter=4),
+    GMLVQ(2, n_components=2, max_iter=4),
+]
+MODELS = [clone(m).set_params(random_state=0) for m in MATRICES + VECTORS]
+FEW = [
+    *MODELS[-4::2],
+    PLRSQ([1, 3, 2], max_iter=4, random_state=0),
+    PLRSQ(metric="mahalanobis", max_iter=3),
+    PLRSQ(n_components=2, max_iter=3),
+]
+METHODS = ["transform", "decision_function", "predict", "predict_proba"]
+
+
+@pytest.fixture(scope="module")
+def matrices():
+    from tests.lvq.conftest import signals
+
+    return signals(per_class=9, size=3)
+
+
+def samples_for(model, X):
+    """The matrices, or vectors of which there are fewer than features."""
+    return X if type(model) in (PLRSQ, GLRSQ) else X.reshape(len(X), -1)
+
+
+def results(model, X):
+    return {name: getattr(model, name)(X) for name in METHODS if hasattr(model, name)}
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_results_are_those_of_numpy_where_the_samples_are(model, library, matrices):
+    X, y = matrices
+    X = samples_for(model, X).astype(library.dtype)
+    expected = clone(model).fit(X, y)
+    there = library.array(X)
+    found = clone(model).fit(there, library.array(y))
+    for name, value in vars(expected).items():
+        if isinstance(value, np.ndarray):
+            moved = getattr(found, name)
+            assert library.is_mine(moved), name
+            moved = to_numpy(moved)
+            if name in ("omega_", "components_"):  # eigenvectors have no sign
+                moved, value = moved.T @ moved, value.T @ value
+            atol = library.tolerance
+            assert_allclose(moved, value, rtol=library.tolerance, atol=atol)
+    by_numpy, by_library = results(expected, X), results(found, there)
+    for name, value in by_library.items():
+        assert library.is_mine(value), name
+        wanted = by_numpy[name]
+        assert str(value.dtype).split(".")[-1] == str(wanted.dtype)
+        scale = np.abs(wanted).max()
+        atol = library.tolerance * scale
+        assert_allclose(to_numpy(value), wanted, rtol=library.tolerance, atol=atol)
+    # scikit-learn averages in single precision.
+    score = found.score(there, library.array(y))
+    assert score == pytest.approx(expected.score(X, y), rel=1e-6)
+
+
+@pytest.mark.parametrize("model", FEW, ids=repr)
+def test_predictions_copy_nothing_to_the_host(model, library, matrices):
+    X, y = matrices
+    X = library.array(samples_for(model, X))
+    model = clone(model).fit(X, library.array(y))
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("an array crosses between host and device")
+
+    modules = ["base", "likelihood", "plrsq", "spaces.base", "spaces.tangent"]
+    with mock.patch.object(_arrays, "to_numpy", refuse):
+        with mock.patch.object(_arrays, "like", refuse):
+            for module in modules:
+                for name in ("to_numpy", "like"):
+                    path = f"skgeom._lvq.{module}.{name}"
+                    mock.patch(path, refuse, create=True).start()
+            try:
+                results(model, X)
+            finally:
+                mock.patch.stopall()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [PLRSQ([1, 3, 2], random_state=0), PLRSQ(metric="logdet"), GLRSQ()],
+    ids=repr,
+)
+def test_an_iteration_moves_no_more_than_the_prototypes(model, library, matrices):
+    X, y = matrices
+    crossed, evaluations = [], []
+
+    def spy(function):
+        def counting(array, *args):
+            array = function(array, *args)
+            crossed.append(_arrays.size_of(array))
+            return array
+
+        return counting
+
+    def evaluate(self, point, at=cost.PrototypeCost._at):
+        evaluations.append(1)
+        return at(self, point)
+
+    with (
+        mock.patch.object(cost, "to_numpy", spy(cost.to_numpy)),
+        mock.patch.object(cost, "like", spy(cost.like)),
+        mock.patch.object(cost.PrototypeCost, "_at", evaluate),
+    ):
+        model = clone(model).fit(library.array(X), y)
+    assert crossed
+    assert max(crossed) <= _arrays.size_of(model.prototypes_)
+    # Prototypes and gradients, and for the model of the curvature as much again.
+    assert len(crossed) <= 2 * len(evaluations)
+
+
+@pytest.mark.parametrize("model", FEW, ids=repr)
+def test_a_model_moves(model, library, matrices):
+    from sklearn.utils._array_api import move_estimator_to
+
+    X, y = matrices
+    X = samples_for(model, X).astype(library.dtype)
+    on_host = clone(model).fit(X, y)
+    there = library.array(X)
+    moved = move_estimator_to(on_host, library.xp, library.device)
+    for name, value in results(moved, there).items():
+        assert library.is_mine(value)
+        expected = getattr(on_host, name)(X)
+        assert_allclose(to_numpy(value), expected, rtol=1e-6, atol=1e-6)
+    back = move_estimator_to(moved, np, "cpu")
+    with config_context(array_api_dispatch=False):
+        for name, value in results(back, X).items():
+            assert isinstance(value, np.ndarray)
+            assert_allclose(value, getattr(on_host, name)(X), rtol=1e-6, atol=1e-9)
+    if hasattr(back, "partial_fit"):
+        back.partial_fit(X, y)  # all that learning goes on from has moved
+
+
+def test_a_model_is_pickled(library, matrices):
+    X, y = library.array(matrices[0]), library.array(matrices[1])
+    model = PLRSQ(metric="mahalanobis").fit(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    assert library.is_mine(copy.prototypes_)
+    assert_array_equal(to_numpy(copy.predict(X)), to_numpy(model.predict(X)))
+
+
+def test_samples_of_another_library_are_refused(library, matrices):
+    X, y = matrices
+    model = PLRSQ(max_iter=3).fit(library.array(X), y)
+    for name in METHODS:
+        with pytest.raises(ValueError, match=rf"PLRSQ.{name}\(\).*move_estimator_to"):
+            getattr(model, name)(X)
+    with pytest.raises(ValueError, match="partial_fit"):
+        model.partial_fit(X, y)
+    with config_context(array_api_dispatch=False):
+        with pytest.raises(ValueError, match="For predict, set_config"):
+            model.predict(X)
+    with pytest.raises(ValueError, match=r"PLRSQ.predict\(\)"):
+        PLRSQ(max_iter=3).fit(X, y).predict(library.array(X))
+
+
+def test_without_dispatch_all_is_numpy(matrices):
+    torch = pytest.importorskip("torch")
+    X, y = matrices
+    model = PLRSQ(max_iter=3).fit(torch.asarray(X), torch.asarray(y))
+    assert isinstance(model.prototypes_, np.ndarray)
+    assert isinstance(model.predict(torch.asarray(X)), np.ndarray)
+
+
+def test_labels_may_be_text(library, matrices):
+    X, y = matrices
+    names = np.array(["rest", "left", "right"])[y]
+    there = library.array(X)
+    model = PLRSQ(max_iter=3).fit(there, names)
+    assert library.is_mine(model.prototypes_)
+    labels = model.predict(there)
+    assert_array_equal(labels, PLRSQ(max_iter=3).fit(X, names).predict(X))
+    assert model.score(there, names) == pytest.approx((labels == names).mean())
+
+
+def test_labels_and_weights_may_be_elsewhere(library, matrices):
+    X, y = matrices
+    weights = np.r_[0.0, np.linspace(0.5, 2, len(y) - 1)]
+    expected = PLRSQ(max_iter=3).fit(X, y, weights).transform(X)
+    there = library.array(X)
+    for where in (np.asarray, library.array, list):
+        model = PLRSQ(max_iter=3).fit(there, where(y), where(weights))
+        assert_allclose(
+            to_numpy(model.transform(there)), expected, rtol=1e-3, atol=1e-3
+        )
+
+
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_init_may_be_an_array(where, library, matrices):
+    X, y = matrices
+    init = X[[0, 9, 18]]
+    given = init if where == "host" else library.array(init)
+    options = {"solver": "sgd", "learning_rate": 1e-12, "max_iter": 1}
+    model = PLRSQ(init=given, **options).fit(library.array(X), y)
+    assert library.is_mine(model.prototypes_)
+    assert_allclose(to_numpy(model.prototypes_), init, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PLRSQ(max_iter=4),
+        GLRSQ(max_iter=4, metric="tangent"),
+        PLRSQ(n_components=2, max_iter=3),
+    ],
+)
+def test_learning_goes_on(model, library, matrices):
+    X, y = (array[::2] for array in matrices)
+    X = X.astype(library.dtype)
+    there, labels = library.array(X), library.array(y)
+    options = {"warm_start": True, "random_state": 0}
+    expected, found = (clone(model).set_params(**options) for _ in range(2))
+    for method in ("fit", "partial_fit", "fit"):
+        getattr(expected, method)(X, y)
+        getattr(found, method)(there, labels)
+        assert library.is_mine(found.prototypes_)
+        assert library.is_mine(found.loss_curve_)
+        assert found.loss_curve_.shape == expected.loss_curve_.shape
+    assert_allclose(
+        to_numpy(found.transform(there)), expected.transform(X), rtol=2e-3, atol=1e-4
+    )
+
+
+def test_a_stream_begins_on_the_device(library, matrices):
+    X, y = matrices
+    expected, found = (RSLVQ(random_state=0) for _ in range(2))
+    vectors = X.reshape(len(X), -1).astype(library.dtype)
+    for half in (slice(None, None, 2), slice(1, None, 2)):
+        expected.partial_fit(vectors[half], y[half], classes=[0, 1, 2])
+        there = library.array(vectors[half])
+        found.partial_fit(
+            there, library.array(y[half]), classes=library.array([0, 1, 2])
+        )
+    assert library.is_mine(found.classes_)
+    found, expected = to_numpy(found.prototypes_), expected.prototypes_
+    assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("change", ["nan", "asymmetric", "indefinite", "vectors"])
+def test_errors_are_those_of_numpy(change, library, matrices):
+    X, y = matrices[0].astype(library.dtype), matrices[1]
+    if change == "nan":
+        X[5, 1, 1] = np.nan
+    elif change == "asymmetric":
+        X[5, 1, 0] += 0.25
+    elif change == "indefinite":
+        X[5] = np.diag([1.0, 0.5, -0.5])
+    else:
+        X = X[:, 0]
+    with pytest.raises(ValueError, match=r"X\[5|PLRSQ takes") as expected:
+        PLRSQ().fit(X, y)
+    with pytest.raises(ValueError) as found:
+        PLRSQ().fit(library.array(X), y)
+    assert str(found.value) == str(expected.value)
+
+
+def test_one_class_is_refused(library, matrices):
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        PLRSQ().fit(library.array(matrices[0]), library.array(np.zeros(27, int)))
+
+
+def test_near_samples_keep_their_digits(library):
+    # Far from the origin, close to a prototype: differences of squares lose all.
+    rng = np.random.default_rng(0)
+    X = 1000 + rng.normal(size=(12, 3)).astype(library.dtype)
+    y, init = np.arange(12) % 2, X[:2] + np.float32(0.125)
+    options = {"init": init, "solver": "sgd", "learning_rate": 1e-300, "max_iter": 1}
+    expected = RSLVQ(**options).fit(X, y).transform(X)
+    there = library.array(X)
+    found = RSLVQ(**options).fit(there, y).transform(there)
+    assert_allclose(to_numpy(found), expected, rtol=library.tolerance)
+
+
+def test_jax(matrices):
+    jax = pytest.importorskip("jax")
+    if not ARRAY_API:
+        pytest.skip("Arrays of other libraries need scikit-learn 1.9.")
+    X, y = matrices
+    options = {"metric": "logeuclid", "max_iter": 1, "tol": 1.0}
+    expected = GLRSQ(**options).fit(X, y)
+    X = jax.numpy.asarray(X)
+    with config_context(array_api_dispatch=True):
+        found = GLRSQ(**options).fit(X, y).transform(X)
+    assert isinstance(found, jax.Array)
+    assert_allclose(np.asarray(found), expected.transform(np.asarray(X)), rtol=1e-3)
+
+
+@pytest.mark.skipif(not ARRAY_API, reason="needs scikit-learn 1.9")
+@pytest.mark.parametrize("model", [RSLVQ(), GMLVQ()], ids=repr)
+def test_the_battery_has_its_array_checks(model):
+    checks = [check.func.__name__ for _, check in estimator_checks_generator(model)]
+    assert sum("array_api" in name for name in checks) >= 20

@@ -1,0 +1,80 @@
+"""What the page "Coming from other packages" says is the same, is the same."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from sklearn.datasets import load_digits, load_iris
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+
+from skgeom import SQFA, ClassStatistics, GaussianClassifier
+from skgeom.geometry import (
+    distance_affine_invariant,
+    invsqrtm,
+    logm,
+    mean_affine_invariant,
+)
+
+
+def same_filters(one, other, atol):
+    """Compare filters up to their order and signs."""
+    cosines = np.abs(one @ other.T)
+    rows, columns = linear_sum_assignment(-cosines)
+    np.testing.assert_allclose(cosines[rows, columns], 1, atol=atol)
+
+
+def test_sqfa():
+    peer = pytest.importorskip("sqfa")
+    torch = pytest.importorskip("torch")
+    X, y = load_iris(return_X_y=True)
+    model = peer.model.SQFA(n_dim=4, n_filters=2, feature_noise=0.1)
+    model.fit(torch.tensor(X).float(), torch.tensor(y), show_progress=False)
+    peers = model.filters.detach().numpy()
+    ours = SQFA(2, regularization=0.1, covariance_estimator=None, random_state=0)
+    statistics = ClassStatistics.from_data(X, y)
+    ours.fit_statistics(statistics)
+    same_filters(ours.components_, peers, atol=1e-4)
+
+
+def test_pyriemann(make_spd):
+    from pyriemann.geometry import base, distance, mean
+
+    A, B = make_spd((2, 5), 4)
+    ours = distance_affine_invariant(A, B)
+    peers = [distance.distance_riemann(*pair) for pair in zip(A, B, strict=True)]
+    np.testing.assert_allclose(ours, peers)
+    means = mean_affine_invariant(A), mean.mean_riemann(A, tol=1e-10)
+    np.testing.assert_allclose(*means, rtol=1e-6)
+    np.testing.assert_allclose(invsqrtm(A), base.invsqrtm(A))
+    np.testing.assert_allclose(logm(A), base.logm(A), atol=1e-12)
+
+
+def test_linear_discriminant_analysis():
+    X, y = load_iris(return_X_y=True)
+    ours = GaussianClassifier(covariance="shared", regularization=0).fit(X, y)
+    peer = LinearDiscriminantAnalysis(solver="lsqr").fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-9)
+
+
+def test_quadratic_discriminant_analysis():
+    X, y = load_iris(return_X_y=True)
+    ours = GaussianClassifier(regularization=0).fit(X, y)
+    peer = QuadraticDiscriminantAnalysis(tol=0).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-9)
+
+
+def test_a_direction_of_linear_discriminant_analysis():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[50:], y[50:]  # as many samples each
+    ours = SQFA(1, distance="mahalanobis", regularization=0, covariance_estimator=None)
+    peer = LinearDiscriminantAnalysis(solver="eigen").fit(X, y).scalings_[:, :1].T
+    same_filters(ours.fit(X, y).components_, peer / np.linalg.norm(peer), atol=1e-6)
+
+
+def test_more_filters_than_discriminants():
+    X, y = load_digits(return_X_y=True)
+    with pytest.raises(ValueError, match="n_components"):
+        LinearDiscriminantAnalysis(n_components=12).fit(X, y)
+    assert SQFA(12, random_state=0).fit(X, y).components_.shape == (12, 64)
