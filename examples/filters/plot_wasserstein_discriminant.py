@@ -40,14 +40,13 @@ X = np.column_stack([signal, noise]) @ rotation.T
 def compare(methods):
     """Draw the features by each method, with the accuracy of neighbours on new ones."""
     size = (2.4 * len(methods), 2.6)
-    figure, axes = plt.subplots(1, len(methods), figsize=size, layout="constrained")
+    _, axes = plt.subplots(1, len(methods), figsize=size, layout="constrained")
     for axis, (name, method) in zip(axes, methods.items(), strict=True):
         model = make_pipeline(method, KNeighborsClassifier(5))
         accuracy = cross_val_score(model, X, y).mean()
         features = method.fit(X, y).transform(X)
         axis.scatter(*features.T, c=y, cmap="tab10", vmax=9, s=6)
         axis.set(xticks=[], yticks=[], title=f"{name}: {accuracy:.2f}")
-    return figure
 
 
 # %%
@@ -56,7 +55,7 @@ def compare(methods):
 # the parts less clearly than WDA. The titles have the accuracies of five nearest
 # neighbours, cross-validated.
 
-figure = compare(
+compare(
     {
         "PCA": PCA(2),
         "LDA": LinearDiscriminantAnalysis(n_components=2),
@@ -65,14 +64,13 @@ figure = compare(
         "WDA": WassersteinDiscriminantAnalysis(2),
     }
 )
-figure.savefig("wasserstein_discriminant.png", dpi=150)
 
 # %%
 # With a large regularisation the plans are even. Every sample is then compared with all
 # of its class, as in LDA, which is of no use here. With a very small one a sample is
 # compared with itself and hardly any other.
 
-figure = compare(
+compare(
     {
         f"{value:g}": WassersteinDiscriminantAnalysis(2, regularization=value)
         for value in (0.01, 0.1, 1.0, 10.0)
