@@ -37,6 +37,7 @@ from skgeom.baselines import (
     GeneralizedEigenvectors,
     LocalFisherDiscriminantAnalysis,
     SupervisedPCA,
+    WassersteinDiscriminantAnalysis,
 )
 
 WIDE = [(100, 5_000), (316, 1_400), (500, 3_072), (300, 20_000)]
@@ -142,15 +143,8 @@ def compare_linear(repeats):
         LocalFisherDiscriminantAnalysis(regularization=0.1),
         GeneralizedEigenvectors(),
         KernelDiscriminantAnalysis(),
+        WassersteinDiscriminantAnalysis(),
     ]
-    try:
-        import ot  # noqa: F401
-
-        from skgeom.baselines import WassersteinDiscriminantAnalysis
-
-        models.append(WassersteinDiscriminantAnalysis())
-    except ImportError:
-        pass
     table("100 x 5,000", fits(models, X, y), repeats)
     X, y = wide_samples(100, 2_000)
     models = [

@@ -18,7 +18,7 @@ if not (ROOT / "benchmarks" / "papers").is_dir():
     pytest.skip("not in a checkout", allow_module_level=True)
 sys.path.insert(0, str(ROOT))  # as for "python -m", from the root of the checkout
 
-from benchmarks.papers import MODULES, _data, _runner, sqfa_digits  # noqa: E402
+from benchmarks.papers import MODULES, _data, _runner  # noqa: E402
 from benchmarks.papers.__main__ import main  # noqa: E402
 from benchmarks.papers.sqfa_videos import predict  # noqa: E402
 
@@ -168,16 +168,6 @@ def test_what_cannot_be_fetched_is_missing(monkeypatch):
     monkeypatch.setattr(_data, "fetch_bci_iv_2a", fetch)
     with pytest.raises(_runner.Missing, match="not on this machine"):
         _data.bci(3)
-
-
-def test_absent_package_is_missing(monkeypatch):
-    X, y = load_iris(return_X_y=True)
-    images = np.tile(X, 25), y, None, None
-    monkeypatch.setattr(sqfa_digits, "digits", lambda data: images)
-    for name in ("ot", "ot.dr"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(_runner.Missing, match=r"WDA.*: not installed.*pip install pot"):
-        sqfa_digits.filters("mnist", "WDA, 200 a class", 0)
 
 
 def test_photographs_are_those_at_hand(monkeypatch, tmp_path):

@@ -1,4 +1,4 @@
-"""Wasserstein discriminant analysis, by the package POT."""
+"""Wasserstein discriminant analysis."""
 
 from numbers import Integral, Real
 
@@ -9,34 +9,42 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_array
 
-from skgeom.baselines._base import (
-    PROJECTION_DOCS,
-    LinearProjection,
-)
+from skgeom._moments import weighted_samples
+from skgeom.baselines._base import PROJECTION_DOCS, LinearProjection
+from skgeom.baselines._transport import TransportCosts, mean_costs
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, StartError, minimize
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._span import space_of
 from skgeom.utils._undo import all_or_nothing
+from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
+
+# The relative precision of the costs of the plans.
+_PRECISION = 1e-11
 
 
 @substitute_docs(**PROJECTION_DOCS)
 class WassersteinDiscriminantAnalysis(LinearProjection):
     r"""Wasserstein discriminant analysis (WDA).
 
-    The components, the orthonormal columns of P, minimise the ratio of the regularised
-    Wasserstein distances of the classes to themselves and to each other,
+    The components, the orthonormal columns of P, minimise the ratio of the costs of
+    moving the samples of the classes to their own places, and to those of each other,
 
     .. math::
 
        \min_{P^\top P = I} \;
-       \frac{\sum_c W_\gamma(X_c P, X_c P)}{\sum_{c < c'} W_\gamma(X_c P, X_{c'} P)}
+       \frac{\sum_c W(X_c P, X_c P)}{\sum_{c < c'} W(X_c P, X_{c'} P)} ,
+       \quad W = \langle T, C \rangle
 
-    where :math:`W_\gamma` is the cost of the transport plan with entropic
-    regularisation :math:`\gamma` [1]_. It is meant for nearest-neighbour classifiers.
-    The objective is that of ``ot.dr.wda`` of the package POT, which must be installed
-    (``pip install pot``). The search is that of :func:`skgeom.optim.minimize`.
+    where :math:`C_{ij} = \|P^\top (x_i - x_j)\|^2` and T is the transport plan with
+    entropic regularisation :math:`\gamma` [1]_: it minimises :math:`\langle T, C
+    \rangle + \gamma \sum_{ij} T_{ij} \log T_{ij}`. A sample is compared mostly
+    with those that are close to it, so that a class may be of several parts. WDA is
+    meant for nearest-neighbour classifiers.
+
+    The plans are computed until they have converged, and the gradient is that of the
+    converged plans, in closed form.
 
     Parameters
     ----------
@@ -48,13 +56,10 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
     normalize : bool, default=True
         Whether ``regularization`` is in units of the mean squared distance between the
         samples of a pair of classes at the start, so that it does not depend on the
-        scale of X. Each class must then have samples that differ. [1]_ and POT use
-        absolute units.
-    n_sinkhorn : int, default=10
-        Number of iterations of Sinkhorn's algorithm, which computes the plans.
-    log_domain : bool, default=False
-        Whether Sinkhorn's algorithm works with logarithms, which is slower but works
-        for any ``regularization``.
+        scale of X. [1]_ has absolute units.
+    max_samples : int or None, default=5000
+        The largest number of samples that are compared with each other. Of more, a
+        random part is used, of the same fraction of each class. None for no limit.
     init : str or array-like of shape (n_components, n_features), default="pca"
         The start: ``"pca"`` for the leading principal axes, ``"random"`` for random
         orthonormal components, or an array, of which the nearest orthonormal components
@@ -63,13 +68,13 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         The optimiser: ``"lbfgs"``, ``"conjugate-gradient"``, ``"trust-regions"``,
         ``"steepest-descent"``, or an instance of a pymanopt optimizer; see
         :func:`skgeom.optim.minimize`.
-    max_iter : int, default=100
+    max_iter : int, default=500
         Largest number of iterations.
     tol : float, default=1e-4
         The search ends if ten iterations together decrease the ratio by at most this
         fraction of it.
     random_state : int, RandomState instance or None, default=None
-        For ``init="random"``.
+        For ``max_samples`` and ``init="random"``.
 
     Attributes
     ----------
@@ -90,8 +95,10 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
 
     Notes
     -----
-    Each iteration compares all pairs of samples. The limit is a few thousand samples
-    and some dozens of features; otherwise use a subset of the samples and PCA first.
+    Each iteration compares all pairs of samples, and takes a time that grows with their
+    number, but memory for one plan at a time.
+
+    There may be local minima: the result depends on ``init``.
 
     References
     ----------
@@ -104,7 +111,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
     >>> from skgeom.baselines import WassersteinDiscriminantAnalysis
     >>> X, y = load_iris(return_X_y=True)
     >>> wda = WassersteinDiscriminantAnalysis(n_components=2)
-    >>> wda.fit(X, y).transform(X).shape  # doctest: +SKIP
+    >>> wda.fit(X, y).transform(X).shape
     (150, 2)
     """
 
@@ -112,8 +119,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "regularization": [Interval(Real, 0, None, closed="neither")],
         "normalize": ["boolean"],
-        "n_sinkhorn": [Interval(Integral, 1, None, closed="left")],
-        "log_domain": ["boolean"],
+        "max_samples": [Interval(Integral, 2, None, closed="left"), None],
         "init": [StrOptions({"pca", "random"}), "array-like"],
         "optimizer": [StrOptions(set(OPTIMIZERS)), HasMethods("run")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -127,19 +133,17 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         *,
         regularization=0.1,
         normalize=True,
-        n_sinkhorn=10,
-        log_domain=False,
+        max_samples=5000,
         init="pca",
         optimizer="lbfgs",
-        max_iter=100,
+        max_iter=500,
         tol=1e-4,
         random_state=None,
     ):
         self.n_components = n_components
         self.regularization = regularization
         self.normalize = normalize
-        self.n_sinkhorn = n_sinkhorn
-        self.log_domain = log_domain
+        self.max_samples = max_samples
         self.init = init
         self.optimizer = optimizer
         self.max_iter = max_iter
@@ -148,7 +152,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Learn the components.
 
         Parameters
@@ -157,6 +161,9 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
             The samples; not modified.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; a weight of 2 counts a sample twice. Only the
+            weights relative to others of the same class matter.
 
         Returns
         -------
@@ -165,53 +172,35 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
 
         Raises
         ------
-        ImportError
-            If POT is not installed.
         ValueError
             If X or y is malformed, if there is one class only, if ``n_components``
             exceeds the number of features, if ``init`` has another shape or dependent
-            rows, if ``normalize`` and all samples of a class are equal, or if the
-            objective is not finite at the start.
+            rows, if X does not vary within the classes, or if the objective is not
+            finite at the start.
 
         Warns
         -----
         ConvergenceWarning
             If the search ends at ``max_iter`` iterations.
         """
-        try:
-            from ot.dr import wda
-        except ImportError as error:
-            raise ImportError(
-                "WassersteinDiscriminantAnalysis needs the package POT: install it "
-                "with 'pip install pot'."
-            ) from error
-
-        X, codes = self._validate(X, y)
+        X, y, weights = self._validate(X, y, sample_weight)
         self._check_n_components()
-        if self.normalize:
-            self._check_that_samples_differ(X, codes)
-        space = space_of(X, centred=True, n_least=self.n_components)
-        # A copy, because wda may change it in place.
-        X = space.samples - space.samples.mean(axis=0)
-        scale = np.abs(X).max() or 1.0  # has no effect on the ratio
-        X /= scale
-        regularization = self.regularization
-        search = _Search(self.optimizer, self.max_iter, self.tol)
-        with np.errstate(all="ignore"):  # the search avoids points that are not finite
-            if not self.normalize:
-                regularization = regularization / scale / scale
-            wda(
-                X,
-                codes,
-                p=self.n_components,
-                reg=regularization,
-                k=self.n_sinkhorn,
-                solver=search,
-                sinkhorn_method="sinkhorn_log" if self.log_domain else "sinkhorn",
-                P0=self._start(X, space),
-                normalize=self.normalize,
+        rng = check_random_state(self.random_state)
+        rows = self._sampled(y, rng)
+        X, y, weights = X[rows], y[rows], weights[rows]
+        if all(np.ptp(X[y == code], axis=0).max() == 0 for code in np.unique(y)):
+            raise ValueError(
+                "X does not vary within the classes: the samples of each are all the "
+                "same."
             )
-        result = search.result
+        space = space_of(X, centred=True, n_least=self.n_components)
+        X = space.samples - np.average(space.samples, axis=0, weights=weights)
+        scale = np.abs(X).max()  # has no effect on the ratio
+        X /= scale
+        start = self._start(X, weights, space, rng)
+        with np.errstate(all="ignore"):  # the search avoids points that are not finite
+            gamma = self._gamma(X @ start, y, weights, scale)
+            result = self._search(X, y, weights, gamma, start)
         self.components_ = fix_signs(space.lift(result.point).T)
         self.objective_ = result.cost
         self.n_iter_ = result.n_iter
@@ -223,20 +212,28 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
             )
         return self
 
-    def _check_that_samples_differ(self, X, codes):
-        """Raise for a class whose mean distance is zero, which is divided by."""
-        for code, label in enumerate(self.classes_.tolist()):
-            of_class = X[codes == code]
-            if (of_class == of_class[0]).all():
-                count = len(of_class)
-                samples = f"{count} samples, all the same" if count > 1 else "1 sample"
-                raise ValueError(
-                    f"Class {label!r} has {samples}, but with normalize=True each "
-                    "class needs 2 that differ. Merge it with another class, leave it "
-                    "out, or set normalize=False."
-                )
+    def _validate(self, X, y, sample_weight):
+        X, codes = super()._validate(X, y)
+        if sample_weight is None:
+            return X, codes, np.ones(len(codes))
+        X, codes, weights = weighted_samples(X, codes, sample_weight)
+        present, codes = np.unique(codes, return_inverse=True)
+        self.classes_ = self.classes_[present]
+        check_two_classes(self.classes_, type(self).__name__)
+        return X, codes, weights
 
-    def _start(self, X, space):
+    def _sampled(self, codes, rng):
+        """Rows of ``max_samples`` samples, as large a part of each class, or one."""
+        n_samples = len(codes)
+        if self.max_samples is None or n_samples <= self.max_samples:
+            return np.arange(n_samples)
+        order = rng.permutation(n_samples)
+        order = order[np.argsort(codes[order], kind="stable")]
+        places = (np.arange(self.max_samples) + 0.5) * n_samples / self.max_samples
+        first_of_each = np.unique(codes[order], return_index=True)[1]
+        return np.sort(order[np.union1d(places.astype(int), first_of_each)])
+
+    def _start(self, X, weights, space, rng):
         """Orthonormal columns, given centred samples, in the coordinates of a space."""
         nearest = CONSTRAINTS["orthonormal"].nearest
         shape = (self.n_components, self.n_features_in_)
@@ -254,34 +251,50 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
                 )
             return nearest(space.restrict(init.T))
         if self.init == "random":
-            rng = check_random_state(self.random_state)
             random = rng.standard_normal((self.n_components, X.shape[1]))
             return nearest(random.T)
-        _, axes = np.linalg.eigh(X.T @ X)
+        _, axes = np.linalg.eigh((X.T * weights) @ X)
         return np.ascontiguousarray(axes[:, ::-1][:, : self.n_components])
 
+    def _gamma(self, Z, codes, weights, scale):
+        """The regularisation of each pair of classes."""
+        if self.normalize:
+            units = mean_costs(Z, codes, weights)
+            # Samples that are all the same have a plan of no cost with any.
+            units[units == 0] = units.mean()
+        else:
+            units = np.full([len(self.classes_)] * 2, 1 / scale / scale)
+        return self.regularization * units
 
-class _Search:
-    """The optimizer that POT calls like one of pymanopt. It keeps the result."""
-
-    def __init__(self, optimizer, max_iter, tol):
-        self._settings = {"optimizer": optimizer, "max_iter": max_iter, "tol": tol}
-        self.result = None
-
-    def run(self, problem, *, initial_point):
-        """Minimise the cost of a pymanopt problem."""
-
-        def value_and_gradient(point):
-            return problem.cost(point), problem.euclidean_gradient(point)
-
+    def _search(self, X, codes, weights, gamma, start):
+        """The components, in columns, at which the ratio is least."""
         try:
-            self.result = minimize(
-                value_and_gradient, problem.manifold, initial_point, **self._settings
+            return minimize(
+                _Ratio(X, codes, weights, gamma),
+                CONSTRAINTS["orthonormal"].manifold(*start.shape),
+                start,
+                optimizer=self.optimizer,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                precision=_PRECISION,
             )
         except StartError:
             raise ValueError(
-                "The Wasserstein distances are not finite at the start: set "
-                "log_domain=True, or increase regularization; check that the samples "
-                "differ."
+                "The costs of the transport plans are not finite at the start, or "
+                "zero: check that the samples differ, increase regularization, or "
+                "choose another init."
             ) from None
-        return self.result
+
+
+class _Ratio:
+    """The objective, and its gradient, as a function of the components."""
+
+    def __init__(self, X, codes, weights, gamma):
+        self._X = X
+        self._costs = TransportCosts(codes, weights, gamma)
+
+    def __call__(self, components):
+        (within, between), gradients = self._costs(self._X @ components)
+        ratio = within / between
+        gradient = (gradients[0] - ratio * gradients[1]) / between
+        return ratio, self._X.T @ gradient

@@ -1,6 +1,7 @@
 """Pure functions on stacks of symmetric positive definite matrices, (..., n, n).
 
-All but means broadcast over the leading axes. Nothing here knows an estimator.
+All but means broadcast over the leading axes. All but those of Gaussian distributions
+take complex Hermitian matrices as well. Nothing here knows an estimator.
 
 Arrays of another library than numpy that follows the array API standard, such as torch,
 CuPy or JAX, give arrays of that library, on the same device, and with gradients where
@@ -14,6 +15,7 @@ from skgeom.geometry._distances import (
     distance_affine_invariant,
     distance_calvo_oller,
 )
+from skgeom.geometry._embedding import real_embedding
 from skgeom.geometry._fisher_rao import (
     distance_fisher_rao,
     distance_fisher_rao_diagonal,
@@ -40,6 +42,7 @@ __all__ = [
     "invsqrtm",
     "logm",
     "mean_affine_invariant",
+    "real_embedding",
     "sqrtm",
     "whiten",
 ]

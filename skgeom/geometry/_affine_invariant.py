@@ -3,11 +3,13 @@
 import numpy as np
 
 from skgeom.utils._arrays import (
+    adjoint,
     astype,
     average,
     cholesky_factors,
     is_on_host,
     namespace,
+    real_part,
     size_of,
     to_numpy,
 )
@@ -37,14 +39,14 @@ def inverse_factors(matrices):
 def log_eigenvalues(matrices, inverses):
     """Logarithms of the generalised eigenvalues, (..., n), by inverse factors."""
     xp = namespace(matrices)
-    eigenvalues = xp.linalg.eigvalsh(inverses @ matrices @ inverses.mT)
+    eigenvalues = xp.linalg.eigvalsh(inverses @ matrices @ adjoint(inverses))
     return xp.log(_kept_positive(eigenvalues))
 
 
 def log_spectra(matrices, inverses):
     """The same with the eigenvectors, (..., n, n), of the whitened matrices."""
     xp = namespace(matrices)
-    eigenvalues, vectors = xp.linalg.eigh(inverses @ matrices @ inverses.mT)
+    eigenvalues, vectors = xp.linalg.eigh(inverses @ matrices @ adjoint(inverses))
     return xp.log(_kept_positive(eigenvalues)), vectors
 
 
@@ -71,15 +73,15 @@ def mean_logarithm(logarithms, vectors, weights):
     columns = xp.permute_dims(vectors, (0, 2, 1, 3))
     columns = xp.reshape(columns, (n_bases, size, n_samples * size))
     diagonals = xp.reshape(weights[..., None] * logarithms, (n_bases, 1, -1))
-    return (columns * diagonals) @ columns.mT
+    return (columns * diagonals) @ adjoint(columns)
 
 
 def from_spectrum(vectors, diagonals):
     """The matrices ``V @ diag(d) @ V.T``."""
-    return (vectors * diagonals[..., None, :]) @ vectors.mT
+    return (vectors * diagonals[..., None, :]) @ adjoint(vectors)
 
 
-@float64_arrays("matrices")
+@float64_arrays("matrices", complex_allowed=True)
 def mean_affine_invariant(matrices, weights=None):
     r"""Riemannian mean of SPD matrices, for the affine-invariant metric.
 
@@ -91,7 +93,7 @@ def mean_affine_invariant(matrices, weights=None):
     Parameters
     ----------
     matrices : array-like of shape (n_matrices, n, n)
-        Symmetric positive definite matrices.
+        Symmetric, or complex Hermitian, positive definite matrices.
     weights : array-like of shape (n_matrices,), default=None
         Weights, not negative; only their ratios count. None is one for each.
 
@@ -130,7 +132,8 @@ def mean_affine_invariant(matrices, weights=None):
     check_symmetric(matrices, "matrices")
     cholesky(matrices, "matrices")
     if weights is not None:
-        weights = astype(real_array(weights, "weights", matrices), matrices.dtype)
+        weights = real_array(weights, "weights", real_part(matrices))
+        weights = astype(weights, real_part(matrices).dtype)
         if weights.shape != (matrices.shape[0],):
             raise ValueError(
                 f"weights must hold one number for each of the {matrices.shape[0]} "
@@ -149,7 +152,7 @@ def affine_invariant_mean(matrices, weights):
     """:func:`mean_affine_invariant` of matrices that are known to be SPD."""
     xp = namespace(matrices)
     if weights is None:
-        weights = xp.ones_like(matrices[:, 0, 0])
+        weights = xp.ones_like(real_part(matrices[:, 0, 0]))
     proportions = (weights / xp.sum(weights))[None, :]
     # The current mean is F F'. A step of whitened direction U diag(t) U' along a
     # geodesic multiplies F by U exp(t / 2), so nothing is factored again.
@@ -169,14 +172,14 @@ def affine_invariant_mean(matrices, weights):
             # The step of Barzilai and Borwein, the inverse curvature along the last
             # one. The curvature is at least one, and far more for distant matrices.
             square = float(xp.sum(direction**2))
-            diagonal = xp.linalg.diagonal(gradient)
-            left = float(xp.sum(diagonal * direction))
+            diagonal = xp.linalg.diagonal(gradient)  # real, in a complex array perhaps
+            left = complex(xp.sum(diagonal * direction)).real
             step *= square / max(square - left, step * square)
         direction, rotation = xp.linalg.eigh(gradient)
         half = xp.exp(step * direction / 2)
         factor = (factor @ rotation) * half[:, None, :]
-        inverse = (rotation.mT @ inverse) / half[:, :, None]
-    return (found @ found.mT)[0, ...]
+        inverse = (adjoint(rotation) @ inverse) / half[:, :, None]
+    return (found @ adjoint(found))[0, ...]
 
 
 def _kept_positive(eigenvalues):

@@ -12,7 +12,7 @@ from skgeom.utils._validation import (
 )
 
 
-@float64_arrays("a", "b")
+@float64_arrays("a", "b", complex_allowed=True)
 def distance_affine_invariant(a, b, *, squared=False):
     r"""Affine-invariant Riemannian distance between SPD matrices.
 
@@ -26,9 +26,9 @@ def distance_affine_invariant(a, b, *, squared=False):
     Parameters
     ----------
     a : array-like of shape (..., n, n)
-        Symmetric positive definite matrices.
+        Symmetric, or complex Hermitian, positive definite matrices.
     b : array-like of shape (..., n, n)
-        Symmetric positive definite matrices, broadcast against ``a``.
+        Positive definite matrices, broadcast against ``a``.
     squared : bool, default=False
         Whether to return the square of the distance.
 

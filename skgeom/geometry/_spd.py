@@ -4,7 +4,7 @@ from math import sqrt
 
 import numpy as np
 
-from skgeom.utils._arrays import device_of, namespace
+from skgeom.utils._arrays import adjoint, device_of, namespace
 from skgeom.utils._validation import (
     check_positive,
     check_symmetric,
@@ -16,7 +16,7 @@ from skgeom.utils._validation import (
 def _spectral(matrices, function):
     """Apply ``function`` to the eigenvalues of symmetric matrices."""
     eigenvalues, vectors = namespace(matrices).linalg.eigh(matrices)
-    return (vectors * function(eigenvalues)[..., None, :]) @ vectors.mT
+    return (vectors * function(eigenvalues)[..., None, :]) @ adjoint(vectors)
 
 
 def _spd_spectral(matrices, function):
@@ -29,14 +29,14 @@ def _spd_spectral(matrices, function):
     return _spectral(matrices, checked)
 
 
-@float64_arrays("matrices")
+@float64_arrays("matrices", complex_allowed=True)
 def sqrtm(matrices):
     """Symmetric square root of SPD matrices.
 
     Parameters
     ----------
     matrices : array-like of shape (..., n, n)
-        Symmetric positive definite matrices.
+        Symmetric, or complex Hermitian, positive definite matrices.
 
     Returns
     -------
@@ -60,14 +60,14 @@ def sqrtm(matrices):
     return _spd_spectral(matrices, namespace(matrices).sqrt)
 
 
-@float64_arrays("matrices")
+@float64_arrays("matrices", complex_allowed=True)
 def invsqrtm(matrices):
     """Symmetric inverse square root of SPD matrices.
 
     Parameters
     ----------
     matrices : array-like of shape (..., n, n)
-        Symmetric positive definite matrices.
+        Symmetric, or complex Hermitian, positive definite matrices.
 
     Returns
     -------
@@ -92,14 +92,14 @@ def invsqrtm(matrices):
     return _spd_spectral(matrices, lambda eigenvalues: 1 / xp.sqrt(eigenvalues))
 
 
-@float64_arrays("matrices")
+@float64_arrays("matrices", complex_allowed=True)
 def logm(matrices):
     """Symmetric logarithm of SPD matrices.
 
     Parameters
     ----------
     matrices : array-like of shape (..., n, n)
-        Symmetric positive definite matrices.
+        Symmetric, or complex Hermitian, positive definite matrices.
 
     Returns
     -------
@@ -123,14 +123,14 @@ def logm(matrices):
     return _spd_spectral(matrices, namespace(matrices).log)
 
 
-@float64_arrays("matrices")
+@float64_arrays("matrices", complex_allowed=True)
 def expm(matrices):
     """Exponential of symmetric matrices, the inverse of :func:`logm`.
 
     Parameters
     ----------
     matrices : array-like of shape (..., n, n)
-        Symmetric matrices; they need not be positive definite.
+        Symmetric or Hermitian matrices; they need not be positive definite.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def expm(matrices):
     return _spectral(matrices, namespace(matrices).exp)
 
 
-@float64_arrays("matrices", "reference")
+@float64_arrays("matrices", "reference", complex_allowed=True)
 def whiten(matrices, reference):
     r"""Express matrices in coordinates in which a reference matrix is the identity.
 
@@ -165,9 +165,9 @@ def whiten(matrices, reference):
     Parameters
     ----------
     matrices : array-like of shape (..., n, n)
-        Symmetric matrices M.
+        Symmetric or Hermitian matrices M.
     reference : array-like of shape (..., n, n)
-        Symmetric positive definite matrices R, broadcast against ``matrices``.
+        Positive definite matrices R, broadcast against ``matrices``.
 
     Returns
     -------
@@ -197,11 +197,11 @@ def whiten(matrices, reference):
 def _whiten_by_factor(matrices, factor):
     """Whiten by a given lower Cholesky factor."""
     solve = namespace(matrices).linalg.solve
-    whitened = solve(factor, solve(factor, matrices).mT)
-    return (whitened + whitened.mT) / 2
+    whitened = solve(factor, adjoint(solve(factor, matrices)))
+    return (whitened + adjoint(whitened)) / 2
 
 
-@float64_arrays("a", "b")
+@float64_arrays("a", "b", complex_allowed=True)
 def generalized_eigenvalues(a, b):
     r"""Generalised eigenvalues of pairs of symmetric matrices, in ascending order.
 
@@ -211,9 +211,9 @@ def generalized_eigenvalues(a, b):
     Parameters
     ----------
     a : array-like of shape (..., n, n)
-        Symmetric matrices A.
+        Symmetric or Hermitian matrices A.
     b : array-like of shape (..., n, n)
-        Symmetric positive definite matrices B, broadcast against ``a``.
+        Positive definite matrices B, broadcast against ``a``.
 
     Returns
     -------

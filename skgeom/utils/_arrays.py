@@ -272,6 +272,25 @@ def cholesky_factors(matrices):
     return factors
 
 
+def is_complex(array):
+    """Whether an array holds complex numbers."""
+    if isinstance(array, _OF_NUMPY):
+        return np.iscomplexobj(array)
+    return namespace(array).isdtype(array.dtype, "complex floating")
+
+
+def real_part(array):
+    """The real parts of complex numbers, and real numbers as they are."""
+    return namespace(array).real(array) if is_complex(array) else array
+
+
+def adjoint(matrices):
+    """The conjugate transposes of a stack; those of real matrices are views."""
+    if not is_complex(matrices):
+        return matrices.mT
+    return namespace(matrices).conj(matrices).mT
+
+
 def move_attributes(estimator, X):
     """Move the fitted arrays of an estimator to where X is; text stays numpy's."""
     if namespace(X) is np:

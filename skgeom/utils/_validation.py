@@ -9,10 +9,12 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_array, validate_data
 
 from skgeom.utils._arrays import (
+    adjoint,
     astype,
     cholesky_factors,
     float_dtype,
     float_dtypes,
+    is_complex,
     like,
     namespace,
     to_numpy,
@@ -25,7 +27,7 @@ _SHRINK = (
 )
 
 
-def float64_arrays(*names, cast=None):
+def float64_arrays(*names, cast=None, complex_allowed=False):
     """Compute in float64 and return float32 only if all named arrays are float32.
 
     The decorated function receives its arguments ``names`` as float64 arrays. Its
@@ -34,7 +36,8 @@ def float64_arrays(*names, cast=None):
     if given, is what casts it, where arguments are those that were passed, by name.
 
     If an argument is an array of another library than numpy, all become such arrays,
-    in float32 where that is all that the device has.
+    in float32 where that is all that the device has. If complex numbers are allowed and
+    an argument has them, all become complex, of the same precision.
     """
 
     def decorate(function):
@@ -48,26 +51,29 @@ def float64_arrays(*names, cast=None):
             model = None
             if xp is not np:  # lists and numbers become arrays beside the first one
                 model = next(array for array in given if namespace(array) is xp)
-            double = float_dtype(model)
             arrays = {
-                name: real_array(array, name, model)
+                name: real_array(array, name, model, complex_allowed)
                 for name, array in zip(names, given, strict=True)
             }
+            double = float_dtype(model)
+            if any(is_complex(array) for array in arrays.values()):
+                double = xp.complex128 if double == xp.float64 else xp.complex64
             for name, array in arrays.items():
                 bound.arguments[name] = astype(array, double)
             result = function(*bound.args, **bound.kwargs)
-            if not all(array.dtype == xp.float32 for array in arrays.values()):
+            single = (xp.float32, xp.complex64)
+            if not all(array.dtype in single for array in arrays.values()):
                 return result
             if cast is not None:
                 return cast(result, bound.arguments)
-            return astype(result, xp.float32)
+            return astype(result, xp.complex64 if is_complex(result) else xp.float32)
 
         return wrapper
 
     return decorate
 
 
-def real_array(array, name, model=None):
+def real_array(array, name, model=None, complex_allowed=False):
     """An array that is not complex, and holds no text or objects; or an error.
 
     It is numpy's, or if ``model`` is given, of the library and on the device of that.
@@ -78,13 +84,16 @@ def real_array(array, name, model=None):
         real = array.dtype.kind in "fiub"
     else:
         real = xp.isdtype(array.dtype, ("bool", "integral", "real floating"))
-    if not real:
-        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.")
+    if not real and not (complex_allowed and is_complex(array)):
+        kinds = "real or complex" if complex_allowed else "real"
+        raise TypeError(f"{name} must hold {kinds} numbers, got dtype {array.dtype}.")
     return array
 
 
 def check_symmetric(matrices, name):
     """Raise unless ``matrices`` is a finite stack of symmetric matrices.
+
+    Complex ones must be Hermitian, equal to their conjugate transposes.
 
     Parameters
     ----------
@@ -110,14 +119,18 @@ def check_symmetric(matrices, name):
     check_finite(matrices, name, axis=(-2, -1))
     xp = namespace(matrices)
     size = xp.max(xp.abs(matrices), axis=(-2, -1))
-    gap = xp.max(xp.abs(matrices - matrices.mT), axis=(-2, -1))
+    gap = xp.max(xp.abs(matrices - adjoint(matrices)), axis=(-2, -1))
     asymmetric = gap > 1e-6 * size
     if xp.any(asymmetric):
         asymmetric, gap = to_numpy(asymmetric), to_numpy(gap)
+        kind, transpose, remedy = "symmetric", "transpose", "(A + A.T) / 2"
+        if is_complex(matrices):
+            kind, transpose = "Hermitian", "conjugate transpose"
+            remedy = "(A + A.conj().T) / 2"
         raise ValueError(
-            f"{name}{_where(asymmetric)} is not symmetric: it differs from its "
-            f"transpose by up to {gap[asymmetric].flat[0]:.3g}; "
-            "use (A + A.T) / 2 if that is rounding."
+            f"{name}{_where(asymmetric)} is not {kind}: it differs from its "
+            f"{transpose} by up to {gap[asymmetric].flat[0]:.3g}; "
+            f"use {remedy} if that is rounding."
         )
 
 

@@ -1,8 +1,6 @@
 """What holds for all linear projections: scikit-learn's checks, and hostile inputs."""
 
-import importlib.util
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -31,9 +29,8 @@ ESTIMATORS = [
     GeneralizedEigenvectors(),
     LocalFisherDiscriminantAnalysis(),
     LocalFisherDiscriminantAnalysis(embedding="orthonormalized", regularization=0.1),
+    WassersteinDiscriminantAnalysis(max_iter=20, tol=0.1),
 ]
-if importlib.util.find_spec("ot") is not None:
-    ESTIMATORS.append(WassersteinDiscriminantAnalysis(max_iter=20, tol=0.1))
 
 every_estimator = pytest.mark.parametrize(
     "estimator", ESTIMATORS, ids=[str(estimator) for estimator in ESTIMATORS]
@@ -220,13 +217,6 @@ def test_parameters_can_be_searched(iris):
     assert search.best_score_ > 0.94
 
 
-def test_missing_package_is_named(monkeypatch, iris):
-    monkeypatch.setitem(sys.modules, "ot", None)
-    monkeypatch.setitem(sys.modules, "ot.dr", None)
-    with pytest.raises(ImportError, match="needs the package POT"):
-        WassersteinDiscriminantAnalysis().fit(*iris)
-
-
 @pytest.mark.parametrize(
     ("model", "noise"),
     [
@@ -240,8 +230,6 @@ def test_missing_package_is_named(monkeypatch, iris):
 )
 def test_fewer_samples_than_features(model, noise, rng):
     """As with as many features as the samples have directions, which are rotated."""
-    if isinstance(model, WassersteinDiscriminantAnalysis):
-        pytest.importorskip("ot")
     y = np.repeat([0, 1, 2], 8)
     X = rng.normal(size=(24, 10)) * (1 + rng.random((3, 10)))[y]
     X += rng.normal(size=(3, 10))[y]

@@ -21,6 +21,7 @@ ARGUMENTS = {
     "invsqrtm": ("spd",),
     "logm": ("spd",),
     "mean_affine_invariant": ("spd",),
+    "real_embedding": ("spd",),
     "sqrtm": ("spd",),
     "whiten": ("spd", "spd"),
 }
@@ -117,8 +118,8 @@ def test_variance_that_is_not_positive_is_named(library):
 def test_other_than_real_numbers_are_refused(library):
     xp = library.xp
     matrices = xp.astype(library.array(np.eye(3)), xp.complex64)
-    with pytest.raises(TypeError, match="matrices must hold real numbers, got dtype"):
-        geometry.logm(matrices)
+    with pytest.raises(TypeError, match="covariances must hold real numbers, got dt"):
+        geometry.calvo_oller_embedding(library.array(np.zeros(3)), matrices)
 
 
 def test_arrays_of_two_libraries_are_refused(library):

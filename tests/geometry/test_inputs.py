@@ -20,6 +20,7 @@ ARGUMENTS = {
     "generalized_eigenvalues": ("symmetric", "spd"),
     "invsqrtm": ("spd",),
     "logm": ("spd",),
+    "real_embedding": ("symmetric",),
     "sqrtm": ("spd",),
     "whiten": ("symmetric", "spd"),
 }
@@ -306,13 +307,22 @@ def test_stacks_that_do_not_broadcast_are_refused(name, make_arguments):
         getattr(geometry, name)(first[:2], *others)
 
 
+# The functions of Gaussian distributions, which are real.
+OF_GAUSSIANS = [name for name, kinds in ARGUMENTS.items() if "mean" in kinds]
+
+
 @pytest.mark.parametrize(
     "array",
     [np.eye(3) * 1j, np.eye(3, dtype=object), np.full((3, 3), "a"), None],
     ids=["complex", "object", "text", "None"],
 )
 @pytest.mark.parametrize(("name", "position"), MATRICES + VECTORS)
-def test_other_than_real_numbers_are_refused(name, position, array, error_of):
+def test_other_than_numbers_are_refused(name, position, array, error_of):
+    if name not in OF_GAUSSIANS and np.iscomplexobj(array):
+        message = error_of(name, position, lambda _: array, ValueError)
+        assert message.startswith(f"{parameter(name, position)} is not Hermitian")
+        return
     message = error_of(name, position, lambda _: array, TypeError)
-    expected = f"{parameter(name, position)} must hold real numbers, got dtype "
+    kinds = "real" if name in OF_GAUSSIANS else "real or complex"
+    expected = f"{parameter(name, position)} must hold {kinds} numbers, got dtype "
     assert message == f"{expected}{np.asarray(array).dtype}."

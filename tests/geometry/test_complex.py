@@ -1,0 +1,159 @@
+"""Hermitian matrices, against pyriemann and the real matrices that stand for them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from pyriemann.geometry import base as pyriemann_base
+from pyriemann.geometry.distance import distance_riemann
+from pyriemann.geometry.mean import mean_riemann
+
+from skgeom import geometry
+from skgeom.geometry import (
+    distance_affine_invariant,
+    expm,
+    generalized_eigenvalues,
+    invsqrtm,
+    logm,
+    mean_affine_invariant,
+    real_embedding,
+    sqrtm,
+    whiten,
+)
+from skgeom.utils._arrays import to_numpy
+
+FUNCTIONS = ["sqrtm", "invsqrtm", "logm", "expm"]
+
+
+@pytest.fixture
+def make_hermitian(rng):
+    def make(lead=(6,), n=4):
+        factors = rng.normal(size=(*lead, n, 2 * n)) + 1j * rng.normal(
+            size=(*lead, n, 2 * n)
+        )
+        return factors @ factors.conj().mT / (2 * n)
+
+    return make
+
+
+def test_embedding_adds_and_multiplies_like_complex_numbers(make_hermitian, rng):
+    a, b = make_hermitian(), make_hermitian()
+    commuting = a @ a + 2 * a + np.eye(4)  # products of Hermitian ones that are so
+    moved = real_embedding(a) @ real_embedding(a) + 2 * real_embedding(a) + np.eye(8)
+    assert_allclose(real_embedding(commuting), moved, atol=1e-12)
+    assert_allclose(real_embedding(a + b), real_embedding(a) + real_embedding(b))
+    embedded = real_embedding(a)
+    np.testing.assert_array_equal(embedded[:, :4, :4] + 1j * embedded[:, 4:, :4], a)
+    # The same quadratic form, of the real and imaginary parts.
+    z = rng.normal(size=4) + 1j * rng.normal(size=4)
+    parts = np.concatenate([z.real, z.imag])
+    assert_allclose(parts @ embedded @ parts, (z.conj() @ a @ z).real)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_are_those_of_pyriemann_and_of_the_embedding(name, make_hermitian):
+    matrices = make_hermitian()
+    found = getattr(geometry, name)(matrices)
+    assert_allclose(found, getattr(pyriemann_base, name)(matrices), atol=1e-12)
+    expected = getattr(geometry, name)(real_embedding(matrices))
+    assert_allclose(real_embedding(found), expected, atol=1e-12)
+    assert_allclose(found, found.conj().mT, atol=1e-12)
+
+
+def test_distances_are_those_of_pyriemann_and_of_the_embedding(make_hermitian):
+    a, b = make_hermitian(), make_hermitian()
+    found = distance_affine_invariant(a, b)
+    assert found.dtype == float
+    assert_allclose(found, distance_riemann(a, b), rtol=1e-10)
+    doubled = distance_affine_invariant(
+        real_embedding(a), real_embedding(b), squared=True
+    )
+    assert_allclose(2 * found**2, doubled, rtol=1e-10)
+    assert distance_affine_invariant(a, b[:, None]).shape == (6, 6)
+
+
+def test_distances_do_not_change_with_complex_congruences(make_hermitian, rng):
+    a, b = make_hermitian(), make_hermitian()
+    G = rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4))
+    moved = distance_affine_invariant(G @ a @ G.conj().T, G @ b @ G.conj().T)
+    assert_allclose(moved, distance_affine_invariant(a, b), rtol=1e-10)
+
+
+def test_eigenvalues_of_pairs_come_twice_in_the_embedding(make_hermitian):
+    a, b = make_hermitian(), make_hermitian()
+    found = generalized_eigenvalues(a, b)
+    assert found.dtype == float
+    expected = generalized_eigenvalues(real_embedding(a), real_embedding(b))
+    assert_allclose(np.repeat(found, 2, axis=-1), expected, rtol=1e-10)
+    whitened = whiten(a, b)
+    assert_allclose(np.linalg.eigvalsh(whitened), found, rtol=1e-10)
+    np.testing.assert_array_equal(whitened, whitened.conj().mT)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.0, 0.5, 1.0, 3.0]])
+def test_mean_is_that_of_pyriemann_and_of_the_embedding(make_hermitian, weights):
+    matrices = make_hermitian()
+    found = mean_affine_invariant(matrices, weights)
+    theirs = mean_riemann(matrices, sample_weight=weights, tol=1e-12)
+    assert_allclose(found, theirs, atol=1e-8)
+    expected = mean_affine_invariant(real_embedding(matrices), weights)
+    assert_allclose(real_embedding(found), expected, atol=1e-8)
+
+
+def test_real_matrices_as_complex_ones(make_spd):
+    a, b = make_spd((5,), 4), make_spd((5,), 4)
+    for name in FUNCTIONS:
+        function = getattr(geometry, name)
+        assert function(a).dtype == float
+        assert_allclose(function(a + 0j), function(a), atol=1e-12)
+    assert_allclose(
+        distance_affine_invariant(a + 0j, b), distance_affine_invariant(a, b)
+    )
+    assert_allclose(whiten(a, b + 0j), whiten(a, b), atol=1e-12)
+    assert_allclose(mean_affine_invariant(a + 0j), mean_affine_invariant(a), atol=1e-10)
+
+
+def test_precision_of_the_results(make_hermitian):
+    matrices = make_hermitian().astype(np.complex64)
+    assert sqrtm(matrices).dtype == np.complex64
+    assert mean_affine_invariant(matrices).dtype == np.complex64
+    real = np.eye(4, dtype=np.float32)
+    assert distance_affine_invariant(matrices, real).dtype == np.float32
+    assert whiten(real, matrices).dtype == np.complex64
+    assert whiten(np.eye(4), matrices).dtype == np.complex128
+
+
+def test_inverse_functions(make_hermitian):
+    matrices = make_hermitian()
+    assert_allclose(expm(logm(matrices)), matrices, atol=1e-12)
+    whitened = invsqrtm(matrices) @ matrices @ invsqrtm(matrices)
+    assert_allclose(whitened, np.broadcast_to(np.eye(4), (6, 4, 4)), atol=1e-12)
+
+
+def test_errors_name_the_matrix(make_hermitian):
+    matrices = make_hermitian()
+    matrices[2, 0, 0] += 0.5j
+    with pytest.raises(ValueError, match=r"matrices\[2\] is not Hermitian: .* conjug"):
+        logm(matrices)
+    matrices[2] = -np.eye(4)
+    with pytest.raises(ValueError, match=r"matrices\[2\] is not positive definite"):
+        mean_affine_invariant(matrices)
+    with pytest.raises(TypeError, match="weights must hold real numbers"):
+        mean_affine_invariant(make_hermitian(), np.ones(6) * 1j)
+
+
+def test_arrays_of_other_libraries(library, make_hermitian):
+    xp = library.xp
+    a, b = (make_hermitian().astype(np.complex64) for _ in range(2))
+    first, second = (
+        xp.asarray(library.array(part.real)) + 1j * library.array(part.imag)
+        for part in (a, b)
+    )
+    for name in FUNCTIONS:
+        function = getattr(geometry, name)
+        found = function(first)
+        assert library.is_mine(found)
+        assert_allclose(to_numpy(found), function(a), rtol=1e-3, atol=1e-3)
+    found = to_numpy(distance_affine_invariant(first, second))
+    assert_allclose(found, distance_affine_invariant(a, b), rtol=1e-3)
+    found = to_numpy(mean_affine_invariant(first))
+    assert_allclose(found, mean_affine_invariant(a), rtol=1e-3, atol=1e-3)
