@@ -159,9 +159,10 @@ def size_of(array):
 
 def astype(array, dtype, copy=False):
     """The array in a dtype of its library, itself if it has that already."""
-    if isinstance(array, _OF_NUMPY):
+    xp = namespace(array)
+    if xp is np:
         return array.astype(dtype, copy=copy)  # numpy.astype is newer than numpy 2.0
-    return namespace(array).astype(array, dtype, copy=copy)
+    return xp.astype(array, dtype, copy=copy)
 
 
 def dtype_name(array):

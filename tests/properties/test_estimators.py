@@ -118,6 +118,19 @@ ESTIMATORS = {
         rtol=0.02,
         holds=OF_MATRICES | {CONGRUENCE, WEIGHTS},
     ),
+    "LandmarkKernelPCA": Case(
+        lambda: skgeom.LandmarkKernelPCA(3, random_state=0), holds=frozenset({SCALE})
+    ),
+    "LandmarkKernelPCA, gamma": Case(
+        lambda: skgeom.LandmarkKernelPCA(3, gamma=0.05, random_state=0),
+        holds=frozenset({SHIFT, ROTATION}),
+    ),
+    "Recentring": Case(
+        skgeom.Recentring, "matrices", holds=frozenset({SCALE, ROTATION, ORDER})
+    ),
+    "TransferDiscriminantAnalysis": Case(
+        skgeom.TransferDiscriminantAnalysis, "matrices", holds=OF_MATRICES
+    ),
     "RegionCovariance": Case(
         lambda: skgeom.RegionCovariance(), "images", holds=frozenset({ORDER})
     ),
@@ -168,6 +181,8 @@ ESTIMATORS = {
 }
 # Public names that make no estimator.
 NO_ESTIMATORS = {
+    "activation_patterns",
+    "spatial_filters",
     "ClassStatistics",
     "ProjectionConditions",
     "SeparationGrid",

@@ -272,6 +272,20 @@ def check_whiten(draw):
     assert_allclose(found, expected, atol=1e3 * tolerance(draw) * size)
 
 
+def check_real_embedding(draw):
+    A, B = (draw.symmetric() + 1j * np.triu(draw.symmetric(), 1) for _ in range(2))
+    A, B = A + A.conj().T, B + B.conj().T
+    embed = geometry.real_embedding
+    assert_close(embed(A), embed(A).T)
+    assert_close(embed(A) @ embed(B), embed_any(A @ B))
+    assert_close(np.linalg.eigvalsh(embed(A))[::2], np.linalg.eigvalsh(A), unit=1)
+
+
+def embed_any(matrix):
+    """[[Re, -Im], [Im, Re]] of any matrix."""
+    return np.block([[matrix.real, -matrix.imag], [matrix.imag, matrix.real]])
+
+
 def check_mean(draw):
     matrices = np.array([draw.spd() for _ in range(4)])
     weights = draw.rng.integers(1, 4, size=4)
@@ -302,6 +316,7 @@ OTHERS = {
     "invsqrtm": check_invsqrtm,
     "logm": check_expm_and_logm,
     "mean_affine_invariant": check_mean,
+    "real_embedding": check_real_embedding,
     "sqrtm": check_sqrtm,
     "whiten": check_whiten,
 }
@@ -313,7 +328,10 @@ def test_what_defines_it(name, draw):
     OTHERS[name](draw)
 
 
-@pytest.mark.parametrize("name", [n for n in OTHERS if n != "calvo_oller_embedding"])
+OF_THE_SAME_SIZE = OTHERS.keys() - {"calvo_oller_embedding", "real_embedding"}
+
+
+@pytest.mark.parametrize("name", sorted(OF_THE_SAME_SIZE))
 @given(draw=ANY)
 def test_rotations_commute_and_nothing_is_lost(name, draw):
     """f(Q A Q') = Q f(A) Q', finite, for condition numbers up to 1e12."""
