@@ -17,12 +17,11 @@ from skgeom._filters.class_weight import factors_of_samples, weights_of_samples
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import PooledCovariances, independent_directions
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
-from skgeom.optim import maximize_over_many_samples, sizes_of_parts
+from skgeom.optim import maximize_over_many_samples, sizes_of_parts, within
 from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._docs import substitute_docs
-from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._progress import current_progress, shows_progress
 from skgeom.utils._span import WholeSpace
-from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors
 
 # Starts of the search for the filters of SQFA from which this one starts.
@@ -47,6 +46,7 @@ class BaseAMAGauss(BaseFilters):
 
     def _fit(self, statistics, space, y, regularization=None):
         """Learn the filters from samples in a space, and their statistics."""
+        current_progress().start(space.X, y)
         moments = self._moments(statistics)
         start = None
         if regularization is None:
@@ -126,7 +126,8 @@ class BaseAMAGauss(BaseFilters):
         # Filters that are equal have equal gradients, and would remain so.
         search = replace(search, n_init=_N_INIT_OF_SQFA, distinct=True)
         objective = self._objective(moments, search.regularization)
-        filters, _ = search.run(objective, moments.pooled)
+        report = within("SQFA", self._reporter("distance", lambda filters: None))
+        filters, _ = search.run(objective, moments.pooled, report)
         return filters
 
     def _objective(self, moments, regularization):
@@ -266,9 +267,8 @@ class AMAGauss(BaseAMAGauss):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
+    @shows_progress
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
     def fit(self, X, y):
         """Learn the filters from samples.
 
@@ -319,6 +319,7 @@ class AMAGauss(BaseAMAGauss):
         statistics = self._statistics_of_blocks(X, y, None)
         moments = self._moments(statistics)
         space = WholeSpace()
+        current_progress().start()
         regularization, _ = self._regularization_of(statistics, moments, space)
         self.classes_ = statistics.classes
         self.priors_ = check_priors(self.priors, statistics.counts)

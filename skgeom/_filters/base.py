@@ -27,8 +27,9 @@ from skgeom._filters.noise import most_informative_noise, sampling_noise
 from skgeom._statistics import ClassStatistics
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples
 from skgeom.utils._dask import by_blocks, empty_block
+from skgeom.utils._progress import current_progress
 from skgeom.utils._signs import signs
-from skgeom.utils._sklearn import CallbackSupportMixin, FitCallbacks
+from skgeom.utils._sklearn import CallbackSupportMixin
 from skgeom.utils._span import WholeSpace, space_of
 from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
@@ -254,17 +255,14 @@ class BaseFilters(
 
         Returns the filters in the coordinates of the space.
         """
-        callbacks = FitCallbacks(self, search.n_stages, self.max_iter, space.X, y)
         dtype = np.float64 if space.X is None else space.X.dtype
 
-        def report(stage, filters, value):
-            components = np.asarray(space.lift(filters).T, dtype=dtype)
-            return callbacks.iteration(stage, {"components_": components})
+        def attributes(filters):
+            return {"components_": np.asarray(space.lift(filters).T, dtype=dtype)}
 
-        filters, groups = search.run(
-            objective, pooled, report if callbacks.active else None
-        )
-        self._print(groups)
+        report = self._reporter(self._value_name, attributes)
+        filters, groups = search.run(objective, pooled, report)
+        self._print_end(groups)
         lifted = space.lift(filters)
         flips = signs(lifted.T)
         filters = filters * flips
@@ -274,22 +272,35 @@ class BaseFilters(
         self.objective_ = -last.cost
         # At least one, as scikit-learn asks for: filters may be found with the noise.
         self.n_iter_ = max(sum(result.n_iter for result, _ in groups), 1)
-        callbacks.end()
         if not quiet:
             self._warn(groups, filters)
         return filters
 
-    def _print(self, groups):
-        if self.verbose:
-            for number, (result, values) in enumerate(groups, start=1):
-                group = f"group {number}, " if len(groups) > 1 else ""
-                prefix = f"[{type(self).__name__}] {group}"
-                for start, value in enumerate(values, start=1):
-                    print(f"{prefix}start {start}: {self._value_name} {value:.6f}")
-                print(
-                    f"{prefix}end: {self._value_name} {-result.cost:.6f} after "
-                    f"{result.n_iter} iterations"
-                )
+    def _reporter(self, name, attributes):
+        """The callback of a search, whose values have a name; None if nobody listens.
+
+        ``attributes`` maps filters in the space of the search to those of a fit.
+        """
+        progress = current_progress()
+
+        def report(stage, filters, value):
+            return progress.step(
+                stage,
+                f"{name} {value:.6f}",
+                partial(attributes, filters),
+                n_steps=self.max_iter,
+            )
+
+        return report if progress.active else None
+
+    def _print_end(self, groups):
+        progress = current_progress()
+        progress.end_stage()
+        result, _ = groups[-1]
+        n_iter = sum(result.n_iter for result, _ in groups)
+        progress.print(
+            f"end: {self._value_name} {-result.cost:.6f} after {n_iter} iterations"
+        )
 
     def _warn(self, groups, filters):
         """Warn if a search did not end, or if filters repeat each other."""

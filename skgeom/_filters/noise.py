@@ -8,6 +8,7 @@ import numpy as np
 from skgeom._filters.filter_search import independent_directions, principal_coordinates
 from skgeom.objectives import MeanInformation
 from skgeom.optim import maximize_coarse_to_fine
+from skgeom.utils._progress import current_progress
 
 # Each noise is this many times as large as the one before.
 _STEP = 3.0
@@ -79,25 +80,39 @@ def most_informative_noise(
         maximize=partial(maximize_coarse_to_fine, max_iter=_MAX_ITER, tol=_TOL),
     )
 
+    progress = current_progress()
+
     def find(noise, **starts):
         at_noise = replace(search, regularization=noise, **starts)
         objective = make_objective(moments, noise)
         for pairs in objective.growing_samples(random_state=0)[:1]:
             objective = objective.sample(pairs)  # enough of many pairs
-        filters, _ = at_noise.run(objective, moments.pooled)
+
+        def report(stage, filters, value):
+            progress.note(f"noise {noise:.4g}, {stage}: distance {value:.6f}")
+
+        filters, _ = at_noise.run(
+            objective, moments.pooled, report if progress.active else None
+        )
         return filters
+
+    def score_of(noise, filters):
+        score, _ = information(filters)
+        said = f"variance {noise:.4g}, information {score:.6f}"
+        progress.step("noise", said, name="value")
+        return score
 
     noise, filters = least, find(least)
     best = noise, basis @ filters
     information = _information(statistics, X, y, sample_weight, least)
     information = information.project(basis)
-    best_score, _ = information(filters)
+    best_score = score_of(noise, filters)
     largest = np.linalg.eigvalsh(pooled.within)[-1]
     n_worse = 0
     while n_worse < 2 and _STEP * noise <= largest:
         noise *= _STEP
         filters = find(noise, init="random", n_init=0, warm_start=filters)
-        score, _ = information(filters)
+        score = score_of(noise, filters)
         n_worse += 1
         distinct = independent_directions(filters) == search.n_components
         if score > best_score + _LEAST_RISE and distinct:

@@ -21,9 +21,8 @@ from skgeom.objectives import (
 )
 from skgeom.utils._dask import empty_block, is_dask
 from skgeom.utils._docs import substitute_docs
-from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._progress import current_progress, shows_progress
 from skgeom.utils._span import WholeSpace
-from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
 
@@ -114,6 +113,7 @@ class BaseSQFA(BaseFilters):
         """Learn the filters from statistics of samples in a space, or of none."""
         vars(self).pop("_streamed", None)
         space = space or WholeSpace()
+        current_progress().start(space.X, y)
         moments = self._moments(statistics)
         if regularization is None:
             regularization, found = self._regularization_of(
@@ -312,9 +312,8 @@ class SQFA(BaseSQFA):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
+    @shows_progress
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
     def fit(self, X, y, sample_weight=None):
         """Learn the filters from samples.
 
@@ -361,9 +360,8 @@ class SQFA(BaseSQFA):
         statistics = self._statistics_of(space.samples, y, sample_weight)
         return self._fit(statistics, space, y, sample_weight=sample_weight)
 
-    @with_callbacks
+    @shows_progress
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from more samples, besides those of the calls before.
 
@@ -418,9 +416,8 @@ class SQFA(BaseSQFA):
         self._streamed = streamed
         return self
 
-    @with_callbacks
+    @shows_progress
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
     def fit_statistics(self, statistics):
         """Learn the filters from the statistics of the classes.
 

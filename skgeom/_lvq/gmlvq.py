@@ -14,7 +14,7 @@ from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss
 from skgeom.utils._docs import substitute_docs
-from skgeom.utils._undo import all_or_nothing
+from skgeom.utils._progress import shows_progress
 
 # How much larger than ``tol`` the mean loss may be at which the search ends.
 _ENOUGH = 20
@@ -130,8 +130,8 @@ class GMLVQ(PrototypeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @shows_progress
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
     def fit(self, X, y, sample_weight=None):
         """Learn the prototypes and the metric.
 
@@ -176,6 +176,12 @@ class GMLVQ(PrototypeClassifier):
         goes_on = goes_on and self.omega_.shape == (n_rows, n_features)
         coordinates = (_Span if spanned else _Features)(problem, n_rows)
         unit = _unit(problem.Z, problem.weights)
+
+        def finish(model, outcome):
+            prototypes = coordinates.decode(unit * outcome.prototypes)
+            model._store(problem, replace(outcome, prototypes=prototypes))
+            model.omega_ = coordinates.omega(outcome.matrix)
+
         outcome = fit_lbfgs(
             replace(
                 problem,
@@ -187,11 +193,10 @@ class GMLVQ(PrototypeClassifier):
             reduction=Relevance,
             matrix=self.omega_ if goes_on else coordinates.start(),
             enough=_ENOUGH * self.tol,
+            report=self._reporter(problem, finish),
             **self._search_options,
         )
-        prototypes = coordinates.decode(unit * outcome.prototypes)
-        self._store(problem, replace(outcome, prototypes=prototypes))
-        self.omega_ = coordinates.omega(outcome.matrix)
+        finish(self, outcome)
         return self
 
     def _check_definite(self, prototypes):

@@ -538,15 +538,17 @@ def test_nothing_global_is_touched(iris, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_verbose_prints_a_line_a_start(iris, capsys):
-    SQFA(2, init="random", n_init=3, verbose=1, random_state=0).fit(*iris)
+def test_verbose_prints_a_line_a_stage(iris, capsys):
+    sqfa = SQFA(2, init="random", n_init=3, verbose=1, random_state=0).fit(*iris)
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in lines] == [
-        "[SQFA] start 1",
-        "[SQFA] start 2",
-        "[SQFA] start 3",
-        "[SQFA] end",
-    ]
+    for stage in ("noise", "start 1", "start 2", "start 3", "best start"):
+        assert len([line for line in lines if f"[SQFA] {stage}: " in line]) == 1
+    end = f"[SQFA] end: objective {sqfa.objective_:.6f} after {sqfa.n_iter_} iterations"
+    assert lines[-1] == end
+    sqfa.set_params(verbose=2).fit(*iris)
+    steps = capsys.readouterr().out.splitlines()
+    assert len(steps) > 3 * len(lines)
+    assert any(line.startswith("[SQFA] start 2, iteration 1: obj") for line in steps)
 
 
 @pytest.mark.parametrize("constraint", ["unit-norm", "orthonormal"])
