@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_X_y
 
 from skgeom.utils._dask import BRANCHES, is_dask, merged, row_blocks
 from skgeom.utils._sklearn import check_sample_weight
+from skgeom.utils._threads import stop_if_asked
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
 ROWS_PER_BLOCK = 2048
@@ -54,6 +55,7 @@ class ClassSums:
         self.classes = np.union1d(self.classes, part.classes)
         check_memory(len(self.classes), self.n_features)
         for label, *sums in part._sums():
+            stop_if_asked()
             if label not in self._moments:
                 self._moments[label] = Moments(len(sums[1]))
             self._moments[label].add(*sums)
@@ -379,6 +381,7 @@ def sample_moments(X, rows, label, take, sample_weight=None):
     moments = Moments(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, len(rows), ROWS_PER_BLOCK):
+            stop_if_asked()
             of_block = rows[start : start + ROWS_PER_BLOCK]
             block = take(of_block)
             if sample_weight is None:

@@ -267,8 +267,8 @@ class AMAGauss(BaseAMAGauss):
         self.random_state = random_state
         self.verbose = verbose
 
-    @shows_progress
     @_fit_context(prefer_skip_nested_validation=True)
+    @shows_progress
     def fit(self, X, y):
         """Learn the filters from samples.
 

@@ -58,8 +58,8 @@ class RegularizationCV:
     }
     _more_noise, _less_noise = "the regularizations", "smaller regularizations"
 
-    @shows_progress
     @_fit_context(prefer_skip_nested_validation=False)
+    @shows_progress
     def fit(self, X, y, groups=None):
         """Choose the regularisation and learn the filters from samples.
 

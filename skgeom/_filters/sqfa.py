@@ -312,8 +312,8 @@ class SQFA(BaseSQFA):
         self.random_state = random_state
         self.verbose = verbose
 
-    @shows_progress
     @_fit_context(prefer_skip_nested_validation=True)
+    @shows_progress
     def fit(self, X, y, sample_weight=None):
         """Learn the filters from samples.
 
@@ -360,8 +360,8 @@ class SQFA(BaseSQFA):
         statistics = self._statistics_of(space.samples, y, sample_weight)
         return self._fit(statistics, space, y, sample_weight=sample_weight)
 
-    @shows_progress
     @_fit_context(prefer_skip_nested_validation=True)
+    @shows_progress
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from more samples, besides those of the calls before.
 
@@ -416,8 +416,8 @@ class SQFA(BaseSQFA):
         self._streamed = streamed
         return self
 
-    @shows_progress
     @_fit_context(prefer_skip_nested_validation=True)
+    @shows_progress
     def fit_statistics(self, statistics):
         """Learn the filters from the statistics of the classes.
 

@@ -25,6 +25,7 @@ from skgeom._hessian.logit_numeric import (
     estimator_differences,
     function_differences,
 )
+from skgeom.utils._progress import current_progress
 from skgeom.utils._sklearn import check_feature_names, check_sample_weight
 
 # Floats of a block of samples: few enough for the cache, enough for fast products.
@@ -176,11 +177,13 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
     model = _model(estimator, X, len(classes), curvature, derivatives)
     weights = weights / weights.sum()
     total, traces, saturated = 0.0, np.empty(len(X)), True
+    progress = current_progress()
     rows = max(_BLOCK // model.floats_per_sample, 1)
     # An overflow is reported after the sum, with its cause.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         gram = model.gram()
-        for batch in gen_batches(len(X), rows):
+        batches = list(gen_batches(len(X), rows))
+        for batch in batches:
             expansion = model.expand(model.inputs(X[batch]))
             _check_own_probability(expansion.logits, codes[batch], y[batch], estimator)
             residuals, factors = cross_entropy_derivatives(
@@ -193,6 +196,8 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
                 expansion, residuals, factors, weights[batch], curvature, gram
             )
             total += part
+            said = f"{batch.stop} of {len(X)} samples"
+            progress.step("Hessian", said, n_steps=len(batches), name="block")
         matrix = model.to_samples(total)
     if not np.isfinite(matrix).all():
         raise ValueError(

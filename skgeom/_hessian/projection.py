@@ -23,7 +23,8 @@ from skgeom._hessian.leading_axes import check_rank, leading_axes, positive_rank
 from skgeom._hessian.logit_estimators import classifier_name
 from skgeom._hessian.trained_classifier import trained_classifier
 from skgeom.utils._dask import by_blocks, refuse_dask
-from skgeom.utils._undo import all_or_nothing
+from skgeom.utils._progress import current_progress, shows_progress
+from skgeom.utils._sklearn import CallbackSupportMixin
 from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
 
@@ -32,7 +33,10 @@ _GRID = 10
 
 
 class CovarianceHessianProjection(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     r"""Projection onto eigenvectors of the covariance and of a classifier's Hessian.
 
@@ -185,7 +189,7 @@ class CovarianceHessianProjection(
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
-    @all_or_nothing
+    @shows_progress
     def fit(self, X, y):
         """Fit the classifier, and find the eigenvectors of both matrices.
 
@@ -217,6 +221,7 @@ class CovarianceHessianProjection(
             decide on the Hessian; if ``class_weight`` does not reach the training.
         """
         X, codes = self._validate(X, y)
+        current_progress().start(X, self.classes_[codes])
         self.covariance_ = np.atleast_2d(np.cov(X, rowvar=False))
         values, axes = leading_axes(self.covariance_)
         self.covariance_eigenvalues_, self.covariance_eigenvectors_ = values, axes
@@ -316,6 +321,8 @@ class CovarianceHessianProjection(
                     "class_weight must not be negative, nor zero for all classes, got "
                     f"{self.class_weight}."
                 )
+        progress = current_progress()
+        progress.stage("training", n_steps=1)
         self.estimator_ = trained_classifier(
             self.estimator,
             X,
@@ -324,6 +331,8 @@ class CovarianceHessianProjection(
             getattr(self, "feature_names_in_", None),
             self.random_state,
         )
+        name = classifier_name(self.estimator_)
+        progress.step("training", name, name="classifier")
         mean = mean_curvature(
             self.estimator_, X, y, weights, self.curvature, self.derivatives
         )

@@ -130,8 +130,8 @@ class GMLVQ(PrototypeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @shows_progress
     @_fit_context(prefer_skip_nested_validation=True)
+    @shows_progress
     def fit(self, X, y, sample_weight=None):
         """Learn the prototypes and the metric.
 

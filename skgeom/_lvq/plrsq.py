@@ -162,8 +162,8 @@ class PLRSQ(LikelihoodClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @shows_progress
     @_fit_context(prefer_skip_nested_validation=True)
+    @shows_progress
     @by_blocks_if_stochastic
     @substitute_docs(**LVQ_DOCS)
     def fit(self, X, y, sample_weight=None):

@@ -93,8 +93,7 @@ class FitProgress:
             What a step is.
         """
         with self._lock:
-            if stage != self._stage:
-                self._begin_stage(stage, n_steps)
+            self.stage(stage, n_steps)
             self._n_steps += 1
             if stage:
                 self._line = f"{stage}: {said} after {self._n_steps} {name}s"
@@ -137,12 +136,15 @@ class FitProgress:
             self._task.call_on_fit_task_end(**self._common)
         self._stage = self._task = self._line = None
 
-    def _begin_stage(self, stage, n_steps):
+    def stage(self, stage, n_steps=None):
+        """Begin a stage, unless it is the one that goes on; see :meth:`step`."""
+        if stage == self._stage:
+            return
         self.end_stage()
         self._stage, self._n_steps = stage, 0
         self._most_steps = float("inf") if n_steps is None else n_steps
         if self._root is not None:
             self._task = self._root.subcontext(
-                task_name=stage or "stage", max_subtasks=n_steps
+                task_name=stage or "training", max_subtasks=n_steps
             )
             self._task.call_on_fit_task_begin(**self._common)

@@ -33,11 +33,15 @@ def map_threads(function, items, parallel=True):
     items fail, the error of the first of them is raised. After an interrupt, the others
     stop when they next come to a call of this function, or to an item of it.
     """
-    asked_to_stop = _STOP.get()
-    parallel = parallel and asked_to_stop is None
+
+    def run(item):
+        stop_if_asked()
+        return function(item)
+
+    parallel = parallel and _STOP.get() is None
     n_threads = min(len(items), effective_n_threads()) if parallel else 1
     if n_threads < 2:
-        return [_unless(asked_to_stop, function, item) for item in items]
+        return [run(item) for item in items]
     config, todo, stop = get_config(), deque(enumerate(items)), Event()
     results, errors = [None] * len(items), {}
 
@@ -51,7 +55,7 @@ def map_threads(function, items, parallel=True):
                     except IndexError:  # another thread was faster
                         return
                     try:
-                        results[index] = _unless(stop, function, item)
+                        results[index] = run(item)
                     except Exception as error:
                         errors[index] = error
         except BaseException:
@@ -82,11 +86,14 @@ def map_threads(function, items, parallel=True):
     return results
 
 
-def _unless(stop, function, item):
-    """``function(item)``, unless the event ``stop`` is set."""
+def stop_if_asked():
+    """Raise in a thread of :func:`map_threads` whose call was interrupted.
+
+    For what takes long between two calls of that.
+    """
+    stop = _STOP.get()
     if stop is not None and stop.is_set():
         raise Stopped
-    return function(item)
 
 
 @contextmanager
