@@ -37,6 +37,8 @@ class BaseAMAGauss(BaseFilters):
     _value_name = "information"
     _parallel = True
     _uses_samples = True
+    distance = "hellinger"  # between classes, of the filters that it starts from
+    _of_distances = ("distance",)
     _parameter_constraints = {
         **BaseFilters._parameter_constraints,
         "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
@@ -57,9 +59,10 @@ class BaseAMAGauss(BaseFilters):
         search = self._started(search, moments, start)
         self.classes_ = statistics.classes
         self.priors_ = check_priors(self.priors, statistics.counts)
-        self._maximize(objective, search, moments.pooled, space, y)
+        filters = self._maximize(objective, search, moments.pooled, space, y)
         # From the information to the log posterior.
-        self.objective_ += objective.mean_log_prior
+        self.objective_ = float(self.objective_ + objective.mean_log_prior)
+        self._set_statistics(statistics, filters, space)
         return self
 
     def _regularization_of(self, statistics, moments, space, y=None):
@@ -136,8 +139,11 @@ class BaseAMAGauss(BaseFilters):
             moments.means,
             moments.covariances,
             regularization,
-            DISTANCES["hellinger"],
+            DISTANCES[self.distance],
         )
+
+    def _objective_reached(self):
+        return np.nan  # the samples are not kept
 
     def _n_starts(self):
         if isinstance(self.init, str) and (self.init, self.n_init) == ("auto", "auto"):
@@ -187,6 +193,7 @@ class AMAGauss(BaseAMAGauss):
     ----------
     {components_}
     {log_posterior_}
+    {statistics_}
     {priors_}
     {regularization_}
     {classes_}
@@ -204,6 +211,9 @@ class AMAGauss(BaseAMAGauss):
     With 64,000 samples or more, and 800 for each entry of the filters, the search
     begins with a fixed random part of them, which grows to all; ``tol`` is then at
     least 1e-5. That is so for ``optimizer="lbfgs"`` and without ``batch_size``.
+
+    There is no ``partial_fit``, since every iteration needs all samples, not their
+    statistics alone. Samples that come in blocks can be a Dask array.
 
     The paper adds a sample of the noise to the features as well as its variance to the
     covariances; the authors' own objective does the latter only, as this one does.
@@ -333,6 +343,7 @@ class AMAGauss(BaseAMAGauss):
         span_only = self._is_negligible(regularization, statistics, moments)
         search = self._in_batches(self._search(regularization, span_only), 1)
         search = self._started(search, moments)
-        self._maximize(objective, search, moments.pooled, space)
-        self.objective_ += objective.mean_log_prior
+        filters = self._maximize(objective, search, moments.pooled, space)
+        self.objective_ = float(self.objective_ + objective.mean_log_prior)
+        self._set_statistics(statistics, filters, space)
         return self

@@ -29,7 +29,7 @@ from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples
 from skgeom.utils._dask import by_blocks, empty_block
 from skgeom.utils._progress import current_progress
 from skgeom.utils._signs import signs
-from skgeom.utils._sklearn import CallbackSupportMixin
+from skgeom.utils._sklearn import CallbackSupportMixin, with_parameters
 from skgeom.utils._span import WholeSpace, space_of
 from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
@@ -111,7 +111,142 @@ class BaseFilters(
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return X @ self.components_.T
+        return X @ self.components_.T.astype(X.dtype, copy=False)
+
+    @by_blocks
+    def inverse_transform(self, X):
+        """Samples of least norm that have given features.
+
+        Of samples with the features ``Z = transform(X)``, they are the projections of X
+        onto the span of the filters: ``Z @ components_`` for orthonormal filters, and
+        ``Z @ pinv(components_).T`` in general. Where X was centred before, that is what
+        principal component analysis makes of its components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Features, as :meth:`transform` returns them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The samples.
+        """
+        check_is_fitted(self)
+        Z = check_array(X, dtype=[np.float64, np.float32])
+        if Z.shape[1] != len(self.components_):
+            raise ValueError(
+                f"X must have {len(self.components_)} columns, one for each filter, "
+                f"got shape {Z.shape}."
+            )
+        inverse = np.linalg.pinv(self.components_.astype(np.float64))
+        return Z @ inverse.T.astype(Z.dtype)
+
+    def class_distances(self, *, regularized=True):
+        """Distances between the classes in the space of the features.
+
+        They are those of the parameter ``distance``, or Hellinger distances for
+        :class:`AMAGauss`, as it was in the fit.
+
+        Parameters
+        ----------
+        regularized : bool, default=True
+            Whether the features have the noise of variance ``regularization_``, as in
+            the objective.
+
+        Returns
+        -------
+        ndarray of shape (n_classes, n_classes)
+            Distances, not squared, in the order of ``classes_``; symmetric, with a
+            zero diagonal.
+
+        Raises
+        ------
+        ValueError
+            If a class covariance of the features is singular, without regularisation.
+        """
+        check_is_fitted(self)
+        noise = self.regularization_ if regularized else 0.0
+        try:
+            return self._objective_of_features(noise).matrix()
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "The covariance of the features of a class is singular, so that its "
+                "distance to others is infinite; use regularized=True."
+            ) from None
+
+    def orthonormalize(self):
+        """Replace the filters by an orthonormal basis of their span, in place.
+
+        Of all such bases it is the one nearest to the filters. The features then are
+        an invertible linear map of those before, which leaves the decisions of a
+        quadratic or linear discriminant analysis as they are, if that is fitted again.
+        ``objective_`` and ``statistics_`` follow; the ``objective_`` of
+        :class:`AMAGauss` becomes NaN, since it needs the samples.
+
+        Returns
+        -------
+        self
+            This object.
+
+        Raises
+        ------
+        ValueError
+            If the filters are linearly dependent.
+        """
+        check_is_fitted(self)
+        filters = self.components_.astype(np.float64)
+        left, sizes, right = np.linalg.svd(filters, full_matrices=False)
+        if sizes[-1] <= DEPENDENT * sizes[0]:
+            raise ValueError(
+                f"The {len(filters)} filters are linearly dependent, so that no "
+                "orthonormal ones have their span. Fit with constraint='orthonormal'."
+            )
+        self.components_ = (left @ right).astype(self.components_.dtype)
+        self.statistics_ = self.statistics_.project((left / sizes) @ left.T)
+        self.objective_ = self._objective_reached()
+        return self
+
+    def filter_importances(self):
+        """By how much the mean distance between the classes falls without each filter.
+
+        The other filters remain as they are. A filter whose information others have as
+        well is worth little, however far it separates the classes by itself.
+
+        Returns
+        -------
+        ndarray of shape (n_components,)
+            Differences of the mean, of squares if ``squared``, of what
+            :meth:`class_distances` returns.
+        """
+        check_is_fitted(self)
+        objective, axes = self._objective_of_features(), np.eye(len(self.components_))
+        if len(axes) == 1:
+            return np.array([objective.mean(axes)])
+        others = [objective.mean(np.delete(axes, k, axis=1)) for k in range(len(axes))]
+        return objective.mean(axes) - others
+
+    def _objective_reached(self):
+        """``objective_``, by the statistics of the features."""
+        return self._objective_of_features().mean(np.eye(len(self.components_)))
+
+    def _objective_of_features(self, noise=None):
+        """The mean distance of the classes of features, as a function of filters.
+
+        It is that of the fit: parameters may have been set since.
+        """
+        model = with_parameters(self, self._parameters_of_fit)
+        noise = self.regularization_ if noise is None else noise
+        return model._objective(model._moments(self.statistics_), noise)
+
+    def _set_statistics(self, statistics, filters, space):
+        """Set the statistics of the features, by filters in the coordinates."""
+        self.statistics_ = statistics.project(filters.T)
+        if space.origin is not None:
+            self.statistics_.means += space.origin @ filters
+        self._parameters_of_fit = {
+            name: getattr(self, name) for name in self._of_distances
+        }
 
     def _check_sizes(self, classes):
         check_two_classes(classes, type(self).__name__)

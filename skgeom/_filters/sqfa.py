@@ -4,12 +4,12 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from skgeom._filters.base import BaseFilters, ClassMoments
 from skgeom._filters.class_weight import weights_of_classes
 from skgeom._filters.docs import FILTER_DOCS
-from skgeom._filters.filter_search import DEPENDENT, PooledCovariances
+from skgeom._filters.filter_search import PooledCovariances
 from skgeom._leading_axes import AxesSpace
 from skgeom._moments import weighted_samples
 from skgeom._statistics import ClassStatistics, check_statistics
@@ -36,69 +36,7 @@ class BaseSQFA(BaseFilters):
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
     _distances = DISTANCES
-
-    def class_distances(self, *, regularized=True):
-        """Distances between the classes in the space of the features.
-
-        Parameters
-        ----------
-        regularized : bool, default=True
-            Whether the features have the noise of variance ``regularization_``, as in
-            the objective.
-
-        Returns
-        -------
-        ndarray of shape (n_classes, n_classes)
-            Distances, not squared, in the order of ``classes_``; symmetric, with a
-            zero diagonal.
-
-        Raises
-        ------
-        ValueError
-            If a class covariance of the features is singular, without regularisation.
-        """
-        check_is_fitted(self)
-        noise = self.regularization_ if regularized else 0.0
-        try:
-            return self._objective(self._moments(self.statistics_), noise).matrix()
-        except np.linalg.LinAlgError:
-            raise ValueError(
-                "The covariance of the features of a class is singular, so that its "
-                "distance to others is infinite; use regularized=True."
-            ) from None
-
-    def orthonormalize(self):
-        """Replace the filters by an orthonormal basis of their span, in place.
-
-        Of all such bases it is the one nearest to the filters. The features then are
-        an invertible linear map of those before, which leaves the decisions of a
-        quadratic or linear discriminant analysis as they are, if that is fitted again.
-        ``objective_`` and ``statistics_`` follow.
-
-        Returns
-        -------
-        self
-            This object.
-
-        Raises
-        ------
-        ValueError
-            If the filters are linearly dependent.
-        """
-        check_is_fitted(self)
-        filters = self.components_.astype(np.float64)
-        left, sizes, right = np.linalg.svd(filters, full_matrices=False)
-        if sizes[-1] <= DEPENDENT * sizes[0]:
-            raise ValueError(
-                f"The {len(filters)} filters are linearly dependent, so that no "
-                "orthonormal ones have their span. Fit with constraint='orthonormal'."
-            )
-        self.components_ = (left @ right).astype(self.components_.dtype)
-        self.statistics_ = self.statistics_.project((left / sizes) @ left.T)
-        moments = self._moments(self.statistics_)
-        objective = self._objective(moments, self.regularization_)
-        self.objective_ = objective.mean(np.eye(len(filters)))
-        return self
+    _of_distances = ("distance", "squared", "class_weight")
 
     def _fit(
         self,
@@ -135,13 +73,8 @@ class BaseSQFA(BaseFilters):
         filters = self._maximize(
             objective, search, moments.pooled, space, y, quiet=coincide
         )
-        self.statistics_ = statistics.project(filters.T)
-        if space.origin is not None:
-            self.statistics_.means += space.origin @ filters
+        self._set_statistics(statistics, filters, space)
         return self
-
-    def _check_axes(self):
-        """Raise if statistics in the leading axes are not enough."""
 
     def _moments(self, statistics):
         """What is compared of the classes."""
@@ -448,7 +381,6 @@ class SQFA(BaseSQFA):
         axes, space = statistics.axes, None
         self.n_features_in_ = statistics.n_features
         if axes is not None:
-            self._check_axes()
             statistics, space = statistics._of_coordinates(), AxesSpace(axes)
             self.n_features_in_ = axes.shape[1]
             if self.n_components > len(axes):
@@ -576,13 +508,6 @@ class SecondMomentSQFA(SQFA):
             tol=tol,
             random_state=random_state,
             verbose=verbose,
-        )
-
-    def _check_axes(self):
-        raise ValueError(
-            "statistics are those in the leading axes of the covariance (n_axes), "
-            "beyond which the means, and so the second moments, may be large. Use "
-            "SQFA, or statistics of all features."
         )
 
     def _moments(self, statistics):

@@ -74,6 +74,12 @@ class GLRSQ(PrototypeClassifier):
     --------
     PLRSQ : Maximises probabilities instead of margins.
 
+    Notes
+    -----
+    There is no ``predict_proba``: margins are relative distances, not likelihoods, and
+    a softmax of them would not tell how often a prediction is right. Use :class:`PLRSQ`
+    for probabilities.
+
     References
     ----------
     .. [1] F. Tang, M. Fan and P. Tino, "Generalized learning Riemannian space

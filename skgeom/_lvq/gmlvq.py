@@ -15,6 +15,7 @@ from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._progress import shows_progress
+from skgeom.utils._signs import fix_signs
 
 # How much larger than ``tol`` the mean loss may be at which the search ends.
 _ENOUGH = 20
@@ -69,6 +70,13 @@ class GMLVQ(PrototypeClassifier):
         The matrix :math:`\Omega`. For SPD matrices of size n, the features are the
         n (n + 1) / 2 entries of the upper triangle, row by row, those off the diagonal
         times the square root of 2.
+    relevances_ : ndarray of shape (n_features,)
+        The relevance of each feature, the diagonal of :math:`\Omega^\top \Omega`; they
+        add up to one.
+    components_ : ndarray of shape (n_components, n_features)
+        :math:`\Omega` up to a rotation, which changes no distance: its rows are the
+        eigenvectors of :math:`\Omega^\top \Omega`, in falling order, times the roots of
+        the eigenvalues. ``X @ components_[:2].T`` shows most of the distances.
     {classes_}
     loss_curve_ : ndarray
         The cost at the start and after each iteration.
@@ -198,6 +206,17 @@ class GMLVQ(PrototypeClassifier):
         )
         finish(self, outcome)
         return self
+
+    @property
+    def relevances_(self):
+        """How much each feature counts: the diagonal of Omega' Omega, of sum one."""
+        return np.square(self.omega_).sum(axis=0)
+
+    @property
+    def components_(self):
+        """Omega, rotated to the principal axes of the relevance matrix."""
+        _, sizes, axes = np.linalg.svd(self.omega_, full_matrices=False)
+        return fix_signs(sizes[:, None] * axes)
 
     def _check_definite(self, prototypes):
         """Distances are Euclidean: prototypes may be any symmetric matrices."""

@@ -171,8 +171,17 @@ def maximize_coarse_to_fine(
         def further(stage, objective, start, **limits):
             return ascend(stage, objective, space, start, finish, **limits)
 
-        for run in _refinements(further, objective, quick, result.point, tol, max_iter):
-            result = _after(result, run)
+        args = objective, quick, result.point, tol, max_iter
+        try:
+            for run in _refinements(further, *args):
+                result = _after(result, run)
+        except StartError:
+            raise ValueError(
+                "The objective is finite for filters in the subspace of the leading "
+                "principal axes, but not for the same ones among all features: some "
+                "covariances are too close to singular, or their numbers too far "
+                "apart. Increase regularization, or scale the features."
+            ) from None
         result = replace(result, point=finish(result.point))
     return result, [-run.cost for run in runs]
 

@@ -1,5 +1,7 @@
 """All that depends on the version of scikit-learn."""
 
+from copy import copy
+
 from sklearn.utils._openmp_helpers import (
     _openmp_effective_n_threads as effective_n_threads,  # noqa: F401
 )
@@ -11,9 +13,7 @@ from sklearn.utils.validation import (  # noqa: F401
 from sklearn.utils.validation import (  # noqa: F401
     _check_method_params as check_method_params,
 )
-from sklearn.utils.validation import (  # noqa: F401
-    _check_sample_weight as check_sample_weight,
-)
+from sklearn.utils.validation import _check_sample_weight
 
 from skgeom.utils._arrays import is_dispatched
 
@@ -47,6 +47,36 @@ except ImportError:
                 "than numpy with scikit-learn 1.9 or newer only. Upgrade scikit-learn, "
                 "or set_config(array_api_dispatch=False)."
             )
+
+
+# Squares of larger weights, times those of data, may overflow, and those of their
+# inverses vanish.
+_LARGEST_WEIGHT = 1e75
+
+
+def check_sample_weight(sample_weight, X, **options):
+    """Valid weights of samples, one for each if None, that can be squared.
+
+    Raises
+    ------
+    ValueError
+        If they are malformed, or too large or too small.
+    """
+    weights = _check_sample_weight(sample_weight, X, **options)
+    largest = float(abs(weights).max()) if len(weights) else 1.0
+    if largest > _LARGEST_WEIGHT or 0 < largest < 1 / _LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight has numbers up to {largest:.3g}, whose squares leave the "
+            "range of floating-point numbers. Divide all weights by their mean."
+        )
+    return weights
+
+
+def with_parameters(estimator, parameters):
+    """A copy of an estimator, fitted or not, with other parameters."""
+    other = copy(estimator)
+    vars(other).update(parameters)
+    return other
 
 
 def output_container(estimator, method):
