@@ -224,7 +224,7 @@ class BaseFilters(
         if len(axes) == 1:
             return np.array([objective.mean(axes)])
         others = [objective.mean(np.delete(axes, k, axis=1)) for k in range(len(axes))]
-        return objective.mean(axes) - others
+        return objective.mean(axes) - np.array(others)
 
     def _objective_reached(self):
         """``objective_``, by the statistics of the features."""
