@@ -6,6 +6,7 @@ from functools import cache, reduce
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_X_y
 
@@ -343,12 +344,14 @@ class Rows:
     """
 
     def __init__(self, X):
-        shape = min(len(X), ROWS_PER_BLOCK), X.shape[1]
+        shape = min(X.shape[0], ROWS_PER_BLOCK), X.shape[1]
         self._X = X
         self._double = np.empty(shape)
         self._same = self._double if X.dtype == np.float64 else np.empty(shape, X.dtype)
 
     def __call__(self, numbers):
+        if issparse(self._X):
+            return self._X[numbers].toarray().astype(np.float64, copy=False)
         if self._X.flags.c_contiguous:
             rows = self._same[: len(numbers)]
             # The numbers are valid, and this mode needs no memory of its own.
@@ -363,7 +366,7 @@ class Rows:
 
 def check_underflow(squares, X):
     """Raise ValueError if the sum of all squares of X is lost."""
-    if squares < _SMALLEST and X.any():
+    if squares < _SMALLEST and abs(X).max() > 0:
         raise ValueError(
             f"The squares of the numbers of X, which are up to {np.abs(X).max():.3g}, "
             "are too small for floating-point numbers. Multiply X by a common factor, "

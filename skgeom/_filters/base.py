@@ -5,6 +5,7 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -73,6 +74,7 @@ class BaseFilters(
 ):
     """Linear features by filters that maximise an objective of labelled data."""
 
+    _sparse = False  # whether samples may be sparse
     _value_name = "objective"  # of what is printed
     # What warnings say of the regularisation.
     _more_noise, _less_noise = "regularization", "a smaller regularization"
@@ -102,7 +104,7 @@ class BaseFilters(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Samples.
+            Samples, also sparse ones where ``fit`` takes these.
 
         Returns
         -------
@@ -110,7 +112,13 @@ class BaseFilters(
             The features ``X @ components_.T``.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse=self._sparse,
+            dtype=[np.float64, np.float32],
+            reset=False,
+        )
         return X @ self.components_.T.astype(X.dtype, copy=False)
 
     @by_blocks
@@ -288,6 +296,11 @@ class BaseFilters(
 
     def _space_of(self, X):
         """Where the filters of valid samples are sought."""
+        if issparse(X):
+            # Only samples that are no more than the covariances are made dense.
+            if X.shape[0] > X.shape[1] and self._estimator_of_classes is None:
+                return WholeSpace(X)
+            X = X.toarray()
         if self._estimator_of_classes is not None:
             # It may give classes a variance outside of the span of their samples.
             return WholeSpace(X)
@@ -466,6 +479,7 @@ class BaseFilters(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = bool(self._sparse)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

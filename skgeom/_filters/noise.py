@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from scipy.sparse import issparse
 
 from skgeom._filters.filter_search import independent_directions, principal_coordinates
 from skgeom.objectives import MeanInformation
@@ -122,13 +123,14 @@ def most_informative_noise(
 
 def _information(statistics, X, y, sample_weight, noise):
     """What features tell about the classes of some of the samples."""
-    rows = slice(None)
-    if len(X) > _MOST_SAMPLES:
+    rows, n_samples = slice(None), X.shape[0]
+    if n_samples > _MOST_SAMPLES:
         # At random, since samples may be sorted, and the same rows for each fit.
-        rows = np.random.default_rng(0).choice(len(X), _MOST_SAMPLES, replace=False)
+        rows = np.random.default_rng(0).choice(n_samples, _MOST_SAMPLES, replace=False)
     labels = np.searchsorted(statistics.classes, y[rows])
+    samples = X[rows]
     return MeanInformation(
-        X[rows],
+        samples.toarray() if issparse(samples) else samples,
         labels,
         statistics.means,
         statistics.covariances,

@@ -101,7 +101,9 @@ class RegularizationCV:
         """
         if is_dask(X):
             return self._fit_blocks(X, y, groups)
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X, y = validate_data(
+            self, X, y, accept_sparse=self._sparse, dtype=[np.float64, np.float32]
+        )
         check_classification_targets(y)
         self._check_sizes(np.unique(y))
         splits = checked_splits(self.cv, X, y, groups)

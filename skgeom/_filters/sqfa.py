@@ -1,6 +1,7 @@
 """Supervised quadratic feature analysis (SQFA), of Gaussians and of second moments."""
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -36,6 +37,7 @@ class BaseSQFA(BaseFilters):
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
     _distances = DISTANCES
+    _sparse = "csr"
     _of_distances = ("distance", "squared", "class_weight")
 
     def _fit(
@@ -252,9 +254,10 @@ class SQFA(BaseSQFA):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; not modified. Those of a Dask array or data frame are read
-            once, block by block, and only their statistics are gathered.
+            once, block by block, and only their statistics are gathered. Sparse ones
+            are made dense in blocks of rows.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -284,7 +287,9 @@ class SQFA(BaseSQFA):
         """
         if is_dask(X):
             return self._fit(self._statistics_of_blocks(X, y, sample_weight))
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X, y = validate_data(
+            self, X, y, accept_sparse=self._sparse, dtype=[np.float64, np.float32]
+        )
         check_classification_targets(y)
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
@@ -305,7 +310,7 @@ class SQFA(BaseSQFA):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             New samples; with those before, of at least two classes.
         y : array-like of shape (n_samples,)
             Their class labels. Classes may come late.
@@ -337,8 +342,14 @@ class SQFA(BaseSQFA):
             validate_data(self, empty_block(X), ensure_min_samples=0, reset=first)
         else:
             X, y = validate_data(
-                self, X, y, dtype=[np.float64, np.float32], reset=first
+                self,
+                X,
+                y,
+                accept_sparse=self._sparse,
+                dtype=[np.float64, np.float32],
+                reset=first,
             )
+            X = X.toarray() if issparse(X) else X
         if before is None:
             streamed = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
         else:

@@ -132,10 +132,11 @@ class SampleSpan(WholeSpace):
 
 def project(samples, filters):
     """The products ``samples @ filters`` in float64, whatever the samples are."""
-    features = np.empty((len(samples), filters.shape[1]))
-    for start in range(0, len(samples), _ROWS_PER_BLOCK):
+    n_samples = samples.shape[0]
+    features = np.empty((n_samples, filters.shape[1]))
+    for start in range(0, n_samples, _ROWS_PER_BLOCK):
         block = samples[start : start + _ROWS_PER_BLOCK].astype(np.float64, copy=False)
-        features[start : start + len(block)] = block @ filters
+        features[start : start + _ROWS_PER_BLOCK] = block @ filters
     return features
 
 
