@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.utils import get_tags
 
 from skgeom import (
     GLRSQ,
@@ -158,7 +159,15 @@ TOO_LARGE_OR_SMALL = (
 
 
 ESTIMATORS = VECTORS | MATRICES
-OF_VECTORS = [(name, case) for name in VECTORS for case in REFUSED]
+TAKE_SPARSE = [
+    name for name, model in VECTORS.items() if get_tags(model).input_tags.sparse
+]
+OF_VECTORS = [
+    (name, case)
+    for name in VECTORS
+    for case in REFUSED
+    if not (case == "sparse X" and name in TAKE_SPARSE)
+]
 OF_MATRICES = [(name, case) for name in MATRICES for case in REFUSED | REFUSED_MATRICES]
 
 
@@ -191,6 +200,14 @@ def test_refused(name, case):
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_taken(name, case):
     found = outcome(ESTIMATORS[name], *TAKEN[case](*data_for(name)))
+    np.testing.assert_allclose(found, expected_of(name), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", TAKE_SPARSE)
+def test_sparse_is_taken(name):
+    X, y = data_for(name)
+    fitted = clone(ESTIMATORS[name]).fit(sparse.csr_array(X), y)
+    found = np.abs(fitted.transform(sparse.csr_array(X)))
     np.testing.assert_allclose(found, expected_of(name), rtol=1e-5)
 
 

@@ -208,9 +208,9 @@ class BaseKernelDiscriminant(
 
     def _components(self, X):
         """The components as an array, also if ``transform`` returns a data frame."""
+        check_is_fitted(self)
         # Parameters may have been set since.
         self = with_parameters(self, self._kernel_of_fit)
-        check_is_fitted(self)
         if self.kernel == "precomputed" and np.ndim(X) == 2:
             n_columns, n_samples = np.shape(X)[1], self.n_features_in_
             if n_columns != n_samples:

@@ -38,10 +38,11 @@ def map_threads(function, items, parallel=True):
         stop_if_asked()
         return function(item)
 
-    parallel = parallel and _STOP.get() is None
+    is_worker = _STOP.get() is not None
+    parallel = parallel and not is_worker
     n_threads = min(len(items), effective_n_threads()) if parallel else 1
     if n_threads < 2:
-        return [run(item) for item in items]
+        return list(map(run if is_worker else function, items))
     config, todo, stop = get_config(), deque(enumerate(items)), Event()
     results, errors = [None] * len(items), {}
 

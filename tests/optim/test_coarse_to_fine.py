@@ -276,6 +276,23 @@ def test_callback_ends_one_stage(constraint):
     assert stages == ["start 1", "start 2", "best start", "all features"]
 
 
+def test_objective_that_is_finite_in_the_subspace_only(constraint):
+    """No other start would help, and so the message names none."""
+    objective, basis = trace(np.random.default_rng(0))
+
+    class OfSubspace:
+        project = objective.project
+
+        def __call__(self, filters):
+            return np.nan, np.zeros_like(filters)
+
+    start = random_start(np.random.default_rng(0), constraint)
+    with pytest.raises(ValueError, match=r"not for the same ones among all features"):
+        maximize_coarse_to_fine(
+            OfSubspace(), [start], basis, complete=False, constraint=constraint
+        )
+
+
 def test_max_iter(problem, constraint):
     objective, basis = problem
     start = random_start(np.random.default_rng(1), constraint)
