@@ -314,10 +314,6 @@ def weighted_samples(X, y, sample_weight, *, some=True):
     positive = sample_weight > 0
     if not positive.any():  # older versions of scikit-learn let this pass
         raise ValueError("sample_weight must have at least one non-zero number.")
-    with np.errstate(over="ignore"):
-        finite = np.isfinite(sample_weight.sum())
-    if not finite:
-        raise ValueError("sample_weight adds up to infinity. Divide it by a constant.")
     return X[positive], y[positive], sample_weight[positive]
 
 
