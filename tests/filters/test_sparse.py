@@ -60,7 +60,7 @@ def test_weights_single_precision_and_streams():
 
 
 def test_memory_is_that_of_the_covariances():
-    X, y = sparse.random_array((60_000, 60), density=0.01, rng=0, format="csr"), None
+    X = sparse.random(60_000, 60, density=0.01, random_state=0, format="csr")
     y = np.arange(60_000) % 2
     tracemalloc.start()
     SQFA(2, max_iter=3, random_state=0, tol=0.1).fit(X, y)
