@@ -1,5 +1,7 @@
 """Supervised dimensionality reduction and classification by geometric objectives."""
 
+from importlib import import_module
+
 from skgeom._bayes_error import bayes_error
 from skgeom._filters.ama import AMAGauss
 from skgeom._filters.ama_cv import AMAGaussCV
@@ -54,5 +56,19 @@ __all__ = [
     "spatial_filters",
 ]
 __version__ = "0.1.0.dev0"
+
+_SUBMODULES = ["baselines", "datasets", "geometry", "objectives", "optim", "plotting"]
+
+
+def __getattr__(name):
+    """Import the other public modules when they are first asked for."""
+    if name in _SUBMODULES:
+        return import_module(f"skgeom.{name}")
+    raise AttributeError(f"module 'skgeom' has no attribute {name!r}")
+
+
+def __dir__():
+    return [*globals(), *_SUBMODULES]
+
 
 warn_of_scikit_geometry(__path__[0])

@@ -6,6 +6,7 @@ from functools import cache, reduce
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_X_y
 
@@ -20,6 +21,7 @@ from skgeom.utils._arrays import (
 )
 from skgeom.utils._dask import BRANCHES, is_dask, merged, row_blocks
 from skgeom.utils._sklearn import check_sample_weight
+from skgeom.utils._threads import stop_if_asked
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
 ROWS_PER_BLOCK = 2048
@@ -66,6 +68,7 @@ class ClassSums:
         self.classes = np.union1d(self.classes, part.classes)
         check_memory(len(self.classes), self.n_features)
         for label, *sums in part._sums():
+            stop_if_asked()
             if label not in self._moments:
                 # All lie where the first ones do.
                 first = next(iter(self._moments.values()), None)
@@ -345,10 +348,6 @@ def weighted_samples(X, y, sample_weight, *, some=True):
     positive = sample_weight > 0
     if not positive.any():  # older versions of scikit-learn let this pass
         raise ValueError("sample_weight must have at least one non-zero number.")
-    with np.errstate(over="ignore"):
-        finite = np.isfinite(sample_weight.sum())
-    if not finite:
-        raise ValueError("sample_weight adds up to infinity. Divide it by a constant.")
     return take(X, positive), y[positive], sample_weight[positive]
 
 
@@ -382,12 +381,14 @@ class Rows:
     """
 
     def __init__(self, X):
-        shape = min(len(X), ROWS_PER_BLOCK), X.shape[1]
+        shape = min(X.shape[0], ROWS_PER_BLOCK), X.shape[1]
         self._X = X
         self._double = np.empty(shape)
         self._same = self._double if X.dtype == np.float64 else np.empty(shape, X.dtype)
 
     def __call__(self, numbers):
+        if issparse(self._X):
+            return self._X[numbers].toarray().astype(np.float64, copy=False)
         if self._X.flags.c_contiguous:
             rows = self._same[: len(numbers)]
             # The numbers are valid, and this mode needs no memory of its own.
@@ -402,7 +403,7 @@ class Rows:
 
 def check_underflow(squares, X):
     """Raise ValueError if the sum of all squares of X is lost."""
-    if squares < _SMALLEST and namespace(X).any(X):
+    if squares < _SMALLEST and _largest(X) > 0:
         raise ValueError(
             f"The squares of the numbers of X, which are up to {_largest(X):.3g}, "
             "are too small for floating-point numbers. Multiply X by a common factor, "
@@ -412,6 +413,8 @@ def check_underflow(squares, X):
 
 def _largest(X):
     xp = namespace(X)
+    if xp is np:
+        return abs(X).max()  # sparse matrices have this, too
     return float(xp.max(xp.abs(X)))
 
 
@@ -426,6 +429,7 @@ def sample_moments(X, rows, label, blocks_of, sample_weight=None):
     with np.errstate(over="ignore", invalid="ignore"):
         size = ROWS_PER_BLOCK if xp is np else _ROWS_ON_DEVICE
         for start in range(0, len(rows), size):
+            stop_if_asked()
             of_block = rows[start : start + size]
             block = blocks_of(of_block)
             if sample_weight is None:

@@ -15,13 +15,12 @@ from skgeom._filters.class_weight import factors_of_samples, weights_of_samples
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import PooledCovariances, independent_directions
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
-from skgeom.optim import maximize_over_many_samples, sizes_of_parts
+from skgeom.optim import maximize_over_many_samples, sizes_of_parts, within
 from skgeom.utils._arrays import like, take, to_numpy
 from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._docs import substitute_docs
-from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._progress import current_progress, shows_progress
 from skgeom.utils._span import WholeSpace
-from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors
 
 # Starts of the search for the filters of SQFA from which this one starts.
@@ -37,6 +36,8 @@ class BaseAMAGauss(BaseFilters):
     _value_name = "information"
     _parallel = True
     _uses_samples = True
+    distance = "hellinger"  # between classes, of the filters that it starts from
+    _of_distances = ("distance",)
     _parameter_constraints = {
         **BaseFilters._parameter_constraints,
         "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
@@ -46,6 +47,7 @@ class BaseAMAGauss(BaseFilters):
 
     def _fit(self, statistics, space, y, regularization=None):
         """Learn the filters from samples in a space, and their statistics."""
+        current_progress().start(space.X, y)
         moments = self._moments(statistics)
         start = None
         if regularization is None:
@@ -55,11 +57,11 @@ class BaseAMAGauss(BaseFilters):
         objective, search = self._problem(statistics, moments, regularization, space, y)
         search = self._started(search, moments, start)
         self.classes_ = statistics.classes
-        priors = check_priors(self.priors, statistics.counts)
-        self.priors_ = like(priors, space.X)
-        self._maximize(objective, search, moments.pooled, space, y)
+        self.priors_ = like(check_priors(self.priors, statistics.counts), space.X)
+        filters = self._maximize(objective, search, moments.pooled, space, y)
         # From the information to the log posterior.
-        self.objective_ += objective.mean_log_prior
+        self.objective_ = float(self.objective_ + objective.mean_log_prior)
+        self._set_statistics(statistics, filters, space)
         return self
 
     def _regularization_of(self, statistics, moments, space, y=None):
@@ -127,7 +129,8 @@ class BaseAMAGauss(BaseFilters):
         # Filters that are equal have equal gradients, and would remain so.
         search = replace(search, n_init=_N_INIT_OF_SQFA, distinct=True)
         objective = self._objective(moments, search.regularization)
-        filters, _ = search.run(objective, moments.pooled)
+        report = within("SQFA", self._reporter("distance", lambda filters: None))
+        filters, _ = search.run(objective, moments.pooled, report)
         return filters
 
     def _objective(self, moments, regularization):
@@ -136,8 +139,11 @@ class BaseAMAGauss(BaseFilters):
             moments.means,
             moments.covariances,
             regularization,
-            DISTANCES["hellinger"],
+            DISTANCES[self.distance],
         )
+
+    def _objective_reached(self):
+        return np.nan  # the samples are not kept
 
     def _n_starts(self):
         if isinstance(self.init, str) and (self.init, self.n_init) == ("auto", "auto"):
@@ -187,6 +193,7 @@ class AMAGauss(BaseAMAGauss):
     ----------
     {components_}
     {log_posterior_}
+    {statistics_}
     {priors_}
     {regularization_}
     {classes_}
@@ -204,6 +211,9 @@ class AMAGauss(BaseAMAGauss):
     With 64,000 samples or more, and 800 for each entry of the filters, the search
     begins with a fixed random part of them, which grows to all; ``tol`` is then at
     least 1e-5. That is so for ``optimizer="lbfgs"`` and without ``batch_size``.
+
+    There is no ``partial_fit``, since every iteration needs all samples, not their
+    statistics alone. Samples that come in blocks can be a Dask array.
 
     The paper adds a sample of the noise to the features as well as its variance to the
     covariances; the authors' own objective does the latter only, as this one does.
@@ -267,9 +277,8 @@ class AMAGauss(BaseAMAGauss):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @shows_progress
     def fit(self, X, y):
         """Learn the filters from samples.
 
@@ -319,6 +328,7 @@ class AMAGauss(BaseAMAGauss):
         statistics = self._statistics_of_blocks(X, y, None)
         moments = self._moments(statistics)
         space = WholeSpace()
+        current_progress().start()
         regularization, _ = self._regularization_of(statistics, moments, space)
         self.classes_ = statistics.classes
         self.priors_ = check_priors(self.priors, statistics.counts)
@@ -332,6 +342,7 @@ class AMAGauss(BaseAMAGauss):
         span_only = self._is_negligible(regularization, statistics, moments)
         search = self._in_batches(self._search(regularization, span_only), 1)
         search = self._started(search, moments)
-        self._maximize(objective, search, moments.pooled, space)
-        self.objective_ += objective.mean_log_prior
+        filters = self._maximize(objective, search, moments.pooled, space)
+        self.objective_ = float(self.objective_ + objective.mean_log_prior)
+        self._set_statistics(statistics, filters, space)
         return self

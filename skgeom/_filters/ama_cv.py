@@ -44,6 +44,7 @@ class AMAGaussCV(RegularizationCV, BaseAMAGauss):
     {cv_results_}
     {components_}
     {log_posterior_}
+    {statistics_}
     {priors_}
     {classes_}
     {n_iter_}

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -32,17 +33,17 @@ from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples
 from skgeom.utils._arrays import (
     float_dtypes,
     like,
-    namespace,
     on_host,
     to_numpy,
 )
 from skgeom.utils._dask import by_blocks, empty_block
+from skgeom.utils._progress import current_progress
 from skgeom.utils._signs import signs
 from skgeom.utils._sklearn import (
     ARRAY_API,
     CallbackSupportMixin,
-    FitCallbacks,
     check_same_namespace,
+    with_parameters,
 )
 from skgeom.utils._span import WholeSpace, space_of
 from skgeom.utils._validation import check_two_classes
@@ -87,6 +88,7 @@ class BaseFilters(
 ):
     """Linear features by filters that maximise an objective of labelled data."""
 
+    _sparse = False  # whether samples may be sparse
     _value_name = "objective"  # of what is printed
     # What warnings say of the regularisation.
     _more_noise, _less_noise = "regularization", "a smaller regularization"
@@ -116,7 +118,7 @@ class BaseFilters(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Samples.
+            Samples, also sparse ones where ``fit`` takes these.
 
         Returns
         -------
@@ -125,18 +127,164 @@ class BaseFilters(
         """
         check_is_fitted(self)
         check_same_namespace(X, self, attribute="components_", method="transform")
-        X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
-        components = self.components_
-        if namespace(X) is not np:
-            # Not all libraries multiply arrays of two dtypes.
-            components = like(components, X, X.dtype)
-        return X @ components.T
+        X = validate_data(
+            self, X, accept_sparse=self._sparse, dtype=float_dtypes(X), reset=False
+        )
+        return X @ like(self.components_, X, X.dtype).T
 
     def _validated(self, X, y, *, reset=True):
         """Valid samples, and their labels on the host."""
-        X, y = validate_data(self, X, on_host(y), dtype=float_dtypes(X), reset=reset)
+        X, y = validate_data(
+            self,
+            X,
+            on_host(y),
+            accept_sparse=self._sparse,
+            dtype=float_dtypes(X),
+            reset=reset,
+        )
         check_classification_targets(y)
         return X, y
+
+    @by_blocks
+    def inverse_transform(self, X):
+        """Samples of least norm that have given features.
+
+        Of samples with the features ``Z = transform(X)``, they are the projections of X
+        onto the span of the filters: ``Z @ components_`` for orthonormal filters, and
+        ``Z @ pinv(components_).T`` in general. Where X was centred before, that is what
+        principal component analysis makes of its components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Features, as :meth:`transform` returns them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The samples.
+        """
+        check_is_fitted(self)
+        method = "inverse_transform"
+        check_same_namespace(X, self, attribute="components_", method=method)
+        Z = check_array(X, dtype=float_dtypes(X))
+        if Z.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"X must have {self._n_features_out} columns, one for each filter, "
+                f"got shape {Z.shape}."
+            )
+        inverse = np.linalg.pinv(to_numpy(self.components_).astype(np.float64))
+        return Z @ like(inverse.T, Z, Z.dtype)
+
+    def class_distances(self, *, regularized=True):
+        """Distances between the classes in the space of the features.
+
+        They are those of the parameter ``distance``, or Hellinger distances for
+        :class:`AMAGauss`, as it was in the fit.
+
+        Parameters
+        ----------
+        regularized : bool, default=True
+            Whether the features have the noise of variance ``regularization_``, as in
+            the objective.
+
+        Returns
+        -------
+        ndarray of shape (n_classes, n_classes)
+            Distances, not squared, in the order of ``classes_``; symmetric, with a
+            zero diagonal.
+
+        Raises
+        ------
+        ValueError
+            If a class covariance of the features is singular, without regularisation.
+        """
+        check_is_fitted(self)
+        noise = self.regularization_ if regularized else 0.0
+        try:
+            distances = self._objective_of_features(noise).matrix()
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "The covariance of the features of a class is singular, so that its "
+                "distance to others is infinite; use regularized=True."
+            ) from None
+        return like(distances, self.components_)
+
+    def orthonormalize(self):
+        """Replace the filters by an orthonormal basis of their span, in place.
+
+        Of all such bases it is the one nearest to the filters. The features then are
+        an invertible linear map of those before, which leaves the decisions of a
+        quadratic or linear discriminant analysis as they are, if that is fitted again.
+        ``objective_`` and ``statistics_`` follow; the ``objective_`` of
+        :class:`AMAGauss` becomes NaN, since it needs the samples.
+
+        Returns
+        -------
+        self
+            This object.
+
+        Raises
+        ------
+        ValueError
+            If the filters are linearly dependent.
+        """
+        check_is_fitted(self)
+        filters = to_numpy(self.components_).astype(np.float64)
+        left, sizes, right = np.linalg.svd(filters, full_matrices=False)
+        if sizes[-1] <= DEPENDENT * sizes[0]:
+            raise ValueError(
+                f"The {len(filters)} filters are linearly dependent, so that no "
+                "orthonormal ones have their span. Fit with constraint='orthonormal'."
+            )
+        self.components_ = like(left @ right, self.components_, self.components_.dtype)
+        self.statistics_ = self.statistics_.project((left / sizes) @ left.T)
+        self.objective_ = self._objective_reached()
+        return self
+
+    def filter_importances(self):
+        """By how much the mean distance between the classes falls without each filter.
+
+        The other filters remain as they are. A filter whose information others have as
+        well is worth little, however far it separates the classes by itself.
+
+        Returns
+        -------
+        ndarray of shape (n_components,)
+            Differences of the mean, of squares if ``squared``, of what
+            :meth:`class_distances` returns.
+        """
+        check_is_fitted(self)
+        objective, axes = self._objective_of_features(), np.eye(self._n_features_out)
+        if len(axes) == 1:
+            return np.array([objective.mean(axes)])
+        others = [objective.mean(np.delete(axes, k, axis=1)) for k in range(len(axes))]
+        return objective.mean(axes) - np.array(others)
+
+    def _objective_reached(self):
+        """``objective_``, by the statistics of the features."""
+        return self._objective_of_features().mean(np.eye(self._n_features_out))
+
+    def _objective_of_features(self, noise=None):
+        """The mean distance of the classes of features, as a function of filters.
+
+        It is that of the fit: parameters may have been set since.
+        """
+        model = with_parameters(self, self._parameters_of_fit)
+        noise = self.regularization_ if noise is None else noise
+        return model._objective(model._moments(self.statistics_), noise)
+
+    def _set_statistics(self, statistics, filters, space, beside=None):
+        """Set the statistics of the features, by filters in the coordinates."""
+        self.statistics_ = statistics.project(filters.T)
+        if space.origin is not None:
+            self.statistics_.means += space.origin @ filters
+        beside = space.X if beside is None else beside
+        if beside is not None:
+            self.statistics_ = self.statistics_._beside(beside)
+        self._parameters_of_fit = {
+            name: getattr(self, name) for name in self._of_distances
+        }
 
     def _check_sizes(self, classes):
         check_two_classes(classes, type(self).__name__)
@@ -178,6 +326,11 @@ class BaseFilters(
 
     def _space_of(self, X):
         """Where the filters of valid samples are sought."""
+        if issparse(X):
+            # Only samples that are no more than the covariances are made dense.
+            if X.shape[0] > X.shape[1] and self._estimator_of_classes is None:
+                return WholeSpace(X)
+            X = X.toarray()
         if self._estimator_of_classes is not None:
             # It may give classes a variance outside of the span of their samples.
             return WholeSpace(X)
@@ -283,22 +436,18 @@ class BaseFilters(
         Returns the filters in the coordinates of the space. Those of the estimator lie
         ``beside`` an array: the samples, unless it is given.
         """
-        callbacks = FitCallbacks(self, search.n_stages, self.max_iter, space.X, y)
         dtype = None if space.X is None else space.X.dtype
         beside = space.X if beside is None else beside
 
         def placed(filters):
             return like(np.ascontiguousarray(filters.T), beside, dtype)
 
-        def report(stage, filters, value):
-            return callbacks.iteration(
-                stage, {"components_": placed(space.lift(filters))}
-            )
+        def attributes(filters):
+            return {"components_": placed(space.lift(filters))}
 
-        filters, groups = search.run(
-            objective, pooled, report if callbacks.active else None
-        )
-        self._print(groups)
+        report = self._reporter(self._value_name, attributes)
+        filters, groups = search.run(objective, pooled, report)
+        self._print_end(groups)
         if isinstance(self.init, str):
             # Any order within a group is as good: let it be that of the variances of
             # the features, not of rounding.
@@ -314,22 +463,35 @@ class BaseFilters(
         self.objective_ = -last.cost
         # At least one, as scikit-learn asks for: filters may be found with the noise.
         self.n_iter_ = max(sum(result.n_iter for result, _ in groups), 1)
-        callbacks.end()
         if not quiet:
             self._warn(groups, filters)
         return filters
 
-    def _print(self, groups):
-        if self.verbose:
-            for number, (result, values) in enumerate(groups, start=1):
-                group = f"group {number}, " if len(groups) > 1 else ""
-                prefix = f"[{type(self).__name__}] {group}"
-                for start, value in enumerate(values, start=1):
-                    print(f"{prefix}start {start}: {self._value_name} {value:.6f}")
-                print(
-                    f"{prefix}end: {self._value_name} {-result.cost:.6f} after "
-                    f"{result.n_iter} iterations"
-                )
+    def _reporter(self, name, attributes):
+        """The callback of a search, whose values have a name; None if nobody listens.
+
+        ``attributes`` maps filters in the space of the search to those of a fit.
+        """
+        progress = current_progress()
+
+        def report(stage, filters, value):
+            return progress.step(
+                stage,
+                f"{name} {value:.6f}",
+                partial(attributes, filters),
+                n_steps=self.max_iter,
+            )
+
+        return report if progress.active else None
+
+    def _print_end(self, groups):
+        progress = current_progress()
+        progress.end_stage()
+        result, _ = groups[-1]
+        n_iter = sum(result.n_iter for result, _ in groups)
+        progress.print(
+            f"end: {self._value_name} {-result.cost:.6f} after {n_iter} iterations"
+        )
 
     def _warn(self, groups, filters):
         """Warn if a search did not end, or if filters repeat each other."""
@@ -360,6 +522,7 @@ class BaseFilters(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = bool(self._sparse)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = ARRAY_API
         return tags

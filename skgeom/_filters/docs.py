@@ -113,7 +113,8 @@ FILTER_DOCS = {
     """,
     "verbose": r"""
     verbose : int, default=0
-        If positive, a line is printed for each start and for the end of the search.
+        If 1, a line is printed at the end of each stage of the search, such as each
+        start, and one a second during long ones; if more, one for each iteration.
     """,
     "components_": r"""
     components_ : ndarray of shape (n_components, n_features)
@@ -121,8 +122,11 @@ FILTER_DOCS = {
     """,
     "objective_": r"""
     objective_ : float
-        The mean pairwise distance (or squared distance) of the classes that they
-        reach. With more than 1,024 classes it is estimated from 524,288 pairs.
+        What they reach: the mean over all pairs of classes of their distance, or of its
+        square if ``squared``, with the noise of variance ``regularization_`` in the
+        features, and with the weights of ``class_weight``. That is the mean of what
+        ``class_distances`` returns above its diagonal. With more than 1,024 classes it
+        is estimated from 524,288 pairs.
     """,
     "statistics_": r"""
     statistics_ : ClassStatistics
@@ -184,9 +188,11 @@ FILTER_DOCS = {
     """,
     "log_posterior_": r"""
     objective_ : float
-        The mean log posterior, in nats, that they reach. The search maximises the
-        information gained, which is this minus the mean log prior; ``tol`` is relative
-        to it, and ``verbose`` prints it.
+        What they reach: the mean over the training samples, with the weights of
+        ``class_weight``, of the log posterior of the correct class, in nats, with the
+        variance ``regularization_`` added to those of the features. The search
+        maximises the information gained, which is this minus the mean log prior;
+        ``tol`` is relative to it, and ``verbose`` prints it.
     """,
     "priors_": r"""
     priors_ : ndarray of shape (n_classes,)

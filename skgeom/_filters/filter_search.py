@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skgeom.objectives import WithFixedFilters
-from skgeom.optim import CONSTRAINTS
+from skgeom.optim import CONSTRAINTS, within
 from skgeom.utils._threads import one_blas_thread
 
 # The kinds of start that each value of ``init`` names; others are random.
@@ -149,16 +149,6 @@ class FilterSearch:
         full, rest = divmod(int(self.n_components), size)
         return [size] * full + ([rest] if rest else [])
 
-    @property
-    def n_stages(self):
-        """Largest number of stages that a callback is told of."""
-        return len(self.group_sizes) * self._stages_per_group * (1 + self.distinct)
-
-    @property
-    def _stages_per_group(self):
-        # Each start, then the best one in the subspace, and in the whole space.
-        return self.n_init + (self.warm_start is not None) + 2
-
     def run(self, objective, pooled, callback=None):
         """Learn all groups of filters, each with the earlier ones fixed.
 
@@ -169,8 +159,8 @@ class FilterSearch:
         pooled : PooledCovariances
             Those of the data.
         callback : callable, default=None
-            Called as ``callback(stage, filters, value)`` after each iteration, with all
-            filters so far.
+            Called as ``callback(stage, filters, value)`` after each iteration, with the
+            name of what goes on and all filters so far.
 
         Returns
         -------
@@ -184,12 +174,8 @@ class FilterSearch:
             # Some direction is worth more twice than any other once. What follows
             # needs features that differ.
             again = replace(self, constraint="orthonormal", distinct=False)
-            stage = self.n_stages // 2
-
-            def report(later, filters, value):
-                return callback(stage + later, filters, value)
-
-            filters, groups = again._run(objective, pooled, callback and report)
+            report = within("orthonormal", callback)
+            filters, groups = again._run(objective, pooled, report)
         return filters, groups
 
     def _run(self, objective, pooled, callback):
@@ -201,8 +187,9 @@ class FilterSearch:
             starts = group.starts(rng)
             report = None
             if callback is not None:
-                first_stage = len(groups) * self._stages_per_group
-                report = group.reporter(callback, first_stage)
+                report = group.reporter(callback)
+                if len(self.group_sizes) > 1:
+                    report = within(f"group {len(groups) + 1}", report)
             with one_blas_thread(group.objective.parallel):
                 result, values = self.maximize(
                     group.objective,
@@ -292,11 +279,11 @@ class _Group:
             new = CONSTRAINTS["orthonormal"].nearest(new)
         return np.hstack([self.earlier, new])
 
-    def reporter(self, callback, first_stage):
+    def reporter(self, callback):
         """The callback of this group's search, given that of all filters."""
 
         def report(stage, new, value):
-            return callback(first_stage + stage, self.append(new), value)
+            return callback(stage, self.append(new), value)
 
         return report
 

@@ -4,11 +4,13 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from scipy.sparse import issparse
 
 from skgeom._filters.filter_search import independent_directions, principal_coordinates
 from skgeom.objectives import MeanInformation
 from skgeom.optim import maximize_coarse_to_fine
 from skgeom.utils._arrays import take
+from skgeom.utils._progress import current_progress
 
 # Each noise is this many times as large as the one before.
 _STEP = 3.0
@@ -83,25 +85,39 @@ def most_informative_noise(
         maximize=partial(maximize_coarse_to_fine, max_iter=_MAX_ITER, tol=_TOL),
     )
 
+    progress = current_progress()
+
     def find(noise, **starts):
         at_noise = replace(search, regularization=noise, **starts)
         objective = make_objective(moments, noise)
         for pairs in objective.growing_samples(random_state=0)[:1]:
             objective = objective.sample(pairs)  # enough of many pairs
-        filters, _ = at_noise.run(objective, moments.pooled)
+
+        def report(stage, filters, value):
+            progress.note(f"noise {noise:.4g}, {stage}: distance {value:.6f}")
+
+        filters, _ = at_noise.run(
+            objective, moments.pooled, report if progress.active else None
+        )
         return filters
+
+    def score_of(noise, filters):
+        score, _ = information(filters)
+        said = f"variance {noise:.4g}, information {score:.6f}"
+        progress.step("noise", said, name="value")
+        return score
 
     noise, filters = least, find(least)
     best = noise, basis @ filters
     information = _information(statistics, X, y, sample_weight, least)
     information = information.project(basis)
-    best_score, _ = information(filters)
+    best_score = score_of(noise, filters)
     largest = np.linalg.eigvalsh(pooled.within)[-1]
     n_worse = 0
     while n_worse < 2 and _STEP * noise <= largest:
         noise *= _STEP
         filters = find(noise, init="random", n_init=0, warm_start=filters)
-        score, _ = information(filters)
+        score = score_of(noise, filters)
         n_worse += 1
         distinct = independent_directions(filters) == search.n_components
         if score > best_score + _LEAST_RISE and distinct:
@@ -125,13 +141,14 @@ def linear_discriminants(moments, noise, n_components):
 
 def _information(statistics, X, y, sample_weight, noise):
     """What features tell about the classes of some of the samples."""
-    rows, n_samples = slice(None), len(y)
+    rows, n_samples = slice(None), X.shape[0]
     if n_samples > _MOST_SAMPLES:
         # At random, since samples may be sorted, and the same rows for each fit.
         rows = np.random.default_rng(0).choice(n_samples, _MOST_SAMPLES, replace=False)
     labels = np.searchsorted(statistics.classes, y[rows])
+    samples = take(X, rows)
     return MeanInformation(
-        take(X, rows),
+        samples.toarray() if issparse(samples) else samples,
         labels,
         statistics.means,
         statistics.covariances,

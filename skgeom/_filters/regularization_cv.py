@@ -29,10 +29,9 @@ from skgeom._filters.noise import sampling_noise
 from skgeom.utils._arrays import on_host, take, to_numpy
 from skgeom.utils._dask import is_dask, refuse_dask
 from skgeom.utils._grid_scores import best_values, score_table
-from skgeom.utils._sklearn import with_callbacks
+from skgeom.utils._progress import FitProgress, current_progress, shows_progress
 from skgeom.utils._span import project
 from skgeom.utils._threads import map_threads, one_blas_thread
-from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
 # Scores need filters that are good to this tolerance only.
@@ -59,9 +58,8 @@ class RegularizationCV:
     }
     _more_noise, _less_noise = "the regularizations", "smaller regularizations"
 
-    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
-    @all_or_nothing
+    @shows_progress
     def fit(self, X, y, groups=None):
         """Choose the regularisation and learn the filters from samples.
 
@@ -107,6 +105,7 @@ class RegularizationCV:
         self._check_sizes(np.unique(y))
         splits = checked_splits(self.cv, X, y, on_host(groups))
         space = self._space_of(X)
+        current_progress().start(space.X, y)
         statistics, regularization = self._cross_validate(space, y, splits)
         return self._fit(statistics, space, y, regularization)
 
@@ -132,25 +131,27 @@ class RegularizationCV:
         is_grid = isinstance(self.regularizations, Integral)
         values = self._grid(statistics) if is_grid else self._given_values()
         seen = Outcomes()
-        scores = scores_of(values, seen)
+        scores = self._told(values, scores_of(values, seen))
         while is_grid and len(more := self._beyond(values, scores, statistics)):
             values = np.concatenate([values, more])
-            scores = np.concatenate([scores, scores_of(more, seen)])
+            scores = np.concatenate([scores, self._told(more, scores_of(more, seen))])
             order = np.argsort(values)
             values, scores = values[order], scores[order]
         # Once, and after all: values beyond the grid may fail where others do not.
         seen.warn()
         self.cv_results_ = score_table(values, scores)
         means = self.cv_results_["mean_test_score"]
-        if self.verbose:
-            for value, mean in zip(values, means, strict=True):
-                print(
-                    f"[{type(self).__name__}] regularization {value:.6g}: mean score "
-                    f"{mean:.6f}"
-                )
         best = best_values(values, scores, warn=not is_grid)[0]
         self.best_score_ = float(means[best])
         return float(values[best])
+
+    def _told(self, values, scores):
+        """The scores, which are printed on demand."""
+        progress = current_progress()
+        progress.end_stage()
+        for value, mean in zip(values, scores.mean(axis=1), strict=True):
+            progress.print(f"regularization {value:.6g}: mean score {mean:.6f}")
+        return scores
 
     def _grid(self, statistics):
         pooled = self._moments(statistics).pooled
@@ -204,7 +205,15 @@ class RegularizationCV:
         by_statistics = parallel and self.classifier is None
         by_statistics &= self._estimator_of_classes is None
 
+        progress = current_progress()
+
         def score(fold):
+            scores = scores_of(fold)
+            said = f"fold {fold + 1} scored"
+            progress.step("scores", said, n_steps=len(splits), name="fold")
+            return scores
+
+        def scores_of(fold):
             # One pass over the samples serves all values.
             path, stacked = paths[fold], np.hstack(paths[fold])
             if by_statistics:
@@ -239,14 +248,17 @@ class RegularizationCV:
         filters = copy(self)
         filters.random_state, filters.tol = seed, max(self.tol, _PATH_TOL)
 
+        progress, n_steps = current_progress(), len(splits) * len(values)
+
         def path(fold):
             statistics = folds.training(fold)
+            told = Told(progress, f"fold {fold + 1}", n_steps)
             samples = space, y
             if self._uses_samples:
                 rows = splits[fold][0]
                 samples = space.rows(rows), y[rows]
             found, converged = _path(
-                filters, self._shrunk(statistics), values, *samples
+                filters, self._shrunk(statistics), values, *samples, told=told
             )
             # The features are scored on the host.
             of_features = [statistics.project(f.T)._moved(to_numpy) for f in found]
@@ -302,7 +314,33 @@ class Outcomes:
             )
 
 
-def _path(estimator, statistics, values, *samples):
+@dataclass
+class Told:
+    """What the progress is told of the searches of a fold."""
+
+    progress: FitProgress
+    fold: str
+    n_steps: int  # of all folds
+
+    def reporter(self, value):
+        """The callback of the search with a value."""
+        if not self.progress.active:
+            return None
+        where = f"{self.fold}, regularization {value:.4g}"
+
+        def report(stage, filters, value):
+            self.progress.note(f"{where}, {stage}: objective {value:.6f}")
+
+        return report
+
+    def end(self, value, groups):
+        """Tell of the end of the search with a value."""
+        objective = -groups[-1][0].cost
+        said = f"{self.fold}, regularization {value:.4g}, objective {objective:.6f}"
+        self.progress.step("folds", said, n_steps=self.n_steps, name="fit")
+
+
+def _path(estimator, statistics, values, *samples, told):
     """Filters for each value, and whether their searches converged.
 
     From the largest value to the smallest: with much noise there are few optima, and
@@ -326,7 +364,9 @@ def _path(estimator, statistics, values, *samples):
             if n_init == 0:
                 # Without given filters, the search may be a coarse one first.
                 search = replace(search, init="random")
-        filters, groups = search.run(objective, moments.pooled)
+        report = told.reporter(values[k])
+        filters, groups = search.run(objective, moments.pooled, report)
+        told.end(values[k], groups)
         path[k] = filters
         converged[k] = all(result.converged for result, _ in groups)
     return path, converged

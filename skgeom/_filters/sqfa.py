@@ -1,14 +1,15 @@
 """Supervised quadratic feature analysis (SQFA), of Gaussians and of second moments."""
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from skgeom._filters.base import BaseFilters, ClassMoments
 from skgeom._filters.class_weight import weights_of_classes
 from skgeom._filters.docs import FILTER_DOCS
-from skgeom._filters.filter_search import DEPENDENT, PooledCovariances
+from skgeom._filters.filter_search import PooledCovariances
 from skgeom._leading_axes import AxesSpace
 from skgeom._moments import weighted_samples
 from skgeom._statistics import ClassStatistics, checked_statistics
@@ -21,9 +22,9 @@ from skgeom.objectives import (
 from skgeom.utils._arrays import like, namespace, to_numpy
 from skgeom.utils._dask import empty_block, is_dask
 from skgeom.utils._docs import substitute_docs
-from skgeom.utils._sklearn import check_same_namespace, with_callbacks
+from skgeom.utils._progress import current_progress, shows_progress
+from skgeom.utils._sklearn import check_same_namespace
 from skgeom.utils._span import WholeSpace
-from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
 
@@ -37,70 +38,8 @@ class BaseSQFA(BaseFilters):
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
     _distances = DISTANCES
-
-    def class_distances(self, *, regularized=True):
-        """Distances between the classes in the space of the features.
-
-        Parameters
-        ----------
-        regularized : bool, default=True
-            Whether the features have the noise of variance ``regularization_``, as in
-            the objective.
-
-        Returns
-        -------
-        ndarray of shape (n_classes, n_classes)
-            Distances, not squared, in the order of ``classes_``; symmetric, with a
-            zero diagonal.
-
-        Raises
-        ------
-        ValueError
-            If a class covariance of the features is singular, without regularisation.
-        """
-        check_is_fitted(self)
-        noise = self.regularization_ if regularized else 0.0
-        try:
-            distances = self._objective(self._moments(self.statistics_), noise).matrix()
-        except np.linalg.LinAlgError:
-            raise ValueError(
-                "The covariance of the features of a class is singular, so that its "
-                "distance to others is infinite; use regularized=True."
-            ) from None
-        return like(distances, self.components_)
-
-    def orthonormalize(self):
-        """Replace the filters by an orthonormal basis of their span, in place.
-
-        Of all such bases it is the one nearest to the filters. The features then are
-        an invertible linear map of those before, which leaves the decisions of a
-        quadratic or linear discriminant analysis as they are, if that is fitted again.
-        ``objective_`` and ``statistics_`` follow.
-
-        Returns
-        -------
-        self
-            This object.
-
-        Raises
-        ------
-        ValueError
-            If the filters are linearly dependent.
-        """
-        check_is_fitted(self)
-        filters = to_numpy(self.components_).astype(np.float64)
-        left, sizes, right = np.linalg.svd(filters, full_matrices=False)
-        if sizes[-1] <= DEPENDENT * sizes[0]:
-            raise ValueError(
-                f"The {len(filters)} filters are linearly dependent, so that no "
-                "orthonormal ones have their span. Fit with constraint='orthonormal'."
-            )
-        self.components_ = like(left @ right, self.components_, self.components_.dtype)
-        self.statistics_ = self.statistics_.project((left / sizes) @ left.T)
-        moments = self._moments(self.statistics_)
-        objective = self._objective(moments, self.regularization_)
-        self.objective_ = objective.mean(np.eye(len(filters)))
-        return self
+    _sparse = "csr"
+    _of_distances = ("distance", "squared", "class_weight")
 
     def _fit(
         self,
@@ -115,6 +54,7 @@ class BaseSQFA(BaseFilters):
         """Learn the filters from statistics of samples in a space, or of none."""
         vars(self).pop("_streamed", None)
         space = space or WholeSpace()
+        current_progress().start(space.X, y)
         moments = self._moments(statistics)
         if regularization is None:
             regularization, found = self._regularization_of(
@@ -137,15 +77,8 @@ class BaseSQFA(BaseFilters):
         filters = self._maximize(
             objective, search, moments.pooled, space, y, beside=beside, quiet=coincide
         )
-        self.statistics_ = statistics.project(filters.T)
-        if space.origin is not None:
-            self.statistics_.means += space.origin @ filters
-        if beside is not None:
-            self.statistics_ = self.statistics_._beside(beside)
+        self._set_statistics(statistics, filters, space, beside)
         return self
-
-    def _check_axes(self):
-        """Raise if statistics in the leading axes are not enough."""
 
     def _moments(self, statistics):
         """What is compared of the classes."""
@@ -317,17 +250,17 @@ class SQFA(BaseSQFA):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @shows_progress
     def fit(self, X, y, sample_weight=None):
         """Learn the filters from samples.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; not modified. Those of a Dask array or data frame are read
-            once, block by block, and only their statistics are gathered.
+            once, block by block, and only their statistics are gathered. Sparse ones
+            are made dense in blocks of rows.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -365,9 +298,8 @@ class SQFA(BaseSQFA):
         statistics = self._statistics_of(space.samples, y, sample_weight)
         return self._fit(statistics, space, y, sample_weight=sample_weight)
 
-    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @shows_progress
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from more samples, besides those of the calls before.
 
@@ -378,7 +310,7 @@ class SQFA(BaseSQFA):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             New samples; with those before, of at least two classes.
         y : array-like of shape (n_samples,)
             Their class labels. Classes may come late.
@@ -414,6 +346,7 @@ class SQFA(BaseSQFA):
                     X, self, attribute="components_", method="partial_fit"
                 )
             X, y = self._validated(X, y, reset=first)
+            X = X.toarray() if issparse(X) else X
         if before is None:
             streamed = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
         else:
@@ -424,9 +357,8 @@ class SQFA(BaseSQFA):
         self._streamed = streamed
         return self
 
-    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @shows_progress
     def fit_statistics(self, statistics):
         """Learn the filters from the statistics of the classes.
 
@@ -457,7 +389,6 @@ class SQFA(BaseSQFA):
         axes, space = statistics.axes, None
         self.n_features_in_ = statistics.n_features
         if axes is not None:
-            self._check_axes()
             statistics, space = statistics._of_coordinates(), AxesSpace(axes)
             self.n_features_in_ = axes.shape[1]
             if self.n_components > len(axes):
@@ -585,13 +516,6 @@ class SecondMomentSQFA(SQFA):
             tol=tol,
             random_state=random_state,
             verbose=verbose,
-        )
-
-    def _check_axes(self):
-        raise ValueError(
-            "statistics are those in the leading axes of the covariance (n_axes), "
-            "beyond which the means, and so the second moments, may be large. Use "
-            "SQFA, or statistics of all features."
         )
 
     def _moments(self, statistics):

@@ -35,6 +35,7 @@ from skgeom.utils._arrays import (
     on_host,
     to_numpy,
 )
+from skgeom.utils._progress import current_progress
 from skgeom.utils._sklearn import check_feature_names, check_sample_weight
 
 
@@ -188,11 +189,14 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
     codes = order[np.searchsorted(classes, y, sorter=order)]
     model = _model(estimator, X, len(classes), curvature, derivatives)
     weights = weights / weights.sum()
-    total, traces, saturated = 0.0, np.empty(len(y)), True
+    n_samples = len(y)
+    total, traces, saturated = 0.0, np.empty(n_samples), True
+    progress = current_progress()
     # An overflow is reported after the sum, with its cause.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         gram = model.gram()
-        for batch in gen_batches(len(y), model.block_rows(X)):
+        batches = list(gen_batches(n_samples, model.block_rows(X)))
+        for batch in batches:
             expansion = model.expand(model.inputs(X[batch, ...]))
             _check_own_probability(expansion.logits, codes[batch], y[batch], estimator)
             residuals, factors = cross_entropy_derivatives(
@@ -205,6 +209,8 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
                 expansion, residuals, factors, weights[batch], curvature, gram
             )
             total = total + part
+            said = f"{batch.stop} of {n_samples} samples"
+            progress.step("Hessian", said, n_steps=len(batches), name="block")
         matrix = model.to_samples(to_numpy(total))
     if not np.isfinite(matrix).all():
         raise ValueError(

@@ -35,8 +35,12 @@ from skgeom.utils._arrays import (
     to_numpy,
 )
 from skgeom.utils._dask import by_blocks, refuse_dask
-from skgeom.utils._sklearn import ARRAY_API, check_same_namespace
-from skgeom.utils._undo import all_or_nothing
+from skgeom.utils._progress import current_progress, shows_progress
+from skgeom.utils._sklearn import (
+    ARRAY_API,
+    CallbackSupportMixin,
+    check_same_namespace,
+)
 from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
 
@@ -45,7 +49,10 @@ _GRID = 10
 
 
 class CovarianceHessianProjection(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     r"""Projection onto eigenvectors of the covariance and of a classifier's Hessian.
 
@@ -199,7 +206,7 @@ class CovarianceHessianProjection(
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
-    @all_or_nothing
+    @shows_progress
     def fit(self, X, y):
         """Fit the classifier, and find the eigenvectors of both matrices.
 
@@ -231,6 +238,7 @@ class CovarianceHessianProjection(
             decide on the Hessian; if ``class_weight`` does not reach the training.
         """
         X, codes = self._validate(X, y)
+        current_progress().start(X, self.classes_[codes])
         self.covariance_ = _covariance(X)
         values, axes = leading_axes(self.covariance_)
         self.covariance_eigenvalues_, self.covariance_eigenvectors_ = values, axes
@@ -336,6 +344,8 @@ class CovarianceHessianProjection(
                     "class_weight must not be negative, nor zero for all classes, got "
                     f"{self.class_weight}."
                 )
+        progress = current_progress()
+        progress.stage("training", n_steps=1)
         # Modules of torch take samples from where they are.
         X = X if is_module(self.estimator) else to_numpy(X)
         self.estimator_ = trained_classifier(
@@ -346,6 +356,8 @@ class CovarianceHessianProjection(
             getattr(self, "feature_names_in_", None),
             self.random_state,
         )
+        name = classifier_name(self.estimator_)
+        progress.step("training", name, name="classifier")
         mean = mean_curvature(
             self.estimator_, X, y, weights, self.curvature, self.derivatives
         )

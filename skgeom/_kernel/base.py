@@ -39,7 +39,11 @@ from skgeom.utils._arrays import (
     to_numpy,
 )
 from skgeom.utils._dask import by_blocks
-from skgeom.utils._sklearn import ARRAY_API, check_same_namespace
+from skgeom.utils._sklearn import (
+    ARRAY_API,
+    check_same_namespace,
+    with_parameters,
+)
 from skgeom.utils._validation import check_priors, check_two_classes, class_factors
 
 _EPS = np.finfo(np.float64).eps
@@ -247,6 +251,8 @@ class BaseKernelDiscriminant(
 
     def _components(self, X):
         """The components as an array, also if ``transform`` returns a data frame."""
+        # Parameters may have been set since.
+        self = with_parameters(self, self._kernel_of_fit)
         if self.kernel == "precomputed" and np.ndim(X) == 2:
             n_columns, n_samples = np.shape(X)[1], self.n_features_in_
             if n_columns != n_samples:
@@ -425,6 +431,8 @@ class BaseKernelDiscriminant(
     def _prepare_kernel(self, X, sample_weight=None):
         """Check the kernel and its arguments, and set ``gamma_``."""
         check_arguments(self.kernel, self.kernel_params)
+        names = ("kernel", "degree", "coef0", "kernel_params")
+        self._kernel_of_fit = {name: getattr(self, name) for name in names}
         if self.kernel == "precomputed":
             check_precomputed(X)
         elif callable(self.kernel):
@@ -552,7 +560,7 @@ class BaseKernelDiscriminant(
         """This object as if fitted to a precomputed kernel, with what was found."""
         self.classes_, self.priors_ = classes, priors
         self.n_features_in_ = len(discriminants.coefficients)
-        self.X_fit_, self.gamma_ = None, None
+        self.X_fit_, self.gamma_, self._kernel_of_fit = None, None, {}
         self._set_discriminants(discriminants, n_samples)
         return self
 

@@ -38,8 +38,9 @@ from skgeom.utils._arrays import (
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._grid_scores import best_values, check_score, find_splits, score_table
+from skgeom.utils._progress import current_progress, shows_progress
+from skgeom.utils._sklearn import CallbackSupportMixin
 from skgeom.utils._threads import one_blas_thread
-from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._warnings import warn_user
 
 # Up to this number of samples, threads of BLAS would wait for each other.
@@ -51,7 +52,7 @@ _MAX_PATH = 1600
 @substitute_docs(
     parameters=PARAMETERS, class_parameters=CLASS_PARAMETERS, attributes=ATTRIBUTES
 )
-class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
+class KernelDiscriminantAnalysisCV(CallbackSupportMixin, BaseKernelDiscriminant):
     r"""Kernel discriminant analysis that chooses its regularisation.
 
     The same as :class:`KernelDiscriminantAnalysis`, solved exactly, with the value of
@@ -159,7 +160,7 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         self.class_weight = class_weight
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @shows_progress
     def fit(self, X, y, groups=None, sample_weight=None):
         """Choose the regularisation, and learn the discriminant functions.
 
@@ -214,22 +215,35 @@ class KernelDiscriminantAnalysisCV(BaseKernelDiscriminant):
         warn_if_alone(kernel, self.kernel)
         _, _, self.priors_ = self._weigh(codes, weights)
         splits = self._splits(X, codes, groups, weights)
+        progress = current_progress()
+        progress.start(X, self.classes_[codes])
+
+        def told(stage, results):
+            progress.stage(stage, len(splits))
+            for number, result in enumerate(results, start=1):
+                said = f"fold {number} of {len(splits)}"
+                progress.step(stage, said, name="fold")
+                yield result
+
         with one_blas_thread(n_samples <= _SMALL):
-            paths = [
+            paths = (
                 self._fit_path(kernel, codes, weights, rounding, train)
                 for train, _ in splits
-            ]
+            )
+            paths = list(told("fits", paths))
             tests = [test for _, test in splits]
             calibrations = self._calibrate_paths(
                 kernel, codes, weights, copies, tests, paths
             )
             weigh_scores = sample_weight is not None and _takes_weights(self.scoring)
             scored = weights if weigh_scores else None
-            scores = [
+            scores = (
                 self._score_path(kernel, codes, scored, test, path)
                 for test, path in zip(tests, paths, strict=True)
-            ]
+            )
+            scores = list(told("scores", scores))
             self._choose(np.transpose(scores))
+            progress.stage("all samples")
             problem, _ = self._problem(kernel, codes, rounding, weights)
             with explain_singular(self.regularization_, rounding):
                 found = problem.solve_cholesky(self.regularization_, *self._settings)

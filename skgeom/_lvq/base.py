@@ -1,5 +1,6 @@
 """What the estimators of learning vector quantisation have in common."""
 
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -37,7 +38,13 @@ from skgeom.utils._arrays import (
     to_numpy,
 )
 from skgeom.utils._dask import by_blocks, refuse_dask
-from skgeom.utils._sklearn import ARRAY_API, check_same_namespace, check_sample_weight
+from skgeom.utils._progress import current_progress
+from skgeom.utils._sklearn import (
+    ARRAY_API,
+    CallbackSupportMixin,
+    check_same_namespace,
+    check_sample_weight,
+)
 from skgeom.utils._validation import (
     check_spd_samples,
     check_two_classes,
@@ -51,7 +58,11 @@ _LARGEST = 1e75
 
 
 class PrototypeClassifier(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """Classifies by distances from labelled prototypes.
 
@@ -452,16 +463,31 @@ class PrototypeClassifier(
                 f"lower max_iter or a higher tol{self._remedy}."
             ) from None
 
-    @property
-    def _reporting(self):
-        """Who prints the losses, if at all."""
-        return {"name": type(self).__name__, "verbose": self.verbose}
+    def _reporter(self, problem, finish):
+        """What a solver calls after each iteration; None if nobody listens.
+
+        ``finish(model, outcome)`` makes a fitted model of this object, or of a copy.
+        """
+        progress = current_progress()
+        y = self.classes_[to_numpy(problem.y)] if progress.active else None
+        progress.start(problem.X, y)
+
+        def report(name, loss, outcome):
+            def attributes():
+                model = copy(self)
+                finish(model, outcome())
+                return vars(model)
+
+            said, n_steps = f"loss {loss:.6g}", self.max_iter
+            return progress.step("", said, attributes, n_steps=n_steps, name=name)
+
+        return report if progress.active else None
 
     @property
     def _search_options(self):
         """Options of ``fit_lbfgs`` that are parameters."""
         limits = {"max_iter": self.max_iter, "tol": self.tol}
-        return {**limits, "remedy": self._remedy, **self._reporting}
+        return {**limits, "remedy": self._remedy, "name": type(self).__name__}
 
     @property
     def _n_features_out(self):

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
 from skgeom.utils._dask import is_dask, refuse_dask, row_blocks
+from skgeom.utils._progress import current_progress
 
 
 def by_blocks_if_stochastic(fit):
@@ -46,7 +47,14 @@ def _fit_blocks(model, X, y, sample_weight):
     learner = clone(model)
     learner.random_state = check_random_state(model.random_state)
     vars(learner).update({k: v for k, v in vars(model).items() if k not in parameters})
-    for number in seen * ceil(model.max_iter / len(seen)):
+    steps = seen * ceil(model.max_iter / len(seen))
+    progress = current_progress()
+    progress.start()
+
+    def learnt():
+        return {k: v for k, v in vars(learner).items() if k not in parameters}
+
+    for number in steps:
         samples, own_labels, weights = dask.compute(*blocks[number])
         if weights is not None and not np.any(weights):
             continue
@@ -58,7 +66,10 @@ def _fit_blocks(model, X, y, sample_weight):
         # prototypes are driven apart, and steps with it.
         if getattr(learner, "sigma2", None) == "auto":
             learner.sigma2 = learner.sigma2_
-    vars(model).update({k: v for k, v in vars(learner).items() if k not in parameters})
+        said = f"loss {learner.loss_curve_[-1]:.6g}"
+        if progress.step("", said, learnt, n_steps=len(steps), name="block"):
+            break
+    vars(model).update(learnt())
     return model
 
 

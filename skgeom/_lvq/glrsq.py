@@ -14,6 +14,7 @@ from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss
 from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, falling, fit_sgd
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._progress import shows_progress
 from skgeom.utils._undo import all_or_nothing
 
 # Slope of the sigmoid where all samples are learnt from together.
@@ -72,6 +73,12 @@ class GLRSQ(PrototypeClassifier):
     See Also
     --------
     PLRSQ : Maximises probabilities instead of margins.
+
+    Notes
+    -----
+    There is no ``predict_proba``: margins are relative distances, not likelihoods, and
+    a softmax of them would not tell how often a prediction is right. Use :class:`PLRSQ`
+    for probabilities.
 
     References
     ----------
@@ -133,7 +140,7 @@ class GLRSQ(PrototypeClassifier):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @shows_progress
     @by_blocks_if_stochastic
     @substitute_docs(**LVQ_DOCS)
     def fit(self, X, y, sample_weight=None):
@@ -162,17 +169,24 @@ class GLRSQ(PrototypeClassifier):
         rng = check_random_state(self.random_state)
         problem = self._problem(X, y, sample_weight, rng)
         loss = MarginLoss(problem.labels)
+
+        def finish(model, outcome):
+            model._store(problem, outcome, slope=outcome.scale)
+
+        report = self._reporter(problem, finish)
         if self._choose_solver(problem.space) == "sgd":
             slopes = [self._slope(epoch) for epoch in range(1, self.max_iter + 1)]
             first_rates = [self._first_rate(problem, slope) for slope in slopes]
             rates = falling(first_rates, problem.weights)
             shuffle = rng if self.shuffle else None
             schedule = Schedule(rates, slopes, self.batch_size, shuffle)
-            outcome = fit_sgd(problem, loss, schedule, **self._reporting)
+            outcome = fit_sgd(problem, loss, schedule, report)
         else:
             slope = _SLOPE if self.slope == "auto" else float(self.slope)
-            outcome = fit_lbfgs(problem, loss, slope, **self._search_options)
-        self._store(problem, outcome, slope=outcome.scale)
+            outcome = fit_lbfgs(
+                problem, loss, slope, report=report, **self._search_options
+            )
+        finish(self, outcome)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -16,7 +16,8 @@ from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss
 from skgeom.utils._arrays import average, namespace
 from skgeom.utils._docs import substitute_docs
-from skgeom.utils._undo import all_or_nothing
+from skgeom.utils._progress import shows_progress
+from skgeom.utils._signs import fix_signs
 
 # How much larger than ``tol`` the mean loss may be at which the search ends.
 _ENOUGH = 20
@@ -71,6 +72,13 @@ class GMLVQ(PrototypeClassifier):
         The matrix :math:`\Omega`. For SPD matrices of size n, the features are the
         n (n + 1) / 2 entries of the upper triangle, row by row, those off the diagonal
         times the square root of 2.
+    relevances_ : ndarray of shape (n_features,)
+        The relevance of each feature, the diagonal of :math:`\Omega^\top \Omega`; they
+        add up to one.
+    components_ : ndarray of shape (n_components, n_features)
+        :math:`\Omega` up to a rotation, which changes no distance: its rows are the
+        eigenvectors of :math:`\Omega^\top \Omega`, in falling order, times the roots of
+        the eigenvalues. ``X @ components_[:2].T`` shows most of the distances.
     {classes_}
     loss_curve_ : ndarray
         The cost at the start and after each iteration.
@@ -133,7 +141,7 @@ class GMLVQ(PrototypeClassifier):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @shows_progress
     def fit(self, X, y, sample_weight=None):
         """Learn the prototypes and the metric.
 
@@ -178,6 +186,12 @@ class GMLVQ(PrototypeClassifier):
         goes_on = goes_on and self.omega_.shape == (n_rows, n_features)
         coordinates = (_Span if spanned else _Features)(problem, n_rows)
         unit = _unit(problem.Z, problem.weights)
+
+        def finish(model, outcome):
+            prototypes = coordinates.decode(unit * outcome.prototypes)
+            model._store(problem, replace(outcome, prototypes=prototypes))
+            model.omega_ = coordinates.omega(outcome.matrix)
+
         outcome = fit_lbfgs(
             replace(
                 problem,
@@ -189,12 +203,22 @@ class GMLVQ(PrototypeClassifier):
             reduction=Relevance,
             matrix=self.omega_ if goes_on else coordinates.start(),
             enough=_ENOUGH * self.tol,
+            report=self._reporter(problem, finish),
             **self._search_options,
         )
-        prototypes = coordinates.decode(unit * outcome.prototypes)
-        self._store(problem, replace(outcome, prototypes=prototypes))
-        self.omega_ = coordinates.omega(outcome.matrix)
+        finish(self, outcome)
         return self
+
+    @property
+    def relevances_(self):
+        """How much each feature counts: the diagonal of Omega' Omega, of sum one."""
+        return np.square(self.omega_).sum(axis=0)
+
+    @property
+    def components_(self):
+        """Omega, rotated to the principal axes of the relevance matrix."""
+        _, sizes, axes = np.linalg.svd(self.omega_, full_matrices=False)
+        return fix_signs(sizes[:, None] * axes)
 
     def _check_definite(self, prototypes):
         """Distances are Euclidean: prototypes may be any symmetric matrices."""

@@ -4,6 +4,8 @@ Where the space has a chart, the problem is solved there first. A search among v
 costs a small part of one among matrices, and ends close to the minimum.
 """
 
+from functools import partial
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
@@ -11,6 +13,7 @@ from skgeom._lvq.cost import PrototypeCost
 from skgeom._lvq.problem import SINGULAR, Outcome
 from skgeom.optim import StartError, minimize
 from skgeom.utils._arrays import like, namespace, to_numpy
+from skgeom.utils._progress import current_progress
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._warnings import warn_user
 
@@ -39,8 +42,8 @@ def fit_lbfgs(
     tol,
     enough=None,
     name,
-    verbose=0,
     remedy="",
+    report=None,
 ):
     """Minimise the loss of all samples of a problem together.
 
@@ -56,7 +59,7 @@ def fit_lbfgs(
         What is done to the samples, by a matrix that is learnt as well.
     matrix : ndarray or None
         Where that matrix starts.
-    max_iter, tol, verbose
+    max_iter, tol
         As the parameters of the estimators.
     enough : float or None
         The mean loss at which the search ends; None is ``tol``.
@@ -64,6 +67,9 @@ def fit_lbfgs(
         The estimator, for messages.
     remedy : str, default=""
         What else may help a search that does not end.
+    report : callable, default=None
+        Called as ``report("iteration", loss, outcome)`` after each iteration, with a
+        function that returns the outcome so far; the search ends if it returns True.
 
     Returns
     -------
@@ -91,9 +97,21 @@ def fit_lbfgs(
 
     def note(point, value):
         losses.append(value)
-        if verbose:
-            print(f"[{name}] iteration {len(losses) - 1}: loss {value:.6g}")
+        if report is not None and report("iteration", value, partial(outcome, point)):
+            return True
         return separated(point, value) or losses[-2] - value <= settled * abs(value)
+
+    def note_in_chart(point, value):
+        current_progress().note(f"search in the tangent space: loss {value:.6g}")
+        return separated(point, value)
+
+    def outcome(point):
+        prototypes, scale, matrix = cost.split(point)
+        prototypes = like(prototypes, problem.Z)
+        matrix = None if matrix is None else like(matrix, problem.Z)
+        # A search may end at its start; scikit-learn wants one iteration even then.
+        n_iter = max(len(losses) - 1, 1)
+        return Outcome(prototypes, float(scale), np.array(losses), n_iter, matrix)
 
     # Threads of BLAS are in the way of those of the cost where matrices are small.
     with one_blas_thread(problem.Z.ndim == 3):
@@ -115,7 +133,7 @@ def fit_lbfgs(
             start = flat_cost.join(to_numpy(flat.prototypes), scale)
             limits = {"max_iter": max_iter, "tol": _CHART_TOL * tol}
             found, value = _search_chart(
-                cost, flat, flat_cost, start, callback=separated, **limits
+                cost, flat, flat_cost, start, callback=note_in_chart, **limits
             )
             if value < losses[0]:
                 note(found, value)
@@ -137,12 +155,7 @@ def fit_lbfgs(
             f"be used. Increase {more}{remedy}.",
             ConvergenceWarning,
         )
-    # A search may end at its start; scikit-learn wants one iteration even then.
-    n_iter = max(len(losses) - 1, 1)
-    prototypes, scale, matrix = cost.split(result.point)
-    prototypes = like(prototypes, problem.Z)
-    matrix = None if matrix is None else like(matrix, problem.Z)
-    return Outcome(prototypes, float(scale), np.array(losses), n_iter, matrix)
+    return outcome(result.point)
 
 
 def _cost(problem, *options):

@@ -17,7 +17,7 @@ from skgeom._lvq.sgd import fit_sgd
 from skgeom._lvq.starts import start_subspace
 from skgeom.utils._arrays import like, to_numpy
 from skgeom.utils._docs import substitute_docs
-from skgeom.utils._undo import all_or_nothing
+from skgeom.utils._progress import shows_progress
 
 
 @substitute_docs(**LVQ_DOCS)
@@ -164,7 +164,7 @@ class PLRSQ(LikelihoodClassifier):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @shows_progress
     @by_blocks_if_stochastic
     @substitute_docs(**LVQ_DOCS)
     def fit(self, X, y, sample_weight=None):
@@ -190,13 +190,22 @@ class PLRSQ(LikelihoodClassifier):
         -----
         {warned_by_fit}
         """
+
+        def finish(model, outcome):
+            if outcome.matrix is not None:
+                rows = np.ascontiguousarray(to_numpy(outcome.matrix).T)
+                model.components_ = like(rows, problem.Z)
+            model._store(problem, outcome)
+            model.sigma2_ = outcome.scale
+
         rng = check_random_state(self.random_state)
         problem = self._problem(X, y, sample_weight, rng)
         solver = self._choose_solver(problem.space)
         loss, sigma2 = self._loss(problem, solver), self._first_sigma2(problem)
+        report = self._reporter(problem, finish)
         if solver == "sgd":
             schedule = self._schedule(problem, sigma2, rng)
-            outcome = fit_sgd(problem, loss, schedule, **self._reporting)
+            outcome = fit_sgd(problem, loss, schedule, report)
         else:
             options = {"learn_scale": self.sigma2 == "learn", **self._search_options}
             if self.n_components is not None and problem.space.learns_subspace:
@@ -206,12 +215,8 @@ class PLRSQ(LikelihoodClassifier):
                     problem, space=space, Z=problem.X, prototypes=prototypes
                 )
                 options |= {"reduction": Congruence, "matrix": self.components_.T}
-            outcome = fit_lbfgs(problem, loss, sigma2, **options)
-            if outcome.matrix is not None:
-                rows = np.ascontiguousarray(to_numpy(outcome.matrix).T)
-                self.components_ = like(rows, problem.Z)
-        self._store(problem, outcome)
-        self.sigma2_ = outcome.scale
+            outcome = fit_lbfgs(problem, loss, sigma2, report=report, **options)
+        finish(self, outcome)
         return self
 
     def _find_components(self, X, y, weights):

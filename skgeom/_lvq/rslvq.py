@@ -9,7 +9,7 @@ from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.likelihood import LikelihoodClassifier
 from skgeom._lvq.sgd import fit_sgd
 from skgeom.utils._docs import substitute_docs
-from skgeom.utils._undo import all_or_nothing
+from skgeom.utils._progress import shows_progress
 
 
 @substitute_docs(**LVQ_DOCS)
@@ -136,7 +136,7 @@ class RSLVQ(LikelihoodClassifier):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @shows_progress
     @by_blocks_if_stochastic
     @substitute_docs(**LVQ_DOCS)
     def fit(self, X, y, sample_weight=None):
@@ -162,18 +162,27 @@ class RSLVQ(LikelihoodClassifier):
         -----
         {warned_by_fit}
         """
+
+        def finish(model, outcome):
+            model._store(problem, outcome)
+            model.sigma2_ = outcome.scale
+
         rng = check_random_state(self.random_state)
         problem = self._problem(X, y, sample_weight, rng)
         solver = self._choose_solver(problem.space)
         loss, sigma2 = self._loss(problem, solver), self._first_sigma2(problem)
+        report = self._reporter(problem, finish)
         if solver == "sgd":
             schedule = self._schedule(problem, sigma2, rng)
-            outcome = fit_sgd(problem, loss, schedule, **self._reporting)
+            outcome = fit_sgd(problem, loss, schedule, report)
         else:
-            learn_scale = self.sigma2 == "learn"
             outcome = fit_lbfgs(
-                problem, loss, sigma2, learn_scale=learn_scale, **self._search_options
+                problem,
+                loss,
+                sigma2,
+                learn_scale=self.sigma2 == "learn",
+                report=report,
+                **self._search_options,
             )
-        self._store(problem, outcome)
-        self.sigma2_ = outcome.scale
+        finish(self, outcome)
         return self

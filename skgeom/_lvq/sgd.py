@@ -1,6 +1,7 @@
 """Prototypes learnt by stochastic steps: algorithm 1 of Tang et al. (2021)."""
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -8,7 +9,14 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._lvq.problem import SINGULAR, Outcome
-from skgeom.utils._arrays import like, linear_algebra, namespace, sum_of, take
+from skgeom.utils._arrays import (
+    astype,
+    like,
+    linear_algebra,
+    namespace,
+    sum_of,
+    take,
+)
 
 # Of the estimators that have this solver.
 STOCHASTIC_CONSTRAINTS = {
@@ -53,7 +61,7 @@ def falling(first_rates, weights):
     ]
 
 
-def fit_sgd(problem, loss, schedule, *, name="", verbose=0):
+def fit_sgd(problem, loss, schedule, report=None):
     """Take the epochs of a schedule from the start of a problem.
 
     Parameters
@@ -64,8 +72,9 @@ def fit_sgd(problem, loss, schedule, *, name="", verbose=0):
         What is minimised.
     schedule : Schedule
         Learning rates, scales of the loss, batches.
-    name : str
-        The estimator, for what is printed if ``verbose``.
+    report : callable, default=None
+        Called as ``report("epoch", loss, outcome)`` after each epoch, with a function
+        that returns the outcome so far; the epochs end if it returns True.
 
     Returns
     -------
@@ -74,6 +83,13 @@ def fit_sgd(problem, loss, schedule, *, name="", verbose=0):
     """
     steps = problem.space.stochastic(problem.prototypes)
     losses = []
+
+    def outcome(scale):
+        # The steps go on in the same array.
+        moving = steps.prototypes
+        prototypes = astype(moving, moving.dtype, copy=True)
+        return Outcome(prototypes, float(scale), np.array(losses), len(losses))
+
     for rate, scale in zip(schedule.rates, schedule.scales, strict=True):
         order = np.arange(problem.Z.shape[0])
         if schedule.shuffle is not None:
@@ -84,9 +100,9 @@ def fit_sgd(problem, loss, schedule, *, name="", verbose=0):
                 losses.append(_epoch(steps, problem, loss, *options))
         except np.linalg.LinAlgError:
             raise ValueError(SINGULAR) from None
-        if verbose:
-            print(f"[{name}] epoch {len(losses)}: loss {losses[-1]:.6g}")
-    return Outcome(steps.prototypes, float(scale), np.array(losses), len(losses))
+        if report is not None and report("epoch", losses[-1], partial(outcome, scale)):
+            break
+    return outcome(scale)
 
 
 def _epoch(steps, problem, loss, scale, rate, order, batch_size):

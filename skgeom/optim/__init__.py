@@ -3,6 +3,7 @@
 from skgeom.optim._coarse_to_fine import (
     maximize_coarse_to_fine as maximize_coarse_to_fine,
 )
+from skgeom.optim._coarse_to_fine import within as within
 from skgeom.optim._growing_samples import maximize_on_samples as maximize_on_samples
 from skgeom.optim._lbfgs import RiemannianLBFGS
 from skgeom.optim._manifolds import CONSTRAINTS as CONSTRAINTS

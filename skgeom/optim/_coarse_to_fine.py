@@ -77,8 +77,9 @@ def maximize_coarse_to_fine(
         objective are taken, by :func:`maximize_in_batches` instead of the optimizer.
     callback : callable, default=None
         Called as ``callback(stage, filters, value)`` after each iteration, where
-        filters has shape (n, m), and stage counts the starts, from 0, then the
-        refinement in the subspace, then the one in the whole space. A stage ends if
+        filters has shape (n, m), and stage is the name of what goes on: "start 1" and
+        so on, or "search" if there is one start only, "best start" for the refinement
+        in the subspace, and "all features" for that in the whole space. A stage ends if
         it returns True.
     coarse : callable, default=None
         ``objective.project(basis)``, if it is known.
@@ -139,7 +140,8 @@ def maximize_coarse_to_fine(
     if len(starts) > 1:
         limits["max_iter"] = min(max_iter, _SCREENING_ITERATIONS)
     runs = []
-    for stage, start in enumerate(starts):
+    for number, start in enumerate(starts, start=1):
+        stage = f"start {number}" if len(starts) > 1 else "search"
         with suppress(StartError):
             runs.append(ascend(stage, coarse, space, start, lift, **limits))
     if not runs:
@@ -147,11 +149,12 @@ def maximize_coarse_to_fine(
             "The objective is not finite at any start: the classes are too close to "
             "singular. Increase regularization, or give another init."
         )
-    stage, candidates = len(starts), runs
+    candidates = runs
     if len(starts) > 1 and (complete or coarse_tol < screening_tol):
         # They were followed a little way only.
         leaders, candidates = _leaders(runs), []
-        for run in leaders if metric is not None else leaders[:1]:
+        for number, run in enumerate(leaders if metric is not None else leaders[:1]):
+            stage = "next best start" if number else "best start"
             limits = {"tol": coarse_tol}
             if metric is not None and coarse_tol < _SAME:
                 limits["gradient_scale"] = run.gradient_scale
@@ -165,13 +168,29 @@ def maximize_coarse_to_fine(
             space = FreeRotation(metric)
             finish = space.nearest
 
-        def further(objective, start, **limits):
-            return ascend(stage + 1, objective, space, start, finish, **limits)
+        def further(stage, objective, start, **limits):
+            return ascend(stage, objective, space, start, finish, **limits)
 
-        for run in _refinements(further, objective, quick, result.point, tol, max_iter):
-            result = _after(result, run)
+        args = objective, quick, result.point, tol, max_iter
+        try:
+            for run in _refinements(further, *args):
+                result = _after(result, run)
+        except StartError:
+            raise ValueError(
+                "The objective is finite for filters in the subspace of the leading "
+                "principal axes, but not for the same ones among all features: some "
+                "covariances are too close to singular, or their numbers too far "
+                "apart. Increase regularization, or scale the features."
+            ) from None
         result = replace(result, point=finish(result.point))
     return result, [-run.cost for run in runs]
+
+
+def within(label, callback):
+    """The callback of a part of the search, which puts a label before its stages."""
+    if callback is None:
+        return None
+    return lambda stage, *report: callback(f"{label}, {stage}", *report)
 
 
 def _refinements(search, objective, quick, start, tol, max_iter):
@@ -181,14 +200,16 @@ def _refinements(search, objective, quick, start, tol, max_iter):
     """
     if quick is not objective:
         limits = {"tol": max(tol, _SINGLE_TOL), "precision": _SINGLE_PRECISION}
-        run = search(quick, start, **limits)
+        run = search("all features", quick, start, **limits)
         value, _ = objective(run.point)
         # It has converged if it ended where rounding hides any progress.
         ended = run.n_iter < max_iter and run.reason != WENT_ASTRAY
         yield replace(run, cost=-value, converged=run.converged or ended)
         start = run.point
-    if quick is objective or tol < _SINGLE_TOL:
-        yield search(objective, start)
+    if quick is objective:
+        yield search("all features", objective, start)
+    elif tol < _SINGLE_TOL:
+        yield search("all features in double precision", objective, start)
 
 
 def _leaders(runs):

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from skgeom.optim._coarse_to_fine import maximize_coarse_to_fine
+from skgeom.optim._coarse_to_fine import maximize_coarse_to_fine, within
 from skgeom.optim._manifolds import CONSTRAINTS
 
 # What a sample may lose of the objective, relatively, if all terms are not affordable.
@@ -72,14 +72,6 @@ def maximize_on_samples(
             tol=tol,
             callback=callback,
         )
-    report_later = None
-    if callback is not None:
-
-        def report_later(stage, filters, value):
-            # All later searches begin at one point: they go on with the stage that
-            # follows the best start, and with the one in the whole space.
-            return callback(len(starts) + (stage > 0), filters, value)
-
     coarse = objective.project(basis)
     axes = np.eye(basis.shape[1])
     metric_of_axes = None if metric is None else basis.T @ metric @ basis
@@ -93,7 +85,10 @@ def maximize_on_samples(
     def tol_of(sample):
         return tol if sample.complete else max(tol, _SAMPLE_TOL)
 
-    def search_subspace(sample, points, report):
+    def of_pairs(sample):
+        return within(f"{len(sample):,} pairs", callback)
+
+    def search_subspace(sample, points):
         """Search in the coordinates of the basis."""
         part = coarse.sample(sample)
         return search(
@@ -103,17 +98,17 @@ def maximize_on_samples(
             complete=True,
             metric=metric_of_axes,
             tol=tol_of(sample),
-            callback=lifted(report),
+            callback=lifted(of_pairs(sample)),
             coarse=part,
         )
 
     sample = samples[0]
-    run, values = search_subspace(sample, starts, callback)
+    run, values = search_subspace(sample, starts)
     runs = [run]
     tolerable = tol if samples[-1].complete else max(tol, _LOSS)
     for larger in samples[1:]:
         growth, sample, start = len(larger) / len(sample), larger, run.point
-        run, _ = search_subspace(sample, [start], report_later)
+        run, _ = search_subspace(sample, [start])
         runs.append(run)
         before, _ = coarse.sample(sample)(start)
         gain = (-run.cost - before) / abs(run.cost)
@@ -129,7 +124,7 @@ def maximize_on_samples(
             complete=False,
             metric=metric,
             tol=tol_of(sample),
-            callback=report_later,
+            callback=of_pairs(sample),
             coarse=coarse.sample(sample),
         )
         runs.append(run)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skgeom.optim._coarse_to_fine import maximize_coarse_to_fine
+from skgeom.optim._coarse_to_fine import maximize_coarse_to_fine, within
 from skgeom.optim._lbfgs import RiemannianLBFGS
 from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import NO_LIMITS, minimize
@@ -73,14 +73,11 @@ def maximize_over_many_samples(
         starts,
         basis,
         constraint=constraint,
-        callback=callback,
+        callback=within(f"{sizes[0]:,} samples", callback),
         **limits,
         **options,
     )
     manifold = CONSTRAINTS[constraint].manifold(*result.point.shape)
-    last_stage = len(starts) + 1
-    if callback is not None:
-        limits["callback"] = lambda point, cost: callback(last_stage, point, -cost)
     optimizer = _ContinuedLBFGS(memory=_MEMORY, **NO_LIMITS)
     for size in sizes[1:]:
         part = of_part(size)
@@ -89,6 +86,10 @@ def maximize_over_many_samples(
             value, gradient = part(point)
             return -value, -gradient
 
+        def report(point, cost, stage=f"{size:,} samples"):
+            return callback(stage, point, -cost)
+
+        limits["callback"] = None if callback is None else report
         before = result
         result = minimize(cost, manifold, before.point, optimizer=optimizer, **limits)
         result = replace(

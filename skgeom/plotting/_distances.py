@@ -87,7 +87,7 @@ class DistanceMatrixDisplay:
 
         Parameters
         ----------
-        estimator : SQFA, SecondMomentSQFA or SQFACV
+        estimator : SQFA, SecondMomentSQFA, SQFACV, AMAGauss or AMAGaussCV
             The fitted estimator, or a fitted pipeline with one.
         regularized : bool, default=True
             As for :meth:`skgeom.SQFA.class_distances`.
@@ -116,7 +116,7 @@ class DistanceMatrixDisplay:
             "ClassStatistics.from_data(estimator.transform(X), y).",
         )
         matrix = estimator.class_distances(regularized=regularized)
-        label = label_of_distance(estimator.distance)
+        label = label_of_distance(estimator._parameters_of_fit["distance"])
         return cls(matrix, estimator.classes_, label).plot(ax=ax, **kwargs)
 
     @classmethod

@@ -1,5 +1,7 @@
 """All that depends on the version of scikit-learn."""
 
+from copy import copy
+
 from sklearn.utils._openmp_helpers import (
     _openmp_effective_n_threads as effective_n_threads,  # noqa: F401
 )
@@ -11,9 +13,7 @@ from sklearn.utils.validation import (  # noqa: F401
 from sklearn.utils.validation import (  # noqa: F401
     _check_method_params as check_method_params,
 )
-from sklearn.utils.validation import (  # noqa: F401
-    _check_sample_weight as check_sample_weight,
-)
+from sklearn.utils.validation import _check_sample_weight
 
 from skgeom.utils._arrays import is_dispatched
 
@@ -50,75 +50,38 @@ except ImportError:
             )
 
 
+# Squares of larger weights, times those of data, may overflow, and those of their
+# inverses vanish.
+_LARGEST_WEIGHT = 1e75
+
+
+def check_sample_weight(sample_weight, X, **options):
+    """Valid weights of samples, one for each if None, that can be squared.
+
+    Raises
+    ------
+    ValueError
+        If they are malformed, or too large or too small.
+    """
+    weights = _check_sample_weight(sample_weight, X, **options)
+    largest = float(abs(weights).max()) if len(weights) else 1.0
+    if largest > _LARGEST_WEIGHT or 0 < largest < 1 / _LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight has numbers up to {largest:.3g}, whose squares leave the "
+            "range of floating-point numbers. Divide all weights by their mean."
+        )
+    return weights
+
+
+def with_parameters(estimator, parameters):
+    """A copy of an estimator, fitted or not, with other parameters."""
+    other = copy(estimator)
+    vars(other).update(parameters)
+    return other
+
+
 def output_container(estimator, method):
     """What ``set_output`` asks of a method: "default", "pandas" or "polars"."""
     if method != "transform":
         return "default"
     return _get_output_config(method, estimator)["dense"]
-
-
-class FitCallbacks:
-    """Tells scikit-learn's callbacks how a fit of several stages goes on.
-
-    Each stage is a task of the fit, and each iteration a task of its stage. Without
-    callbacks, or with a scikit-learn that does not know them, nothing happens.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator that is fitted, a ``CallbackSupportMixin``.
-    n_stages, max_iter : int
-        Number of stages, and largest number of iterations of each.
-    X, y : array-like or None
-        The training data, handed to the callbacks.
-    """
-
-    def __init__(self, estimator, n_stages, max_iter, X, y):
-        self._common = {"estimator": estimator, "X": X, "y": y}
-        self._max_iter = max_iter
-        self._stage = None
-        self._n_iterations = 0  # of the stage
-        self._task = None
-        self._root = None
-        if hasattr(estimator, "_init_callback_context"):
-            self._root = estimator._init_callback_context(max_subtasks=n_stages)
-            self._root.call_on_fit_task_begin(**self._common)
-        self.active = bool(getattr(estimator, "_skl_callbacks", None))
-
-    def iteration(self, stage, attributes):
-        """Report an iteration; returns whether a callback asks to end the stage.
-
-        A stage may consist of several searches. What exceeds ``max_iter`` iterations of
-        a stage, as it was announced, is not reported.
-
-        ``attributes`` are the fitted attributes with which a copy of the estimator
-        could transform as if the fit ended here.
-        """
-        if stage != self._stage:
-            self._end_stage()
-            self._stage, self._n_iterations = stage, 0
-            self._task = self._root.subcontext(
-                task_name="stage", max_subtasks=self._max_iter
-            )
-            self._task.call_on_fit_task_begin(**self._common)
-        self._n_iterations += 1
-        if self._n_iterations > self._max_iter:
-            return None
-        step = self._task.subcontext(task_name="iteration")
-        step.call_on_fit_task_begin(**self._common)
-        return step.call_on_fit_task_end(
-            **self._common, reconstruction_attributes=attributes
-        )
-
-    def end(self):
-        """Report the end of the fit; the estimator must be fitted by now."""
-        if self._root is not None:
-            self._end_stage()
-            self._root.call_on_fit_task_end(
-                **self._common, reconstruction_attributes={}
-            )
-
-    def _end_stage(self):
-        if self._task is not None:
-            self._task.call_on_fit_task_end(**self._common)
-            self._task = None

@@ -141,10 +141,11 @@ def project(samples, filters):
     if namespace(samples) is not np:
         products = in_double(samples) @ like(filters, samples)
         return np.asarray(to_numpy(products), dtype=np.float64)
-    features = np.empty((len(samples), filters.shape[1]))
-    for start in range(0, len(samples), _ROWS_PER_BLOCK):
+    n_samples = samples.shape[0]
+    features = np.empty((n_samples, filters.shape[1]))
+    for start in range(0, n_samples, _ROWS_PER_BLOCK):
         block = samples[start : start + _ROWS_PER_BLOCK].astype(np.float64, copy=False)
-        features[start : start + len(block)] = block @ filters
+        features[start : start + _ROWS_PER_BLOCK] = block @ filters
     return features
 
 

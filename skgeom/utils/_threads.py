@@ -1,22 +1,27 @@
 """Threads for numpy functions that each keep one core busy."""
 
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
-from threading import Lock
+from threading import Event, Lock
 
 from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController
 
 from skgeom.utils._sklearn import effective_n_threads
 
-# Whether this thread is one of map_threads, which then has all cores at work already.
-_IS_WORKER = ContextVar("_IS_WORKER", default=False)
+# In the threads of map_threads, which keep all cores at work already: an event that
+# asks them to stop.
+_STOP = ContextVar("_STOP", default=None)
 
 # Held while BLAS is limited.
 _LIMIT = Lock()
+
+
+class Stopped(BaseException):
+    """Ends what a thread does for a call of map_threads that was interrupted."""
 
 
 def map_threads(function, items, parallel=True):
@@ -25,17 +30,24 @@ def map_threads(function, items, parallel=True):
     That is one for each core, unless ``OMP_NUM_THREADS``, threadpoolctl or a joblib job
     around this call asks for fewer. Within one of these threads it is one. The calling
     thread is one of them, and the others get its configuration of scikit-learn. If
-    items fail, the error of the first of them is raised.
+    items fail, the error of the first of them is raised. After an interrupt, the others
+    stop when they next come to a call of this function, or to an item of it.
     """
-    parallel = parallel and not _IS_WORKER.get()
+
+    def run(item):
+        stop_if_asked()
+        return function(item)
+
+    is_worker = _STOP.get() is not None
+    parallel = parallel and not is_worker
     n_threads = min(len(items), effective_n_threads()) if parallel else 1
     if n_threads < 2:
-        return list(map(function, items))
-    config, todo = get_config(), deque(enumerate(items))
+        return list(map(run if is_worker else function, items))
+    config, todo, stop = get_config(), deque(enumerate(items)), Event()
     results, errors = [None] * len(items), {}
 
     def work():
-        token = _IS_WORKER.set(True)
+        token = _STOP.set(stop)
         try:
             with config_context(**config):
                 while todo and not errors:
@@ -44,27 +56,45 @@ def map_threads(function, items, parallel=True):
                     except IndexError:  # another thread was faster
                         return
                     try:
-                        results[index] = function(item)
+                        results[index] = run(item)
                     except Exception as error:
                         errors[index] = error
+        except BaseException:
+            stop.set()
+            raise
         finally:
-            todo.clear()  # after an interrupt
-            _IS_WORKER.reset(token)
+            _STOP.reset(token)
 
-    with ThreadPoolExecutor(n_threads - 1) as pool:
-        try:
-            helpers = [pool.submit(work) for _ in range(n_threads - 1)]
+    pool, helpers = ThreadPoolExecutor(n_threads - 1), []
+    try:
+        helpers += [pool.submit(work) for _ in range(n_threads - 1)]
+        with suppress(Stopped):  # a helper was interrupted, whose result says by what
             work()
-        finally:
-            todo.clear()
+        # A wait without a limit would not be interrupted on Windows.
+        while wait(helpers, timeout=0.1).not_done:
+            pass
+    finally:
+        stop.set()
+        pool.shutdown()
     for helper in helpers:
-        helper.result()
+        with suppress(Stopped):
+            helper.result()
     try:
         if errors:
             raise errors[min(errors)]
     finally:
         errors.clear()  # the error refers to this frame, and would keep all of it
     return results
+
+
+def stop_if_asked():
+    """Raise in a thread of :func:`map_threads` whose call was interrupted.
+
+    For what takes long between two calls of that.
+    """
+    stop = _STOP.get()
+    if stop is not None and stop.is_set():
+        raise Stopped
 
 
 @contextmanager

@@ -343,8 +343,10 @@ def test_verbose_prints_a_line_a_value(noisy, capsys):
     assert capsys.readouterr().out == ""
     sqfa.set_params(scoring=scores_by_value(0.7, 0.9, 0.8), verbose=1).fit(*noisy)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "[SQFACV] regularization 0.1: mean score 0.900000"
-    assert len([line for line in lines if "mean score" in line]) == 3
+    scores = [line for line in lines if "mean score" in line]
+    assert scores[1] == "[SQFACV] regularization 0.1: mean score 0.900000"
+    assert len(scores) == 3
+    assert any(line.startswith("[SQFACV] folds: fold ") for line in lines)
 
 
 def test_repeated_filters_are_a_warning_about_the_values():

@@ -239,18 +239,20 @@ def test_callback(problem, constraint, n_starts, complete):
         callback=lambda *report: reports.append(report),
     )
     stages = [stage for stage, _, _ in reports]
-    assert stages == sorted(stages)
     # One stage for each start, one in the subspace, and one in the whole space.
-    expected = {*range(n_starts)}
-    expected |= {n_starts} if n_starts > 1 else set()
-    expected |= set() if complete else {n_starts + 1}
+    expected = ["search"]
+    if n_starts > 1:
+        expected = [*(f"start {k + 1}" for k in range(n_starts)), "best start"]
+    seen = list(dict.fromkeys(stages))
     # The last one has nothing to do if the subspace holds the solution.
-    assert expected - {n_starts + 1} <= set(stages) <= expected
+    assert seen in ([expected] if complete else [expected, [*expected, "all features"]])
+    assert stages == sorted(stages, key=seen.index)  # one after another
     for _, filters, value in reports:
         assert_on_constraint(filters, constraint)
         assert value == pytest.approx(objective.objective(filters)[0])
     chosen = int(np.argmax(values))
-    kept = [stage for stage in stages if stage == chosen or stage >= n_starts]
+    lost = {*seen[:n_starts]} - {seen[chosen]}
+    kept = [stage for stage in stages if stage not in lost]
     assert result.n_iter == len(kept)
     assert_array_equal(result.point, reports[-1][1])
 
@@ -271,7 +273,24 @@ def test_callback_ends_one_stage(constraint):
         constraint=constraint,
         callback=stop,
     )
-    assert stages == [0, 1, 2, 3]
+    assert stages == ["start 1", "start 2", "best start", "all features"]
+
+
+def test_objective_that_is_finite_in_the_subspace_only(constraint):
+    """No other start would help, and so the message names none."""
+    objective, basis = trace(np.random.default_rng(0))
+
+    class OfSubspace:
+        project = objective.project
+
+        def __call__(self, filters):
+            return np.nan, np.zeros_like(filters)
+
+    start = random_start(np.random.default_rng(0), constraint)
+    with pytest.raises(ValueError, match=r"not for the same ones among all features"):
+        maximize_coarse_to_fine(
+            OfSubspace(), [start], basis, complete=False, constraint=constraint
+        )
 
 
 def test_max_iter(problem, constraint):

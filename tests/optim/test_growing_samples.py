@@ -133,9 +133,15 @@ def test_callback(n_starts, max_iter, objective, starts, few):
         assert value == pytest.approx(objective(filters)[0], rel=0.5)
 
     maximize(objective, starts[:n_starts], max_iter=max_iter, callback=callback)
-    assert stages == sorted(stages)
-    # Each start, then the subspace, then the whole space.
-    assert set(stages) == set(range(n_starts + 2))
+    seen = list(dict.fromkeys(stages))
+    assert stages == sorted(stages, key=seen.index)  # one after another
+    # Each start on the first sample of pairs, larger ones, and then the whole space.
+    samples, searches = zip(*(stage.split(" pairs, ") for stage in seen), strict=True)
+    sizes = [int(size.replace(",", "")) for size in samples]
+    assert sizes == sorted(sizes) and len(set(sizes)) > 1
+    starts = [f"start {k + 1}" for k in range(n_starts)] if n_starts > 1 else ["search"]
+    assert list(searches[:n_starts]) == starts
+    assert searches[-1] == "all features"
 
 
 def test_callback_ends_each_search(objective, starts, few):

@@ -85,9 +85,11 @@ def test_callback_hears_of_all_parts(objective):
     )
     assert len(stages) == result.n_iter
     assert {shape for _, shape in stages} == {(6, 2)}
-    numbers = [stage for stage, _ in stages]
-    assert numbers == sorted(numbers)
-    assert set(numbers) == {0, 2}
+    first, *others = dict.fromkeys(stage for stage, _ in stages)
+    assert first.endswith(" samples, search")
+    assert others and all(name.endswith(" samples") for name in others)
+    sizes = [int(name.split()[0].replace(",", "")) for name in [first, *others]]
+    assert sizes == sorted(sizes) and sizes[-1] == 5000
 
 
 def test_callback_ends_each_part(objective):

@@ -1,0 +1,231 @@
+"""What a fitted estimator does depends on its fit, and on nothing that came after."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_spd_matrix
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+import skgeom
+from skgeom import baselines
+
+X, y = load_iris(return_X_y=True)
+MATRICES = np.array([make_spd_matrix(3, random_state=k) for k in range(40)])
+MATRICES[20:, 0, 0] += 1
+LABELS = np.repeat(["rest", "left"], 20)
+
+FILTERS = [
+    skgeom.SQFA(random_state=0),
+    skgeom.SQFA(distance="hellinger", squared=True, random_state=0),
+    skgeom.SQFA(class_weight={0: 2.0}, random_state=0),
+    skgeom.SecondMomentSQFA(random_state=0),
+    skgeom.SQFACV(regularizations=2, cv=2, random_state=0),
+    skgeom.AMAGauss(random_state=0),
+    skgeom.AMAGauss(batch_size=50, random_state=0),
+    skgeom.AMAGaussCV(regularizations=2, cv=2, random_state=0),
+]
+VECTORS = [
+    *FILTERS,
+    skgeom.KernelDiscriminantAnalysis(),
+    skgeom.KernelDiscriminantAnalysis(kernel="poly", degree=2),
+    skgeom.KernelDiscriminantAnalysis(solver="nystroem"),
+    skgeom.KernelDiscriminantAnalysisCV(cv=2, regularizations=[1e-3, 1e-2, 1e-1]),
+    skgeom.CovarianceHessianProjection(LinearDiscriminantAnalysis()),
+    skgeom.GaussianClassifier(),
+    skgeom.RSLVQ(),
+    skgeom.GMLVQ(n_components=2),
+    baselines.SupervisedPCA(),
+    baselines.LOL(),
+    baselines.GeneralizedEigenvectors(),
+    baselines.LocalFisherDiscriminantAnalysis(),
+]
+ALL = [
+    *((estimator, X, y) for estimator in VECTORS),
+    (skgeom.PLRSQ(metric="logeuclid"), MATRICES, LABELS),
+    (skgeom.PLRSQ(n_components=2, metric="logeuclid"), MATRICES, LABELS),
+    (skgeom.GLRSQ(), MATRICES, LABELS),
+]
+METHODS = ["transform", "predict", "predict_proba", "decision_function"]
+
+ignores_warnings = pytest.mark.filterwarnings("ignore::UserWarning")
+everything = pytest.mark.parametrize(
+    ("estimator", "X", "y"),
+    ALL,
+    ids=lambda value: type(value).__name__ if hasattr(value, "fit") else "",
+)
+each_filter = pytest.mark.parametrize(
+    "estimator", FILTERS, ids=lambda estimator: type(estimator).__name__
+)
+
+
+class Unusable:
+    """A parameter that nothing can be done with."""
+
+
+def outputs(model, X):
+    found = {m: getattr(model, m)(X) for m in METHODS if hasattr(model, m)}
+    if hasattr(model, "class_distances"):
+        found["class_distances"] = model.class_distances()
+        found["filter_importances"] = model.filter_importances()
+    return found
+
+
+@ignores_warnings
+@everything
+def test_parameters_that_are_set_later_change_nothing(estimator, X, y):
+    model = clone(estimator).fit(X, y)
+    before = outputs(model, X)
+    model.set_params(**{name: Unusable() for name in model.get_params(deep=False)})
+    after = outputs(model, X)
+    for name, expected in before.items():
+        np.testing.assert_array_equal(after[name], expected, err_msg=name)
+
+
+@ignores_warnings
+def test_precomputed_kernel_of_the_fit():
+    K = X @ X.T
+    model = skgeom.KernelDiscriminantAnalysis(kernel="precomputed").fit(K, y)
+    expected = model.transform(K)
+    np.testing.assert_array_equal(model.set_params(kernel="rbf").transform(K), expected)
+    model.fit(X, y)  # and the new one serves the next fit
+    assert model.X_fit_.shape == X.shape
+
+
+@ignores_warnings
+@everything
+def test_single_precision_after_a_fit_in_double(estimator, X, y):
+    model = clone(estimator).fit(X, y)
+    single = X.astype(np.float32)
+    if hasattr(model, "transform"):
+        assert model.transform(single).dtype == np.float32
+        assert model.transform(X).dtype == np.float64
+    model = clone(estimator).fit(single, y)
+    if hasattr(model, "transform"):
+        assert model.transform(X).dtype == np.float64
+
+
+@ignores_warnings
+@each_filter
+def test_filters_tell_how_far_apart_classes_are(estimator):
+    model = clone(estimator).fit(X, y)
+    assert type(model.objective_) is float
+    statistics = skgeom.ClassStatistics.from_data(model.transform(X), y)
+    np.testing.assert_allclose(model.statistics_.means, statistics.means)
+    distances = model.class_distances()
+    assert distances.shape == (3, 3)
+    np.testing.assert_array_equal(distances, distances.T)
+    if not isinstance(model, skgeom.AMAGauss | skgeom.AMAGaussCV):
+        i, j = np.triu_indices(3, 1)
+        power = 2 if model.squared else 1
+        weights = np.array([(model.class_weight or {}).get(k, 1.0) for k in range(3)])
+        mean = np.average(distances[i, j] ** power, weights=weights[i] * weights[j])
+        assert model.objective_ == pytest.approx(mean, rel=1e-6)
+    features = model.transform(X)
+    before = model.statistics_
+    model.orthonormalize()
+    np.testing.assert_allclose(
+        model.components_ @ model.components_.T, np.eye(2), atol=1e-12
+    )
+    span = np.linalg.lstsq(features, model.transform(X), rcond=None)[0]
+    np.testing.assert_allclose(
+        span.T @ before.covariances @ span, model.statistics_.covariances, rtol=1e-8
+    )
+
+
+def test_information_needs_the_samples():
+    model = skgeom.AMAGauss(random_state=0).fit(X, y).orthonormalize()
+    assert np.isnan(model.objective_)
+
+
+@ignores_warnings
+@each_filter
+def test_importances_are_what_a_filter_adds(estimator):
+    model = clone(estimator).fit(X, y)
+    importances = model.filter_importances()
+    assert importances.shape == (2,)
+    assert (importances > 0).all()
+    squared = getattr(model, "squared", False)
+    weights = np.ones(3)
+    if getattr(model, "distance", None) != "hellinger" and model.class_weight:
+        weights = np.array([2.0, 1.0, 1.0])
+    i, j = np.triu_indices(3, 1)
+
+    def mean(rows):
+        part = clone(estimator).set_params(n_components=len(rows))
+        part.fit(X, y)
+        part.components_ = model.components_[rows]
+        part.statistics_ = model.statistics_.project(np.eye(2)[rows])
+        part.regularization_ = model.regularization_
+        values = part.class_distances()[i, j] ** (2 if squared else 1)
+        return np.average(values, weights=weights[i] * weights[j])
+
+    both = mean([0, 1])
+    expected = [both - mean([1]), both - mean([0])]
+    np.testing.assert_allclose(importances, expected, rtol=1e-8)
+
+
+def test_importance_of_a_single_filter():
+    model = skgeom.SQFA(1, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.filter_importances(), [model.objective_])
+
+
+@ignores_warnings
+@each_filter
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_inverse_transform_is_a_projection(estimator, dtype):
+    model = clone(estimator).fit(X, y)
+    features = model.transform(X.astype(dtype))
+    back = model.inverse_transform(features)
+    assert back.dtype == dtype and back.shape == X.shape
+    tolerance = 1e-10 if dtype == np.float64 else 1e-4
+    # The same features, and of all such samples those of least norm.
+    np.testing.assert_allclose(
+        model.transform(back), features, rtol=tolerance, atol=tolerance
+    )
+    expected, *_ = np.linalg.lstsq(model.components_, features.T, rcond=None)
+    np.testing.assert_allclose(back, expected.T, rtol=tolerance, atol=tolerance)
+
+
+def test_inverse_transform_of_orthonormal_filters():
+    model = skgeom.SQFA(2, constraint="orthonormal", random_state=0).fit(X, y)
+    Z = model.transform(X)
+    np.testing.assert_allclose(
+        model.inverse_transform(Z), Z @ model.components_, atol=1e-12
+    )
+    with pytest.raises(ValueError, match="must have 2 columns, one for each filter"):
+        model.inverse_transform(X)
+
+
+@pytest.mark.parametrize("n_components", [None, 2])
+def test_relevances_and_view_of_gmlvq(n_components):
+    model = skgeom.GMLVQ(n_components=n_components).fit(X, y)
+    relevance = model.omega_.T @ model.omega_
+    np.testing.assert_allclose(model.relevances_, np.diag(relevance))
+    assert model.relevances_.sum() == pytest.approx(1)
+    components = model.components_
+    assert components.shape == model.omega_.shape
+    np.testing.assert_allclose(components.T @ components, relevance, atol=1e-12)
+    gram = components @ components.T
+    np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-12)
+    assert (np.diff(np.diag(gram)) <= 0).all()
+    with pytest.raises(AttributeError):
+        skgeom.GMLVQ().components_  # noqa: B018
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e-300])
+@pytest.mark.parametrize(
+    "estimator",
+    [skgeom.SQFA(), skgeom.GMLVQ(), skgeom.RSLVQ(), skgeom.GaussianClassifier()],
+)
+def test_extreme_weights_are_refused_by_name(estimator, weight):
+    weights = np.full(len(y), weight)
+    with pytest.raises(ValueError, match=r"sample_weight has numbers up to .* mean"):
+        clone(estimator).fit(X, y, sample_weight=weights)
+
+
+def test_submodules_are_attributes():
+    for name in ("baselines", "datasets", "plotting", "optim", "objectives"):
+        assert getattr(skgeom, name).__name__ == f"skgeom.{name}"
+        assert name in dir(skgeom)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        skgeom.nothing  # noqa: B018
