@@ -116,18 +116,18 @@ TREE = (
                 "What do you want?",
                 [
                     (
-                        "a few linear features",
+                        "a few features",
                         (
                             "How do classes differ?",
                             [
-                                ("in their means only", "LDA of scikit-learn", False),
-                                ("in covariances, too", "SQFA, SQFACV", True),
-                                ("so, with many samples", "AMAGauss", True),
+                                ("their means only", "LDA of scikit-learn", False),
+                                ("covariances, too", "SQFA, SQFACV", True),
+                                ("both, many samples", "AMAGauss", True),
                             ],
                         ),
                     ),
                     (
-                        "features for curved classes",
+                        "accuracy, curved classes",
                         "KernelDiscriminantAnalysis",
                         True,
                     ),
@@ -137,6 +137,7 @@ TREE = (
             ),
         ),
         ("covariance matrices", "PLRSQ, GLRSQ", True),
+        ("those of many people or days", "Recentring, PLRSQ", True),
         (
             "a classifier to look into",
             "CovarianceHessianProjection",
@@ -151,8 +152,8 @@ WIDTH, HEIGHT, ROW = 2.2, 0.5, 0.8
 
 def draw_tree(path, theme):
     """Which estimator for which data."""
-    figure = plt.figure(figsize=(15, 7.2))
-    axis = figure.add_axes((0, 0, 1, 1), xlim=(-0.1, 14.9), ylim=(-6.7, 0.5))
+    figure = plt.figure(figsize=(15, 8))
+    axis = figure.add_axes((0, 0, 1, 1), xlim=(-0.1, 14.9), ylim=(-7.5, 0.5))
     axis.axis("off")
     draw_branch(axis, theme, TREE, level=0, row=0)
     save(figure, path)

@@ -18,12 +18,12 @@ from skgeom import KernelDiscriminantAnalysis
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 numbers = [20, 50, 100, 200, 400, 800]
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
 
 # %%
 # Landmarks are chosen at random, or by their leverage, the influence that a sample has
 # in kernel ridge regression.
 
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
 for method in ["random", "leverage"]:
     scores, seconds = [], []
     for number in numbers:

@@ -244,9 +244,8 @@ class Recentring(TransformerMixin, BaseEstimator):
     def _check_new(self, label, count):
         if label is None:
             raise ValueError(
-                "Recentring was fitted with domain, which transform needs as well. In "
-                "a pipeline, sklearn.set_config(enable_metadata_routing=True) hands it "
-                "on."
+                "Pass domain, the domain of each matrix, as in fit. In a pipeline, "
+                "sklearn.set_config(enable_metadata_routing=True) hands it on."
             )
         if count == 1:
             raise ValueError(

@@ -83,7 +83,7 @@ class AccuracyRejectionDisplay:
             ax = one_axes(ax)
         except ImportError as error:
             raise ImportError(
-                "AccuracyRejectionDisplay needs matplotlib: pip install 'skgeom[plot]'."
+                "AccuracyRejectionDisplay needs matplotlib: pip install matplotlib."
             ) from error
 
         name = self.name if name is None else name

@@ -41,7 +41,7 @@ FILTERS = [
 CHECKED = [
     SQFA(),
     SecondMomentSQFA(),
-    AMAGauss(),
+    AMAGauss(tol=1e-4),
     SQFACV(cv=2, regularizations=2),
     AMAGaussCV(cv=2, regularizations=2),
 ]
