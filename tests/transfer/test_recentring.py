@@ -256,6 +256,14 @@ def test_labels_of_domains_may_be_numbers_or_text(people):
         assert_array_equal(Recentring().fit_transform(X, domain=labels), expected)
 
 
+def test_new_domains_are_recentred_by_the_metric_of_the_fit(people):
+    X, _, domain = people
+    model = Recentring(metric="euclid").fit(X, domain=domain)
+    expected = model.transform(X[:9], ["dan"] * 9)
+    model.set_params(metric="riemann", rescale=True)
+    assert_array_equal(model.transform(X[:9], ["dan"] * 9), expected)
+
+
 def test_errors(people):
     X, _, domain = people
     with pytest.raises(NotFittedError):
@@ -269,7 +277,10 @@ def test_errors(people):
         model.fit(X, domain=domain[1:])
     with pytest.raises(ValueError, match="domain contains NaN"):
         model.fit(X, domain=np.where(domain == "ann", np.nan, 1.0))
-    with pytest.raises(ValueError, match="1d array"):
+    mixed = np.where(domain == "ann", 1, domain.astype(object))
+    with pytest.raises(TypeError, match="labels of several kinds"):
+        model.fit(X, domain=mixed)
+    with pytest.raises(ValueError, match="one label a matrix, got shape"):
         model.fit(X, domain=np.c_[domain, domain])
     with pytest.raises(ValueError, match="3 features, but Recentring is expecting 4"):
         model.transform(X[:, :3, :3], domain)
