@@ -40,7 +40,8 @@ def activation_patterns(filters, covariance):
     ------
     ValueError
         If shapes do not fit, if a number is not finite, if ``covariance`` is not
-        symmetric, or if the components are linearly dependent.
+        symmetric or has a negative eigenvalue, or if the components are linearly
+        dependent.
 
     See Also
     --------
@@ -72,6 +73,10 @@ def activation_patterns(filters, covariance):
             f"{len(covariance)} features of covariance, got shape {filters.shape}."
         )
     check_finite(filters, "filters", axis=1)
+    _check_semidefinite(covariance)
+    # The largest numbers are made one, so that products neither overflow nor vanish.
+    size = np.abs(filters).max() or 1.0
+    filters, covariance = filters / size, covariance / (np.abs(covariance).max() or 1.0)
     # In units in which components have variance one, dependence is seen at any scale.
     joint = filters @ covariance
     deviations = np.sqrt(np.einsum("ij,ij->i", joint, filters).clip(0))
@@ -88,7 +93,17 @@ def activation_patterns(filters, covariance):
             "that their patterns are not determined. Give fewer filters."
         )
     scaled = np.linalg.solve(correlations, joint / deviations[:, None])
-    return scaled / deviations[:, None]
+    return scaled / deviations[:, None] / size
+
+
+def _check_semidefinite(covariance):
+    """Raise ValueError if a covariance has an eigenvalue below zero up to rounding."""
+    eigenvalues = np.linalg.eigvalsh(covariance)
+    if eigenvalues[0] < -1e-6 * np.abs(eigenvalues).max():
+        raise ValueError(
+            f"covariance has the negative eigenvalue {eigenvalues[0]:.3g}, which no "
+            "covariance has."
+        )
 
 
 @float64_arrays("matrix", "reference")

@@ -71,8 +71,19 @@ def test_of_sqfa_and_of_singular_covariances(recording):
     assert_allclose(patterns, expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("of_covariance", [1e-300, 1e-150, 1e150, 1e300])
+@pytest.mark.parametrize("of_filters", [1e-150, 1e150])
+def test_patterns_at_any_scale(of_filters, of_covariance, make_spd, rng):
+    filters, covariance = rng.normal(size=(2, 4)), make_spd((), 4)
+    expected = activation_patterns(filters, covariance)
+    found = activation_patterns(of_filters * filters, of_covariance * covariance)
+    assert_allclose(found * of_filters, expected, rtol=1e-9)
+
+
 def test_errors_of_patterns(make_spd):
     covariance = make_spd((), 3)
+    with pytest.raises(ValueError, match="has the negative eigenvalue -1"):
+        activation_patterns(np.eye(3)[:1], np.diag([1.0, 2, -1]))
     for filters in (np.ones(3), np.ones((2, 4)), np.ones((0, 3))):
         with pytest.raises(ValueError, match="each of the 3 features of covariance"):
             activation_patterns(filters, covariance)
