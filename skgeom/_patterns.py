@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skgeom.geometry._affine_invariant import log_spectra
 from skgeom.geometry._spd import check_same_order
 from skgeom.utils._validation import (
     check_finite,
@@ -165,6 +166,6 @@ def spatial_filters(matrix, reference):
     check_same_order(matrix, "matrix", reference, "reference")
     cholesky(matrix, "matrix")
     inverse = np.linalg.inv(cholesky(reference, "reference"))
-    ratios, vectors = np.linalg.eigh(inverse @ matrix @ inverse.T)
-    order = np.argsort(-np.abs(np.log(ratios)), kind="stable")
-    return vectors.T[order] @ inverse, ratios[order]
+    logarithms, vectors = log_spectra(matrix, inverse)
+    order = np.argsort(-np.abs(logarithms), kind="stable")
+    return vectors.T[order] @ inverse, np.exp(logarithms[order])

@@ -137,6 +137,18 @@ def make_signals():
     return make
 
 
+def test_ratios_are_positive_where_rounding_hides_them(rng):
+    def make(eigenvalues):
+        axes, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+        matrix = (axes * eigenvalues) @ axes.T
+        return (matrix + matrix.T) / 2 + 1e-15 * np.eye(4)
+
+    pairs = [(make([1, 1e-8, 1e-15, 0]), make([1, 1e-8, 1e-14, 0])) for _ in range(20)]
+    ratios = np.array([spatial_filters(*pair)[1] for pair in pairs])
+    assert (ratios > 0).all()
+    assert (np.diff(np.abs(np.log(ratios)), axis=1) <= 1e-12).all()
+
+
 def test_errors_of_spatial_filters(make_spd):
     X, R = make_spd((), 3), make_spd((), 4)
     with pytest.raises(ValueError, match="must hold matrices of one size"):
