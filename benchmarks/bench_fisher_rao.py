@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.suite import bci, log_vectors
 from skgeom import SQFA, GaussianClassifier
+from skgeom.objectives import DISTANCES, find_distance
 
 NAMES = "fisher-rao", "fisher-rao-exact"
 
@@ -78,9 +79,7 @@ def main():
                 seconds[distance].append(time.process_time() - start)
         row, scores = [], []
         for sqfa in fitted.values():
-            for distance in NAMES:
-                matrix = class_distances(sqfa, distance)
-                row.append(matrix[np.triu_indices(len(matrix), 1)].mean())
+            row += [mean_distance(sqfa, distance) for distance in NAMES]
             classifier = GaussianClassifier().fit(sqfa.transform(X), y)
             scores.append(classifier.score(sqfa.transform(X_test), y_test))
         spans = [sqfa.components_.T for sqfa in fitted.values()]
@@ -94,13 +93,14 @@ def main():
         )
 
 
-def class_distances(sqfa, distance):
-    """The distances of the features of a fitted estimator by some distance."""
-    own = sqfa.distance
-    try:
-        return sqfa.set_params(distance=distance).class_distances()
-    finally:
-        sqfa.set_params(distance=own)
+def mean_distance(sqfa, distance):
+    """The mean by some distance of the features of a fitted estimator, with noise."""
+    statistics, noise = sqfa.statistics_, sqfa.regularization_
+    noise = noise * np.eye(statistics.n_features)
+    kind = find_distance(distance, DISTANCES)
+    classes = kind(statistics.means, statistics.covariances + noise)
+    squares, _ = classes.pairs(*np.triu_indices(len(statistics.means), 1))
+    return np.sqrt(squares).mean()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """SPD classifiers across days and people, beside pyRiemann's transfer.
 
-    python benchmarks/bench_transfer.py accuracy|online|window [--data FOLDER]
+    python benchmarks/bench_transfer.py PART [--data FOLDER]
+
+The parts are accuracy, online, window, strength and within.
 
 ``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a, subjects 1 to 4, and of SSVEP
 (eeg_ssvep.npz). No method gets a label of the new domain. "Days" trains on the first
@@ -8,6 +10,8 @@ day of a subject and tests on the second; "people" trains on the other three sub
 and tests on both days of the fourth, each by itself. A domain is a day, or a run of 48
 trials. ``accuracy`` gives the new matrices all at once, ``online`` one after another,
 and ``window`` compares windows of the running mean on halves of the first days only.
+``strength`` compares values of prior_strength across people, and ``within`` tells what
+labels of the second day would give.
 """
 
 import argparse
@@ -23,10 +27,12 @@ from pyriemann.transfer import TLCenter, TLClassifier, encode_domains
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score
+from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from skgeom import PLRSQ, Recentring, TransferDiscriminantAnalysis
 
+PARTS = ["accuracy", "online", "window", "strength", "within"]
 TRIALS_PER_RUN = 48
 CLASSIFIERS = {
     "MDM": MDM(),
@@ -221,9 +227,31 @@ def window(folder):
         print(f"  window={size}: {np.mean(each):.3f} ({cells})", flush=True)
 
 
+def strength(folder):
+    print("TransferDiscriminantAnalysis by run, adapted, across people, kappa")
+    for name, trials in (("BCI IV 2a", bci(folder)), ("SSVEP", ssvep(folder))):
+        for value in (30, 50, 100, 200, 300, 500):
+            model = TransferDiscriminantAnalysis(prior_strength=value)
+            options = by_adaptation, trials.domains["run"], model
+            row = f"{name}, prior_strength={value}"
+            print_row(row, trials, ["people"], *options)
+
+
+def within(folder):
+    print("BCI IV 2a, kappa of the second days, five folds, logistic regression")
+    trials, each = bci(folder), []
+    day = trials.domains["day"]
+    for s in np.unique(trials.subject):
+        own = day == 2 * s + 1
+        model = CLASSIFIERS["tangent space + logistic regression"]
+        predicted = cross_val_predict(model, trials.X[own], trials.y[own], cv=5)
+        each.append(cohen_kappa_score(trials.y[own], predicted))
+    print(f"  {np.mean(each):.3f} ({' '.join(f'{kappa:.2f}' for kappa in each)})")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=["accuracy", "online", "window"])
+    parser.add_argument("part", choices=PARTS)
     parser.add_argument("--data", type=Path, default=os.environ.get("SKGEOM_DATA"))
     parser.add_argument("--only", default="", help="for accuracy: part of a name")
     options = parser.parse_args()

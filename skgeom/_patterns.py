@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skgeom.geometry._affine_invariant import log_spectra
 from skgeom.geometry._spd import check_same_order
 from skgeom.utils._validation import (
     check_finite,
@@ -40,7 +41,8 @@ def activation_patterns(filters, covariance):
     ------
     ValueError
         If shapes do not fit, if a number is not finite, if ``covariance`` is not
-        symmetric, or if the components are linearly dependent.
+        symmetric or has a negative eigenvalue, or if the components are linearly
+        dependent.
 
     See Also
     --------
@@ -72,6 +74,10 @@ def activation_patterns(filters, covariance):
             f"{len(covariance)} features of covariance, got shape {filters.shape}."
         )
     check_finite(filters, "filters", axis=1)
+    _check_semidefinite(covariance)
+    # The largest numbers are made one, so that products neither overflow nor vanish.
+    size = np.abs(filters).max() or 1.0
+    filters, covariance = filters / size, covariance / (np.abs(covariance).max() or 1.0)
     # In units in which components have variance one, dependence is seen at any scale.
     joint = filters @ covariance
     deviations = np.sqrt(np.einsum("ij,ij->i", joint, filters).clip(0))
@@ -88,7 +94,17 @@ def activation_patterns(filters, covariance):
             "that their patterns are not determined. Give fewer filters."
         )
     scaled = np.linalg.solve(correlations, joint / deviations[:, None])
-    return scaled / deviations[:, None]
+    return scaled / deviations[:, None] / size
+
+
+def _check_semidefinite(covariance):
+    """Raise ValueError if a covariance has an eigenvalue below zero up to rounding."""
+    eigenvalues = np.linalg.eigvalsh(covariance)
+    if eigenvalues[0] < -1e-6 * np.abs(eigenvalues).max():
+        raise ValueError(
+            f"covariance has the negative eigenvalue {eigenvalues[0]:.3g}, which no "
+            "covariance has."
+        )
 
 
 @float64_arrays("matrix", "reference")
@@ -150,6 +166,6 @@ def spatial_filters(matrix, reference):
     check_same_order(matrix, "matrix", reference, "reference")
     cholesky(matrix, "matrix")
     inverse = np.linalg.inv(cholesky(reference, "reference"))
-    ratios, vectors = np.linalg.eigh(inverse @ matrix @ inverse.T)
-    order = np.argsort(-np.abs(np.log(ratios)), kind="stable")
-    return vectors.T[order] @ inverse, ratios[order]
+    logarithms, vectors = log_spectra(matrix, inverse)
+    order = np.argsort(-np.abs(logarithms), kind="stable")
+    return vectors.T[order] @ inverse, np.exp(logarithms[order])

@@ -30,6 +30,8 @@ VECTORS = [
     skgeom.KernelDiscriminantAnalysis(kernel="poly", degree=2),
     skgeom.KernelDiscriminantAnalysis(solver="nystroem"),
     skgeom.KernelDiscriminantAnalysisCV(cv=2, regularizations=[1e-3, 1e-2, 1e-1]),
+    skgeom.LandmarkKernelPCA(3, random_state=0),
+    skgeom.LandmarkKernelPCA(3, kernel="poly", degree=2, random_state=0),
     skgeom.CovarianceHessianProjection(LinearDiscriminantAnalysis()),
     skgeom.GaussianClassifier(),
     skgeom.RSLVQ(),
@@ -38,12 +40,16 @@ VECTORS = [
     baselines.LOL(),
     baselines.GeneralizedEigenvectors(),
     baselines.LocalFisherDiscriminantAnalysis(),
+    baselines.WassersteinDiscriminantAnalysis(),
 ]
 ALL = [
     *((estimator, X, y) for estimator in VECTORS),
     (skgeom.PLRSQ(metric="logeuclid"), MATRICES, LABELS),
     (skgeom.PLRSQ(n_components=2, metric="logeuclid"), MATRICES, LABELS),
     (skgeom.GLRSQ(), MATRICES, LABELS),
+    (skgeom.Recentring(), MATRICES, LABELS),
+    (skgeom.Recentring(rescale=True), MATRICES, LABELS),
+    (skgeom.TransferDiscriminantAnalysis(), MATRICES, LABELS),
 ]
 METHODS = ["transform", "predict", "predict_proba", "decision_function"]
 

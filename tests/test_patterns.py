@@ -71,8 +71,19 @@ def test_of_sqfa_and_of_singular_covariances(recording):
     assert_allclose(patterns, expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("of_covariance", [1e-300, 1e-150, 1e150, 1e300])
+@pytest.mark.parametrize("of_filters", [1e-150, 1e150])
+def test_patterns_at_any_scale(of_filters, of_covariance, make_spd, rng):
+    filters, covariance = rng.normal(size=(2, 4)), make_spd((), 4)
+    expected = activation_patterns(filters, covariance)
+    found = activation_patterns(of_filters * filters, of_covariance * covariance)
+    assert_allclose(found * of_filters, expected, rtol=1e-9)
+
+
 def test_errors_of_patterns(make_spd):
     covariance = make_spd((), 3)
+    with pytest.raises(ValueError, match="has the negative eigenvalue -1"):
+        activation_patterns(np.eye(3)[:1], np.diag([1.0, 2, -1]))
     for filters in (np.ones(3), np.ones((2, 4)), np.ones((0, 3))):
         with pytest.raises(ValueError, match="each of the 3 features of covariance"):
             activation_patterns(filters, covariance)
@@ -124,6 +135,18 @@ def make_signals():
         return data @ data.mT / 30, y
 
     return make
+
+
+def test_ratios_are_positive_where_rounding_hides_them(rng):
+    def make(eigenvalues):
+        axes, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+        matrix = (axes * eigenvalues) @ axes.T
+        return (matrix + matrix.T) / 2 + 1e-15 * np.eye(4)
+
+    pairs = [(make([1, 1e-8, 1e-15, 0]), make([1, 1e-8, 1e-14, 0])) for _ in range(20)]
+    ratios = np.array([spatial_filters(*pair)[1] for pair in pairs])
+    assert (ratios > 0).all()
+    assert (np.diff(np.abs(np.log(ratios)), axis=1) <= 1e-12).all()
 
 
 def test_errors_of_spatial_filters(make_spd):

@@ -21,6 +21,8 @@ _MAX_ITER = 100
 _LEAST_RISE = 1e-3
 # Starts of the search with the least noise, from whose filters the others go on.
 _N_STARTS = 8
+# A variance within the classes that is so small, relative to the total, is rounding.
+_ROUNDING = 1e-24
 # Samples that are scored.
 _MOST_SAMPLES = 10_000
 
@@ -35,11 +37,9 @@ def sampling_noise(pooled, counts):
     that did best, by trial, beside shrunken covariances. If the data do not vary within
     the classes, the total covariance takes its place; without any variance, this is 1.
     """
-    for covariance in (pooled.within, pooled.total):
-        trace = np.trace(covariance)
-        if trace > 0:
-            return float(trace / (2 * counts.mean()))
-    return 1.0
+    within, total = np.trace(pooled.within), np.trace(pooled.total)
+    trace = within if within > _ROUNDING * total else total
+    return float(trace / (2 * counts.mean())) if trace > 0 else 1.0
 
 
 def most_informative_noise(

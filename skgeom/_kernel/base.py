@@ -20,15 +20,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skgeom._kernel.blocks import BlockedRows, row_moments
-from skgeom._kernel.functions import (
-    check_arguments,
-    check_callable,
-    check_precomputed,
-    kernel_matrix,
-    symmetric_kernel_matrix,
-    uses_gamma,
-)
+from skgeom._kernel.functions import symmetric_kernel_matrix
+from skgeom._kernel.parameters import KERNEL_CONSTRAINTS, KernelMixin
 from skgeom._kernel.problem import ALL_MEANS_EQUAL
 from skgeom.utils._arrays import (
     float_dtypes,
@@ -39,11 +32,7 @@ from skgeom.utils._arrays import (
     to_numpy,
 )
 from skgeom.utils._dask import by_blocks
-from skgeom.utils._sklearn import (
-    ARRAY_API,
-    check_same_namespace,
-    with_parameters,
-)
+from skgeom.utils._sklearn import ARRAY_API, check_same_namespace
 from skgeom.utils._validation import check_priors, check_two_classes, class_factors
 
 _EPS = np.finfo(np.float64).eps
@@ -191,7 +180,11 @@ def relative_weights(sample_weight, n_samples):
 
 
 class BaseKernelDiscriminant(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+    KernelMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """Transformer and classifier with discriminant functions; a subclass finds them.
 
@@ -204,14 +197,7 @@ class BaseKernelDiscriminant(
             StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}),
             callable,
         ],
-        "gamma": [
-            None,
-            StrOptions({"scale"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "kernel_params": [None, dict],
+        **KERNEL_CONSTRAINTS,
         "penalty": [StrOptions({"identity", "kernel"})],
         "criterion": [StrOptions({"total", "between"})],
         "center": ["boolean"],
@@ -251,8 +237,7 @@ class BaseKernelDiscriminant(
 
     def _components(self, X):
         """The components as an array, also if ``transform`` returns a data frame."""
-        # Parameters may have been set since.
-        self = with_parameters(self, self._kernel_of_fit)
+        self = self._with_kernel_of_fit()
         if self.kernel == "precomputed" and np.ndim(X) == 2:
             n_columns, n_samples = np.shape(X)[1], self.n_features_in_
             if n_columns != n_samples:
@@ -428,33 +413,6 @@ class BaseKernelDiscriminant(
             )
         return codes
 
-    def _prepare_kernel(self, X, sample_weight=None):
-        """Check the kernel and its arguments, and set ``gamma_``."""
-        check_arguments(self.kernel, self.kernel_params)
-        names = ("kernel", "degree", "coef0", "kernel_params")
-        self._kernel_of_fit = {name: getattr(self, name) for name in names}
-        if self.kernel == "precomputed":
-            check_precomputed(X)
-        elif callable(self.kernel):
-            check_callable(self.kernel, X, self.kernel_params or {})
-        self.gamma_ = self.gamma if uses_gamma(self.kernel) else None
-        if self.gamma_ == "scale":
-            # The variance of all entries of X, where weights are repeated samples.
-            blocked = isinstance(X, BlockedRows)
-            with np.errstate(over="ignore", invalid="ignore"):
-                means, variances = X.row_moments if blocked else row_moments(X)
-                center = np.average(means, weights=sample_weight)
-                squares = variances + np.square(means - center)
-                variance = np.average(squares, weights=sample_weight)
-            if not np.isfinite(variance):
-                raise ValueError(
-                    "The squares of the numbers of X are too large for floating-point "
-                    "numbers. Divide X by a common factor, or use StandardScaler."
-                )
-            # Equal entries have a variance of rounding.
-            varies = variance > np.square(10 * _EPS * center)
-            self.gamma_ = float(1 / (X.shape[1] * variance)) if varies else 1.0
-
     def _label_repr(self, code):
         """A class label as Python writes it, for messages."""
         return repr(self.classes_.tolist()[code])
@@ -485,18 +443,6 @@ class BaseKernelDiscriminant(
         factors = class_factors(self.class_weight, self.classes_)
         weights = priors * (factors / factors.max())
         return weights / weights.sum()
-
-    def _kernel(self, X, Y=None):
-        """Kernel matrix of samples X and Y."""
-        if self.kernel == "precomputed":
-            return X
-        if callable(self.kernel):
-            parameters = self.kernel_params or {}
-        else:
-            parameters = {"degree": self.degree, "coef0": self.coef0}
-            if self.gamma_ is not None:
-                parameters["gamma"] = self.gamma_
-        return kernel_matrix(X, Y, self.kernel, parameters)
 
     def _kernel_matrix(self, X):
         """Kernel matrix of the training samples, in memory that may be overwritten."""

@@ -22,9 +22,9 @@ from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skgeom._kernel.base import BaseKernelDiscriminant
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.landmarks import LandmarkFeatures, kmeans_landmarks
+from skgeom._kernel.parameters import KERNEL_CONSTRAINTS, KernelMixin
 from skgeom.utils._dask import by_blocks, refuse_dask
 from skgeom.utils._signs import signs
 from skgeom.utils._undo import all_or_nothing
@@ -39,7 +39,7 @@ _MOST_ITERATIONS = 1000
 
 
 class LandmarkKernelPCA(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     r"""Kernel principal components by landmarks: features for nonlinear filters.
 
@@ -138,16 +138,9 @@ class LandmarkKernelPCA(
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
         "n_landmarks": [Interval(Integral, 1, None, closed="left")],
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS)), callable],
-        **{
-            name: BaseKernelDiscriminant._parameter_constraints[name]
-            for name in ("gamma", "degree", "coef0", "kernel_params")
-        },
+        **KERNEL_CONSTRAINTS,
         "random_state": ["random_state"],
     }
-
-    # One rule for kernels and their parameters.
-    _prepare_kernel = BaseKernelDiscriminant._prepare_kernel
-    _kernel = BaseKernelDiscriminant._kernel
 
     def __init__(
         self,
@@ -252,9 +245,10 @@ class LandmarkKernelPCA(
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         dtype = np.result_type(X.dtype, self.dual_coef_.dtype)
+        kernel_of = self._with_kernel_of_fit()._kernel
         Z = np.empty((len(X), len(self.offset_)), X.dtype)
         for batch in gen_batches(len(X), _BLOCK):
-            kernel = self._kernel(X[batch].astype(dtype, copy=False), self.landmarks_)
+            kernel = kernel_of(X[batch].astype(dtype, copy=False), self.landmarks_)
             Z[batch] = kernel @ self.dual_coef_ - self.offset_
         return Z
 
@@ -288,6 +282,7 @@ class LandmarkKernelPCA(
             If the kernel is not "rbf", or if the filters do not fit.
         """
         check_is_fitted(self)
+        self = self._with_kernel_of_fit()
         if self.kernel != "rbf":
             raise ValueError(
                 f"Preimages are found for kernel='rbf' only, not {self.kernel!r}."

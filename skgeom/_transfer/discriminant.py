@@ -22,7 +22,7 @@ from skgeom._transfer.hierarchy import (
     log_densities,
     shrunk,
 )
-from skgeom._transfer.recentring import Recentring, domains
+from skgeom._transfer.recentring import NO_DISPERSION, Recentring, domains
 from skgeom.geometry import expm, logm
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.utils._undo import all_or_nothing
@@ -166,13 +166,18 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         ValueError
             If a matrix is not symmetric or not positive definite (the message names
             it), if an array is malformed, if there is one class only, or if the
-            matrices of the classes do not vary.
+            matrices of the domains, or of the classes, do not vary.
         """
         X = check_spd_samples(self, X, reset=True)
         self.classes_, y = self._check_y(y, len(X))
         self.priors_ = check_priors(self.priors, np.bincount(y))
         self.recentring_ = clone(self.recentring or Recentring())
         V = tangent_vectors(self.recentring_.fit_transform(X, domain=domain))
+        if max(self.recentring_.dispersions_.values()) <= NO_DISPERSION:
+            raise ValueError(
+                "After recentring, all matrices are the identity: each domain has one "
+                "matrix only, or equal ones. Give domains of several matrices."
+            )
         groups = np.empty(len(X), dtype=int)
         for index, (_, members) in enumerate(domains(domain, len(X))):
             groups[members] = index

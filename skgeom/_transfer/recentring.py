@@ -14,11 +14,12 @@ from sklearn.utils.validation import (
 from skgeom._transfer.means import MEANS
 from skgeom.geometry import invsqrtm
 from skgeom.geometry._spd import _spectral
+from skgeom.utils._sklearn import with_parameters
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_spd_samples
 
 # Dispersion of equal matrices, up to rounding: these are not rescaled.
-_NO_DISPERSION = 1e-12
+NO_DISPERSION = 1e-12
 
 
 class Recentring(TransformerMixin, BaseEstimator):
@@ -137,6 +138,7 @@ class Recentring(TransformerMixin, BaseEstimator):
             malformed; the message names the matrix.
         """
         X = check_spd_samples(self, X, reset=True)
+        self._set_parameters_of_fit()
         self.means_, self.dispersions_, self.counts_ = {}, {}, {}
         for label, members in domains(domain, len(X)):
             matrices = X[members].astype(np.float64, copy=False)
@@ -177,6 +179,7 @@ class Recentring(TransformerMixin, BaseEstimator):
         """
         first = not hasattr(self, "means_")
         X = check_spd_samples(self, X, reset=first)
+        self._set_parameters_of_fit()
         if first:
             self.means_, self.dispersions_, self.counts_ = {}, {}, {}
         # Copies, because an error must leave the dicts as they were.
@@ -229,6 +232,7 @@ class Recentring(TransformerMixin, BaseEstimator):
             If there is no mean for the domain of a matrix, and as for :meth:`fit`.
         """
         check_is_fitted(self)
+        self = with_parameters(self, self._parameters_of_fit)
         X = check_spd_samples(self, X, reset=False)
         Z = np.empty_like(X)
         for label, members in domains(domain, len(X)):
@@ -240,6 +244,10 @@ class Recentring(TransformerMixin, BaseEstimator):
                 mean, dispersion = self._describe(matrices)
             Z[members] = self._recentred(matrices, mean, dispersion)
         return Z
+
+    def _set_parameters_of_fit(self):
+        """Keep what transform needs, for parameters may be set afterwards."""
+        self._parameters_of_fit = {"metric": self.metric, "rescale": self.rescale}
 
     def _check_new(self, label, count):
         if label is None:
@@ -283,7 +291,7 @@ class Recentring(TransformerMixin, BaseEstimator):
 
     def _recentred(self, matrices, mean, dispersion):
         Z = whitened(matrices, mean)
-        if self.rescale and dispersion > _NO_DISPERSION:
+        if self.rescale and dispersion > NO_DISPERSION:
             Z = _spectral(Z, lambda eigenvalues: eigenvalues ** (1 / dispersion**0.5))
         return Z
 
@@ -314,13 +322,22 @@ def domains(domain, n_samples):
     """Pairs of a label and the indices of its samples; without labels, of None."""
     if domain is None:
         return [(None, np.arange(n_samples))]
+    shape = np.shape(domain)
+    if len(shape) not in (1, 2) or (len(shape) == 2 and shape[1] != 1):
+        raise ValueError(f"domain must hold one label a matrix, got shape {shape}.")
     domain = column_or_1d(domain)
     assert_all_finite(domain, input_name="domain")
     if len(domain) != n_samples:
         raise ValueError(
             f"X has {n_samples} matrices, but domain has {len(domain)} labels."
         )
-    labels, indices = np.unique(domain, return_inverse=True)
+    try:
+        labels, indices = np.unique(domain, return_inverse=True)
+    except TypeError:
+        raise TypeError(
+            "domain has labels of several kinds, or None, which have no order. Give "
+            "numbers or strings only, for example domain.astype(str)."
+        ) from None
     return [(k, np.flatnonzero(indices == i)) for i, k in enumerate(labels.tolist())]
 
 

@@ -176,9 +176,8 @@ class _Pairs:
     def _plan(self, costs):
         """The plans, and their sums of columns; those of rows are exact."""
         plan, masses, error = self._improve(costs, self.gamma)
-        if (
-            not error <= _TOLERANCE
-        ):  # the point before was too far away, or there was none
+        # The point before was too far away, or there was none, or error is NaN.
+        if not error <= _TOLERANCE:
             self._g = self._no_g
             gamma = np.maximum(_BEGIN * costs.max(axis=(1, 2)), self.gamma)
             while (gamma > self.gamma).any():

@@ -145,6 +145,7 @@ def mean_affine_invariant(matrices, weights=None):
                 "weights must be finite and not negative, and one of them positive, "
                 f"got {host}."
             )
+        weights = weights / float(host.max())  # sums may overflow
     return affine_invariant_mean(matrices, weights)
 
 

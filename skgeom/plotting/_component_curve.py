@@ -14,6 +14,7 @@ from skgeom._bayes_error import bayes_error
 from skgeom._gaussian_classifier import GaussianClassifier
 from skgeom._statistics import ClassStatistics
 from skgeom.plotting._axes import one_axes
+from skgeom.utils._sklearn import safe_split
 
 # Relative standard error of the Bayes errors, below that of the errors by far.
 _TOL = 0.05
@@ -68,16 +69,17 @@ def component_errors(
     if not is_classifier(classifier):
         raise ValueError(f"classifier must be a classifier, got {classifier!r}.")
     numbers, errors = None, []
-    take = X.iloc.__getitem__ if hasattr(X, "iloc") else np.asarray(X).__getitem__
     for train, test in check_cv(cv, y, classifier=True).split(X, y):
-        fitted = clone(estimator).fit(take(train), y[train])
-        Z, Z_test = (np.asarray(fitted.transform(take(rows))) for rows in (train, test))
+        X_train, y_train = safe_split(estimator, X, y, train)
+        X_test, y_test = safe_split(estimator, X, y, test, train)
+        fitted = clone(estimator).fit(X_train, y_train)
+        Z, Z_test = (np.asarray(fitted.transform(part)) for part in (X_train, X_test))
         if numbers is None:
             numbers = _numbers(n_components, group_size, Z.shape[1])
-        models = [clone(classifier).fit(Z[:, :k], y[train]) for k in numbers]
+        models = [clone(classifier).fit(Z[:, :k], y_train) for k in numbers]
         errors.append(
             [
-                np.mean(model.predict(Z_test[:, :k]) != y[test])
+                np.mean(model.predict(Z_test[:, :k]) != y_test)
                 for model, k in zip(models, numbers, strict=True)
             ]
         )
@@ -236,6 +238,10 @@ class ComponentCurveDisplay:
                 f"errors must have one row for each of the {len(numbers)} numbers of "
                 f"components, got shape {errors.shape}."
             )
+        if not numbers.size or (np.diff(numbers) <= 0).any():
+            raise ValueError(
+                f"n_components must be rising numbers, got {numbers.tolist()}."
+            )
         self.ax_ = ax = one_axes(ax)
         self.figure_ = ax.figure
         found = ComponentErrors(numbers, errors, None)
@@ -288,9 +294,15 @@ def _numbers(n_components, group_size, most):
     if n_components is None:
         return np.unique([*range(group_size, most + 1, group_size), most])
     numbers = check_array(
-        n_components, ensure_2d=False, dtype=None, input_name="n_components"
+        np.atleast_1d(n_components),
+        ensure_2d=False,
+        dtype=None,
+        ensure_min_samples=0,
+        input_name="n_components",
     )
-    valid = numbers.ndim == 1 and np.issubdtype(numbers.dtype, np.integer)
+    valid = (
+        numbers.ndim == 1 and numbers.size and np.issubdtype(numbers.dtype, np.integer)
+    )
     if not (valid and (numbers >= 1).all() and (numbers <= most).all()):
         raise ValueError(
             f"n_components must be numbers from 1 to {most}, the components of the "

@@ -132,7 +132,7 @@ class DistancePartsDisplay:
         )
         return cls.from_statistics(
             estimator.statistics_,
-            estimator.distance,
+            estimator._parameters_of_fit["distance"],
             regularization=estimator.regularization_ if regularized else 0.0,
             each_filter=each_filter,
             axes=axes,

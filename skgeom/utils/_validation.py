@@ -363,6 +363,12 @@ def check_stack(X, name):
             f"shape {shape}. If these are signals, put "
             'pyriemann.estimation.Covariances("oas") in front.'
         )
+    dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+    if getattr(dtype, "kind", None) == "c":
+        raise ValueError(
+            f"Complex data not supported by {name}. Make real matrices of them by "
+            "skgeom.geometry.real_embedding(X)."
+        )
 
 
 def refuse_dict(values, name):

@@ -83,6 +83,18 @@ def test_common_factor(estimator, factor):
     assert scaled == pytest.approx(factor**2 * plain, rel=1e-6)
 
 
+@pytest.mark.parametrize("offset", [0, 1, 1e3])
+def test_equal_samples_of_each_class_have_the_total_noise(offset, rng):
+    """Rounding of the class means is no variance within the classes."""
+    means = rng.normal(size=(3, 80))
+    X, y = np.repeat(means, 5, axis=0) + offset, np.repeat([0, 1, 2], 5)
+    for factor in (1e-3, 1, 1e3):
+        sqfa = SQFA(2, random_state=0).fit(factor * X, y)
+        expected = factor**2 * np.trace(np.cov(means.T, bias=True)) / 10
+        assert sqfa.regularization_ >= expected * (1 - 1e-6)
+        assert np.isfinite(sqfa.objective_)
+
+
 def test_order_of_samples():
     X, y = load_digits(return_X_y=True)
     order = np.argsort(y, kind="stable")

@@ -113,6 +113,8 @@ def test_preimages_are_maxima(digits, rng):
     pca = LandmarkKernelPCA(30, n_landmarks=100, random_state=0).fit(X, y)
     filters = rng.normal(size=(4, 30))
     found = pca.preimages(filters)
+    assert_array_equal(pca.set_params(gamma=9.0).preimages(filters), found)
+    pca.set_params(gamma="scale")
     assert found.shape == (4, 64)
 
     def values(inputs):

@@ -7,7 +7,7 @@ from pyriemann.geometry.distance import distance_riemann
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skgeom import PLRSQ
+from skgeom import PLRSQ, Recentring, TransferDiscriminantAnalysis
 from skgeom._lvq.spaces import SPD_SPACES
 from skgeom._lvq.spaces.affine_invariant import AffineInvariantPairs
 from skgeom.geometry import logm, real_embedding
@@ -62,3 +62,14 @@ def test_gradient_is_that_of_complex_matrices(phases, rng):
     assert_allclose(pairs.gradient(weights)[0], real_embedding(expected), atol=1e-10)
     squares = distance_riemann(X, W) ** 2
     assert_allclose(pairs.squared_distances[:, 0], 2 * squares, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "estimator", [PLRSQ(), Recentring(), TransferDiscriminantAnalysis()]
+)
+@pytest.mark.parametrize("kind", [np.asarray, list])
+def test_complex_matrices_are_referred_to_the_embedding(phases, estimator, kind):
+    X, y = phases
+    with pytest.raises(ValueError, match=r"supported by .*real_embedding") as found:
+        estimator.fit(kind(X), y)
+    assert len(str(found.value)) < 150  # without the matrices

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
@@ -67,6 +68,14 @@ def test_classifier_and_numbers(iris):
     assert display.line_.get_color() == "red"
 
 
+def test_sparse_samples(iris):
+    X, y = iris
+    sqfa = SQFA(2, group_size=1, random_state=0)
+    expected = ComponentCurveDisplay.from_estimator(sqfa, X, y, bayes=False)
+    found = ComponentCurveDisplay.from_estimator(sqfa, csr_array(X), y, bayes=False)
+    assert_allclose(found.errors, expected.errors, atol=0.02)
+
+
 def test_bad_arguments(iris):
     draw = ComponentCurveDisplay.from_estimator
     with pytest.raises(ValueError, match="set group_size"):
@@ -75,7 +84,11 @@ def test_bad_arguments(iris):
         draw(PCA(), *iris, n_components=[1, 5])
     with pytest.raises(ValueError, match="numbers from 1 to 4"):
         draw(PCA(), *iris, n_components=[1.5])
+    with pytest.raises(ValueError, match="numbers from 1 to 4"):
+        draw(PCA(), *iris, n_components=[])
     with pytest.raises(ValueError, match="must be a classifier"):
         draw(PCA(), *iris, classifier=Ridge())
     with pytest.raises(ValueError, match="one row for each of the 3"):
         ComponentCurveDisplay([1, 2, 3], np.ones((2, 5))).plot()
+    with pytest.raises(ValueError, match="rising numbers"):
+        ComponentCurveDisplay([3, 1], np.ones((2, 5))).plot()

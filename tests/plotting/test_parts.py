@@ -66,6 +66,9 @@ def test_each_filter():
     together = DistancePartsDisplay.from_estimator(model)
     expected = sqfa.class_distances() ** 2
     assert_allclose(together.by_means[0] + together.by_covariances[0], expected)
+    sqfa.set_params(distance="hellinger")  # has no effect on what is fitted
+    again = DistancePartsDisplay.from_estimator(model)
+    assert_allclose(again.by_means, together.by_means)
     display = DistancePartsDisplay.from_estimator(model, each_filter=True)
     assert display.by_means.shape == (2, 3, 3)
     alone = sqfa.statistics_.project(np.eye(2)[1:])

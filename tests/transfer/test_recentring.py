@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.classification import MDM
 from pyriemann.geometry.geodesic import geodesic_riemann
@@ -14,7 +15,12 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    LeaveOneGroupOut,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import (
     estimator_checks_generator,
@@ -29,6 +35,7 @@ from skgeom.geometry import (
     mean_affine_invariant,
 )
 
+OLD = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
 MEANS = {"riemann": mean_riemann, "logeuclid": mean_logeuclid, "euclid": mean_euclid}
 
 
@@ -234,6 +241,26 @@ def test_as_a_step_of_a_pipeline(people):
         assert np.mean(scores) > max(0.75, np.mean(plain))
 
 
+@pytest.mark.skipif(OLD, reason="older versions do not hand them to a pipeline's score")
+def test_cross_validations_hand_domains_on(people):
+    X, y, domain = people
+    splits = list(LeaveOneGroupOut().split(X, y, domain))
+    parameters = {"domain": domain}
+    model = make_pipeline(Recentring(), MDM())
+    with config_context(enable_metadata_routing=True):
+        scores = cross_val_score(model, X, y, params=parameters, cv=splits)
+        metrics = {"recentring__metric": ["riemann", "euclid"]}
+        search = GridSearchCV(model, metrics, cv=splits).fit(X, y, domain=domain)
+        expected = []
+        for train, test in splits:
+            model.fit(X[train], y[train], domain=domain[train])
+            expected.append(model.score(X[test], y[test], domain=domain[test]))
+        best = search.best_estimator_
+        assert search.score(X, y, domain=domain) == best.score(X, y, domain=domain)
+    assert_array_equal(scores, expected)
+    assert search.cv_results_["mean_test_score"][0] == pytest.approx(np.mean(scores))
+
+
 def test_keeps_the_type_and_the_data(people):
     X, _, domain = people
     before, labels = X.copy(), domain.copy()
@@ -256,6 +283,14 @@ def test_labels_of_domains_may_be_numbers_or_text(people):
         assert_array_equal(Recentring().fit_transform(X, domain=labels), expected)
 
 
+def test_new_domains_are_recentred_by_the_metric_of_the_fit(people):
+    X, _, domain = people
+    model = Recentring(metric="euclid").fit(X, domain=domain)
+    expected = model.transform(X[:9], ["dan"] * 9)
+    model.set_params(metric="riemann", rescale=True)
+    assert_array_equal(model.transform(X[:9], ["dan"] * 9), expected)
+
+
 def test_errors(people):
     X, _, domain = people
     with pytest.raises(NotFittedError):
@@ -269,7 +304,10 @@ def test_errors(people):
         model.fit(X, domain=domain[1:])
     with pytest.raises(ValueError, match="domain contains NaN"):
         model.fit(X, domain=np.where(domain == "ann", np.nan, 1.0))
-    with pytest.raises(ValueError, match="1d array"):
+    mixed = np.where(domain == "ann", 1, domain.astype(object))
+    with pytest.raises(TypeError, match="labels of several kinds"):
+        model.fit(X, domain=mixed)
+    with pytest.raises(ValueError, match="one label a matrix, got shape"):
         model.fit(X, domain=np.c_[domain, domain])
     with pytest.raises(ValueError, match="3 features, but Recentring is expecting 4"):
         model.transform(X[:, :3, :3], domain)

@@ -264,6 +264,16 @@ def test_domains_are_routed(moved):
     assert np.mean(scores) == pytest.approx(search.best_score_)
 
 
+def test_domains_of_one_matrix(moved):
+    X, y, _ = moved
+    for matrices, domain in (
+        (X, np.arange(len(X))),
+        (0 * X + np.eye(X.shape[1]), None),
+    ):
+        with pytest.raises(ValueError, match="each domain has one matrix only, or eq"):
+            TransferDiscriminantAnalysis().fit(matrices, y, domain)
+
+
 def test_state(moved):
     model, X, y = fitted(moved, recentring=Recentring(window=30))
     assert model.recentring_.window == 30 and not hasattr(model.recentring, "means_")
