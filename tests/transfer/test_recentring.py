@@ -296,7 +296,7 @@ def test_errors(people):
     with pytest.raises(NotFittedError):
         Recentring().transform(X)
     model = Recentring().fit(X, domain=domain)
-    with pytest.raises(ValueError, match=r"needs as well.*enable_metadata_routing"):
+    with pytest.raises(ValueError, match=r"Pass domain.*enable_metadata_routing"):
         model.transform(X)
     with pytest.raises(ValueError, match="'dan' is not known, and X has one matrix"):
         model.transform(X[:2], ["ann", "dan"])
