@@ -41,6 +41,7 @@ from skgeom.utils._arrays import (
 from skgeom.utils._dask import by_blocks
 from skgeom.utils._sklearn import (
     ARRAY_API,
+    check_library,
     check_same_namespace,
     with_parameters,
 )
@@ -400,8 +401,7 @@ class BaseKernelDiscriminant(
 
     def _validate(self, X, y):
         """Valid X and class numbers; sets the classes."""
-        if not ARRAY_API:
-            check_same_namespace(X, self, attribute=None, method="fit")
+        check_library(X, self)
         X, y = validate_data(self, X, y, **self._accepted(X))
         return X, self._encode(y)
 

@@ -19,6 +19,7 @@ from skgeom.utils._arrays import (
     namespace,
     to_numpy,
 )
+from skgeom.utils._sklearn import check_library
 
 # What to do about matrices that are not positive definite.
 _SHRINK = (
@@ -324,6 +325,7 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
     """
     name = name or type(estimator).__name__
     check_stack(X, name)
+    check_library(X, estimator, name)
     X = validate_data(
         estimator,
         X,

@@ -148,6 +148,11 @@ def test_what_follows_a_fit_is_on_the_device(library, wine):
     np.testing.assert_allclose(
         to_numpy(distances), expected.class_distances(), atol=1e-4
     )
+    importances = sqfa.filter_importances()
+    assert library.is_mine(importances)
+    np.testing.assert_allclose(
+        to_numpy(importances), expected.filter_importances(), atol=1e-3
+    )
     objective = sqfa.objective_
     sqfa.orthonormalize()
     assert library.is_mine(sqfa.components_)
