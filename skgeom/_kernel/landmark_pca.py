@@ -27,7 +27,7 @@ from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.landmarks import LandmarkFeatures, kmeans_landmarks
 from skgeom.utils._dask import by_blocks, refuse_dask
 from skgeom.utils._signs import signs
-from skgeom.utils._sklearn import check_library
+from skgeom.utils._sklearn import check_library, with_parameters
 from skgeom.utils._undo import all_or_nothing
 
 # Samples of a block: enough for fast products, at little memory.
@@ -254,6 +254,8 @@ class LandmarkKernelPCA(
         check_is_fitted(self)
         check_library(X, self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        # Parameters may have been set since.
+        self = with_parameters(self, self._kernel_of_fit)
         dtype = np.result_type(X.dtype, self.dual_coef_.dtype)
         Z = np.empty((len(X), len(self.offset_)), X.dtype)
         for batch in gen_batches(len(X), _BLOCK):
@@ -291,6 +293,7 @@ class LandmarkKernelPCA(
             If the kernel is not "rbf", or if the filters do not fit.
         """
         check_is_fitted(self)
+        self = with_parameters(self, self._kernel_of_fit)
         if self.kernel != "rbf":
             raise ValueError(
                 f"Preimages are found for kernel='rbf' only, not {self.kernel!r}."

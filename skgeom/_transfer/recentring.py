@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
 from skgeom._transfer.means import MEANS
 from skgeom.geometry import invsqrtm
 from skgeom.geometry._spd import _spectral
+from skgeom.utils._sklearn import with_parameters
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_spd_samples
 
@@ -137,6 +138,7 @@ class Recentring(TransformerMixin, BaseEstimator):
             malformed; the message names the matrix.
         """
         X = check_spd_samples(self, X, reset=True)
+        self._keep_parameters()
         self.means_, self.dispersions_, self.counts_ = {}, {}, {}
         for label, members in domains(domain, len(X)):
             matrices = X[members].astype(np.float64, copy=False)
@@ -177,6 +179,7 @@ class Recentring(TransformerMixin, BaseEstimator):
         """
         first = not hasattr(self, "means_")
         X = check_spd_samples(self, X, reset=first)
+        self._keep_parameters()
         if first:
             self.means_, self.dispersions_, self.counts_ = {}, {}, {}
         # Copies, because an error must leave the dicts as they were.
@@ -230,6 +233,8 @@ class Recentring(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_spd_samples(self, X, reset=False)
+        # Parameters may have been set since.
+        self = with_parameters(self, self._parameters_of_fit)
         Z = np.empty_like(X)
         for label, members in domains(domain, len(X)):
             matrices = X[members].astype(np.float64, copy=False)
@@ -240,6 +245,10 @@ class Recentring(TransformerMixin, BaseEstimator):
                 mean, dispersion = self._describe(matrices)
             Z[members] = self._recentred(matrices, mean, dispersion)
         return Z
+
+    def _keep_parameters(self):
+        names = ("metric", "rescale")
+        self._parameters_of_fit = {name: getattr(self, name) for name in names}
 
     def _check_new(self, label, count):
         if label is None:
