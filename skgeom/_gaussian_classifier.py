@@ -589,7 +589,9 @@ def _statistics(X, y, covariance_estimator, sample_weight, before=None):
 
 def _announced(classes, labels):
     """Classes that will come, with those of the labels."""
-    classes = check_array(classes, ensure_2d=False, dtype=None, input_name="classes")
+    classes = check_array(
+        on_host(classes), ensure_2d=False, dtype=None, input_name="classes"
+    )
     classes = column_or_1d(classes)
     if kind_of(classes) != kind_of(labels):
         raise ValueError(

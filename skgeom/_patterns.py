@@ -3,6 +3,7 @@
 import numpy as np
 
 from skgeom.geometry._spd import check_same_order
+from skgeom.utils._arrays import computed_on_host
 from skgeom.utils._validation import (
     check_finite,
     check_symmetric,
@@ -11,6 +12,7 @@ from skgeom.utils._validation import (
 )
 
 
+@computed_on_host
 @float64_arrays("filters", "covariance")
 def activation_patterns(filters, covariance):
     r"""Activation patterns of linear filters: what each of them extracts.
@@ -91,6 +93,7 @@ def activation_patterns(filters, covariance):
     return scaled / deviations[:, None]
 
 
+@computed_on_host
 @float64_arrays("matrix", "reference")
 def spatial_filters(matrix, reference):
     r"""Filters of signals whose power differs most between two SPD matrices.

@@ -10,9 +10,11 @@ from sklearn.linear_model import LogisticRegression
 from skgeom import (
     GMLVQ,
     SQFA,
+    SQFACV,
     CovarianceHessianProjection,
     GaussianClassifier,
     KernelDiscriminantAnalysis,
+    KernelDiscriminantAnalysisCV,
     LandmarkKernelPCA,
     Recentring,
     TransferDiscriminantAnalysis,
@@ -120,3 +122,34 @@ def test_imaginary_parts_are_not_dropped(estimator, library, blobs):
     method = "transform" if hasattr(fitted, "transform") else "predict"
     with pytest.raises(ValueError, match="Complex data not supported"):
         getattr(fitted, method)(waves)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("estimator", "parameter", "values"),
+    [
+        (GaussianClassifier(), "priors", [0.25, 0.75]),
+        (KernelDiscriminantAnalysis(), "priors", [0.25, 0.75]),
+        (KernelDiscriminantAnalysisCV(cv=2), "regularizations", [0.25, 0.5]),
+        (SQFACV(1, max_iter=2, cv=2), "regularizations", [0.25, 0.5]),
+    ],
+    ids=str,
+)
+def test_parameters_may_be_such_arrays(estimator, parameter, values, library, blobs):
+    X, y = blobs
+    X = library.array(X)
+    expected = clone(estimator).set_params(**{parameter: values}).fit(X, y)
+    there = library.array(np.array(values))
+    found = clone(estimator).set_params(**{parameter: there}).fit(X, y)
+    method = "transform" if hasattr(found, "transform") else "predict_proba"
+    np.testing.assert_array_equal(
+        to_numpy(getattr(found, method)(X)), to_numpy(getattr(expected, method)(X))
+    )
+
+
+def test_announced_classes_may_be_such_arrays(library, blobs):
+    X, y = blobs
+    model = GaussianClassifier().partial_fit(
+        library.array(X), y, classes=library.array(np.arange(3))
+    )
+    assert model.classes_.tolist() == [0, 1, 2]

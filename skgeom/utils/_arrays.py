@@ -6,7 +6,7 @@ nothing is imported here and numpy itself is used.
 """
 
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from math import prod
 
 import numpy as np
@@ -240,7 +240,7 @@ def put(array, mask, values):
 
 
 def computed_on_host(function):
-    """A function that gets arrays of numpy, and whose result is moved back."""
+    """A function that gets arrays of numpy, and whose results are moved back."""
 
     @wraps(function)
     def wrapper(*args, **kwargs):
@@ -253,9 +253,16 @@ def computed_on_host(function):
         kwargs = {
             k: to_numpy(v) if namespace(v) is xp else v for k, v in kwargs.items()
         }
-        return like(function(*args, **kwargs), model)
+        return each(partial(like, model=model), function(*args, **kwargs))
 
     return wrapper
+
+
+def each(convert, result):
+    """An array that is converted, or a tuple of such."""
+    if isinstance(result, tuple):
+        return tuple(map(convert, result))
+    return convert(result)
 
 
 @contextmanager
