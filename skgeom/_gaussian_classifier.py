@@ -347,7 +347,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             _whitener(covariance, regularization, name)
             for covariance, name in zip(covariances, names, strict=True)
         ]
-        return _Gaussians(regularization, span, means, whiteners)
+        shared = self.covariance == "shared"
+        return _Gaussians(regularization, span, means, whiteners, shared)
 
     # Prediction
 
@@ -368,7 +369,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             X, constant = span.coordinates(X), span.log_density_across(X)
         constant = constant - X.shape[1] * float(np.log(2 * np.pi)) / 2
         with np.errstate(over="ignore", divide="ignore"):
-            if self.covariance == "shared":
+            if gaussians.shared:
                 ((whitener, log_scale),) = gaussians.whiteners
                 center = xp.mean(means, axis=0)
                 Z, M = (X - center) @ whitener, (means - center) @ whitener
@@ -528,6 +529,7 @@ class _Gaussians:
     span: "_Span | None"
     means: Any  # arrays
     whiteners: list  # of each class, or one that all share; with its log-scale
+    shared: bool  # as in the fit: the parameter may have been set since
 
     def _moved(self, convert):
         """The same, with arrays that lie elsewhere."""
@@ -536,6 +538,7 @@ class _Gaussians:
             self.span and self.span._moved(convert),
             convert(self.means),
             [(convert(whitener), scale) for whitener, scale in self.whiteners],
+            self.shared,
         )
 
     # For scikit-learn's move_estimator_to.
@@ -586,7 +589,9 @@ def _statistics(X, y, covariance_estimator, sample_weight, before=None):
 
 def _announced(classes, labels):
     """Classes that will come, with those of the labels."""
-    classes = check_array(classes, ensure_2d=False, dtype=None, input_name="classes")
+    classes = check_array(
+        on_host(classes), ensure_2d=False, dtype=None, input_name="classes"
+    )
     classes = column_or_1d(classes)
     if kind_of(classes) != kind_of(labels):
         raise ValueError(

@@ -4,6 +4,7 @@ import numpy as np
 
 from skgeom.geometry._affine_invariant import log_spectra
 from skgeom.geometry._spd import check_same_order
+from skgeom.utils._arrays import computed_on_host
 from skgeom.utils._validation import (
     check_finite,
     check_symmetric,
@@ -12,6 +13,7 @@ from skgeom.utils._validation import (
 )
 
 
+@computed_on_host
 @float64_arrays("filters", "covariance")
 def activation_patterns(filters, covariance):
     r"""Activation patterns of linear filters: what each of them extracts.
@@ -107,6 +109,7 @@ def _check_semidefinite(covariance):
         )
 
 
+@computed_on_host
 @float64_arrays("matrix", "reference")
 def spatial_filters(matrix, reference):
     r"""Filters of signals whose power differs most between two SPD matrices.

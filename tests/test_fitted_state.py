@@ -34,13 +34,14 @@ VECTORS = [
     skgeom.LandmarkKernelPCA(3, kernel="poly", degree=2, random_state=0),
     skgeom.CovarianceHessianProjection(LinearDiscriminantAnalysis()),
     skgeom.GaussianClassifier(),
+    skgeom.GaussianClassifier("shared"),
     skgeom.RSLVQ(),
     skgeom.GMLVQ(n_components=2),
     baselines.SupervisedPCA(),
     baselines.LOL(),
     baselines.GeneralizedEigenvectors(),
     baselines.LocalFisherDiscriminantAnalysis(),
-    baselines.WassersteinDiscriminantAnalysis(),
+    baselines.WassersteinDiscriminantAnalysis(max_iter=3, random_state=0),
 ]
 ALL = [
     *((estimator, X, y) for estimator in VECTORS),
@@ -48,8 +49,8 @@ ALL = [
     (skgeom.PLRSQ(n_components=2, metric="logeuclid"), MATRICES, LABELS),
     (skgeom.GLRSQ(), MATRICES, LABELS),
     (skgeom.Recentring(), MATRICES, LABELS),
-    (skgeom.Recentring(rescale=True), MATRICES, LABELS),
     (skgeom.TransferDiscriminantAnalysis(), MATRICES, LABELS),
+    (baselines.GeometryAwarePCA(), MATRICES, LABELS),
 ]
 METHODS = ["transform", "predict", "predict_proba", "decision_function"]
 
@@ -85,6 +86,13 @@ def test_parameters_that_are_set_later_change_nothing(estimator, X, y):
     after = outputs(model, X)
     for name, expected in before.items():
         np.testing.assert_array_equal(after[name], expected, err_msg=name)
+
+
+def test_preimages_of_the_kernel_of_the_fit():
+    model = skgeom.LandmarkKernelPCA(2, n_landmarks=20, random_state=0).fit(X)
+    expected = model.preimages(np.eye(2))
+    model.set_params(kernel="linear", gamma=7.0)
+    np.testing.assert_array_equal(model.preimages(np.eye(2)), expected)
 
 
 @ignores_warnings

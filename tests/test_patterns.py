@@ -9,6 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 from skgeom import SQFA, ClassStatistics, activation_patterns, spatial_filters
 from skgeom.geometry import distance_affine_invariant
+from skgeom.utils._arrays import to_numpy
 
 
 @pytest.fixture
@@ -159,3 +160,29 @@ def test_errors_of_spatial_filters(make_spd):
         spatial_filters(X, np.zeros((3, 3)))
     with pytest.raises(ValueError, match="matrix is not positive definite"):
         spatial_filters(-X, X)
+
+
+def test_results_are_single_where_both_arguments_are(recording):
+    covariance = np.cov(recording[2].T).astype(np.float32)
+    reference = np.eye(6, dtype=np.float32)
+    filters, ratios = spatial_filters(covariance, reference)
+    assert filters.dtype == ratios.dtype == np.float32
+    wanted, expected = spatial_filters(covariance.astype(float), reference)
+    assert wanted.dtype == expected.dtype == np.float64
+    assert_allclose(filters, wanted, rtol=1e-6, atol=1e-6)
+    assert_allclose(ratios, expected, rtol=1e-6)
+    assert activation_patterns(filters, covariance).dtype == np.float32
+
+
+def test_arrays_of_other_libraries(recording, library):
+    covariance = np.cov(recording[2].T)
+    expected = spatial_filters(covariance, np.eye(6))
+    there = library.array(covariance)
+    found = spatial_filters(there, library.array(np.eye(6)))
+    for ours, wanted in zip(found, expected, strict=True):
+        assert library.is_mine(ours)
+        assert_allclose(to_numpy(ours), wanted, atol=library.tolerance * 10)
+    patterns = activation_patterns(found[0][:2, :], there)
+    assert library.is_mine(patterns)
+    wanted = activation_patterns(expected[0][:2], covariance)
+    assert_allclose(to_numpy(patterns), wanted, atol=library.tolerance * 10)

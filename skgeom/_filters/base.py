@@ -257,9 +257,9 @@ class BaseFilters(
         check_is_fitted(self)
         objective, axes = self._objective_of_features(), np.eye(self._n_features_out)
         if len(axes) == 1:
-            return np.array([objective.mean(axes)])
+            return like(np.array([objective.mean(axes)]), self.components_)
         others = [objective.mean(np.delete(axes, k, axis=1)) for k in range(len(axes))]
-        return objective.mean(axes) - np.array(others)
+        return like(objective.mean(axes) - np.array(others), self.components_)
 
     def _objective_reached(self):
         """``objective_``, by the statistics of the features."""

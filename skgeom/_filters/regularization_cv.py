@@ -176,7 +176,7 @@ class RegularizationCV:
 
     def _given_values(self):
         values = check_array(
-            self.regularizations,
+            on_host(self.regularizations),
             dtype=np.float64,
             ensure_2d=False,
             input_name="regularizations",

@@ -39,6 +39,7 @@ from skgeom.utils._progress import current_progress, shows_progress
 from skgeom.utils._sklearn import (
     ARRAY_API,
     CallbackSupportMixin,
+    check_library,
     check_same_namespace,
 )
 from skgeom.utils._validation import check_two_classes
@@ -315,8 +316,7 @@ class CovarianceHessianProjection(
     def _validate(self, X, y):
         """Valid X, in float64, and class numbers; sets the classes."""
         refuse_dask(self, X, "Fit it to a sample of the rows")
-        if not ARRAY_API:
-            check_same_namespace(X, self, attribute=None, method="fit")
+        check_library(X, self)
         X, y = validate_data(self, X, y, dtype=float_dtypes(X)[0])
         check_classification_targets(y)
         self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)

@@ -32,7 +32,11 @@ from skgeom.utils._arrays import (
     to_numpy,
 )
 from skgeom.utils._dask import by_blocks
-from skgeom.utils._sklearn import ARRAY_API, check_same_namespace
+from skgeom.utils._sklearn import (
+    ARRAY_API,
+    check_library,
+    check_same_namespace,
+)
 from skgeom.utils._validation import check_priors, check_two_classes, class_factors
 
 _EPS = np.finfo(np.float64).eps
@@ -385,8 +389,7 @@ class BaseKernelDiscriminant(
 
     def _validate(self, X, y):
         """Valid X and class numbers; sets the classes."""
-        if not ARRAY_API:
-            check_same_namespace(X, self, attribute=None, method="fit")
+        check_library(X, self)
         X, y = validate_data(self, X, y, **self._accepted(X))
         return X, self._encode(y)
 

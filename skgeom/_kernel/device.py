@@ -14,7 +14,14 @@ from scipy.linalg import LinAlgError
 from sklearn.utils import gen_batches
 
 from skgeom._kernel.problem import KernelProblem
-from skgeom.utils._arrays import device_of, dtype_name, like, namespace, to_numpy
+from skgeom.utils._arrays import (
+    cholesky_factors,
+    device_of,
+    dtype_name,
+    like,
+    namespace,
+    to_numpy,
+)
 
 # Order of the blocks on the diagonal of a triangular matrix that are inverted.
 _BLOCK = 256
@@ -73,7 +80,7 @@ class DeviceInverse:
     """Multiplies vectors of numpy by the inverse of a matrix on a device."""
 
     def __init__(self, matrix):
-        self._factor = cholesky(matrix)
+        self._factor = cholesky_factors(matrix)
         self._triangle = LowerTriangle(self._factor)
 
     def __call__(self, block):
@@ -89,22 +96,6 @@ class DeviceInverse:
         last = LowerTriangle(self._factor[-n_last:, -n_last:])
         inverse = last.solve(identity(n_last, self._factor))
         return to_numpy(xp.sum(inverse**2, axis=0))
-
-
-def cholesky(matrix):
-    """Cholesky factor of a matrix of any library; LinAlgError if there is none."""
-    xp = namespace(matrix)
-    try:
-        factor = xp.linalg.cholesky(matrix)
-    except Exception as error:
-        # Each library has its own class of that name.
-        if not type(error).__name__.endswith("LinAlgError"):
-            raise
-        raise LinAlgError(str(error)) from error
-    # Others return NaN.
-    if not bool(xp.all(xp.isfinite(xp.linalg.diagonal(factor)))):
-        raise LinAlgError("the matrix is not positive definite")
-    return factor
 
 
 class DeviceKernelProblem(KernelProblem):
@@ -145,7 +136,7 @@ class DeviceKernelProblem(KernelProblem):
             return
         rounding = max(1e-8 * abs(self.total_trace), 10 * self.precision)
         try:
-            cholesky(_plus_diagonal(self.centered, rounding))
+            cholesky_factors(_plus_diagonal(self.centered, rounding))
         except LinAlgError:  # the host says what is wrong
             host = copy(self)
             host.centered = to_numpy(self.centered)

@@ -264,7 +264,7 @@ class KernelDiscriminantAnalysisCV(CallbackSupportMixin, BaseKernelDiscriminant)
                 )
             return candidate_regularizations(self.penalty, self.regularizations)
         values = check_array(
-            self.regularizations,
+            on_host(self.regularizations),
             dtype=np.float64,
             ensure_2d=False,
             copy=True,

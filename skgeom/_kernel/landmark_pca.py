@@ -27,6 +27,7 @@ from skgeom._kernel.landmarks import LandmarkFeatures, kmeans_landmarks
 from skgeom._kernel.parameters import KERNEL_CONSTRAINTS, KernelMixin
 from skgeom.utils._dask import by_blocks, refuse_dask
 from skgeom.utils._signs import signs
+from skgeom.utils._sklearn import check_library
 from skgeom.utils._undo import all_or_nothing
 
 # Samples of a block: enough for fast products, at little memory.
@@ -191,6 +192,7 @@ class LandmarkKernelPCA(
             If to the kernel most landmarks resemble only themselves.
         """
         refuse_dask(self, X, "Fit to a sample of it, and transform it in blocks")
+        check_library(X, self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         codes = np.zeros(len(X), dtype=int)
         if y is not None:
@@ -243,6 +245,7 @@ class LandmarkKernelPCA(
             The components.
         """
         check_is_fitted(self)
+        check_library(X, self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         dtype = np.result_type(X.dtype, self.dual_coef_.dtype)
         kernel_of = self._with_kernel_of_fit()._kernel

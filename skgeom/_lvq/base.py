@@ -30,7 +30,6 @@ from skgeom.utils._arrays import (
     cholesky_factors,
     float_dtype,
     float_dtypes,
-    is_dispatched,
     like,
     linear_algebra,
     move_attributes,
@@ -322,13 +321,6 @@ class PrototypeClassifier(
         """X as an array; matrices are checked to be SPD, and made symmetric."""
         if not reset:
             check_same_namespace(X, self, attribute="prototypes_", method=method)
-            if namespace(self.prototypes_) is not np and not is_dispatched(X):
-                raise ValueError(
-                    f"{type(self).__name__} was fitted to arrays of another library "
-                    f"than numpy. For {method}, set_config(array_api_dispatch=True), "
-                    "or move it to numpy by sklearn.utils._array_api.move_estimator_to"
-                    '(estimator, numpy, "cpu").'
-                )
         ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
         if not reset and {ndim, self.prototypes_.ndim} == {2, 3}:
             raise ValueError(

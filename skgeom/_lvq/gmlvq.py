@@ -14,7 +14,7 @@ from skgeom._lvq.cost import Relevance
 from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss
-from skgeom.utils._arrays import average, namespace
+from skgeom.utils._arrays import average, like, namespace, sum_of, to_numpy
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._progress import shows_progress
 from skgeom.utils._signs import fix_signs
@@ -212,13 +212,13 @@ class GMLVQ(PrototypeClassifier):
     @property
     def relevances_(self):
         """How much each feature counts: the diagonal of Omega' Omega, of sum one."""
-        return np.square(self.omega_).sum(axis=0)
+        return sum_of(self.omega_**2, axis=0)
 
     @property
     def components_(self):
         """Omega, rotated to the principal axes of the relevance matrix."""
-        _, sizes, axes = np.linalg.svd(self.omega_, full_matrices=False)
-        return fix_signs(sizes[:, None] * axes)
+        _, sizes, axes = np.linalg.svd(to_numpy(self.omega_), full_matrices=False)
+        return like(fix_signs(sizes[:, None] * axes), self.omega_)
 
     def _check_definite(self, prototypes):
         """Distances are Euclidean: prototypes may be any symmetric matrices."""

@@ -232,8 +232,9 @@ class Recentring(TransformerMixin, BaseEstimator):
             If there is no mean for the domain of a matrix, and as for :meth:`fit`.
         """
         check_is_fitted(self)
-        self = with_parameters(self, self._parameters_of_fit)
         X = check_spd_samples(self, X, reset=False)
+        # Parameters may have been set since.
+        self = with_parameters(self, self._parameters_of_fit)
         Z = np.empty_like(X)
         for label, members in domains(domain, len(X)):
             matrices = X[members].astype(np.float64, copy=False)

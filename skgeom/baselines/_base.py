@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skgeom.utils._arrays import astype, float_dtypes
 from skgeom.utils._dask import by_blocks, refuse_dask
-from skgeom.utils._sklearn import check_same_namespace
+from skgeom.utils._sklearn import check_library, check_same_namespace
 from skgeom.utils._validation import check_two_classes
 
 PROJECTION_DOCS = {
@@ -60,6 +60,7 @@ class LinearProjection(
     def _validate(self, X, y):
         """Valid X, in float64, and class numbers; sets the classes."""
         refuse_dask(self, X, "SQFA takes it in blocks; or fit this to a sample")
+        check_library(X, self)
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)

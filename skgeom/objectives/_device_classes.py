@@ -3,7 +3,7 @@
 import numpy as np
 
 from skgeom.objectives._projection import ProjectedClasses
-from skgeom.utils._arrays import float_dtype, like, namespace, to_numpy
+from skgeom.utils._arrays import in_double, like, namespace, to_numpy
 
 
 class DeviceClasses(ProjectedClasses):
@@ -37,10 +37,8 @@ class DeviceClasses(ProjectedClasses):
         return like(array, self.covariances, self.covariances.dtype)
 
     def _in_double_precision(self, products):
-        xp = namespace(products)
-        if self._unit == 1:
-            return products
-        return self._unit * xp.astype(products, float_dtype(products))
+        products = in_double(products)
+        return products if self._unit == 1 else self._unit * products
 
     def project(self, basis):
         on_device = self._moved(basis)

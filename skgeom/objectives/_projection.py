@@ -50,7 +50,7 @@ class ProjectedClasses:
             return self
         single = copy(self)
         # Neither small nor large numbers may leave the range of single precision.
-        single._unit = 2.0 ** np.round(np.log2(traces.max()))
+        single._unit = float(2.0 ** np.round(np.log2(traces.max())))
         single.covariances = self._rounded(single._unit)
         return single
 

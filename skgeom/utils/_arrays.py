@@ -6,7 +6,7 @@ nothing is imported here and numpy itself is used.
 """
 
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from math import prod
 
 import numpy as np
@@ -62,7 +62,9 @@ def to_numpy(array):
     from array_api_compat import is_cupy_array, is_torch_array
 
     if is_torch_array(array):
-        return array.detach().cpu().numpy()
+        if str(array.dtype) == "torch.bfloat16":
+            array = array.float()  # numpy has no such numbers
+        return array.numpy(force=True)
     if is_cupy_array(array):
         return array.get()
     if namespace(array).__name__ == "array_api_strict":  # has devices for tests
@@ -102,9 +104,17 @@ def float_dtypes(X):
     """The dtypes that validation lets pass for X: double, where X can be, and single.
 
     Anything else becomes the first of them.
+
+    Raises
+    ------
+    ValueError
+        If X is complex, and of another library. scikit-learn says so of numpy's, but
+        would take the real parts of others.
     """
     if not is_dispatched(X):
         return [np.float64, np.float32]
+    if is_complex(X):
+        raise ValueError("Complex data not supported: X must hold real numbers.")
     xp = namespace(X)
     return [xp.float64, xp.float32] if has_float64(X) else [xp.float32]
 
@@ -230,7 +240,7 @@ def put(array, mask, values):
 
 
 def computed_on_host(function):
-    """A function that gets arrays of numpy, and whose result is moved back."""
+    """A function that gets arrays of numpy, and whose results are moved back."""
 
     @wraps(function)
     def wrapper(*args, **kwargs):
@@ -243,9 +253,16 @@ def computed_on_host(function):
         kwargs = {
             k: to_numpy(v) if namespace(v) is xp else v for k, v in kwargs.items()
         }
-        return like(function(*args, **kwargs), model)
+        return each(partial(like, model=model), function(*args, **kwargs))
 
     return wrapper
+
+
+def each(convert, result):
+    """An array that is converted, or a tuple of such."""
+    if isinstance(result, tuple):
+        return tuple(map(convert, result))
+    return convert(result)
 
 
 @contextmanager

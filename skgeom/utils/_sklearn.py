@@ -2,6 +2,8 @@
 
 from copy import copy
 
+import numpy as np
+from sklearn.utils import get_tags
 from sklearn.utils._openmp_helpers import (
     _openmp_effective_n_threads as effective_n_threads,  # noqa: F401
 )
@@ -15,7 +17,7 @@ from sklearn.utils.validation import (  # noqa: F401
 )
 from sklearn.utils.validation import _check_sample_weight
 
-from skgeom.utils._arrays import is_dispatched
+from skgeom.utils._arrays import is_dispatched, namespace
 
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -31,7 +33,9 @@ except ImportError:
 
 try:  # scikit-learn >= 1.9
     from sklearn.utils._array_api import (
-        check_same_namespace,
+        check_same_namespace as _check_same_namespace,
+    )
+    from sklearn.utils._array_api import (
         move_estimator_to,
     )
 
@@ -40,14 +44,32 @@ except ImportError:
     ARRAY_API = False
     move_estimator_to = None
 
-    def check_same_namespace(X, estimator, *, attribute, method):
-        """Raise if X is of another library than numpy; older versions dispatch less."""
-        if is_dispatched(X):
-            raise ValueError(
-                f"{type(estimator).__name__}.{method} takes arrays of other libraries "
-                "than numpy with scikit-learn 1.9 or newer only. Upgrade scikit-learn, "
-                "or set_config(array_api_dispatch=False)."
-            )
+    def _check_same_namespace(X, estimator, *, attribute, method):
+        """Older versions dispatch less."""
+        check_library(X, estimator)
+
+
+def check_same_namespace(X, estimator, *, attribute, method):
+    """Raise ValueError unless X is of the library that a fitted attribute is of."""
+    _check_same_namespace(X, estimator, attribute=attribute, method=method)
+    if namespace(getattr(estimator, attribute)) is not np and not is_dispatched(X):
+        raise ValueError(
+            f"{type(estimator).__name__} was fitted to arrays of another library than "
+            f"numpy. For {method}, set_config(array_api_dispatch=True), or move it to "
+            "numpy by sklearn.utils._array_api.move_estimator_to(estimator, numpy, "
+            '"cpu").'
+        )
+
+
+def check_library(X, estimator, name=None):
+    """Raise ValueError if X is of a library that the estimator is not fitted with."""
+    if is_dispatched(X) and not get_tags(estimator).array_api_support:
+        version = "" if ARRAY_API else " with this version of scikit-learn"
+        raise ValueError(
+            f"{name or type(estimator).__name__} does not compute with arrays of other "
+            f"libraries than numpy{version}. Give an array of numpy, or "
+            "set_config(array_api_dispatch=False)."
+        )
 
 
 # Squares of larger weights, times those of data, may overflow, and those of their

@@ -12,13 +12,16 @@ from skgeom.utils._arrays import (
     adjoint,
     astype,
     cholesky_factors,
+    each,
     float_dtype,
     float_dtypes,
     is_complex,
     like,
     namespace,
+    on_host,
     to_numpy,
 )
+from skgeom.utils._sklearn import check_library
 
 # What to do about matrices that are not positive definite.
 _SHRINK = (
@@ -66,11 +69,16 @@ def float64_arrays(*names, cast=None, complex_allowed=False):
                 return result
             if cast is not None:
                 return cast(result, bound.arguments)
-            return astype(result, xp.complex64 if is_complex(result) else xp.float32)
+            return each(_in_single, result)
 
         return wrapper
 
     return decorate
+
+
+def _in_single(array):
+    xp = namespace(array)
+    return astype(array, xp.complex64 if is_complex(array) else xp.float32)
 
 
 def real_array(array, name, model=None, complex_allowed=False):
@@ -244,7 +252,7 @@ def check_priors(priors, weights):
         return weights / weights.sum()
     refuse_dict(priors, "priors")
     given = check_array(
-        priors,
+        on_host(priors),
         dtype=np.float64,
         ensure_2d=False,
         ensure_all_finite=False,  # no number is not a positive one
@@ -324,6 +332,7 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
     """
     name = name or type(estimator).__name__
     check_stack(X, name)
+    check_library(X, estimator, name)
     X = validate_data(
         estimator,
         X,

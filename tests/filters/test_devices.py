@@ -20,7 +20,7 @@ from skgeom import (
     GaussianClassifier,
     SecondMomentSQFA,
 )
-from skgeom.objectives import _device_classes, _posterior
+from skgeom.objectives import _device_classes, _posterior, projected_classes
 from skgeom.utils import _arrays, _sklearn
 from skgeom.utils._arrays import to_numpy
 from skgeom.utils._sklearn import ARRAY_API
@@ -148,6 +148,11 @@ def test_what_follows_a_fit_is_on_the_device(library, wine):
     np.testing.assert_allclose(
         to_numpy(distances), expected.class_distances(), atol=1e-4
     )
+    importances = sqfa.filter_importances()
+    assert library.is_mine(importances)
+    np.testing.assert_allclose(
+        to_numpy(importances), expected.filter_importances(), atol=1e-3
+    )
     objective = sqfa.objective_
     sqfa.orthonormalize()
     assert library.is_mine(sqfa.components_)
@@ -180,6 +185,30 @@ def test_statistics_need_the_switch_to_stay_on_a_device(library, wine):
     assert library.is_mine(clone(sqfa).fit_statistics(statistics).components_)
     with config_context(array_api_dispatch=False):
         assert type(sqfa.fit_statistics(statistics).components_) is np.ndarray
+
+
+@pytest.mark.parametrize("factor", [0.1, 1.0, 10.0])
+def test_covariances_in_single_precision(library, factor, rng):
+    """Also where their unit, a power of two near the largest trace, is one."""
+    means, filters = rng.normal(size=(3, 5)), rng.normal(size=(5, 2))
+    factors = rng.normal(size=(3, 5, 9))
+    covariances = factors @ factors.mT
+    covariances *= factor / np.trace(covariances, axis1=1, axis2=2).max()
+    expected = projected_classes(means, covariances, 0.1 * factor)
+    classes = projected_classes(means, library.array(covariances), 0.1 * factor)
+    single = classes.in_single_precision()
+    assert "float32" in str(single.covariances.dtype)
+    _, wanted, pull_back_wanted = expected(filters)
+    found_means, found, pull_back = single(filters)
+    np.testing.assert_allclose(found, wanted, atol=1e-5 * factor)
+    np.testing.assert_allclose(
+        pull_back(found_means, found),
+        pull_back_wanted(found_means, wanted),
+        rtol=1e-4,
+        atol=1e-5 * factor,
+    )
+    _, found, _ = single.project(filters)
+    np.testing.assert_allclose(found, expected.project(filters)[1], atol=1e-5 * factor)
 
 
 class Crossings:

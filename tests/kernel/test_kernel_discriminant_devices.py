@@ -17,8 +17,8 @@ from skgeom import (
     KernelDiscriminantAnalysisCV,
     RejectionClassifier,
 )
-from skgeom._kernel.device import DeviceInverse, LowerTriangle, cholesky
-from skgeom.utils._arrays import namespace, to_numpy
+from skgeom._kernel.device import DeviceInverse, LowerTriangle
+from skgeom.utils._arrays import cholesky_factors, namespace, to_numpy
 from skgeom.utils._sklearn import ARRAY_API, move_estimator_to
 
 KDA, KDACV = KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
@@ -218,7 +218,7 @@ def test_triangles(library, rng):
     A = A @ A.T / n + np.eye(n)
     B = rng.normal(size=(n, 3))
     there = library.array(A)
-    triangle = LowerTriangle(cholesky(there))
+    triangle = LowerTriangle(cholesky_factors(there))
     L = np.linalg.cholesky(A)
     solved = triangle.solve(library.array(B))
     scale = library.tolerance

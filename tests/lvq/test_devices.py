@@ -76,7 +76,7 @@ def test_results_are_those_of_numpy_where_the_samples_are(model, library, matric
             moved = getattr(found, name)
             assert library.is_mine(moved), name
             moved = to_numpy(moved)
-            if name in ("omega_", "components_"):  # eigenvectors have no sign
+            if name == "omega_":  # eigenvectors have no sign
                 moved, value = moved.T @ moved, value.T @ value
             atol = library.tolerance
             assert_allclose(moved, value, rtol=library.tolerance, atol=atol)
@@ -91,6 +91,18 @@ def test_results_are_those_of_numpy_where_the_samples_are(model, library, matric
     # scikit-learn averages in single precision.
     score = found.score(there, library.array(y))
     assert score == pytest.approx(expected.score(X, y), rel=1e-6)
+
+
+def test_relevances_and_components_lie_where_the_samples_do(library, matrices):
+    X, y = matrices
+    X = X.reshape(len(X), -1)
+    expected = GMLVQ(n_components=2, max_iter=3, random_state=0).fit(X, y)
+    found = clone(expected).fit(library.array(X), y)
+    for name in ("relevances_", "components_"):
+        value = getattr(found, name)
+        assert library.is_mine(value)
+        wanted = getattr(expected, name)
+        assert_allclose(to_numpy(value), wanted, atol=100 * library.tolerance)
 
 
 @pytest.mark.parametrize("model", FEW, ids=repr)
