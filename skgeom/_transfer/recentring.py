@@ -180,11 +180,9 @@ class Recentring(TransformerMixin, BaseEstimator):
         first = not hasattr(self, "means_")
         X = check_spd_samples(self, X, reset=first)
         self._set_parameters_of_fit()
-        if first:
-            self.means_, self.dispersions_, self.counts_ = {}, {}, {}
-        # Copies, because an error must leave the dicts as they were.
-        self.means_, self.counts_ = dict(self.means_), dict(self.counts_)
-        self.dispersions_ = dict(self.dispersions_)
+        for name in ("means_", "dispersions_", "counts_"):
+            # Copies, because an error must leave the dicts as they were.
+            setattr(self, name, dict(getattr(self, name, {})))
         for label, members in domains(domain, len(X)):
             for matrix in X[members].astype(np.float64, copy=False):
                 self._move(label, matrix)

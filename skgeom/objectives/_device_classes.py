@@ -44,7 +44,7 @@ class DeviceClasses(ProjectedClasses):
         on_device = self._moved(basis)
         products = on_device.T @ (self.covariances @ on_device)
         covariances = self._in_double_precision(products)
-        return self.means @ basis, _on_host(covariances), self.regularization
+        return self.means @ basis, _in_numpy(covariances), self.regularization
 
     def __call__(self, filters):
         xp = namespace(self.covariances)
@@ -54,18 +54,19 @@ class DeviceClasses(ProjectedClasses):
         half = self._in_double_precision(self._moved(filters.T) @ rows.T)
         by_class = xp.reshape(half, (n_filters, n_classes, n_features))
         products = xp.permute_dims(by_class, (1, 0, 2)) @ like(filters, half)
-        covariances = self._regularized(_on_host(products))
+        covariances = self._regularized(_in_numpy(products))
 
         def pull_back(of_means, of_covariances):
             of_covariances = of_covariances.transpose(1, 2, 0).reshape(n_filters, -1)
             rows = xp.reshape(half, (-1, n_features))
             of_filters = like(of_covariances, half) @ rows
-            return 2 * _on_host(of_filters).T + self.means.T @ of_means
+            return 2 * _in_numpy(of_filters).T + self.means.T @ of_means
 
         return self.means @ filters, covariances, pull_back
 
 
-def _on_host(array):
+def _in_numpy(array):
+    """As an array of numpy, in double precision, as the search takes it."""
     return np.asarray(to_numpy(array), dtype=np.float64)
 
 
