@@ -19,6 +19,7 @@ extensions = [
     "sphinx_design",
     "sphinx-mathjax-offline",  # formulas without the network
     "sphinx_gallery.gen_gallery",
+    "matplotlib.sphinxext.plot_directive",
 ]
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
@@ -97,6 +98,10 @@ sphinx_gallery_conf = {
     "thumbnail_size": (400, 280),
     "min_reported_time": 1e6,
 }
+
+plot_formats = ["svg"]
+plot_html_show_formats = False
+plot_html_show_source_link = False
 
 # The copy button leaves out the prompts, and what is printed.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -72,9 +72,7 @@ def spd_cone():
             draw_matrix(axis, matrix, (place, 0), 0.15, fc=colour, alpha=0.5, ec=colour)
         axis.set(xlim=(-0.6, 6.6), ylim=(-0.55, 0.55), aspect="equal")
         areas = np.sqrt(np.linalg.det(way))
-        axis.set_title(
-            f"{name}: the largest area is {areas.max() / areas[0]:.1f} times the first"
-        )
+        axis.set_title(f"{name}: up to {areas.max() / areas[0]:.1f} times the area")
         axis.axis("off")
     space.set(title="all covariances of two features")
     space.axis("off")
@@ -119,7 +117,7 @@ def prototypes():
             plrsq.prototype_labels_,
         ),
     }
-    figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+    axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")[1]
     ticks = np.linspace(-2, 2, 120)
     grid = np.stack(np.meshgrid(ticks, ticks), -1)
     colours = [BLUE, ORANGE, GREEN]
