@@ -274,6 +274,9 @@ def draw(results, panels, file):
                     points = curve(results, name, method, what)
                     ax.loglog(*points, "s", ls=line, ms=3, color="0.4", label=method)
                 ax.grid(alpha=0.3)
+                if panel.sizes[-1] < 100 * panel.sizes[0]:  # too few powers of ten
+                    ax.set_xticks(panel.sizes, panel.sizes)
+                    ax.minorticks_off()
             column[1].set_ylim(bottom=1)  # less is the noise of the measurement
             column[0].set_title(f"more {panel.label}", fontsize=9)
             column[0].legend(fontsize=7)

@@ -136,5 +136,7 @@ if "SKGEOM_DOC_URL" in os.environ:  # where the versions are published, side by 
         "check_switcher": False,  # the first time, there is none
         "navbar_start": ["navbar-logo", "version-switcher"],
     }
-html_sidebars = {"index": [], "which": []}
+# Pages without others beside them.
+SINGLE = ["coming_from", "faq", "glossary", "index", "installation", "references"]
+html_sidebars = {page: [] for page in [*SINGLE, "changelog", "checklists", "which"]}
 html_show_sourcelink = False
