@@ -42,7 +42,7 @@ GUIDES = {
     "GaussianClassifier": "large_data",
     "KernelDiscriminantAnalysis": "kernel_discriminant",
     "KernelDiscriminantAnalysisCV": "kernel_discriminant",
-    "LandmarkKernelPCA": "kernel_discriminant",
+    "LandmarkKernelPCA": "nonlinear_sqfa",
     "PLRSQ": "lvq",
     "ProjectionConditions": "covariance_hessian",
     "RSLVQ": "lvq",
@@ -56,12 +56,13 @@ GUIDES = {
     "TransferDiscriminantAnalysis": "transfer",
     "accuracy_rejection_curve": "rejection",
     "activation_patterns": "transfer",
-    "bayes_error": "sqfa",
+    "bayes_error": "n_filters",
     "input_hessian": "covariance_hessian",
     "spatial_filters": "transfer",
 }
 autosummary_context = {"guides": GUIDES}
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"  # methods without the name of the class
 autodoc_typehints = "none"  # the types are in the docstrings
 numpydoc_class_members_toctree = False  # a class and its methods share a page
 
