@@ -102,8 +102,11 @@ def strings_of(tree):
 
 
 def test_titles_of_the_faq_are_parts_of_messages():
-    titles = re.findall(r"^(.+)\n~+\n", (DOC / "faq.rst").read_text(), re.MULTILINE)
+    faq = (DOC / "faq.rst").read_text()
+    titles = re.findall(r"^(.+)\n~+\n", faq, re.MULTILINE)
     assert len(titles) >= 14
+    addresses = re.findall(r"^\.\. _faq-\w+:\n\n(.+)\n~+\n", faq, re.MULTILINE)
+    assert addresses == titles
     package = Path(skgeom.__file__).parent
     texts = [
         text
