@@ -257,8 +257,8 @@ def draw(results, panels, file):
     import matplotlib
     from matplotlib.figure import Figure
 
-    # Text is drawn, for it to fit with any fonts; the same results give the same file.
-    style = {"svg.fonttype": "path", "svg.hashsalt": "skgeom", "font.size": 9}
+    # Text remains text, and the same results give the same file.
+    style = {"svg.fonttype": "none", "svg.hashsalt": "skgeom", "font.size": 9}
     with matplotlib.rc_context(style):
         figure = Figure(figsize=(4 * len(panels), 7), layout="constrained")
         axes = figure.subplots(2, len(panels), squeeze=False, sharex="col")
