@@ -62,8 +62,8 @@ GUIDES = {
 }
 autosummary_context = {"guides": GUIDES}
 autosummary_generate = True
-toc_object_entries_show_parents = "hide"  # methods without the name of the class
 autodoc_typehints = "none"  # the types are in the docstrings
+toc_object_entries_show_parents = "hide"  # fit(), not SQFA.fit(), beside the page
 numpydoc_class_members_toctree = False  # a class and its methods share a page
 
 if os.environ.get("SKGEOM_DOC_ONLINE"):
@@ -100,16 +100,16 @@ sphinx_gallery_conf = {
     "min_reported_time": 1e6,
 }
 
-plot_formats = ["svg"]
-plot_html_show_formats = False
-plot_html_show_source_link = False
-
 # The copy button leaves out the prompts, and what is printed.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 # The examples call plt.show(), which has nothing to show while the pages are built.
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+
+plot_formats = ["svg"]
+plot_html_show_formats = False
+plot_html_show_source_link = False
 
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
@@ -118,7 +118,7 @@ html_favicon = "_static/logo.svg"
 html_title = "skgeom"
 html_theme_options = {
     "show_prev_next": False,
-    "show_toc_level": 2,
+    "show_toc_level": 2,  # the methods of a class
     "logo": {
         "text": "skgeom",
         "image_light": "_static/logo.svg",
