@@ -1,4 +1,4 @@
-"""Optimisation on matrix manifolds; only this folder imports pymanopt, if at all."""
+"""Optimisation on matrix manifolds; only this folder imports pymanopt."""
 
 from skgeom.optim._coarse_to_fine import (
     maximize_coarse_to_fine as maximize_coarse_to_fine,
