@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from skgeom.optim._batches import maximize_in_batches
-from skgeom.optim._manifolds import CONSTRAINTS, FreeRotation
+from skgeom.optim._constraints import CONSTRAINTS, FreeRotation
 from skgeom.optim._minimize import WENT_ASTRAY, StartError, minimize
 
 # How closely all starts are optimised before the best ones are chosen.
