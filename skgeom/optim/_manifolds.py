@@ -12,6 +12,7 @@ from pymanopt.manifolds import (
     Stiefel,
     SymmetricPositiveDefinite,
 )
+from scipy.linalg.lapack import dtrtri
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ class FreeRotation:
         self._factor = np.linalg.cholesky(metric)
         # Not solved for at each point: only scipy can make use of a triangle, and the
         # threads of its BLAS would be in the way of those of numpy.
-        self._inverse = np.linalg.inv(self._factor)
+        self._inverse = dtrtri(self._factor.T)[0].T
 
     nearest = staticmethod(rotated_to_unit_norm)
 
