@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import dtrtri
 
 from skgeom.optim._manifolds import Oblique, Sphere, Stiefel
 
@@ -99,7 +100,7 @@ class FreeRotation:
         self._factor = np.linalg.cholesky(metric)
         # Not solved for at each point: only scipy can make use of a triangle, and the
         # threads of its BLAS would be in the way of those of numpy.
-        self._inverse = np.linalg.inv(self._factor)
+        self._inverse = dtrtri(self._factor.T)[0].T
 
     nearest = staticmethod(rotated_to_unit_norm)
 
