@@ -36,6 +36,7 @@ def estimator(method, seed, epochs):
     if method == "PLRSQ":
         return PLRSQ(
             3,
+            metric="riemann",
             sigma2=0.5,
             priors="uniform",
             solver="sgd",
