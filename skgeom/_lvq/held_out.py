@@ -13,6 +13,11 @@ from skgeom.utils._arrays import like, to_numpy
 # From stiff to loose. Looser still, prototypes of separable classes would run away.
 _WEIGHTS = 0.1, 0.03, 0.01, 0.003
 _N_FOLDS = 5
+# With a model of the curvature, the first iteration that lowers the cost by no more
+# than this fraction is the last: the next weight goes on from there.
+_SETTLED = 1e-2
+# Of more samples, about so many are looked at: the choice then matters less.
+_MOST_SAMPLES = 1_000
 # Copies of a sample have relative distances that agree to so many digits.
 _DIGITS = 9
 
@@ -42,7 +47,7 @@ def best_weight(problem, make_loss, scale, **limits):
        Regression Trees", 1984, section 3.4.3: the rule of one standard error.
     """
     folds = _folds(problem)
-    parts = [_Fold(problem, scale, folds == k, limits) for k in range(folds.max() + 1)]
+    parts = [_Fold(problem, scale, folds, k, limits) for k in range(folds.max() + 1)]
     if len(parts) < 2:
         return _WEIGHTS[0]
     points, scores = [to_numpy(problem.prototypes)] * len(parts), []
@@ -60,44 +65,51 @@ def best_weight(problem, make_loss, scale, **limits):
 
 @dataclass(frozen=True)
 class _Fold:
-    """A problem without some samples, which are held out."""
+    """A problem without the samples of a fold, which are held out."""
 
     problem: Problem
     scale: float
-    held_out: np.ndarray
+    folds: np.ndarray
+    number: int
     limits: dict
 
     def search(self, loss, prototypes):
         """Prototypes of the other samples, from some that are near."""
-        problem, rest = self.problem, like(~self.held_out, self.problem.Z)
+        problem, is_rest = self.problem, (self.folds >= 0) & (self.folds != self.number)
+        rest = like(is_rest, problem.Z)
         samples = problem.Z[rest], problem.y[rest], problem.weights[rest]
         cost, start = (
             PrototypeCost(problem.space, *samples, loss, self.scale),
             [prototypes],
         )
-        curvature = cost.solve if cost.has_curvature(prototypes) else None
-        manifold = cost.manifold(start)
-        return minimize(
-            cost, manifold, start, preconditioner=curvature, **self.limits
-        ).point[0]
+        options, reached = self.limits, [np.inf]
+
+        def settled(point, value):
+            before, reached[0] = reached[0], value
+            return before - value <= _SETTLED * value
+
+        if cost.has_curvature(prototypes):
+            options = options | {"preconditioner": cost.solve, "callback": settled}
+        return minimize(cost, cost.manifold(start), start, **options).point[0]
 
     def score(self, prototypes):
         """Mean log probability of the class of the samples held out."""
-        problem, own = self.problem, like(self.held_out, self.problem.Z)
+        problem, is_own = self.problem, self.folds == self.number
+        own = like(is_own, problem.Z)
         squared = problem.space.squared_distances(
             problem.Z[own], like(prototypes, problem.Z)
         )
         counts = np.repeat(problem.counts, problem.counts)
         even = like(-np.log(counts), problem.Z)
         scores = class_log_densities(squared, problem.counts, even, self.scale)
-        y, weights = (to_numpy(a)[self.held_out] for a in (problem.y, problem.weights))
+        y, weights = (to_numpy(a)[is_own] for a in (problem.y, problem.weights))
         weights = weights / np.bincount(y, weights)[y]
         found = to_numpy(log_softmax(scores))[np.arange(len(y)), y]
         return np.average(found, weights=weights)
 
 
 def _folds(problem):
-    """The fold of each sample.
+    """The fold of each sample; -1 for those that are left out, where these are many.
 
     Samples of a class take turns in the order of their distances from its prototypes at
     the start. So folds are alike and do not depend on the order of samples, and copies
@@ -107,9 +119,10 @@ def _folds(problem):
     y, labels = to_numpy(problem.y), to_numpy(problem.labels)
     own = np.where(labels == y[:, None], to_numpy(squared), np.inf)
     distances = np.round(own.min(axis=1) / problem.spread, _DIGITS)
-    folds = np.empty(len(y), dtype=int)
+    turns, n_distinct = np.empty(len(y), dtype=int), 0
     for label in np.unique(y):
         members = y == label
-        turns = np.unique(distances[members], return_inverse=True)[1]
-        folds[members] = turns % _N_FOLDS
-    return folds
+        values, turns[members] = np.unique(distances[members], return_inverse=True)
+        n_distinct += len(values)
+    step = -(-n_distinct // _MOST_SAMPLES)
+    return np.where(turns % step == 0, turns // step % _N_FOLDS, -1)
