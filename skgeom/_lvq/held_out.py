@@ -9,6 +9,7 @@ from skgeom._lvq.losses import class_log_densities, log_softmax
 from skgeom._lvq.problem import Problem
 from skgeom.optim import minimize
 from skgeom.utils._arrays import like, to_numpy
+from skgeom.utils._progress import current_progress
 
 # From stiff to loose. Looser still, prototypes of separable classes would run away.
 _WEIGHTS = 0.1, 0.03, 0.01, 0.003
@@ -82,15 +83,20 @@ class _Fold:
             PrototypeCost(problem.space, *samples, loss, self.scale),
             [prototypes],
         )
-        options, reached = self.limits, [np.inf]
+        curvature = cost.solve if cost.has_curvature(prototypes) else None
+        values = [np.inf]
 
-        def settled(point, value):
-            before, reached[0] = reached[0], value
-            return before - value <= _SETTLED * value
+        def note(point, value):
+            current_progress().note(
+                f"search without fold {self.number}: loss {value:.6g}"
+            )
+            values.append(value)
+            return curvature and values[-2] - value <= _SETTLED * value
 
-        if cost.has_curvature(prototypes):
-            options = options | {"preconditioner": cost.solve, "callback": settled}
-        return minimize(cost, cost.manifold(start), start, **options).point[0]
+        manifold, options = cost.manifold(start), {"callback": note, **self.limits}
+        return minimize(
+            cost, manifold, start, preconditioner=curvature, **options
+        ).point[0]
 
     def score(self, prototypes):
         """Mean log probability of the class of the samples held out."""
