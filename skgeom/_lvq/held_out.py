@@ -79,24 +79,19 @@ class _Fold:
         problem, is_rest = self.problem, (self.folds >= 0) & (self.folds != self.number)
         rest = like(is_rest, problem.Z)
         samples = problem.Z[rest], problem.y[rest], problem.weights[rest]
-        cost, start = (
-            PrototypeCost(problem.space, *samples, loss, self.scale),
-            [prototypes],
-        )
+        cost = PrototypeCost(problem.space, *samples, loss, self.scale)
         curvature = cost.solve if cost.has_curvature(prototypes) else None
         values = [np.inf]
 
         def note(point, value):
-            current_progress().note(
-                f"search without fold {self.number}: loss {value:.6g}"
-            )
+            said = f"search without fold {self.number}: loss {value:.6g}"
+            current_progress().note(said)
             values.append(value)
             return curvature and values[-2] - value <= _SETTLED * value
 
-        manifold, options = cost.manifold(start), {"callback": note, **self.limits}
-        return minimize(
-            cost, manifold, start, preconditioner=curvature, **options
-        ).point[0]
+        start, options = [prototypes], {"preconditioner": curvature, "callback": note}
+        manifold = cost.manifold(start)
+        return minimize(cost, manifold, start, **options, **self.limits).point[0]
 
     def score(self, prototypes):
         """Mean log probability of the class of the samples held out."""
