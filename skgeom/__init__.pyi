@@ -218,12 +218,13 @@ class PLRSQ(ClassifierMixin, TransformerMixin, BaseEstimator):
     prototype_labels_: NDArray[Any]
     sigma2_: float
     components_: NDArray[Any]
+    representability_: float
     priors_: NDArray[Any]
     classes_: NDArray[Any]
     loss_curve_: NDArray[Any]
     n_iter_: int
     n_features_in_: int
-    def __init__(self, n_prototypes: int | ArrayLike = 1, *, metric: str = 'riemann', sigma2: Literal['auto', 'learn'] | float | str = 'auto', sigma2_scale: float = 1.0, annealing: bool = True, representability: Literal['auto'] | float | str = 'auto', n_components: int | None = None, priors: Literal['uniform', 'empirical'] | None | ArrayLike | str = 'uniform', class_weight: Literal['balanced'] | None | dict[Any, Any] | str = None, init: str | ArrayLike = 'auto', solver: Literal['auto', 'lbfgs', 'sgd'] | str = 'auto', max_iter: int = 100, tol: float = 0.01, learning_rate: Literal['auto'] | float | str = 'auto', batch_size: int = 1, shuffle: bool = True, warm_start: bool = False, random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None: ...
+    def __init__(self, n_prototypes: int | ArrayLike = 1, *, metric: str = 'tangent', sigma2: Literal['auto', 'learn'] | float | str = 'auto', sigma2_scale: float = 1.0, annealing: bool = True, representability: Literal['auto'] | float | str = 'auto', n_components: int | None = None, priors: Literal['uniform', 'empirical'] | None | ArrayLike | str = 'uniform', class_weight: Literal['balanced'] | None | dict[Any, Any] | str = None, init: str | ArrayLike = 'auto', solver: Literal['auto', 'lbfgs', 'sgd'] | str = 'auto', max_iter: int = 100, tol: float = 0.01, learning_rate: Literal['auto'] | float | str = 'auto', batch_size: int = 1, shuffle: bool = True, warm_start: bool = False, random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None: ...
     def decision_function(self, X: ArrayLike) -> NDArray[Any]: ...
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self: ...
@@ -248,6 +249,7 @@ class RSLVQ(ClassifierMixin, TransformerMixin, BaseEstimator):
     prototypes_: NDArray[Any]
     prototype_labels_: NDArray[Any]
     sigma2_: float
+    representability_: float
     priors_: NDArray[Any]
     classes_: NDArray[Any]
     loss_curve_: NDArray[Any]
