@@ -58,9 +58,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         highest accuracy in five folds of training: whole domains if there are several,
         samples otherwise.
     relevance : float, default=0.1
-        The exponent a of :math:`R = (\sum_c L_c^2)^a`, where :math:`L_c` are the means
-        of the logarithms of the classes, and R is scaled to a norm of 1. Directions in
-        which classes differ then are shrunk less than others. 0 treats all alike.
+        The exponent a, from 0 to 1, of :math:`R = (\sum_c L_c^2)^a`, where :math:`L_c`
+        is the mean of :math:`\log(Z)` in class c, and R is scaled to a norm of 1.
+        Directions in which classes differ are then shrunk less than others. 0 treats
+        all alike.
     prior_strength : float, default=200
         :math:`\kappa`: how many matrices of a class the mean of training is worth in
         :meth:`adapt`.
@@ -130,7 +131,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints = {
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
-        "relevance": [Interval(Real, 0, None, closed="left")],
+        "relevance": [Interval(Real, 0, 1, closed="both")],
         "prior_strength": [Interval(Real, 0, None, closed="neither")],
         "priors": [None, StrOptions({"uniform"}), "array-like"],
         "recentring": [None, Recentring],
