@@ -20,6 +20,7 @@ import argparse
 import os
 import time
 import warnings
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
+from suite import matrices
 
 from skgeom import PLRSQ, Recentring, TransferDiscriminantAnalysis
 from skgeom.geometry import expm
@@ -260,6 +262,20 @@ def relevance(folder):
         model = TransferDiscriminantAnalysis(relevance=value)
         each = [simulated_accuracy(model, seed) for seed in range(10)]
         print(f"  relevance={value}: {np.mean(each):.3f} ({np.std(each):.3f})")
+    print(
+        "Without domains, accuracy with relevance=0 and 0.1: suite.matrices('report')"
+    )
+    for problem in matrices("report"):
+        scores = [
+            [
+                TransferDiscriminantAnalysis(relevance=value)
+                .fit(X[:1500], y[:1500])
+                .score(X_test, y_test)
+                for value in (0, 0.1)
+            ]
+            for X, y, X_test, y_test in islice(problem.parts(), 5)
+        ]
+        print(f"  {problem.name}: {np.mean(scores, axis=0).round(3)}")
 
 
 def simulated_accuracy(model, seed):

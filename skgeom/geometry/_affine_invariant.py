@@ -109,18 +109,18 @@ def mean_affine_invariant(matrices, weights=None):
         The mean. The norm of the mean logarithm there is at most 1e-10, unless rounding
         or 100 steps end the search first.
 
-    Warns
-    -----
-    ConvergenceWarning
-        If the mean is wrong, because rounding ended the search far from it, or hid
-        eigenvalues: matrices are nearly singular, or differ by too many powers of ten.
-
     Raises
     ------
     ValueError
         If a matrix is not finite, not symmetric or not positive definite; the message
         names the matrix. If the shapes do not fit, or a weight is negative or not
         finite, or all are zero.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the mean is wrong, because rounding ended the search far from it, or hid
+        eigenvalues: matrices are nearly singular, or differ by too many powers of ten.
 
     References
     ----------
