@@ -31,9 +31,9 @@ _TOLERANCE = 1e-10
 _MAX_STEPS = 100
 # Single steps may lose; if so many in a row gain nothing, rounding is the limit.
 _MOST_WITHOUT_GAIN = 5
-# It is wrong if that is larger than so many roots of the machine's precision, or if an
-# eigenvalue is as small as rounding can make it, to this logarithm.
-_WRONG = 100
+# It is inaccurate if that is larger than so many roots of the machine's precision, or
+# if an eigenvalue is as small as rounding can make it, to this logarithm.
+_INACCURATE = 100
 _NEAR_HIDDEN = 0.5
 
 
@@ -119,7 +119,7 @@ def mean_affine_invariant(matrices, weights=None):
     Warns
     -----
     ConvergenceWarning
-        If the mean is wrong, because rounding ended the search far from it, or hid
+        If the mean is inaccurate, because the search ended before it, or rounding hid
         eigenvalues: matrices are nearly singular, or differ by too many powers of ten.
 
     References
@@ -203,12 +203,12 @@ def _warn_of_rounding(residual, widest, precision):
     if widest > -np.log(precision) - _NEAR_HIDDEN:
         reason = "beside the mean, a matrix has a condition number of at least "
         reason += f"{np.exp(widest):.0e}, which rounding hides"
-    elif residual > _WRONG * precision**0.5:
+    elif residual > _INACCURATE * precision**0.5:
         reason = f"the mean logarithm there is {residual:.1e} instead of 0"
     else:
         return
     warn_user(
-        f"The affine-invariant mean is wrong: {reason}. The matrices are nearly "
+        f"The affine-invariant mean is inaccurate: {reason}. The matrices are nearly "
         "singular, or differ by too many powers of ten. Add a small multiple of the "
         "identity to each, or use a shrinkage estimator of covariances.",
         ConvergenceWarning,
