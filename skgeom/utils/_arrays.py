@@ -48,8 +48,14 @@ def is_dispatched(X):
 
 
 def is_by_numpy(X):
-    """Whether an estimator computes by numpy with X, of another library."""
-    return is_dispatched(X) and is_in_host_memory(X)
+    """Whether an estimator computes by numpy with X, of another library.
+
+    Raises ValueError if X holds no numbers.
+    """
+    if not is_dispatched(X):
+        return False
+    check_holds_numbers(X)
+    return is_in_host_memory(X)
 
 
 def is_in_host_memory(array):
@@ -376,6 +382,8 @@ def moved(attributes, convert):
 
 
 def _moved(value, convert):
+    if isinstance(value, type):
+        return value
     if hasattr(value, "__sklearn_array_api_convert__"):
         return value.__sklearn_array_api_convert__(convert)
     return convert(value) if _is_array_of_numbers(value) else value

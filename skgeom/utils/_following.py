@@ -42,11 +42,11 @@ def follows_X(method):
         if not is_dispatched(X):
             return method(self, X, *args, **kwargs)
         y = args[0] if args else kwargs.get("y")
-        check_holds_numbers(X)
+        computed_by_numpy = _is_by_numpy(self, X)
         check_holds_numbers(y, "y")
         if hasattr(self, "classes_"):
             self.classes_ = on_host(self.classes_)
-        if not _is_by_numpy(self, X):
+        if not computed_by_numpy:
             method(self, X, *args, **kwargs)
         else:
             current_progress().beside(X, y)
@@ -88,7 +88,6 @@ def follows_fit(method):
         _check_library(self, X, method)
         if not _is_by_numpy(self, X):
             return method(self, X, *args, **kwargs)
-        check_holds_numbers(X)
         of_numpy = copy(self)
         vars(of_numpy).update(moved(vars(self), on_host))
         if hasattr(self, "classes_"):
