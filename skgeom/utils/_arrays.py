@@ -396,5 +396,5 @@ def numbers_like(value, model):
 
 def _is_array_of_numbers(value):
     if isinstance(value, np.ndarray | np.generic):
-        return value.dtype.kind in "fiub"
+        return value.dtype.kind in "fiubc"
     return namespace(value) is not np
