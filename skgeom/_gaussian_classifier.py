@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_array,
-    check_is_fitted,
     column_or_1d,
     validate_data,
 )
@@ -29,10 +28,12 @@ from skgeom.utils._arrays import (
     like,
     namespace,
     on_host,
+    take_labels,
     to_numpy,
 )
 from skgeom.utils._dask import by_blocks, empty_block, is_dask
-from skgeom.utils._sklearn import ARRAY_API, check_same_namespace
+from skgeom.utils._following import follows_fit, follows_statistics, follows_X
+from skgeom.utils._sklearn import ARRAY_API
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors, check_two_classes
 
@@ -134,6 +135,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     array([0, 1, 2, 3, 4])
     """
 
+    _fitted_array = "priors_"
     _parameter_constraints = {
         "covariance": [StrOptions({"full", "shared"})],
         "regularization": [
@@ -159,6 +161,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @follows_X
     def fit(self, X, y, sample_weight=None):
         """Fit the Gaussians to labelled samples.
 
@@ -189,6 +192,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @follows_statistics
     def fit_statistics(self, statistics):
         """Fit the Gaussians to the statistics of the classes.
 
@@ -227,6 +231,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @follows_X
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Add samples to those that the Gaussians are fitted to.
 
@@ -265,8 +270,6 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
                 f"covariance_estimator={self.covariance_estimator!r}."
             )
         first = not hasattr(self, "statistics_")
-        if not first:
-            check_same_namespace(X, self, attribute="priors_", method="partial_fit")
         X, y = self._validated(X, y, reset=first)
         before = None if first else self.statistics_
         statistics = _statistics(X, y, None, sample_weight, before)
@@ -352,14 +355,12 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
     # Prediction
 
-    def _log_joint(self, X, method):
+    def _log_joint(self, X):
         """Logarithms of prior times density, (n_samples, n_classes), up to a summand.
 
         Also the summand, (n_samples,): what the classes have in common, which would
         cost the digits of their differences far from the means.
         """
-        check_is_fitted(self)
-        check_same_namespace(X, self, attribute="priors_", method=method)
         X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
         xp, X = namespace(X), in_double(X)
         gaussians = self._gaussians or self._solve()
@@ -392,13 +393,14 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     def _with_priors(self, densities):
         """Densities of the classes with samples, times priors, for all classes."""
         xp = namespace(densities)
-        seen = like(np.searchsorted(self.classes_, self.statistics_.classes), densities)
+        classes = to_numpy(self.classes_)
+        seen = like(np.searchsorted(classes, self.statistics_.classes), densities)
         priors = xp.take(self.priors_, seen)
         joint = densities + xp.log(priors / xp.sum(priors))
-        if len(self.classes_) == joint.shape[1]:
+        if len(classes) == joint.shape[1]:
             return joint
         # Those without samples come last.
-        unseen = np.setdiff1d(self.classes_, self.statistics_.classes)
+        unseen = np.setdiff1d(classes, self.statistics_.classes)
         shape = joint.shape[0], len(unseen)
         impossible = xp.full(shape, -xp.inf, dtype=joint.dtype, device=device_of(joint))
         order = np.argsort(np.concatenate([self.statistics_.classes, unseen]))
@@ -406,6 +408,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         return xp.take(joint, like(order, joint), axis=1)
 
     @by_blocks
+    @follows_fit
     def decision_function(self, X):
         """Logarithms of prior times density, up to a summand that classes share.
 
@@ -419,10 +422,11 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             For two classes, the log-odds of ``classes_[1]``.
         """
-        joint, _ = self._log_joint(X, "decision_function")
+        joint, _ = self._log_joint(X)
         return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
 
     @by_blocks
+    @follows_fit
     def predict(self, X):
         """The most probable class of each sample.
 
@@ -436,13 +440,11 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Labels out of ``classes_``.
         """
-        joint, _ = self._log_joint(X, "predict")
-        numbers = namespace(joint).argmax(joint, axis=1)
-        if self.classes_.dtype.kind not in "biuf":
-            return self.classes_[to_numpy(numbers)]  # other libraries have no texts
-        return namespace(joint).take(like(self.classes_, joint), numbers)
+        joint, _ = self._log_joint(X)
+        return take_labels(self.classes_, namespace(joint).argmax(joint, axis=1))
 
     @by_blocks
+    @follows_fit
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
 
@@ -456,13 +458,14 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._log_proba(X, "predict_log_proba")
+        return self._log_proba(X)
 
-    def _log_proba(self, X, method):
-        joint, _ = self._log_joint(X, method)
+    def _log_proba(self, X):
+        joint, _ = self._log_joint(X)
         return joint - logsumexp(joint, axis=1, keepdims=True)
 
     @by_blocks
+    @follows_fit
     def predict_proba(self, X):
         """Probabilities of the classes.
 
@@ -476,7 +479,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        probabilities = self._log_proba(X, "predict_proba")
+        probabilities = self._log_proba(X)
         return namespace(probabilities).exp(probabilities)
 
     def __sklearn_tags__(self):
@@ -504,6 +507,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         return super().score(X, y, sample_weight)
 
     @by_blocks
+    @follows_fit
     def score_samples(self, X):
         """Logarithm of the density of each sample, to find those that fit no class.
 
@@ -517,7 +521,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Log-density of the mixture of the classes, weighted by ``priors_``.
         """
-        joint, common = self._log_joint(X, "score_samples")
+        joint, common = self._log_joint(X)
         return logsumexp(joint, axis=1) + common
 
 

@@ -14,10 +14,12 @@ from skgeom.utils._arrays import (
     device_of,
     float_dtypes,
     in_double,
+    is_by_numpy,
     like,
     namespace,
     on_host,
     take,
+    to_numpy,
 )
 from skgeom.utils._dask import BRANCHES, is_dask, merged, row_blocks
 from skgeom.utils._sklearn import check_sample_weight
@@ -49,6 +51,12 @@ class ClassSums:
     @classmethod
     def of_samples(cls, X, y, sample_weight):
         """The sums of valid samples."""
+        if is_by_numpy(X):
+            total = cls.of_samples(to_numpy(X), y, sample_weight)
+            for of_class in total.moments():
+                of_class.mean = like(of_class.mean, X)
+                of_class.scatter = like(of_class.scatter, X)
+            return total
         total = cls.__new__(cls)
         total.n_features = X.shape[1]
         total.classes, rows = rows_of_classes(y)

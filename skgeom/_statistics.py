@@ -23,7 +23,9 @@ from skgeom._moments import (
 )
 from skgeom.objectives import projected_classes
 from skgeom.utils._arrays import (
+    by_numpy,
     has_float64,
+    is_by_numpy,
     is_dispatched,
     like,
     namespace,
@@ -173,6 +175,9 @@ class ClassStatistics:
         MemoryError
             If the covariances need more memory than there is.
         """
+        if is_by_numpy(X):
+            options = {"sample_weight": sample_weight, "n_axes": n_axes}
+            return by_numpy(cls.from_data, X, X, y, covariance_estimator, **options)
         if n_axes is None and not is_dask(X):
             X, y, sample_weight = checked_samples(X, y, sample_weight)
             return cls._from_valid_data(X, y, covariance_estimator, sample_weight)

@@ -1,7 +1,7 @@
 """Makers of random matrices and distributions, by kind; arrays of other libraries."""
 
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 # scikit-learn asks for it before it takes arrays of other libraries than numpy; it must
@@ -22,10 +22,17 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-# (namespace, device, dtype) of arrays that are not numpy's.
-ARRAYS = [
-    ("array_api_strict", "CPU_DEVICE", "float64"),
+# (namespace, device, dtype) of arrays that are not numpy's: those that a library
+# computes with, and those in the memory of the host, which numpy reads. The tensors of
+# torch are the latter, unless the package is told that they are on a device.
+ON_DEVICE = [
+    ("array_api_strict", "device1", "float64"),
     ("array_api_strict", "device1", "float32"),
+    ("torch", "cpu as a device", "float64"),
+    ("torch", "cpu as a device", "float32"),
+]
+IN_HOST_MEMORY = [
+    ("array_api_strict", "CPU_DEVICE", "float64"),
     ("torch", "cpu", "float64"),
     ("torch", "cpu", "float32"),
 ]
@@ -51,7 +58,7 @@ class ArrayLibrary:
         self.name = name
         self.xp = array_namespace(module.asarray([1.0]))
         strict = name == "array_api_strict"
-        self.device = module.Device(device) if strict else device
+        self.device = module.Device(device) if strict else device.split()[0]
         self.dtype = dtype
         self.tolerance = 1e-6 if dtype == "float64" else 1e-4
 
@@ -92,17 +99,46 @@ def nothing_leaves_the_device():
     return context
 
 
-@pytest.fixture(params=ARRAYS, ids="-".join)
-def library(request):
-    """Each library, device and dtype in turn, with scikit-learn's dispatch on."""
+@contextmanager
+def dispatched(name, device, dtype):
+    """An :class:`ArrayLibrary`, with scikit-learn's dispatch on."""
     from sklearn import config_context
 
     from skgeom.utils._sklearn import ARRAY_API
 
     if not ARRAY_API:
         pytest.skip("Arrays of other libraries need scikit-learn 1.9.")
-    made = ArrayLibrary(*request.param)
-    with config_context(array_api_dispatch=True):
+    made = ArrayLibrary(name, device, dtype)
+    with config_context(array_api_dispatch=True), ExitStack() as stack:
+        if device == "cpu as a device":
+            for module in ("_arrays", "_validation"):
+                name = f"skgeom.utils.{module}.is_in_host_memory"
+                stack.enter_context(mock.patch(name, lambda array: False))
+        yield made
+
+
+def id_of(param):
+    return "-".join(param).replace(" ", "-")
+
+
+@pytest.fixture(params=ON_DEVICE + IN_HOST_MEMORY, ids=id_of)
+def library(request):
+    """Each library, device and dtype in turn, with scikit-learn's dispatch on."""
+    with dispatched(*request.param) as made:
+        yield made
+
+
+@pytest.fixture(params=ON_DEVICE, ids=id_of)
+def device_library(request):
+    """Those that compute themselves."""
+    with dispatched(*request.param) as made:
+        yield made
+
+
+@pytest.fixture(params=IN_HOST_MEMORY, ids=id_of)
+def host_library(request):
+    """Those of which numpy reads the memory."""
+    with dispatched(*request.param) as made:
         yield made
 
 

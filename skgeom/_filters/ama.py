@@ -19,6 +19,7 @@ from skgeom.optim import maximize_over_many_samples, sizes_of_parts, within
 from skgeom.utils._arrays import like, take, to_numpy
 from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._following import follows_X
 from skgeom.utils._progress import current_progress, shows_progress
 from skgeom.utils._span import WholeSpace
 from skgeom.utils._validation import check_priors
@@ -279,6 +280,7 @@ class AMAGauss(BaseAMAGauss):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @shows_progress
+    @follows_X
     def fit(self, X, y):
         """Learn the filters from samples.
 

@@ -37,12 +37,12 @@ from skgeom.utils._arrays import (
     to_numpy,
 )
 from skgeom.utils._dask import by_blocks, empty_block
+from skgeom.utils._following import follows_fit
 from skgeom.utils._progress import current_progress
 from skgeom.utils._signs import signs
 from skgeom.utils._sklearn import (
     ARRAY_API,
     CallbackSupportMixin,
-    check_same_namespace,
     with_parameters,
 )
 from skgeom.utils._span import WholeSpace, space_of
@@ -88,6 +88,7 @@ class BaseFilters(
 ):
     """Linear features by filters that maximise an objective of labelled data."""
 
+    _fitted_array = "components_"
     _sparse = False  # whether samples may be sparse
     _value_name = "objective"  # of what is printed
     # What warnings say of the regularisation.
@@ -112,6 +113,7 @@ class BaseFilters(
     }
 
     @by_blocks
+    @follows_fit
     def transform(self, X):
         """Apply the filters.
 
@@ -125,8 +127,6 @@ class BaseFilters(
         ndarray of shape (n_samples, n_components)
             The features ``X @ components_.T``.
         """
-        check_is_fitted(self)
-        check_same_namespace(X, self, attribute="components_", method="transform")
         X = validate_data(
             self, X, accept_sparse=self._sparse, dtype=float_dtypes(X), reset=False
         )
@@ -146,6 +146,7 @@ class BaseFilters(
         return X, y
 
     @by_blocks
+    @follows_fit
     def inverse_transform(self, X):
         """Samples of least norm that have given features.
 
@@ -164,9 +165,6 @@ class BaseFilters(
         ndarray of shape (n_samples, n_features)
             The samples.
         """
-        check_is_fitted(self)
-        method = "inverse_transform"
-        check_same_namespace(X, self, attribute="components_", method=method)
         Z = check_array(X, dtype=float_dtypes(X))
         if Z.shape[1] != self._n_features_out:
             raise ValueError(

@@ -28,6 +28,7 @@ from skgeom._filters.folds import (
 from skgeom._filters.noise import sampling_noise
 from skgeom.utils._arrays import on_host, take, to_numpy
 from skgeom.utils._dask import is_dask, refuse_dask
+from skgeom.utils._following import follows_X
 from skgeom.utils._grid_scores import best_values, score_table
 from skgeom.utils._progress import FitProgress, current_progress, shows_progress
 from skgeom.utils._span import project
@@ -60,6 +61,7 @@ class RegularizationCV:
 
     @_fit_context(prefer_skip_nested_validation=False)
     @shows_progress
+    @follows_X
     def fit(self, X, y, groups=None):
         """Choose the regularisation and learn the filters from samples.
 

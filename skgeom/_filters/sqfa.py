@@ -22,8 +22,8 @@ from skgeom.objectives import (
 from skgeom.utils._arrays import like, namespace, to_numpy
 from skgeom.utils._dask import empty_block, is_dask
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._following import follows_statistics, follows_X
 from skgeom.utils._progress import current_progress, shows_progress
-from skgeom.utils._sklearn import check_same_namespace
 from skgeom.utils._span import WholeSpace
 from skgeom.utils._warnings import warn_user
 
@@ -252,6 +252,7 @@ class SQFA(BaseSQFA):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @shows_progress
+    @follows_X
     def fit(self, X, y, sample_weight=None):
         """Learn the filters from samples.
 
@@ -300,6 +301,7 @@ class SQFA(BaseSQFA):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @shows_progress
+    @follows_X
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from more samples, besides those of the calls before.
 
@@ -341,10 +343,6 @@ class SQFA(BaseSQFA):
         if is_dask(X):
             validate_data(self, empty_block(X), ensure_min_samples=0, reset=first)
         else:
-            if not first:
-                check_same_namespace(
-                    X, self, attribute="components_", method="partial_fit"
-                )
             X, y = self._validated(X, y, reset=first)
             X = X.toarray() if issparse(X) else X
         if before is None:
@@ -359,6 +357,7 @@ class SQFA(BaseSQFA):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @shows_progress
+    @follows_statistics
     def fit_statistics(self, statistics):
         """Learn the filters from the statistics of the classes.
 

@@ -13,7 +13,6 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    check_is_fitted,
     validate_data,
 )
 
@@ -35,12 +34,12 @@ from skgeom.utils._arrays import (
     to_numpy,
 )
 from skgeom.utils._dask import by_blocks, refuse_dask
+from skgeom.utils._following import follows_fit, follows_X
 from skgeom.utils._progress import current_progress, shows_progress
 from skgeom.utils._sklearn import (
     ARRAY_API,
     CallbackSupportMixin,
     check_library,
-    check_same_namespace,
 )
 from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
@@ -177,6 +176,7 @@ class CovarianceHessianProjection(
     True
     """
 
+    _fitted_array = "components_"
     _parameter_constraints = {
         "estimator": [None, HasMethods("fit"), callable],
         "n_covariance": [Interval(Integral, 0, None, closed="left")],
@@ -208,6 +208,7 @@ class CovarianceHessianProjection(
 
     @_fit_context(prefer_skip_nested_validation=False)
     @shows_progress
+    @follows_X
     def fit(self, X, y):
         """Fit the classifier, and find the eigenvectors of both matrices.
 
@@ -260,6 +261,7 @@ class CovarianceHessianProjection(
         return self
 
     @by_blocks
+    @follows_fit
     def transform(self, X):
         """Project samples onto the components, equation 5.
 
@@ -273,11 +275,10 @@ class CovarianceHessianProjection(
         Z : ndarray of shape (n_samples, n_components)
             The products with the components; float32 for X of float32.
         """
-        check_is_fitted(self)
-        check_same_namespace(X, self, attribute="components_", method="transform")
         X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
         return X @ astype(self.components_, X.dtype).T
 
+    @follows_fit
     def separation(self, X, y):
         """Separation of other samples along the leading eigenvectors.
 
@@ -298,12 +299,10 @@ class CovarianceHessianProjection(
         ValueError
             If the classes are not those of fit, or if there is no Hessian.
         """
-        check_is_fitted(self)
         if self.hessian_ is None:
             raise ValueError(
                 "Fitted with n_hessian=0: without a Hessian there is no grid."
             )
-        check_same_namespace(X, self, attribute="components_", method="separation")
         X, y = validate_data(self, X, y, dtype=float_dtypes(X)[0], reset=False)
         y, classes = to_numpy(y), to_numpy(self.classes_)
         if not np.array_equal(np.unique(y), classes):

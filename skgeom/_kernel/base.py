@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
-    check_is_fitted,
     validate_data,
 )
 
@@ -29,13 +28,14 @@ from skgeom.utils._arrays import (
     like,
     namespace,
     on_host,
+    take_labels,
     to_numpy,
 )
 from skgeom.utils._dask import by_blocks
+from skgeom.utils._following import follows_fit
 from skgeom.utils._sklearn import (
     ARRAY_API,
     check_library,
-    check_same_namespace,
 )
 from skgeom.utils._validation import check_priors, check_two_classes, class_factors
 
@@ -195,6 +195,7 @@ class BaseKernelDiscriminant(
     A subclass has the parameters ``n_components``, ``priors`` and those of the kernel.
     """
 
+    _fitted_array = "dual_coef_"
     _parameter_constraints = {
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
         "kernel": [
@@ -214,6 +215,7 @@ class BaseKernelDiscriminant(
     }
 
     @by_blocks
+    @follows_fit
     def transform(self, X):
         """Discriminant components of samples, equation 14.
 
@@ -231,13 +233,7 @@ class BaseKernelDiscriminant(
         Z : ndarray of shape (n_samples, n_components)
             The components.
         """
-        self._check_arrays(X, "transform")
         return self._components(X)
-
-    def _check_arrays(self, X, method):
-        """Raise unless this is fitted, to arrays like X."""
-        check_is_fitted(self)
-        check_same_namespace(X, self, attribute="dual_coef_", method=method)
 
     def _components(self, X):
         """The components as an array, also if ``transform`` returns a data frame."""
@@ -271,6 +267,7 @@ class BaseKernelDiscriminant(
         return xp.concat(parts)
 
     @by_blocks
+    @follows_fit
     def decision_function(self, X):
         r"""Logarithms of the class posteriors, up to a common term.
 
@@ -291,7 +288,6 @@ class BaseKernelDiscriminant(
             One column for each class. With two classes, the score of the second minus
             that of the first; it is positive where the second is predicted.
         """
-        self._check_arrays(X, "decision_function")
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
@@ -307,6 +303,7 @@ class BaseKernelDiscriminant(
         return scores / self.temperature_ + xp.log(self.priors_) + self.offsets_
 
     @by_blocks
+    @follows_fit
     def predict(self, X):
         """Most probable classes of samples.
 
@@ -320,14 +317,11 @@ class BaseKernelDiscriminant(
         labels : ndarray of shape (n_samples,)
             Class labels.
         """
-        self._check_arrays(X, "predict")
         scores = self._scores(X)
-        codes = namespace(scores).argmax(scores, axis=1)
-        if namespace(self.classes_) is np:  # of text, or all arrays are numpy's
-            return self.classes_[to_numpy(codes)]
-        return namespace(scores).take(self.classes_, codes)
+        return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
 
     @by_blocks
+    @follows_fit
     def predict_log_proba(self, X):
         """Logarithms of the class probabilities.
 
@@ -341,7 +335,6 @@ class BaseKernelDiscriminant(
         log_probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        self._check_arrays(X, "predict_log_proba")
         return self._log_probabilities(X)
 
     def _log_probabilities(self, X):
@@ -351,6 +344,7 @@ class BaseKernelDiscriminant(
         return scores - xp.log(xp.sum(xp.exp(scores), axis=1, keepdims=True))
 
     @by_blocks
+    @follows_fit
     def predict_proba(self, X):
         """Class probabilities, calibrated by samples that are left out of training.
 
@@ -364,7 +358,6 @@ class BaseKernelDiscriminant(
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        self._check_arrays(X, "predict_proba")
         log_probabilities = self._log_probabilities(X)
         return namespace(log_probabilities).exp(log_probabilities)
 

@@ -53,6 +53,7 @@ from skgeom.utils._arrays import (
 )
 from skgeom.utils._dask import empty_block, is_dask, refuse_dask
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._following import follows_X
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_semidefinite
@@ -268,6 +269,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @follows_X
     def fit(self, X, y, sample_weight=None):
         """Learn the discriminant functions.
 

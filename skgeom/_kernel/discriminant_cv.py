@@ -37,6 +37,7 @@ from skgeom.utils._arrays import (
 )
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._following import follows_X
 from skgeom.utils._grid_scores import best_values, check_score, find_splits, score_table
 from skgeom.utils._progress import current_progress, shows_progress
 from skgeom.utils._sklearn import CallbackSupportMixin
@@ -161,6 +162,7 @@ class KernelDiscriminantAnalysisCV(CallbackSupportMixin, BaseKernelDiscriminant)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @shows_progress
+    @follows_X
     def fit(self, X, y, groups=None, sample_weight=None):
         """Choose the regularisation, and learn the discriminant functions.
 

@@ -26,6 +26,7 @@ from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.landmarks import LandmarkFeatures, kmeans_landmarks
 from skgeom._kernel.parameters import KERNEL_CONSTRAINTS, KernelMixin
 from skgeom.utils._dask import by_blocks, refuse_dask
+from skgeom.utils._following import follows_fit, follows_X
 from skgeom.utils._signs import signs
 from skgeom.utils._sklearn import check_library
 from skgeom.utils._undo import all_or_nothing
@@ -135,6 +136,7 @@ class LandmarkKernelPCA(
     1.0
     """
 
+    _fitted_array = "landmarks_"
     _parameter_constraints = {
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
         "n_landmarks": [Interval(Integral, 1, None, closed="left")],
@@ -166,6 +168,7 @@ class LandmarkKernelPCA(
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @follows_X
     def fit(self, X, y=None):
         """Choose the landmarks, and find the components.
 
@@ -231,6 +234,7 @@ class LandmarkKernelPCA(
         )
 
     @by_blocks
+    @follows_fit
     def transform(self, X):
         """Kernel principal components of samples.
 
@@ -244,7 +248,6 @@ class LandmarkKernelPCA(
         ndarray of shape (n_samples, n_components)
             The components.
         """
-        check_is_fitted(self)
         check_library(X, self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         dtype = np.result_type(X.dtype, self.dual_coef_.dtype)

@@ -32,6 +32,11 @@ KERNEL_CONSTRAINTS = {
 class KernelMixin:
     """Kernel of an estimator with ``kernel`` and the parameters above."""
 
+    @property
+    def _needs_library(self):
+        """A function is given samples of the library of X."""
+        return callable(self.kernel)
+
     def _prepare_kernel(self, X, sample_weight=None):
         """Check the kernel and its arguments, and set ``gamma_``."""
         check_arguments(self.kernel, self.kernel_params)

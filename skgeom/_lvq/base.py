@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
-    check_is_fitted,
     column_or_1d,
     validate_data,
 )
@@ -34,14 +33,15 @@ from skgeom.utils._arrays import (
     linear_algebra,
     move_attributes,
     namespace,
+    take_labels,
     to_numpy,
 )
 from skgeom.utils._dask import by_blocks, refuse_dask
+from skgeom.utils._following import follows_fit
 from skgeom.utils._progress import current_progress
 from skgeom.utils._sklearn import (
     ARRAY_API,
     CallbackSupportMixin,
-    check_same_namespace,
     check_sample_weight,
 )
 from skgeom.utils._validation import (
@@ -70,6 +70,7 @@ class PrototypeClassifier(
     makes other scores of the classes by ``_class_scores``.
     """
 
+    _fitted_array = "prototypes_"
     metric = "euclid"  # of SPD matrices; a parameter of those that have several
     _accepts_vectors = False
     _remedy = ""  # what else may help a search that does not end
@@ -86,6 +87,7 @@ class PrototypeClassifier(
     }
 
     @by_blocks
+    @follows_fit
     def transform(self, X):
         """Distances from the prototypes.
 
@@ -99,10 +101,11 @@ class PrototypeClassifier(
         distances : ndarray of shape (n_samples, n_prototypes)
             The distances, not squared.
         """
-        squared, dtype = self._squared_distances(X, "transform")
+        squared, dtype = self._squared_distances(X)
         return astype(namespace(squared).sqrt(squared), dtype)
 
     @by_blocks
+    @follows_fit
     def decision_function(self, X):
         """Scores of the classes.
 
@@ -117,10 +120,11 @@ class PrototypeClassifier(
             One column a class, the largest of which decides; with two classes, the
             difference of the second and the first, whose sign decides.
         """
-        scores = self._class_scores(self._squared_distances(X, "decision_function")[0])
+        scores = self._class_scores(self._squared_distances(X)[0])
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @by_blocks
+    @follows_fit
     def predict(self, X):
         """Predict the classes of samples.
 
@@ -134,12 +138,8 @@ class PrototypeClassifier(
         y : ndarray of shape (n_samples,)
             The classes of the largest score.
         """
-        scores = self._class_scores(self._squared_distances(X, "predict")[0])
-        xp = namespace(scores)
-        indices = xp.argmax(scores, axis=1)
-        if namespace(self.classes_) is xp:
-            return xp.take(self.classes_, indices, axis=0)
-        return self.classes_[to_numpy(indices)]  # text, which is always numpy's
+        scores = self._class_scores(self._squared_distances(X)[0])
+        return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
 
     def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
@@ -164,10 +164,9 @@ class PrototypeClassifier(
         """Scores (n, n_classes) by squared distances from the prototypes."""
         return nearest_scores(squared_distances, self._progress.counts)
 
-    def _squared_distances(self, X, method):
+    def _squared_distances(self, X):
         """Squared distances from the prototypes, and the dtype of X."""
-        check_is_fitted(self)
-        X = self._check_X(X, reset=False, method=method)
+        X = self._check_X(X, reset=False)
         space, prototypes = self._progress.space, self._progress.prototypes
         Z = self._encode(space, self._reduce(astype(X, float_dtype(X))))
         squared = compare(partial(self._compare, space), Z, prototypes)
@@ -229,14 +228,14 @@ class PrototypeClassifier(
             self, X, _BY_BLOCKS if streams else "Fit it to a sample of the rows"
         )
         goes_on, announced = self._goes_on(), classes is not None
-        X = self._check_X(X, reset=not goes_on, method="fit")
+        X = self._check_X(X, reset=not goes_on)
         y = self._check_y(y, X.shape[0])
         classes = np.unique(y if classes is None else to_numpy(classes))
         check_two_classes(classes, type(self).__name__)
         counts = prototype_counts(self.n_prototypes, classes)
         if goes_on:
             self._check_same(classes, counts)
-        self.classes_ = classes  # numpy's, like all labels and weights, until _store
+        self.classes_ = classes
         X, y, weights, class_sums = self._weighted(X, y, sample_weight)
         # Classes may come later if they are announced and their start is given.
         if (not announced or isinstance(self.init, str)) and not class_sums.all():
@@ -274,7 +273,6 @@ class PrototypeClassifier(
         """The problem of a call of ``partial_fit``, which goes on if it can."""
         if not hasattr(self, "prototypes_"):
             return self._problem(X, y, sample_weight, rng, classes)
-        self.classes_ = to_numpy(self.classes_)  # until _store
         if classes is not None and not np.array_equal(
             np.unique(to_numpy(classes)), self.classes_
         ):
@@ -284,7 +282,7 @@ class PrototypeClassifier(
             )
         counts = prototype_counts(self.n_prototypes, self.classes_)
         self._check_same(self.classes_, counts)
-        X = self._check_X(X, reset=False, method="partial_fit")
+        X = self._check_X(X, reset=False)
         y = self._check_y(y, X.shape[0])
         X, y, weights, new_sums = self._weighted(X, y, sample_weight)
         class_sums = self._progress.class_sums + new_sums
@@ -317,10 +315,8 @@ class PrototypeClassifier(
             self._progress.spread,
         )
 
-    def _check_X(self, X, reset, method):
+    def _check_X(self, X, reset):
         """X as an array; matrices are checked to be SPD, and made symmetric."""
-        if not reset:
-            check_same_namespace(X, self, attribute="prototypes_", method=method)
         ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
         if not reset and {ndim, self.prototypes_.ndim} == {2, 3}:
             raise ValueError(

@@ -7,7 +7,6 @@ import numpy as np
 from skgeom._lvq.problem import sample_blocks
 from skgeom.optim import Euclidean, Product, Sphere, Stiefel
 from skgeom.utils._arrays import (
-    is_on_host,
     like,
     linear_algebra,
     namespace,
@@ -88,7 +87,7 @@ class PrototypeCost:
                 None if self._flat is None else self._flat.space.encode(prototypes)
             )
             blocks = sample_blocks(self._Z.shape[0], prototypes)
-            parts = map_threads(evaluate, blocks, parallel=is_on_host(self._Z))
+            parts = map_threads(evaluate, blocks, parallel=namespace(self._Z) is np)
         pairs, *parts = zip(*parts, strict=True)
         value, *gradients = (sum(part[1:], part[0]) for part in parts)
         wanted = [True, self._scale is None, self._reduction is not None]

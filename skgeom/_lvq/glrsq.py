@@ -14,6 +14,7 @@ from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss
 from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, falling, fit_sgd
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._following import follows_X
 from skgeom.utils._progress import shows_progress
 from skgeom.utils._undo import all_or_nothing
 
@@ -142,6 +143,7 @@ class GLRSQ(PrototypeClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @shows_progress
+    @follows_X
     @by_blocks_if_stochastic
     @substitute_docs(**LVQ_DOCS)
     def fit(self, X, y, sample_weight=None):
@@ -192,6 +194,7 @@ class GLRSQ(PrototypeClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @follows_X
     @substitute_docs(**LVQ_DOCS)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Take one epoch of stochastic steps over some samples, in a shuffled order.

@@ -16,6 +16,7 @@ from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss
 from skgeom.utils._arrays import average, like, namespace, sum_of, to_numpy
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._following import follows_X
 from skgeom.utils._progress import shows_progress
 from skgeom.utils._signs import fix_signs
 
@@ -142,6 +143,7 @@ class GMLVQ(PrototypeClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @shows_progress
+    @follows_X
     def fit(self, X, y, sample_weight=None):
         """Learn the prototypes and the metric.
 

@@ -15,6 +15,7 @@ from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, falling, fi
 from skgeom.utils._arrays import like, namespace
 from skgeom.utils._dask import by_blocks
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._following import follows_fit, follows_X
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors
 
@@ -46,6 +47,7 @@ class LikelihoodClassifier(PrototypeClassifier):
     }
 
     @by_blocks
+    @follows_fit
     def predict_proba(self, X):
         """Probabilities of the classes, equation 16.
 
@@ -59,10 +61,11 @@ class LikelihoodClassifier(PrototypeClassifier):
         probabilities : ndarray of shape (n_samples, n_classes)
             They add up to 1 for each sample.
         """
-        log_probabilities = self._log_probabilities(X, "predict_proba")
+        log_probabilities = self._log_probabilities(X)
         return namespace(log_probabilities).exp(log_probabilities)
 
     @by_blocks
+    @follows_fit
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
 
@@ -76,10 +79,10 @@ class LikelihoodClassifier(PrototypeClassifier):
         log_probabilities : ndarray of shape (n_samples, n_classes)
             The logarithms of :meth:`predict_proba`.
         """
-        return self._log_probabilities(X, "predict_log_proba")
+        return self._log_probabilities(X)
 
-    def _log_probabilities(self, X, method):
-        return log_softmax(self._class_scores(self._squared_distances(X, method)[0]))
+    def _log_probabilities(self, X):
+        return log_softmax(self._class_scores(self._squared_distances(X)[0]))
 
     def _class_scores(self, squared_distances):
         counts = self._progress.counts
@@ -88,6 +91,7 @@ class LikelihoodClassifier(PrototypeClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @follows_X
     @substitute_docs(**LVQ_DOCS)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Take one epoch of stochastic steps over some samples, in a shuffled order.

@@ -17,6 +17,7 @@ from skgeom._lvq.sgd import fit_sgd
 from skgeom._lvq.starts import start_subspace
 from skgeom.utils._arrays import like, to_numpy
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._following import follows_X
 from skgeom.utils._progress import shows_progress
 
 
@@ -167,6 +168,7 @@ class PLRSQ(LikelihoodClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @shows_progress
+    @follows_X
     @by_blocks_if_stochastic
     @substitute_docs(**LVQ_DOCS)
     def fit(self, X, y, sample_weight=None):

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from skgeom._lvq.spaces import Space
-from skgeom.utils._arrays import average, is_on_host, namespace, size_of
+from skgeom.utils._arrays import average, namespace, size_of
 from skgeom.utils._threads import map_threads
 
 # Numbers in the matrices of a block of pairs: 16 MB, a few times over.
@@ -107,7 +107,7 @@ def sample_blocks(n_samples, prototypes):
     They do not depend on the number of threads, so neither do sums over them.
     """
     size = size_of(prototypes)
-    if not is_on_host(prototypes):
+    if namespace(prototypes) is not np:
         return list(gen_batches(n_samples, max(_DEVICE_BLOCK // size, 1)))
     enough = _WORTHWHILE_MATRICES if prototypes.ndim == 3 else _WORTHWHILE_VECTORS
     rows = max(-(-n_samples // _BLOCKS), enough // size)
@@ -120,7 +120,7 @@ def compare(squared_distances, Z, prototypes):
     parts = map_threads(
         lambda block: squared_distances(Z[block, ...], prototypes),
         blocks,
-        parallel=is_on_host(Z),
+        parallel=namespace(Z) is np,
     )
     return namespace(Z).concat(parts)
 

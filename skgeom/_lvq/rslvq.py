@@ -9,6 +9,7 @@ from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.likelihood import LikelihoodClassifier
 from skgeom._lvq.sgd import fit_sgd
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._following import follows_X
 from skgeom.utils._progress import shows_progress
 
 
@@ -138,6 +139,7 @@ class RSLVQ(LikelihoodClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @shows_progress
+    @follows_X
     @by_blocks_if_stochastic
     @substitute_docs(**LVQ_DOCS)
     def fit(self, X, y, sample_weight=None):

@@ -38,6 +38,7 @@ from skgeom.utils._arrays import (
     is_dispatched,
     move_attributes,
     namespace,
+    numbers_like,
     on_host,
     to_numpy,
 )
@@ -264,7 +265,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         self._check_dask(X, y, sample_weight)
         X, y = indexable(X, y)
-        y = on_host(y)
+        labels, y = y, on_host(y)
         if len(y) == 0:
             raise ValueError("There are 0 samples: X and y are empty.")
         _check_labels(y)
@@ -285,6 +286,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # A classifier that takes such arrays returns them; text stays numpy's.
         if is_dispatched(X) and get_tags(self.estimator).array_api_support:
             move_attributes(self, X)
+            if is_dispatched(labels):
+                self.classes_ = numbers_like(self.classes_, labels)
         return self
 
     def _check_dask(self, X, y, sample_weight):

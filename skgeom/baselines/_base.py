@@ -8,11 +8,12 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from skgeom.utils._arrays import astype, float_dtypes
 from skgeom.utils._dask import by_blocks, refuse_dask
-from skgeom.utils._sklearn import check_library, check_same_namespace
+from skgeom.utils._following import follows_fit
+from skgeom.utils._sklearn import check_library
 from skgeom.utils._validation import check_two_classes
 
 PROJECTION_DOCS = {
@@ -36,7 +37,10 @@ class LinearProjection(
 ):
     """Projection onto components, which a subclass learns from labelled samples."""
 
+    _fitted_array = "components_"
+
     @by_blocks
+    @follows_fit
     def transform(self, X):
         """Project samples onto the components.
 
@@ -52,8 +56,6 @@ class LinearProjection(
             The products ``X @ components_.T``, without centring; float32 for X of
             float32.
         """
-        check_is_fitted(self)
-        check_same_namespace(X, self, attribute="components_", method="transform")
         X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
         return X @ astype(self.components_, X.dtype).T
 

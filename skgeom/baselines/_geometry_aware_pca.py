@@ -7,11 +7,11 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from skgeom.geometry import logm, sqrtm
 from skgeom.geometry._affine_invariant import affine_invariant_mean
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, minimize
+from skgeom.utils._following import follows_fit, follows_X
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_spd_samples
@@ -109,6 +109,8 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    _fitted_array = "components_"
+
     def __init__(
         self,
         n_components=2,
@@ -128,6 +130,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @follows_X
     def fit(self, X, y=None):
         """Learn the components.
 
@@ -182,6 +185,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         self.components_ = self._principal_basis(inverse_root @ result.point)
         return self
 
+    @follows_fit
     def transform(self, X):
         """Reduce matrices.
 
@@ -195,7 +199,6 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_components, n_components)
             The matrices ``components_ @ X @ components_.T``; float32 for X of float32.
         """
-        check_is_fitted(self)
         X = self._check_X(X, reset=False)
         components = self.components_.astype(X.dtype, copy=False)
         reduced = components @ X @ components.T

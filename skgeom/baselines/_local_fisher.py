@@ -13,6 +13,7 @@ from skgeom.baselines._base import (
     LinearProjection,
 )
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._following import follows_X
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._span import space_of
 from skgeom.utils._undo import all_or_nothing
@@ -115,6 +116,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @follows_X
     def fit(self, X, y):
         """Learn the components.
 

@@ -13,6 +13,7 @@ from skgeom.baselines._base import (
     principal_directions,
 )
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._following import follows_X
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._undo import all_or_nothing
 
@@ -86,6 +87,7 @@ class SupervisedPCA(LinearProjection):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @follows_X
     def fit(self, X, y):
         """Find the eigenvectors.
 
@@ -189,6 +191,7 @@ class LOL(LinearProjection):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @follows_X
     def fit(self, X, y):
         """Find the components.
 

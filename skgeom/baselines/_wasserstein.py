@@ -14,6 +14,7 @@ from skgeom.baselines._base import PROJECTION_DOCS, LinearProjection
 from skgeom.baselines._transport import TransportCosts, mean_costs
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, StartError, minimize
 from skgeom.utils._docs import substitute_docs
+from skgeom.utils._following import follows_X
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._span import space_of
 from skgeom.utils._undo import all_or_nothing
@@ -152,6 +153,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
+    @follows_X
     def fit(self, X, y, sample_weight=None):
         """Learn the components.
 

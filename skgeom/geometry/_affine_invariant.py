@@ -8,7 +8,6 @@ from skgeom.utils._arrays import (
     astype,
     average,
     cholesky_factors,
-    is_on_host,
     namespace,
     real_part,
     size_of,
@@ -60,14 +59,13 @@ def threaded_log_spectra(matrices, inverses):
     """``log_spectra`` of samples (n, k, k) for whitenings (M, k, k), (M, n, ...)."""
     inverses, half = inverses[:, None, ...], -(-matrices.shape[0] // 2)
     operations = size_of(inverses) * matrices.shape[-1] * matrices.shape[0]
-    if operations < _PARALLEL or not is_on_host(matrices):
+    if operations < _PARALLEL or namespace(matrices) is not np:
         return log_spectra(matrices, inverses)
     halves = map_threads(
         lambda part: log_spectra(part, inverses),
         [matrices[:half, ...], matrices[half:, ...]],
     )
-    concat = namespace(matrices).concat
-    return [concat(parts, axis=1) for parts in zip(*halves, strict=True)]
+    return [np.concat(parts, axis=1) for parts in zip(*halves, strict=True)]
 
 
 def mean_logarithm(logarithms, vectors, weights):

@@ -14,6 +14,7 @@ from skgeom.objectives import (
 )
 from skgeom.plotting._axes import one_axes, sparse_labels
 from skgeom.plotting._inputs import check_statistics, fitted_step
+from skgeom.utils._arrays import on_host
 from skgeom.utils._validation import check_two_classes, real_array
 
 SINGULAR = (
@@ -117,7 +118,9 @@ class DistanceMatrixDisplay:
         )
         matrix = estimator.class_distances(regularized=regularized)
         label = label_of_distance(estimator._parameters_of_fit["distance"])
-        return cls(matrix, estimator.classes_, label).plot(ax=ax, **kwargs)
+        return cls(on_host(matrix), on_host(estimator.classes_), label).plot(
+            ax=ax, **kwargs
+        )
 
     @classmethod
     def from_statistics(

@@ -2,6 +2,7 @@
 
 from skgeom._rejection.curve import accuracy_rejection_curve
 from skgeom.plotting._axes import one_axes
+from skgeom.utils._arrays import on_host
 
 
 class AccuracyRejectionDisplay:
@@ -141,8 +142,8 @@ class AccuracyRejectionDisplay:
             )
         return cls.from_predictions(
             y,
-            estimator.predict_proba(X),
-            labels=estimator.classes_,
+            on_host(estimator.predict_proba(X)),
+            labels=on_host(estimator.classes_),
             sample_weight=sample_weight,
             name=type(estimator).__name__ if name is None else name,
             ax=ax,

@@ -1,7 +1,8 @@
 """Arrays of other libraries than numpy, by the array API standard.
 
 With scikit-learn's ``array_api_dispatch=True``, estimators compute with arrays of
-torch, CuPy or JAX by that library, on the device where they lie. For arrays of numpy,
+torch, CuPy or JAX by that library, on the device where they lie; those that lie in the
+memory of the host are read by numpy, which is as fast there. For arrays of numpy,
 nothing is imported here and numpy itself is used.
 """
 
@@ -46,6 +47,48 @@ def is_dispatched(X):
     )
 
 
+def is_by_numpy(X):
+    """Whether an estimator computes by numpy with X, of another library.
+
+    Raises ValueError if X holds no numbers.
+    """
+    if not is_dispatched(X):
+        return False
+    check_holds_numbers(X)
+    return is_in_host_memory(X)
+
+
+def is_in_host_memory(array):
+    """Whether numpy reads an array of another library where it lies, without a copy.
+
+    It does not where a library records what is done with the array, for derivatives.
+    """
+    # JAX and array_api_strict name the processor in capitals, or with a number; what
+    # JAX traces has no device.
+    of_host = "cpu" in str(device_of(array)).lower()
+    return of_host and not getattr(array, "requires_grad", False)
+
+
+def check_holds_numbers(array, name="X"):
+    """Raise ValueError if a tensor has no numbers, or not all of them, in its memory.
+
+    ``name`` is what the caller calls it.
+    """
+    if isinstance(array, _OF_NUMPY) or not hasattr(array, "__dlpack__"):
+        return
+    layout = getattr(array, "layout", None)
+    if "strided" not in str(layout or "strided"):
+        raise ValueError(
+            f"{name} is a sparse tensor, of layout {layout}, but must be dense: use "
+            f"{name}.to_dense(), or a sparse array of scipy where these are taken."
+        )
+    if str(device_of(array)) == "meta":
+        raise ValueError(
+            f"{name} lies on the device 'meta', where tensors hold no numbers: load or "
+            "compute it on another device first."
+        )
+
+
 def device_of(array):
     """Where an array lies, as its library takes it; None for numpy's."""
     if isinstance(array, _OF_NUMPY):
@@ -85,7 +128,10 @@ def like(array, model, dtype=None):
     if namespace(array) is not xp:
         array = to_numpy(array)
     if isinstance(array, _OF_NUMPY):
-        array = np.asarray(array, order="C")  # torch takes no negative strides
+        array = np.asarray(array)
+        # torch takes no negative strides, and nothing that must not be written to.
+        if not array.flags.writeable or min(array.strides, default=0) < 0:
+            array = array.copy()
         if array.dtype == np.float64 and not has_float64(model):
             array = array.astype(np.float32)
     if isinstance(dtype, str):
@@ -109,10 +155,11 @@ def float_dtypes(X):
     ------
     ValueError
         If X is complex, and of another library. scikit-learn says so of numpy's, but
-        would take the real parts of others.
+        would take the real parts of others. Or if it is sparse, or holds no numbers.
     """
     if not is_dispatched(X):
         return [np.float64, np.float32]
+    check_holds_numbers(X)
     if is_complex(X):
         raise ValueError("Complex data not supported: X must hold real numbers.")
     xp = namespace(X)
@@ -148,18 +195,19 @@ def take(array, rows, axis=0):
     return xp.take(array, like(rows, array), axis=axis)
 
 
+def take_labels(classes, numbers):
+    """The classes of some numbers, beside these; texts are numpy's everywhere."""
+    xp = namespace(numbers)
+    if xp is np or not _is_array_of_numbers(classes):
+        return classes[to_numpy(numbers)]
+    return xp.take(like(classes, numbers), numbers, axis=0)
+
+
 def block(matrix, rows, columns):
     """The rows and columns of a matrix that have some numbers."""
     if namespace(matrix) is np:
         return matrix[np.ix_(rows, columns)]
     return take(take(matrix, rows), columns, axis=1)
-
-
-def is_on_host(array):
-    """Whether an array lies in the memory of the processor: threads work on it then."""
-    device = device_of(array)
-    # JAX and array_api_strict name the processor in capitals, or with a number.
-    return device is None or "cpu" in str(device).lower()
 
 
 def size_of(array):
@@ -249,13 +297,17 @@ def computed_on_host(function):
         if xp is np:
             return function(*args, **kwargs)
         model = next(array for array in given if namespace(array) is xp)
-        args = [to_numpy(arg) if namespace(arg) is xp else arg for arg in args]
-        kwargs = {
-            k: to_numpy(v) if namespace(v) is xp else v for k, v in kwargs.items()
-        }
-        return each(partial(like, model=model), function(*args, **kwargs))
+        return by_numpy(function, model, *args, **kwargs)
 
     return wrapper
+
+
+def by_numpy(function, model, /, *args, **kwargs):
+    """What a function makes of its arguments as arrays of numpy, beside a model."""
+    args = [on_host(arg) for arg in args]
+    kwargs = {name: on_host(arg) for name, arg in kwargs.items()}
+    beside = partial(_moved, convert=partial(like, model=model))
+    return each(beside, function(*args, **kwargs))
 
 
 def each(convert, result):
@@ -310,10 +362,39 @@ def adjoint(matrices):
 
 
 def move_attributes(estimator, X):
-    """Move the fitted arrays of an estimator to where X is; text stays numpy's."""
-    if namespace(X) is np:
-        return
-    for name, value in vars(estimator).items():
+    """Move the fitted arrays of an estimator, but its classes, to where X is."""
+    if namespace(X) is not np:
+        vars(estimator).update(moved(vars(estimator), partial(like, model=X)))
+
+
+def moved(attributes, convert):
+    """A dict of attributes of an estimator, whose fitted arrays are converted.
+
+    They are its own, and those of objects that scikit-learn's ``move_estimator_to``
+    moves. Parameters, texts and the classes are left as they are.
+    """
+    result = dict(attributes)
+    for name, value in attributes.items():
         fitted = name.endswith("_") or name.startswith("_")
-        if fitted and isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-            setattr(estimator, name, like(value, X))
+        if fitted and name != "classes_" and not isinstance(value, np.generic):
+            result[name] = _moved(value, convert)
+    return result
+
+
+def _moved(value, convert):
+    if isinstance(value, type):
+        return value
+    if hasattr(value, "__sklearn_array_api_convert__"):
+        return value.__sklearn_array_api_convert__(convert)
+    return convert(value) if _is_array_of_numbers(value) else value
+
+
+def numbers_like(value, model):
+    """An array of numbers beside a model; texts, which are numpy's, and all else."""
+    return like(value, model) if _is_array_of_numbers(value) else value
+
+
+def _is_array_of_numbers(value):
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype.kind in "fiubc"
+    return namespace(value) is not np

@@ -1,10 +1,11 @@
 """How a fit goes on, told while it does: by scikit-learn's callbacks, and in print."""
 
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
 from threading import RLock
 from time import monotonic
 
+from skgeom.utils._arrays import like, moved, numbers_like
 from skgeom.utils._sklearn import with_callbacks
 from skgeom.utils._undo import all_or_nothing
 
@@ -63,11 +64,18 @@ class FitProgress:
         self._common = {"estimator": estimator}
         self._lock = RLock()
         self._root = self._task = self._stage = self._line = None
+        self._models = None
         self._printed = monotonic()
+
+    def beside(self, X, y):
+        """Have the callbacks given arrays of the library of X, and y as it is."""
+        self._models = X, y
 
     def start(self, X=None, y=None):
         """Begin, unless it has begun, with the training data for the callbacks."""
         estimator = self._common["estimator"]
+        if self._models is not None:
+            X, y = map(numbers_like, (X, y), self._models)
         if self._root is None and hasattr(estimator, "_init_callback_context"):
             self._common |= {"X": X, "y": y}
             # How many stages there will be is not known.
@@ -104,9 +112,16 @@ class FitProgress:
                 return None
             task = self._task.subcontext(task_name=name)
             task.call_on_fit_task_begin(**self._common)
+            if self._models is not None and attributes is not None:
+                attributes = partial(self._placed, attributes)
             return task.call_on_fit_task_end(
                 **self._common, reconstruction_attributes=attributes
             )
+
+    def _placed(self, attributes):
+        """Fitted attributes beside X."""
+        found = attributes() if callable(attributes) else attributes
+        return moved(found, partial(like, model=self._models[0]))
 
     def note(self, line):
         """Print a line, if ``verbose`` asks for it."""

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (  # noqa: F401
 )
 from sklearn.utils.validation import _check_sample_weight
 
-from skgeom.utils._arrays import is_dispatched, namespace
+from skgeom.utils._arrays import check_holds_numbers, is_dispatched, namespace
 
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -51,6 +51,8 @@ except ImportError:
 
 def check_same_namespace(X, estimator, *, attribute, method):
     """Raise ValueError unless X is of the library that a fitted attribute is of."""
+    if is_dispatched(X):
+        check_holds_numbers(X)
     _check_same_namespace(X, estimator, attribute=attribute, method=method)
     if namespace(getattr(estimator, attribute)) is not np and not is_dispatched(X):
         raise ValueError(

@@ -11,11 +11,14 @@ from sklearn.utils.validation import check_array, validate_data
 from skgeom.utils._arrays import (
     adjoint,
     astype,
+    by_numpy,
+    check_holds_numbers,
     cholesky_factors,
     each,
     float_dtype,
     float_dtypes,
     is_complex,
+    is_in_host_memory,
     like,
     namespace,
     on_host,
@@ -39,7 +42,8 @@ def float64_arrays(*names, cast=None, complex_allowed=False):
     if given, is what casts it, where arguments are those that were passed, by name.
 
     If an argument is an array of another library than numpy, all become such arrays,
-    in float32 where that is all that the device has. If complex numbers are allowed and
+    in float32 where that is all that the device has, unless numpy computes with them,
+    in the memory of the host. If complex numbers are allowed and
     an argument has them, all become complex, of the same precision.
     """
 
@@ -53,7 +57,12 @@ def float64_arrays(*names, cast=None, complex_allowed=False):
             xp = namespace(*given)
             model = None
             if xp is not np:  # lists and numbers become arrays beside the first one
-                model = next(array for array in given if namespace(array) is xp)
+                theirs = [array for array in given if namespace(array) is xp]
+                model = theirs[0]
+                for name, array in zip(names, given, strict=True):
+                    check_holds_numbers(array, name)
+                if all(map(is_in_host_memory, theirs)):
+                    return by_numpy(wrapper, model, *args, **kwargs)
             arrays = {
                 name: real_array(array, name, model, complex_allowed)
                 for name, array in zip(names, given, strict=True)

@@ -302,6 +302,9 @@ def test_module_and_samples_stay_on_their_device(torch, monkeypatch):
         return numpy(tensor, *args, **kwargs)
 
     monkeypatch.setattr(torch.Tensor, "numpy", spy)
+    # The memory of the host stands for that of a device.
+    rule = "skgeom.utils._arrays.is_in_host_memory"
+    monkeypatch.setattr(rule, lambda array: False)
     with config_context(array_api_dispatch=True):
         X_there = torch.tensor(X)
         model = CovarianceHessianProjection(module).fit(X_there, torch.tensor(y))

@@ -107,7 +107,8 @@ def test_results_are_those_of_numpy(library, digits, model):
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
-def test_nothing_crosses_in_use_and_little_in_fit(library, solver, crossings):
+def test_nothing_crosses_in_use_and_little_in_fit(device_library, solver, crossings):
+    library = device_library
     X, y = load_digits(return_X_y=True)
     X, y = X[:1200, ::8], y[:1200]
     X_there, y_there = library.array(X), library.array(y)
