@@ -103,6 +103,10 @@ class CovarianceHessianProjection(
         "balanced" gives all classes the same total. The covariance is not weighted.
     random_state : int, RandomState instance or None, default=None
         For the network of ``estimator=None``. Another estimator has its own.
+    verbose : int, default=0
+        Whether to print progress: 1 for a line at the end of each stage, the training
+        and the Hessian, and one a second during the Hessian; 2 for every block of its
+        samples.
 
     Attributes
     ----------
@@ -185,6 +189,7 @@ class CovarianceHessianProjection(
         "derivatives": [StrOptions({"auto", "analytic", "differences"})],
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -197,6 +202,7 @@ class CovarianceHessianProjection(
         derivatives="auto",
         class_weight=None,
         random_state=None,
+        verbose=0,
     ):
         self.estimator = estimator
         self.n_covariance = n_covariance
@@ -205,6 +211,7 @@ class CovarianceHessianProjection(
         self.derivatives = derivatives
         self.class_weight = class_weight
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=False)
     @shows_progress
