@@ -284,10 +284,10 @@ class AMAGauss(BaseAMAGauss):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; not modified. Those of a Dask array or data frame are read once
             for their statistics, and once in each epoch of stochastic ascent, in which
-            each block makes a step.
+            each block makes a step. Sparse ones are made dense in blocks of rows.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
 

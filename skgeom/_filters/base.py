@@ -88,7 +88,6 @@ class BaseFilters(
 ):
     """Linear features by filters that maximise an objective of labelled data."""
 
-    _sparse = False  # whether samples may be sparse
     _value_name = "objective"  # of what is printed
     # What warnings say of the regularisation.
     _more_noise, _less_noise = "regularization", "a smaller regularization"
@@ -117,8 +116,8 @@ class BaseFilters(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples, also sparse ones where ``fit`` takes these.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
@@ -128,7 +127,7 @@ class BaseFilters(
         check_is_fitted(self)
         check_same_namespace(X, self, attribute="components_", method="transform")
         X = validate_data(
-            self, X, accept_sparse=self._sparse, dtype=float_dtypes(X), reset=False
+            self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=False
         )
         return X @ like(self.components_, X, X.dtype).T
 
@@ -138,7 +137,7 @@ class BaseFilters(
             self,
             X,
             on_host(y),
-            accept_sparse=self._sparse,
+            accept_sparse="csr",
             dtype=float_dtypes(X),
             reset=reset,
         )
@@ -522,7 +521,7 @@ class BaseFilters(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.sparse = bool(self._sparse)
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = ARRAY_API
         return tags

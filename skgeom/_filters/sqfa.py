@@ -38,7 +38,6 @@ class BaseSQFA(BaseFilters):
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
     _distances = DISTANCES
-    _sparse = "csr"
     _of_distances = ("distance", "squared", "class_weight")
 
     def _fit(
