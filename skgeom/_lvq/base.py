@@ -6,6 +6,7 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -329,7 +330,10 @@ class PrototypeClassifier(
                 f"{np.shape(X)}. One sample is X[None]."
             )
         if self._accepts_vectors and ndim != 3:
-            return validate_data(self, X, dtype=float_dtypes(X), reset=reset)
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=reset
+            )
+            return csr_array(X) if issparse(X) else X
         return check_spd_samples(self, X, reset=reset)
 
     def _check_y(self, y, n_samples):
@@ -488,6 +492,7 @@ class PrototypeClassifier(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = self._accepts_vectors
+        tags.input_tags.sparse = self._accepts_vectors
         tags.input_tags.three_d_array = True
         tags.array_api_support = ARRAY_API
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -496,5 +501,7 @@ class PrototypeClassifier(
 
 def _largest(X):
     """The largest absolute value."""
+    if issparse(X):
+        return float(abs(X).max())
     xp = namespace(X)
     return float(xp.max(xp.abs(X)))
