@@ -268,6 +268,7 @@ class PrototypeClassifier(
             weights,
             class_sums,
             spread,
+            space.decode(start),
             squared if Z.ndim == 3 else None,
         )
 
@@ -292,8 +293,11 @@ class PrototypeClassifier(
         problem = self._next_problem(X, y, weights, class_sums)
         if np.isinf(self._progress.n_epochs):
             return problem
-        # The first samples may have been few: the spread is that of all so far.
-        squared = problem.space.squared_distances(problem.Z, problem.prototypes)
+        # The first samples may have been few: the spread is that of all so far, about
+        # the start. About the prototypes on their way it would grow as they are driven
+        # apart, and steps with it.
+        start = problem.space.encode(self._progress.start)
+        squared = problem.space.squared_distances(problem.Z, start)
         found = find_spread(squared, problem.y, problem.labels, problem.weights)
         share = new_sums.sum() / class_sums.sum()
         spread = (1 - share) * problem.spread + share * found
@@ -316,6 +320,7 @@ class PrototypeClassifier(
             weights,
             class_sums,
             self._progress.spread,
+            self._progress.start,
         )
 
     def _check_X(self, X, reset, method):
@@ -439,6 +444,7 @@ class PrototypeClassifier(
             problem.space,
             outcome.prototypes,
             problem.spread,
+            problem.start,
             problem.class_sums,
             # After fit, the schedule has come to its end, however many calls there are.
             np.inf if n_epochs is None else n_epochs,
