@@ -98,7 +98,7 @@ class BaseAMAGauss(BaseFilters):
         if self.batch_size is not None:
             search = self._in_batches(search, self.batch_size)
         elif self.optimizer == "lbfgs":
-            n_entries = self.n_components * samples.shape[1]
+            n_entries = self._n_filters * samples.shape[1]
             if len(sizes_of_parts(len(y), n_entries)) > 1:
                 maximize = partial(
                     maximize_over_many_samples, max_iter=self.max_iter, tol=self.tol
@@ -117,7 +117,7 @@ class BaseAMAGauss(BaseFilters):
         """The search from filters of SQFA, unless ``init`` names other ones."""
         if not search.starts_anywhere:
             return search
-        if start is None or independent_directions(start) < self.n_components:
+        if start is None or independent_directions(start) < self._n_filters:
             start = self._filters_of_sqfa(search, moments)
         return replace(
             search, init="random", n_init=search.n_init - 1, warm_start=start
@@ -172,8 +172,7 @@ class AMAGauss(BaseAMAGauss):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number m of filters, at most ``n_features``.
+    {n_components}
     {regularization}
     {constraint}
     {covariance_estimator}

@@ -93,7 +93,7 @@ class BaseFilters(
     _more_noise, _less_noise = "regularization", "a smaller regularization"
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [None, Interval(Integral, 1, None, closed="left")],
         "regularization": [
             StrOptions({"auto"}),
             Interval(Real, 0, None, closed="left"),
@@ -286,11 +286,15 @@ class BaseFilters(
         }
 
     def _check_sizes(self, classes):
+        """Raise ValueError for sizes that do not fit; sets the number of filters."""
         check_two_classes(classes, type(self).__name__)
-        if self.n_components > self.n_features_in_:
+        n_features, self._n_filters = self.n_features_in_, self.n_components
+        if self.n_components is None:
+            self._n_filters = min(len(classes) - 1, n_features)
+        if self._n_filters > n_features:
             raise ValueError(
                 f"n_components={self.n_components} must not exceed the number of "
-                f"features: n_features={self.n_features_in_}."
+                f"features: n_features={n_features}."
             )
         self._checked_init()
 
@@ -298,7 +302,7 @@ class BaseFilters(
         if isinstance(self.init, str):
             return self.init
         init = check_array(on_host(self.init), dtype=np.float64, input_name="init")
-        expected = (self.n_components, self.n_features_in_)
+        expected = (self._n_filters, self.n_features_in_)
         if init.shape != expected:
             raise ValueError(
                 f"init must have shape (n_components, n_features) = {expected}, "
@@ -333,9 +337,7 @@ class BaseFilters(
         if self._estimator_of_classes is not None:
             # It may give classes a variance outside of the span of their samples.
             return WholeSpace(X)
-        return space_of(
-            X, centred=self._translation_invariant, n_least=self.n_components
-        )
+        return space_of(X, centred=self._translation_invariant, n_least=self._n_filters)
 
     def _statistics_of(self, X, y, sample_weight=None):
         """The statistics of valid samples."""
@@ -400,7 +402,7 @@ class BaseFilters(
         rounding = len(within) * np.finfo(float).eps * np.trace(within)
         negligible = regularization <= rounding
         if negligible:
-            check_regular(statistics, moments, self.n_components)
+            check_regular(statistics, moments, self._n_filters)
         return negligible
 
     def _search(self, regularization, span_only, space=None):
@@ -409,7 +411,7 @@ class BaseFilters(
         if space is not None and not isinstance(init, str):
             init = space.restrict(init.T).T
         return FilterSearch(
-            n_components=self.n_components,
+            n_components=self._n_filters,
             regularization=regularization,
             span_only=span_only,
             constraint=self.constraint,
@@ -504,9 +506,9 @@ class BaseFilters(
                     ConvergenceWarning,
                 )
         rank = independent_directions(filters)
-        if rank < self.n_components and abs(self.objective_) > DEPENDENT:
+        if rank < self._n_filters and abs(self.objective_) > DEPENDENT:
             warn_user(
-                f"The {self.n_components} filters span {rank} directions only: with "
+                f"The {self._n_filters} filters span {rank} directions only: with "
                 f"regularization_={self.regularization_:.3g}, repeating a filter is "
                 "worth more to this objective than another direction. Use "
                 f"constraint='orthonormal', or {self._less_noise}, or fewer "
