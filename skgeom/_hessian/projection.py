@@ -27,6 +27,7 @@ from skgeom._hessian.leading_axes import check_rank, leading_axes, positive_rank
 from skgeom._hessian.logit_estimators import classifier_name
 from skgeom._hessian.logit_torch import is_module
 from skgeom._hessian.trained_classifier import trained_classifier
+from skgeom._moments import check_underflow
 from skgeom.utils._arrays import (
     astype,
     float_dtypes,
@@ -418,7 +419,16 @@ class CovarianceHessianProjection(
 
 def _covariance(X):
     """Sample covariance matrix, on the host."""
-    if namespace(X) is np:
-        return np.atleast_2d(np.cov(X, rowvar=False))
-    _, covariance = mean_and_covariance(X)
-    return covariance * (X.shape[0] / (X.shape[0] - 1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        check_underflow(float(namespace(X).sum(X * X)), X)
+        if namespace(X) is np:
+            covariance = np.atleast_2d(np.cov(X, rowvar=False))
+        else:
+            _, covariance = mean_and_covariance(X)
+            covariance = covariance * (X.shape[0] / (X.shape[0] - 1))
+    if not np.isfinite(covariance).all():
+        raise ValueError(
+            "The squares of the numbers of X are too large for floating-point numbers. "
+            "Divide X by a common factor, or use StandardScaler."
+        )
+    return covariance

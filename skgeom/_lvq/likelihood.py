@@ -99,8 +99,8 @@ class LikelihoodClassifier(PrototypeClassifier):
         the samples of all calls, about the start. After ``fit``, the rate has come to
         its end already, and the variance stays. The proportions of the classes are
         those of the samples since the last ``fit``, that one included, and are equal as
-        long as a class has none. Each call adds one to ``n_iter_``, and the sum of the losses of its
-        samples to the end of ``loss_curve_``.
+        long as a class has none. Each call adds one to ``n_iter_``, and the sum of the
+        losses of its samples to the end of ``loss_curve_``.
 
         Parameters
         ----------
