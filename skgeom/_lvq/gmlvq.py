@@ -251,7 +251,8 @@ class _Features:
             squares = (Z.T @ Z.multiply(weights[:, None])).toarray()
             scatter = squares - weights.sum() * np.outer(mean, mean)
         else:
-            scatter = (Z - mean).T @ (weights[:, None] * (Z - mean))
+            centered = Z - mean
+            scatter = centered.T @ (weights[:, None] * centered)
         _, axes = xp.linalg.eigh(scatter)
         return xp.flip(axes, axis=1)[:, : self._n_rows].T / sqrt(self._n_rows)
 
