@@ -19,6 +19,7 @@ extensions = [
     "sphinx_design",
     "sphinx-mathjax-offline",  # formulas without the network
     "sphinx_gallery.gen_gallery",
+    "matplotlib.sphinxext.plot_directive",
 ]
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
@@ -41,7 +42,7 @@ GUIDES = {
     "GaussianClassifier": "large_data",
     "KernelDiscriminantAnalysis": "kernel_discriminant",
     "KernelDiscriminantAnalysisCV": "kernel_discriminant",
-    "LandmarkKernelPCA": "kernel_discriminant",
+    "LandmarkKernelPCA": "nonlinear_sqfa",
     "PLRSQ": "lvq",
     "ProjectionConditions": "covariance_hessian",
     "RSLVQ": "lvq",
@@ -55,13 +56,14 @@ GUIDES = {
     "TransferDiscriminantAnalysis": "transfer",
     "accuracy_rejection_curve": "rejection",
     "activation_patterns": "transfer",
-    "bayes_error": "sqfa",
+    "bayes_error": "n_filters",
     "input_hessian": "covariance_hessian",
     "spatial_filters": "transfer",
 }
 autosummary_context = {"guides": GUIDES}
 autosummary_generate = True
 autodoc_typehints = "none"  # the types are in the docstrings
+toc_object_entries_show_parents = "hide"  # fit(), not SQFA.fit(), beside the page
 numpydoc_class_members_toctree = False  # a class and its methods share a page
 
 if os.environ.get("SKGEOM_DOC_ONLINE"):
@@ -105,6 +107,10 @@ copybutton_prompt_is_regexp = True
 # The examples call plt.show(), which has nothing to show while the pages are built.
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
+plot_formats = ["svg"]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["skgeom.css"]
@@ -112,6 +118,7 @@ html_favicon = "_static/logo.svg"
 html_title = "skgeom"
 html_theme_options = {
     "show_prev_next": False,
+    "show_toc_level": 2,  # the methods of a class
     "logo": {
         "text": "skgeom",
         "image_light": "_static/logo.svg",
@@ -130,5 +137,7 @@ if "SKGEOM_DOC_URL" in os.environ:  # where the versions are published, side by 
         "check_switcher": False,  # the first time, there is none
         "navbar_start": ["navbar-logo", "version-switcher"],
     }
-html_sidebars = {"index": [], "which": []}
+# Pages without others beside them.
+SINGLE = ["coming_from", "faq", "glossary", "index", "installation", "references"]
+html_sidebars = {page: [] for page in [*SINGLE, "changelog", "checklists", "which"]}
 html_show_sourcelink = False
