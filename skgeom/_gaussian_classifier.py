@@ -574,7 +574,7 @@ def _statistics(X, y, covariance_estimator, sample_weight, before=None):
     )
     if scale == 1:
         return statistics
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         covariances = statistics.covariances * scale**2
     if not xp.all(xp.isfinite(covariances)):
         raise ValueError(
@@ -706,6 +706,12 @@ def _log_volume(columns):
 def _whitener(covariance, regularization, name):
     """W with W' (covariance + regularization I) W = I, and log det of W's inverse."""
     n_features = len(covariance)
+    if not n_features:
+        raise _Singular(
+            "The samples vary in no direction, or by no more than the rounding of "
+            "numbers of their size. Subtract the mean of X before it is rounded, or "
+            "use a positive regularization."
+        )
     covariance = covariance + regularization * np.eye(n_features)
     # In units of the class's own deviations, no scale of X is near under- or overflow.
     deviations = np.sqrt(np.diag(covariance))

@@ -468,8 +468,6 @@ def test_prototypes_learn_blocks(cls, wine):
     for _ in range(3):  # as often as it takes for seven blocks
         for part in (slice(60), slice(60, 120), slice(120, None)):
             expected.partial_fit(X[part], y[part], classes=np.unique(y))
-            if cls is not GLRSQ:
-                expected.sigma2 = expected.sigma2_
     assert_array_equal(model.prototypes_, expected.prototypes_)
     assert model.n_iter_ == 9
     assert (model.predict(blocks) == y).mean().compute() > 0.85

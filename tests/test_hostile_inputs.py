@@ -1,17 +1,25 @@
 """Bad and odd inputs, one table for all estimators: a clear error, or a right result.
 
 Each cell fits an estimator to data that something was done to. ``REFUSED`` says what
-the error has to say, and ``TAKEN`` are changes that leave the result as it is.
+the error has to say, and ``TAKEN`` are changes that leave the result as it is; ``ODD``
+may be either, but no warning of numpy's and no number that is not finite.
+``tools/hostile_inputs.py`` counts the cells of each estimator.
 """
 
+import re
 import warnings
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from skgeom import (
@@ -23,6 +31,7 @@ from skgeom import (
     SQFACV,
     AMAGauss,
     AMAGaussCV,
+    CovarianceHessianProjection,
     GaussianClassifier,
     KernelDiscriminantAnalysis,
     KernelDiscriminantAnalysisCV,
@@ -43,7 +52,11 @@ VECTORS = {
     "KernelDiscriminantAnalysisCV": KernelDiscriminantAnalysisCV(cv=3),
     "GaussianClassifier": GaussianClassifier(),
     "GaussianClassifier, shared": GaussianClassifier("shared"),
+    "CovarianceHessianProjection": CovarianceHessianProjection(
+        make_pipeline(StandardScaler(), LogisticRegression())
+    ),
     "RSLVQ": RSLVQ(random_state=0),
+    "RSLVQ, sgd": RSLVQ(solver="sgd", max_iter=5, random_state=0),
     "GMLVQ": GMLVQ(random_state=0),
     "RejectionClassifier": RejectionClassifier(GaussianClassifier()),
     "LOL": baselines.LOL(),
@@ -95,6 +108,33 @@ def labels(y, names):
     return np.array(names, dtype=object)[y]
 
 
+def with_label(y, label):
+    y = y.astype(object)
+    y[3] = label
+    return y
+
+
+def with_object(X, value):
+    X = X.astype(object)
+    X[(5,) + (0,) * (X.ndim - 1)] = value
+    return X
+
+
+def unit(X):
+    """What changes the location of samples."""
+    return 1 if X.ndim == 2 else np.eye(X.shape[1])
+
+
+def scaled(X, factor):
+    """The samples with the first feature in another unit."""
+    factors = np.array([factor] + [1] * (X.shape[1] - 1))
+    return X * factors if X.ndim == 2 else X * np.sqrt(np.outer(factors, factors))
+
+
+def of_single(X, size):
+    return (X / np.abs(X).max() * size).astype(np.float32)
+
+
 # What is done to X and y, and what the error says.
 REFUSED = {
     "NaN in X": (lambda X, y: (with_entry(X, np.nan), y), "NaN"),
@@ -106,10 +146,23 @@ REFUSED = {
     "X has four axes": (lambda X, y: (np.ones((len(y), 2, 2, 2)), y), "dim 4|SPD matr"),
     "no samples": (lambda X, y: (X[:0], y[:0]), "0 sample"),
     "no features": (lambda X, y: (X[..., :0], y), "0 feature|empty|square matrices"),
+    "text in an object": (lambda X, y: (with_object(X, "x"), y), "to float"),
+    "NA in an object": (lambda X, y: (with_object(X, pd.NA), y), "NaN|NA"),
+    "a dict": (
+        lambda X, y: ({"a": X}, y),
+        "argument must be|2D|SPD matr|dict|inconsistent",
+    ),
     "X is ragged": (lambda X, y: ([[1], [1, 2]], [0, 1]), "inhomogeneous"),
     "sparse X": (lambda X, y: (sparse.csr_array(flat(X)), y), "dense|SPD matrices"),
     "one class": (lambda X, y: (X, y * 0), "at least 2 classes"),
     "NaN in y": (lambda X, y: (X, with_entry(y, np.nan)), "Input y contains NaN"),
+    "None in y": (lambda X, y: (X, with_label(y, None)), "NaN|Unknown label type"),
+    "NA in y": (lambda X, y: (X, pd.Series(with_label(y, pd.NA))), "NaN|NA|Unknown"),
+    "NaN among text in y": (
+        lambda X, y: (X, with_label(labels(y, ["a", "b", "c"]), np.nan)),
+        "NaN",
+    ),
+    "y is a number": (lambda X, y: (X, 1), "1d array|at least 1 dim|one class label"),
     "y is None": (lambda X, y: (X, None), "y to be passed|1d array"),
     "continuous y": (lambda X, y: (X, y + np.linspace(0, 0.5, len(y))), "continuous"),
     "y is short": (lambda X, y: (X, y[:-1]), "inconsistent|but y has"),
@@ -148,10 +201,38 @@ TAKEN = {
     "strided": lambda X, y: (np.repeat(X, 2, axis=0)[::2], np.repeat(y, 2)[::2]),
     "big-endian": lambda X, y: (X.astype(">f8"), y),
     "longdouble": lambda X, y: (X.astype(np.longdouble), y),
+    "objects": lambda X, y: (X.astype(object), y),
     "masked": lambda X, y: (np.ma.masked_array(X, False), y),
     "y of text": lambda X, y: (X, labels(y, ["a", "b", "c"])),
     "y of floats": lambda X, y: (X, y.astype(float)),
     "y of small integers": lambda X, y: (X, y.astype(np.int8)),
+    "y of large integers": lambda X, y: (X, y.astype(np.int64) + 2**60),
+    "y of categories": lambda X, y: (X, pd.Categorical(labels(y, ["a", "b", "c"]))),
+}
+# Refused, or taken, by what the estimator needs.
+ODD = {
+    "whole numbers of 64 bits": lambda X, y: (
+        np.where(X > np.median(X), 2**63 - 1, -(2**63)),
+        y,
+    ),
+    "whole numbers of 8 bits": lambda X, y: ((10 * X).astype(np.uint8), y),
+    "truth values": lambda X, y: (X > np.median(X), y),
+    "zeros": lambda X, y: (0 * X, y),
+    "all samples alike": lambda X, y: (np.repeat(X[:1], len(X), axis=0), y),
+    "classes alike": lambda X, y: (np.repeat(X[:20], 3, axis=0), np.arange(60) % 3),
+    "one sample a class": lambda X, y: (X[[0, 30, 59]], np.arange(3)),
+    "each sample a class": lambda X, y: (X, np.arange(len(y))),
+    "a class of one": lambda X, y: (X, np.where(np.arange(len(y)) == 0, 9, y)),
+    "one feature": lambda X, y: (X[:, :1] if X.ndim == 2 else X[:, :1, :1], y),
+    "a large offset": lambda X, y: (X + 1e16 * unit(X), y),
+    "one large number": lambda X, y: (with_entry(X, 1e200 if X.ndim == 2 else 1e12), y),
+    "one large feature": lambda X, y: (scaled(X, 1e120), y),
+    "one small feature": lambda X, y: (scaled(X, 1e-120), y),
+    "a constant feature": lambda X, y: (np.insert(X, 0, 7, axis=1), y),
+    "a feature twice": lambda X, y: (np.repeat(X, 2, axis=1), y),
+    "numbers of 16 bits": lambda X, y: (X.astype(np.float16), y),
+    "near the largest of 32 bits": lambda X, y: (of_single(X, 1e38), y),
+    "small numbers of 32 bits": lambda X, y: (of_single(X, 1e-30), y),
 }
 # Powers of ten that X is multiplied with: the same result, or an error that says so.
 SCALES = (-300, -200, -150, -100, -20, 20, 100, 150, 200, 300)
@@ -191,6 +272,11 @@ def expected_of(name):
 
 @pytest.mark.parametrize("name, case", OF_VECTORS + OF_MATRICES)
 def test_refused(name, case):
+    check_refused(name, case)
+
+
+def check_refused(name, case):
+    """The error says what it has to."""
     change, message = (REFUSED | REFUSED_MATRICES)[case]
     with pytest.raises((ValueError, TypeError), match=message):
         clone(ESTIMATORS[name]).fit(*change(*data_for(name)))
@@ -199,6 +285,11 @@ def test_refused(name, case):
 @pytest.mark.parametrize("case", TAKEN)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_taken(name, case):
+    check_taken(name, case)
+
+
+def check_taken(name, case):
+    """The result is that of the data as they were."""
     found = outcome(ESTIMATORS[name], *TAKEN[case](*data_for(name)))
     np.testing.assert_allclose(found, expected_of(name), rtol=1e-5)
 
@@ -210,9 +301,42 @@ def test_sparse_taken(name):
     np.testing.assert_allclose(found, expected_of(name), rtol=1e-5)
 
 
+@pytest.mark.parametrize("case", ODD)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_odd(name, case):
+    check_odd(name, case)
+
+
+def check_odd(name, case):
+    """Whether an odd input is taken; refused is what an error names."""
+    X, y = ODD[case](*data_for(name))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", FitFailedWarning)
+        try:
+            fitted = clone(ESTIMATORS[name]).fit(X, y)
+        except np.linalg.LinAlgError as error:
+            raise AssertionError("an error of numpy's") from error
+        except (ValueError, TypeError) as error:
+            assert len(str(error)) > 20
+            return False
+        if hasattr(fitted, "predict"):
+            rejected = getattr(fitted, "reject_label_", None)
+            assert np.isin(fitted.predict(X), [*y, rejected]).all()
+        else:
+            assert np.isfinite(fitted.transform(X)).all()
+    return True
+
+
 @pytest.mark.parametrize("power", SCALES)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_scales(name, power):
+    check_scale(name, power)
+
+
+def check_scale(name, power):
+    """Whether data of another scale are taken, with the same result."""
     estimator, expected = ESTIMATORS[name], expected_of(name)
     X, y = data_for(name)
     with warnings.catch_warnings():
@@ -220,10 +344,44 @@ def test_scales(name, power):
         try:
             found = outcome(estimator, X * 10.0**power, y)
         except (ValueError, UserWarning) as error:
-            assert any(words in str(error) for words in TOO_LARGE_OR_SMALL)
-            return
+            assert re.search(TOO_LARGE_OR_SMALL, str(error))
+            return False
     if hasattr(estimator, "predict"):
         np.testing.assert_array_equal(found, expected)
     else:
         scale = np.abs(found).max() / np.abs(expected).max()
         np.testing.assert_allclose(found, expected * scale, rtol=1e-3, atol=1e-3)
+    return True
+
+
+def cells_of(name):
+    """The kinds of input tried with an estimator, each with its check."""
+    yield from ((case, check_refused) for n, case in OF_VECTORS if n == name)
+    yield from ((case, check_refused) for n, case in OF_MATRICES if n == name)
+    yield from ((case, check_taken) for case in TAKEN)
+    yield from ((case, check_odd) for case in ODD)
+    yield from ((power, check_scale) for power in SCALES)
+
+
+def count_of(name):
+    """How many inputs were tried, clearly refused, rightly taken, and what failed."""
+    refused, taken, failed = 0, 0, []
+    for case, check in cells_of(name):
+        try:
+            is_taken = check(name, case)
+        except Exception as error:  # an error that says nothing, or a wrong result
+            failed.append((case, error))
+            continue
+        if check is check_refused or is_taken is False:
+            refused += 1
+        else:
+            taken += 1
+    return refused, taken, failed
+
+
+def test_the_count_of_cells():
+    refused, taken, failed = count_of("GaussianClassifier")
+    assert failed == []
+    assert refused >= len(REFUSED) - 1
+    assert taken >= len(TAKEN)
+    assert refused + taken == len(list(cells_of("GaussianClassifier")))

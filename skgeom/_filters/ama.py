@@ -99,7 +99,7 @@ class BaseAMAGauss(BaseFilters):
         if self.batch_size is not None:
             search = self._in_batches(search, self.batch_size)
         elif self.optimizer == "lbfgs":
-            n_entries = self.n_components * samples.shape[1]
+            n_entries = self._n_filters * samples.shape[1]
             if len(sizes_of_parts(len(y), n_entries)) > 1:
                 maximize = partial(
                     maximize_over_many_samples, max_iter=self.max_iter, tol=self.tol
@@ -118,7 +118,7 @@ class BaseAMAGauss(BaseFilters):
         """The search from filters of SQFA, unless ``init`` names other ones."""
         if not search.starts_anywhere:
             return search
-        if start is None or independent_directions(start) < self.n_components:
+        if start is None or independent_directions(start) < self._n_filters:
             start = self._filters_of_sqfa(search, moments)
         return replace(
             search, init="random", n_init=search.n_init - 1, warm_start=start
@@ -173,8 +173,7 @@ class AMAGauss(BaseAMAGauss):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number m of filters, at most ``n_features``.
+    {n_components}
     {regularization}
     {constraint}
     {covariance_estimator}
@@ -286,10 +285,10 @@ class AMAGauss(BaseAMAGauss):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; not modified. Those of a Dask array or data frame are read once
             for their statistics, and once in each epoch of stochastic ascent, in which
-            each block makes a step.
+            each block makes a step. Sparse ones are made dense in blocks of rows.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
 

@@ -17,8 +17,7 @@ class AMAGaussCV(RegularizationCV, BaseAMAGauss):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number m of filters, at most ``n_features``.
+    {n_components}
     {regularizations}
     {cv}
     {classifier}

@@ -89,13 +89,12 @@ class BaseFilters(
     """Linear features by filters that maximise an objective of labelled data."""
 
     _fitted_array = "components_"
-    _sparse = False  # whether samples may be sparse
     _value_name = "objective"  # of what is printed
     # What warnings say of the regularisation.
     _more_noise, _less_noise = "regularization", "a smaller regularization"
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [None, Interval(Integral, 1, None, closed="left")],
         "regularization": [
             StrOptions({"auto"}),
             Interval(Real, 0, None, closed="left"),
@@ -119,8 +118,8 @@ class BaseFilters(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples, also sparse ones where ``fit`` takes these.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
@@ -128,7 +127,7 @@ class BaseFilters(
             The features ``X @ components_.T``.
         """
         X = validate_data(
-            self, X, accept_sparse=self._sparse, dtype=float_dtypes(X), reset=False
+            self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=False
         )
         return X @ like(self.components_, X, X.dtype).T
 
@@ -138,7 +137,7 @@ class BaseFilters(
             self,
             X,
             on_host(y),
-            accept_sparse=self._sparse,
+            accept_sparse="csr",
             dtype=float_dtypes(X),
             reset=reset,
         )
@@ -285,11 +284,15 @@ class BaseFilters(
         }
 
     def _check_sizes(self, classes):
+        """Raise ValueError for sizes that do not fit; sets the number of filters."""
         check_two_classes(classes, type(self).__name__)
-        if self.n_components > self.n_features_in_:
+        n_features, self._n_filters = self.n_features_in_, self.n_components
+        if self.n_components is None:
+            self._n_filters = min(len(classes) - 1, n_features)
+        if self._n_filters > n_features:
             raise ValueError(
                 f"n_components={self.n_components} must not exceed the number of "
-                f"features: n_features={self.n_features_in_}."
+                f"features: n_features={n_features}."
             )
         self._checked_init()
 
@@ -297,7 +300,7 @@ class BaseFilters(
         if isinstance(self.init, str):
             return self.init
         init = check_array(on_host(self.init), dtype=np.float64, input_name="init")
-        expected = (self.n_components, self.n_features_in_)
+        expected = (self._n_filters, self.n_features_in_)
         if init.shape != expected:
             raise ValueError(
                 f"init must have shape (n_components, n_features) = {expected}, "
@@ -332,9 +335,7 @@ class BaseFilters(
         if self._estimator_of_classes is not None:
             # It may give classes a variance outside of the span of their samples.
             return WholeSpace(X)
-        return space_of(
-            X, centred=self._translation_invariant, n_least=self.n_components
-        )
+        return space_of(X, centred=self._translation_invariant, n_least=self._n_filters)
 
     def _statistics_of(self, X, y, sample_weight=None):
         """The statistics of valid samples."""
@@ -399,7 +400,7 @@ class BaseFilters(
         rounding = len(within) * np.finfo(float).eps * np.trace(within)
         negligible = regularization <= rounding
         if negligible:
-            check_regular(statistics, moments, self.n_components)
+            check_regular(statistics, moments, self._n_filters)
         return negligible
 
     def _search(self, regularization, span_only, space=None):
@@ -408,7 +409,7 @@ class BaseFilters(
         if space is not None and not isinstance(init, str):
             init = space.restrict(init.T).T
         return FilterSearch(
-            n_components=self.n_components,
+            n_components=self._n_filters,
             regularization=regularization,
             span_only=span_only,
             constraint=self.constraint,
@@ -503,9 +504,9 @@ class BaseFilters(
                     ConvergenceWarning,
                 )
         rank = independent_directions(filters)
-        if rank < self.n_components and abs(self.objective_) > DEPENDENT:
+        if rank < self._n_filters and abs(self.objective_) > DEPENDENT:
             warn_user(
-                f"The {self.n_components} filters span {rank} directions only: with "
+                f"The {self._n_filters} filters span {rank} directions only: with "
                 f"regularization_={self.regularization_:.3g}, repeating a filter is "
                 "worth more to this objective than another direction. Use "
                 f"constraint='orthonormal', or {self._less_noise}, or fewer "
@@ -520,7 +521,7 @@ class BaseFilters(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.sparse = bool(self._sparse)
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = ARRAY_API
         return tags

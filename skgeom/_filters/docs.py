@@ -1,6 +1,11 @@
 """Paragraphs of docstrings that several estimators of filters share, by name."""
 
 FILTER_DOCS = {
+    "n_components": r"""
+    n_components : int or None, default=2
+        Number m of filters, at most ``n_features``. None is one less than there are
+        classes, as of linear discriminants; but filters can be more than those.
+    """,
     "squared": r"""
     squared : bool, default=False
         Whether to average the squares of the distances.

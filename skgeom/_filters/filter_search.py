@@ -132,6 +132,8 @@ class FilterSearch:
         """
         if filters is None or self.group_size or not self.starts_anywhere:
             return self
+        if filters.shape[1] != self.n_components:  # classes have come since
+            return self
         if independent_directions(filters) < self.n_components:
             return self
         n_init = min(self.n_init, n_named_starts(self.init))

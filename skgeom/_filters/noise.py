@@ -4,7 +4,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from scipy.sparse import issparse
 
 from skgeom._filters.filter_search import independent_directions, principal_coordinates
 from skgeom.objectives import MeanInformation
@@ -146,9 +145,8 @@ def _information(statistics, X, y, sample_weight, noise):
         # At random, since samples may be sorted, and the same rows for each fit.
         rows = np.random.default_rng(0).choice(n_samples, _MOST_SAMPLES, replace=False)
     labels = np.searchsorted(statistics.classes, y[rows])
-    samples = take(X, rows)
     return MeanInformation(
-        samples.toarray() if issparse(samples) else samples,
+        take(X, rows),
         labels,
         statistics.means,
         statistics.covariances,

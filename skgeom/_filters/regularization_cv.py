@@ -67,8 +67,8 @@ class RegularizationCV:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples; not modified.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples; not modified. Sparse ones are made dense in blocks of rows.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
         groups : array-like of shape (n_samples,) or None, default=None

@@ -38,7 +38,6 @@ class BaseSQFA(BaseFilters):
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
     _distances = DISTANCES
-    _sparse = "csr"
     _of_distances = ("distance", "squared", "class_weight")
 
     def _fit(
@@ -144,8 +143,7 @@ class SQFA(BaseSQFA):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number m of filters, at most ``n_features``.
+    {n_components}
     distance : str, StudentT or callable, default="fisher-rao"
         Distance between two classes, see the user guide: ``"fisher-rao"`` (the
         Calvo-Oller lower bound, :func:`skgeom.geometry.distance_calvo_oller`),
@@ -390,12 +388,12 @@ class SQFA(BaseSQFA):
         if axes is not None:
             statistics, space = statistics._of_coordinates(), AxesSpace(axes)
             self.n_features_in_ = axes.shape[1]
-            if self.n_components > len(axes):
-                raise ValueError(
-                    f"n_components={self.n_components} must not exceed the number of "
-                    f"axes of the statistics: n_axes={len(axes)}."
-                )
         self._check_sizes(statistics.classes)
+        if axes is not None and self._n_filters > len(axes):
+            raise ValueError(
+                f"n_components={self._n_filters} must not exceed the number of axes of "
+                f"the statistics: n_axes={len(axes)}."
+            )
         return self._fit(statistics, space=space)
 
 
@@ -415,8 +413,7 @@ class SecondMomentSQFA(SQFA):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number m of filters, at most ``n_features``.
+    {n_components}
     distance : str, StudentT or callable, default="affine-invariant"
         Distance between two second moments, see the user guide:
         ``"affine-invariant"`` (equation 4 of [1]_), ``"log-euclidean"``,

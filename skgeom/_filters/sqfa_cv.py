@@ -29,8 +29,7 @@ class SQFACV(RegularizationCV, BaseSQFA):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number m of filters, at most ``n_features``.
+    {n_components}
     {regularizations}
     {cv}
     {classifier}

@@ -182,6 +182,8 @@ def mean_and_covariance(samples):
 
 def _isotropy_and_correlation(covariance):
     """Isotropy and correlation of the covariance of a class."""
+    # Of entries up to one, whose squares neither overflow nor vanish.
+    covariance = covariance / max(np.abs(covariance).max(), np.finfo(np.float64).tiny)
     d, trace = len(covariance), np.trace(covariance)
     isotropy = _ratio(trace**2, d * (covariance**2).sum())
     off_diagonal = np.abs(covariance).sum() - trace

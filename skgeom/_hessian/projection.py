@@ -26,6 +26,7 @@ from skgeom._hessian.leading_axes import check_rank, leading_axes, positive_rank
 from skgeom._hessian.logit_estimators import classifier_name
 from skgeom._hessian.logit_torch import is_module
 from skgeom._hessian.trained_classifier import trained_classifier
+from skgeom._moments import check_underflow
 from skgeom.utils._arrays import (
     astype,
     float_dtypes,
@@ -102,6 +103,10 @@ class CovarianceHessianProjection(
         "balanced" gives all classes the same total. The covariance is not weighted.
     random_state : int, RandomState instance or None, default=None
         For the network of ``estimator=None``. Another estimator has its own.
+    verbose : int, default=0
+        Whether to print progress: 1 for a line at the end of each stage, the training
+        and the Hessian, and one a second during the Hessian; 2 for every block of its
+        samples.
 
     Attributes
     ----------
@@ -185,6 +190,7 @@ class CovarianceHessianProjection(
         "derivatives": [StrOptions({"auto", "analytic", "differences"})],
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -197,6 +203,7 @@ class CovarianceHessianProjection(
         derivatives="auto",
         class_weight=None,
         random_state=None,
+        verbose=0,
     ):
         self.estimator = estimator
         self.n_covariance = n_covariance
@@ -205,6 +212,7 @@ class CovarianceHessianProjection(
         self.derivatives = derivatives
         self.class_weight = class_weight
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=False)
     @shows_progress
@@ -410,7 +418,16 @@ class CovarianceHessianProjection(
 
 def _covariance(X):
     """Sample covariance matrix, on the host."""
-    if namespace(X) is np:
-        return np.atleast_2d(np.cov(X, rowvar=False))
-    _, covariance = mean_and_covariance(X)
-    return covariance * (X.shape[0] / (X.shape[0] - 1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        check_underflow(float(namespace(X).sum(X * X)), X)
+        if namespace(X) is np:
+            covariance = np.atleast_2d(np.cov(X, rowvar=False))
+        else:
+            _, covariance = mean_and_covariance(X)
+            covariance = covariance * (X.shape[0] / (X.shape[0] - 1))
+    if not np.isfinite(covariance).all():
+        raise ValueError(
+            "The squares of the numbers of X are too large for floating-point numbers. "
+            "Divide X by a common factor, or use StandardScaler."
+        )
+    return covariance

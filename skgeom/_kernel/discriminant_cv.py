@@ -89,6 +89,9 @@ class KernelDiscriminantAnalysisCV(CallbackSupportMixin, BaseKernelDiscriminant)
         called with kernel matrices for X. None is the accuracy; for probabilities,
         ``"neg_log_loss"`` is better.
     {class_parameters}
+    verbose : int, default=0
+        Whether to print progress: 1 for a line at the end of each stage, and the mean
+        score of each value; 2 for every fold.
 
     Attributes
     ----------
@@ -123,6 +126,7 @@ class KernelDiscriminantAnalysisCV(CallbackSupportMixin, BaseKernelDiscriminant)
         "regularizations": [Integral, "array-like"],
         "cv": ["cv_object"],
         "scoring": [None, StrOptions(set(get_scorer_names())), callable],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -143,6 +147,7 @@ class KernelDiscriminantAnalysisCV(CallbackSupportMixin, BaseKernelDiscriminant)
         temperature="auto",
         priors=None,
         class_weight=None,
+        verbose=0,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -159,6 +164,7 @@ class KernelDiscriminantAnalysisCV(CallbackSupportMixin, BaseKernelDiscriminant)
         self.temperature = temperature
         self.priors = priors
         self.class_weight = class_weight
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @shows_progress
@@ -220,11 +226,10 @@ class KernelDiscriminantAnalysisCV(CallbackSupportMixin, BaseKernelDiscriminant)
         progress = current_progress()
         progress.start(X, self.classes_[codes])
 
-        def told(stage, results):
+        def told(stage, results, said):
             progress.stage(stage, len(splits))
-            for number, result in enumerate(results, start=1):
-                said = f"fold {number} of {len(splits)}"
-                progress.step(stage, said, name="fold")
+            for result in results:
+                progress.step(stage, said(result), name="fold")
                 yield result
 
         with one_blas_thread(n_samples <= _SMALL):
@@ -232,7 +237,7 @@ class KernelDiscriminantAnalysisCV(CallbackSupportMixin, BaseKernelDiscriminant)
                 self._fit_path(kernel, codes, weights, rounding, train)
                 for train, _ in splits
             )
-            paths = list(told("fits", paths))
+            paths = list(told("fits", paths, lambda path: f"{len(path[0])} samples"))
             tests = [test for _, test in splits]
             calibrations = self._calibrate_paths(
                 kernel, codes, weights, copies, tests, paths
@@ -243,7 +248,7 @@ class KernelDiscriminantAnalysisCV(CallbackSupportMixin, BaseKernelDiscriminant)
                 self._score_path(kernel, codes, scored, test, path)
                 for test, path in zip(tests, paths, strict=True)
             )
-            scores = list(told("scores", scores))
+            scores = list(told("scores", scores, lambda of: f"best {np.max(of):.6f}"))
             self._choose(np.transpose(scores))
             progress.stage("all samples")
             problem, _ = self._problem(kernel, codes, rounding, weights)
@@ -308,6 +313,10 @@ class KernelDiscriminantAnalysisCV(CallbackSupportMixin, BaseKernelDiscriminant)
         values = self.regularizations_
         self.cv_results_ = score_table(values, scores)
         means = self.cv_results_["mean_test_score"]
+        progress = current_progress()
+        progress.end_stage()
+        for value, mean in zip(values, means, strict=True):
+            progress.print(f"regularization {value:.6g}: mean score {mean:.6f}")
         # Beyond the automatic values, penalties are rounding, or all there is.
         given = not isinstance(self.regularizations, Integral)
         best = best_values(values, scores, name="value", warn=given)

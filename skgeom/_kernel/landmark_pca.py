@@ -20,7 +20,11 @@ from sklearn.utils import (
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_is_fitted,
+    validate_data,
+)
 
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.landmarks import LandmarkFeatures, kmeans_landmarks
@@ -201,6 +205,7 @@ class LandmarkKernelPCA(
         if y is not None:
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
+            assert_all_finite(y, input_name="y")
             check_classification_targets(y)
             _, codes = np.unique(y, return_inverse=True)
         rng = check_random_state(self.random_state)

@@ -6,6 +6,7 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -266,6 +267,7 @@ class PrototypeClassifier(
             weights,
             class_sums,
             spread,
+            space.decode(start),
             squared if Z.ndim == 3 else None,
         )
 
@@ -289,8 +291,11 @@ class PrototypeClassifier(
         problem = self._next_problem(X, y, weights, class_sums)
         if np.isinf(self._progress.n_epochs):
             return problem
-        # The first samples may have been few: the spread is that of all so far.
-        squared = problem.space.squared_distances(problem.Z, problem.prototypes)
+        # The first samples may have been few: the spread is that of all so far, about
+        # the start. About the prototypes on their way it would grow as they are driven
+        # apart, and steps with it.
+        start = problem.space.encode(self._progress.start)
+        squared = problem.space.squared_distances(problem.Z, start)
         found = find_spread(squared, problem.y, problem.labels, problem.weights)
         share = new_sums.sum() / class_sums.sum()
         spread = (1 - share) * problem.spread + share * found
@@ -313,6 +318,7 @@ class PrototypeClassifier(
             weights,
             class_sums,
             self._progress.spread,
+            self._progress.start,
         )
 
     def _check_X(self, X, reset):
@@ -325,7 +331,10 @@ class PrototypeClassifier(
                 f"{np.shape(X)}. One sample is X[None]."
             )
         if self._accepts_vectors and ndim != 3:
-            return validate_data(self, X, dtype=float_dtypes(X), reset=reset)
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=reset
+            )
+            return csr_array(X) if issparse(X) else X
         return check_spd_samples(self, X, reset=reset)
 
     def _check_y(self, y, n_samples):
@@ -431,6 +440,7 @@ class PrototypeClassifier(
             problem.space,
             outcome.prototypes,
             problem.spread,
+            problem.start,
             problem.class_sums,
             # After fit, the schedule has come to its end, however many calls there are.
             np.inf if n_epochs is None else n_epochs,
@@ -484,6 +494,7 @@ class PrototypeClassifier(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = self._accepts_vectors
+        tags.input_tags.sparse = self._accepts_vectors
         tags.input_tags.three_d_array = True
         tags.array_api_support = ARRAY_API
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -492,5 +503,7 @@ class PrototypeClassifier(
 
 def _largest(X):
     """The largest absolute value."""
+    if issparse(X):
+        return float(abs(X).max())
     xp = namespace(X)
     return float(xp.max(xp.abs(X)))

@@ -62,10 +62,6 @@ def _fit_blocks(model, X, y, sample_weight):
             learner.partial_fit(samples, own_labels, classes, weights)
         except ValueError as error:
             raise ValueError(f"Block {number}: {error}") from error
-        # The first block has many samples of each class. Later the spread would grow as
-        # prototypes are driven apart, and steps with it.
-        if getattr(learner, "sigma2", None) == "auto":
-            learner.sigma2 = learner.sigma2_
         said = f"loss {learner.loss_curve_[-1]:.6g}"
         if progress.step("", said, learnt, n_steps=len(steps), name="block"):
             break

@@ -130,7 +130,8 @@ LVQ_DOCS = {
     """,
     "X_to_fit": """
     X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
-        SPD matrices, or the vectors of estimators that take them; not modified.
+        SPD matrices, or the vectors of estimators that take them, which may be sparse;
+        not modified.
     """,
     "sample_weight": """
     sample_weight : array-like of shape (n_samples,), default=None

@@ -5,6 +5,7 @@ from math import sqrt
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
@@ -150,7 +151,8 @@ class GMLVQ(PrototypeClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n, n)
-            Vectors or SPD matrices; not modified.
+            Vectors, which may be sparse, or SPD matrices; not modified. Sparse ones
+            that are fewer than their features are made dense.
         y : array-like of shape (n_samples,)
             Their classes, at least two.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -185,6 +187,8 @@ class GMLVQ(PrototypeClassifier):
             )
         # Prototypes that are given, or learnt before, may be outside of the span.
         spanned = n_samples < n_features and isinstance(self.init, str) and not goes_on
+        if spanned and issparse(problem.Z):
+            problem = replace(problem, Z=problem.Z.toarray())
         goes_on = goes_on and self.omega_.shape == (n_rows, n_features)
         coordinates = (_Span if spanned else _Features)(problem, n_rows)
         unit = _unit(problem.Z, problem.weights)
@@ -244,8 +248,14 @@ class _Features:
     def start(self):
         """The leading axes, all of the same weight."""
         Z, weights = self._problem.Z, self._problem.weights
-        xp, centered = namespace(Z), Z - average(Z, weights)
-        _, axes = xp.linalg.eigh(centered.T @ (weights[:, None] * centered))
+        xp, mean = namespace(Z), average(Z, weights)
+        if issparse(Z):
+            squares = (Z.T @ Z.multiply(weights[:, None])).toarray()
+            scatter = squares - weights.sum() * np.outer(mean, mean)
+        else:
+            centered = Z - mean
+            scatter = centered.T @ (weights[:, None] * centered)
+        _, axes = xp.linalg.eigh(scatter)
         return xp.flip(axes, axis=1)[:, : self._n_rows].T / sqrt(self._n_rows)
 
 
@@ -300,5 +310,8 @@ def _unit(Z, weights):
     In a search for prototypes together with a matrix of unit norm, neither may dwarf
     the other.
     """
-    squares = (Z - average(Z, weights)) ** 2
-    return sqrt(namespace(Z).mean(average(squares, weights))) or 1.0
+    mean = average(Z, weights)
+    if issparse(Z):
+        variances = average(Z.multiply(Z).tocsr(), weights) - mean**2
+        return sqrt(max(variances.mean(), 0)) or 1.0
+    return sqrt(namespace(Z).mean(average((Z - mean) ** 2, weights))) or 1.0

@@ -101,11 +101,11 @@ class LikelihoodClassifier(PrototypeClassifier):
         learning rate falls with the samples, to a hundredth after ``max_iter`` epochs:
         a call counts as an epoch or, if its samples are fewer than the rows of all
         prototypes together, as that fraction of one. The automatic variance is that of
-        the samples of all calls. After ``fit``, the rate has come to its end already,
-        and the variance stays. The proportions of the classes are those of the samples
-        since the last ``fit``, that one included, and are equal as long as a class has
-        none. Each call adds one to ``n_iter_``, and the sum of the losses of its
-        samples to the end of ``loss_curve_``.
+        the samples of all calls, about the start. After ``fit``, the rate has come to
+        its end already, and the variance stays. The proportions of the classes are
+        those of the samples since the last ``fit``, that one included, and are equal as
+        long as a class has none. Each call adds one to ``n_iter_``, and the sum of the
+        losses of its samples to the end of ``loss_curve_``.
 
         Parameters
         ----------

@@ -57,6 +57,8 @@ class Problem:
     spread : float
         Half of the mean squared distance of the samples from the nearest prototype of
         their class, at the first start: a variance, the unit of scales and rates.
+    start : ndarray
+        The prototypes at the first start, not encoded.
     squared_distances : ndarray of shape (n_samples, n_prototypes) or None
         Those of the samples from the prototypes at the start; None if these are
         vectors, or go on from where they are.
@@ -72,6 +74,7 @@ class Problem:
     weights: np.ndarray
     class_sums: np.ndarray
     spread: float
+    start: np.ndarray
     squared_distances: np.ndarray | None = None
 
     def in_chart(self):
@@ -174,7 +177,7 @@ class Progress:
     space, prototypes
         Those of the outcome. Predictions compare with these: to decode prototypes that
         are nearly singular, and to encode them again, would cost digits.
-    spread, class_sums
+    spread, start, class_sums
         Those of the problem.
     n_epochs : float
         How far ``partial_fit`` has come since the start, in epochs; infinite after
@@ -188,6 +191,7 @@ class Progress:
     space: Space
     prototypes: np.ndarray
     spread: float
+    start: np.ndarray
     class_sums: np.ndarray
     n_epochs: float
     slope: float | None
@@ -198,4 +202,5 @@ class Progress:
             self,
             space=self.space.__sklearn_array_api_convert__(converter),
             prototypes=converter(self.prototypes),
+            start=converter(self.start),
         )

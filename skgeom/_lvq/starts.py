@@ -4,6 +4,7 @@ import warnings
 from numbers import Integral
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
@@ -13,7 +14,7 @@ from skgeom.geometry._affine_invariant import (
     from_spectrum,
     inverse_factors,
 )
-from skgeom.utils._arrays import astype, like, namespace, to_numpy
+from skgeom.utils._arrays import astype, like, namespace, on_host, to_numpy
 from skgeom.utils._validation import check_symmetric, cholesky, refuse_dict
 from skgeom.utils._warnings import warn_user
 
@@ -137,7 +138,12 @@ def _around_mean(space, Z, weights, count, random_state):
     if count == 1:
         return [mean]
     chosen = random_state.choice(Z.shape[0], count, replace=False).tolist()
-    return [space.geodesic(mean, Z[i, ...], _PERTURBATION) for i in chosen]
+    return [space.geodesic(mean, _sample(Z, i), _PERTURBATION) for i in chosen]
+
+
+def _sample(Z, i):
+    """A sample, dense."""
+    return Z[[i]].toarray()[0] if issparse(Z) else Z[i, ...]
 
 
 def _clusters(space, Z, weights, count, random_state):
@@ -149,7 +155,7 @@ def _clusters(space, Z, weights, count, random_state):
     with warnings.catch_warnings():  # of fewer distinct samples than clusters
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(count, n_init=4, random_state=random_state).fit(
-            to_numpy(vectors), sample_weight=to_numpy(weights)
+            on_host(vectors), sample_weight=to_numpy(weights)
         )
     means = []
     for cluster in range(count):
@@ -158,7 +164,7 @@ def _clusters(space, Z, weights, count, random_state):
             own = like(own, Z)
             means.append(space.mean(Z[own], weights[own]))
         else:
-            means.append(Z[random_state.choice(Z.shape[0]), ...])
+            means.append(_sample(Z, random_state.choice(Z.shape[0])))
     return means
 
 

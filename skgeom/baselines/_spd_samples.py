@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from skgeom.utils._validation import check_spd_samples, check_two_classes
 
@@ -31,7 +31,9 @@ class SPDSamples(TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"{self.name} requires y to be passed, but it is None."
                 )
-            y = column_or_1d(y)
+            y = np.asarray(y)
+            if y.ndim != 1:  # the steps behind need not turn columns into rows
+                raise ValueError(f"y should be a 1d array, got shape {y.shape}.")
             assert_all_finite(y, input_name="y")
             check_classification_targets(y)
             if len(y) != len(X):

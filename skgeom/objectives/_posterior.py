@@ -41,8 +41,8 @@ class MeanInformation:
 
     Parameters
     ----------
-    X : ndarray of shape (N, n)
-        Samples; not copied.
+    X : ndarray or sparse array of shape (N, n)
+        Samples; not copied. Sparse ones have fast access to rows.
     labels : ndarray of shape (N,)
         Index of the class of each sample.
     means : ndarray of shape (c, n)

@@ -11,6 +11,7 @@ from functools import partial, wraps
 from math import prod
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn import get_config
 
 # What numpy takes as it is, so that no other library is looked for.
@@ -90,8 +91,8 @@ def check_holds_numbers(array, name="X"):
 
 
 def device_of(array):
-    """Where an array lies, as its library takes it; None for numpy's."""
-    if isinstance(array, _OF_NUMPY):
+    """Where an array lies, as its library takes it; None for numpy's, and sparse."""
+    if isinstance(array, _OF_NUMPY) or issparse(array):
         return None
     from array_api_compat import device
 
@@ -268,6 +269,9 @@ def min_of(array, axis, keepdims=False):
 
 def average(arrays, weights=None):
     """The mean, or weighted mean, along the first axis."""
+    if issparse(arrays):
+        weights = np.ones(arrays.shape[0]) if weights is None else weights
+        return (weights @ arrays) / weights.sum()
     xp = namespace(arrays)
     if xp is np:
         return np.average(arrays, axis=0, weights=weights)

@@ -104,7 +104,8 @@ class FitProgress:
             self.stage(stage, n_steps)
             self._n_steps += 1
             if stage:
-                self._line = f"{stage}: {said} after {self._n_steps} {name}s"
+                steps = f"{self._n_steps} {name}" + "s" * (self._n_steps != 1)
+                self._line = f"{stage}: {said} after {steps}"
                 self.note(f"{stage}, {name} {self._n_steps}: {said}")
             else:
                 self.print(f"{name} {self._n_steps}: {said}")

@@ -353,7 +353,7 @@ def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
         reset=reset,
     )
     check_symmetric(X, "X")
-    X = (X + X.mT) / 2
+    X = X / 2 + X.mT / 2  # the sum of large numbers may overflow
     cholesky(astype(X, float_dtype(X)), "X")
     # scikit-learn counts the features of two-dimensional arrays only.
     if reset:

@@ -54,7 +54,7 @@ def costs(request, rng):
     y, weights = np.arange(60) % 4, rng.uniform(0.5, 2, 60)
     space = AffineInvariantSpace()
     counts = tuple(np.bincount(LABELS).tolist())
-    problem = Problem(space, Z, Z, W, y, LABELS, counts, weights, None, 1.0)
+    problem = Problem(space, Z, Z, W, y, LABELS, counts, weights, None, 1.0, W)
     data = space, Z, y, weights, loss, scale
     return PrototypeCost(*data), PrototypeCost(*data, flat=problem.in_chart()), W
 

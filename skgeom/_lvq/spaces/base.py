@@ -293,7 +293,8 @@ class WhitenedSpace(CurvedSpace):
         self._factor = cholesky_factors(xp.mean(X, axis=0))
         self._inverse = xp.linalg.inv(self._factor)
         sizes = xp.linalg.svdvals(self._factor)
-        self._condition = float(sizes[0] / sizes[-1]) ** 2
+        smallest = float(sizes[-1] / sizes[0]) ** 2
+        self._condition = 1 / max(smallest, np.finfo(np.float64).tiny)
 
     def encode(self, X):
         return X if self._factor is None else congruent(self._inverse, X)

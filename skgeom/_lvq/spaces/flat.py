@@ -1,6 +1,7 @@
 """Prototypes among vectors: Euclidean metrics, also of SPD matrices as vectors."""
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from skgeom._lvq.spaces.base import (
@@ -18,6 +19,9 @@ from skgeom.utils._arrays import average, namespace, put, sum_of
 # Squared distances below this fraction of the squared norms have lost too many digits.
 _NEAR = 1e-5
 
+# The most numbers of sparse samples that are made dense at a time.
+_DENSE = 2_000_000
+
 
 class FlatSpace(Space):
     """Vectors with the Euclidean metric."""
@@ -33,7 +37,8 @@ class FlatSpace(Space):
         return average(Z, weights)
 
     def tangent_vectors(self, Z, base):
-        return Z - base
+        # Sparse ones remain so: for k-means, any origin will do.
+        return Z if issparse(Z) else Z - base
 
     def geodesic(self, base, sample, fraction):
         return base + fraction * (sample - base)
@@ -136,6 +141,7 @@ class FlatSteps:
 
     def evaluate(self, Z):
         """Squared distances (n, M) of samples, remembered for the next step."""
+        Z = Z.toarray() if issparse(Z) else Z  # a batch, as the differences are
         self._differences = Z[:, None, :] - self.prototypes
         return sum_of(self._differences * self._differences, axis=-1)
 
@@ -154,6 +160,8 @@ class FlatSteps:
 
 def _squared_distances(Z, prototypes):
     """Squared Euclidean distances (n, M)."""
+    if issparse(Z):
+        return _sparse_squared_distances(Z, prototypes)
     xp = namespace(Z)
     if xp is np:
         return cdist(Z, prototypes, "sqeuclidean")
@@ -167,4 +175,16 @@ def _squared_distances(Z, prototypes):
         i, j = xp.nonzero(near)
         offsets = xp.take(Z, i, axis=0) - xp.take(prototypes, j, axis=0)
         squared = put(squared, near, xp.sum(offsets**2, axis=1))
+    return squared
+
+
+def _sparse_squared_distances(Z, prototypes):
+    """The same of sparse samples, which stay so but for those near a prototype."""
+    ends = Z.multiply(Z).sum(axis=1)[:, None] + np.square(prototypes).sum(axis=1)
+    squared = ends - 2 * (Z @ prototypes.T)
+    near = np.flatnonzero((squared < _NEAR * ends).any(axis=1))
+    step = max(_DENSE // Z.shape[1], 1)
+    for start in range(0, len(near), step):
+        rows = near[start : start + step]
+        squared[rows] = cdist(Z[rows].toarray(), prototypes, "sqeuclidean")
     return squared
