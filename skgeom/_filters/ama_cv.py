@@ -74,8 +74,6 @@ class AMAGaussCV(RegularizationCV, BaseAMAGauss):
     True
     """
 
-    _least_tol = 1e-3  # each evaluation is a pass over the samples
-
     _parameter_constraints = {
         **BaseAMAGauss._parameter_constraints,
         **RegularizationCV._parameter_constraints,

