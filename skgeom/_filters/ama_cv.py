@@ -58,7 +58,8 @@ class AMAGaussCV(RegularizationCV, BaseAMAGauss):
     Notes
     -----
     The filters of the folds are sought with a tolerance of 1e-3, or ``tol`` if that is
-    larger. The folds are spread over threads as those of :class:`SQFACV`.
+    larger. The folds are spread over threads, and their samples scored, as those of
+    :class:`SQFACV`.
 
     Examples
     --------

@@ -51,7 +51,8 @@ class FoldStatistics:
 
     Where the test parts are a partition of the samples, their statistics are computed
     once, and those of a training part are the sum of the others: a difference of the
-    whole and a part would lose digits if that part has far outliers.
+    whole and a part would lose digits if that part has far outliers. So it is with the
+    two parts of a single split.
     """
 
     def __init__(self, X, y, splits, covariance_estimator=None):
@@ -62,8 +63,9 @@ class FoldStatistics:
         few = len(splits) * len(np.unique(y)) <= len(y)
         if covariance_estimator is None and few and _are_partition(splits, len(y)):
             # Each core has a fold of its own; threads within products would compete.
-            with one_blas_thread():
-                self._parts = map_threads(self._of, [test for _, test in splits])
+            parallel = len(splits) > 1
+            with one_blas_thread(parallel):
+                self._parts = map_threads(self._of, _parts(splits), parallel)
 
     def __len__(self):
         return len(self._splits)
@@ -73,7 +75,7 @@ class FoldStatistics:
         if self._parts is None:
             return self._of(self._splits[index][0])
         first, *others = self._parts[:index] + self._parts[index + 1 :]
-        return first._merged(*others)
+        return first._merged(*others) if others else first
 
     def all(self):
         """Statistics of all samples."""
@@ -87,14 +89,20 @@ class FoldStatistics:
         )
 
 
+def _parts(splits):
+    """The test parts; of a single split, both parts."""
+    parts = [test for _, test in splits]
+    return parts if len(parts) > 1 else [*parts, splits[0][0]]
+
+
 def _are_partition(splits, n_samples):
-    """Whether each sample is in one test part, and in all other training parts."""
-    tests = np.concatenate([test for _, test in splits])
-    if not np.array_equal(np.sort(tests), np.arange(n_samples)):
+    """Whether each sample is in one part, and in all other training parts."""
+    parts = _parts(splits)
+    if not np.array_equal(np.sort(np.concatenate(parts)), np.arange(n_samples)):
         return False
     fold = np.empty(n_samples, dtype=int)
-    for index, (_, test) in enumerate(splits):
-        fold[test] = index
+    for index, part in enumerate(parts):
+        fold[part] = index
     return all(
         np.array_equal(np.sort(train), np.flatnonzero(fold != index))
         for index, (train, _) in enumerate(splits)

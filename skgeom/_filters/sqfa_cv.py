@@ -16,6 +16,9 @@ from skgeom.utils._dask import empty_block
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._span import WholeSpace
 
+# Pairs of classes that the filters of folds are sought for: of so many, or of all.
+_LEAST_PAIRS, _PAIRS_PER_CLASS = 1000, 10
+
 
 @substitute_docs(**FILTER_DOCS)
 class SQFACV(RegularizationCV, BaseSQFA):
@@ -70,8 +73,11 @@ class SQFACV(RegularizationCV, BaseSQFA):
     Notes
     -----
     The filters of the folds are sought with a tolerance of 1e-3, or ``tol`` if that is
-    larger, and from fewer starts than those of :class:`SQFA`, so that their scores may
-    differ a little from those of a grid search.
+    larger or the distance is ``"hellinger"``, from fewer starts than those of
+    :class:`SQFA`, and with more than 45 classes for a sample of their pairs, ten for
+    each class and at least 1,000. So their scores may differ a little from those of a
+    grid search. Of the held-out samples of a fold, at most 20,000 are scored, drawn at
+    random, where the classifier is the default one.
 
     The folds are spread over threads, except for code of the user: a distance that is a
     function, a ``covariance_estimator``, a classifier other than
@@ -172,6 +178,19 @@ class SQFACV(RegularizationCV, BaseSQFA):
                     f"SQFACV takes Dask data with {name} of {what} only, as it scores "
                     "each block by the statistics of others."
                 )
+
+    @property
+    def _least_tol(self):
+        # Hellinger distances of far classes are all near 1: only the last digits of
+        # their mean tell filters apart.
+        return 0.0 if self.distance == "hellinger" else super()._least_tol
+
+    def _problem_of_fold(self, *args):
+        """As that of the fit, but on some of many pairs of classes."""
+        objective, search = super()._problem_of_fold(*args)
+        n_classes = len(objective.weights)
+        n_pairs = max(_LEAST_PAIRS, _PAIRS_PER_CLASS * n_classes)
+        return objective.small_sample(n_pairs), search
 
     def _scores_of_blocks(self, folds, values, seen):
         """Accuracies of Gaussian classifiers, (n_values, n_folds); NaN for failures."""

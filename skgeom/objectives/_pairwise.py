@@ -58,6 +58,8 @@ class MeanPairwiseDistance:
         :math:`w_i w_j` of the pairs. None: all count alike.
     """
 
+    _is_sample = False
+
     def __init__(
         self,
         means,
@@ -136,16 +138,24 @@ class MeanPairwiseDistance:
     def growing_samples(self, random_state):
         """Samples of the pairs for a search to begin with; none if the pairs are few.
 
-        See :func:`skgeom.objectives._pair_samples.growing_samples`.
+        A sample has none either. See
+        :func:`skgeom.objectives._pair_samples.growing_samples`.
         """
+        if self._is_sample:
+            return []
         return growing_samples(self.weights, random_state)
 
     def sample(self, pairs):
         """The same objective, estimated from some pairs only."""
         sampled = copy(self)
         sampled._pairs, sampled.n_pairs = pairs, len(pairs)
+        sampled._is_sample = True
         vars(sampled).pop("_parts", None)
         return sampled
+
+    def small_sample(self, n_pairs):
+        """The same objective, estimated from about so many pairs, always the same."""
+        return self.sample(large_sample(self.weights, n_pairs, random_state=0))
 
     def __call__(self, filters):
         """Value and gradient, (n, m), at ``filters``, (n, m).

@@ -71,6 +71,17 @@ def test_each_sample_is_looked_at_once(wine, monkeypatch):
     assert sum(sizes) == len(y)
 
 
+def test_a_single_split_takes_one_pass(wine, monkeypatch):
+    """The statistics of all samples are made of those of its two parts."""
+    X, y = wine
+    expected = ClassStatistics.from_data(X, y)
+    splits = [(np.arange(0, len(y), 2), np.arange(1, len(y), 2))]
+    folds = FoldStatistics(X, y, splits)
+    monkeypatch.setattr(ClassStatistics, "_from_valid_data", None)
+    assert_allclose(folds.all().covariances, expected.covariances, rtol=1e-9)
+    assert np.array_equal(folds.training(0).counts, np.bincount(y[::2]))
+
+
 def test_training_parts_that_are_not_the_rest(wine):
     X, y = wine
     splits = [(train[::2], test) for train, test in checked_splits(3, X, y)]

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skgeom import SQFA, SQFACV, AMAGauss, ClassStatistics, SecondMomentSQFA
-from skgeom.objectives import StudentT
+from skgeom.objectives import DISTANCES, MeanPairwiseDistance, StudentT
 
 
 def euclidean(means_a, covariances_a, means_b, covariances_b):
@@ -100,3 +100,31 @@ def test_more_than_a_hundred_classes(make_gaussians):
     model = SQFA(2, random_state=0).fit_statistics(statistics)
     assert_allclose(model.components_[:, 2:], 0, atol=1e-2)
     assert model.objective_ == pytest.approx(objective_of(model), rel=1e-9)
+
+
+def test_folds_see_a_sample_of_the_pairs(rng, monkeypatch):
+    """The fit with the chosen value sees all of them."""
+    monkeypatch.setattr("skgeom._filters.sqfa_cv._LEAST_PAIRS", 50)
+    monkeypatch.setattr("skgeom._filters.sqfa_cv._PAIRS_PER_CLASS", 2)
+    y = np.repeat(np.arange(24), 20)
+    X = rng.normal(size=(24, 7))[y] * 3 + rng.normal(size=(480, 7))
+    evaluate, seen = MeanPairwiseDistance.__call__, []
+
+    def count(self, filters):
+        seen.append(self.n_pairs)
+        return evaluate(self, filters)
+
+    monkeypatch.setattr(MeanPairwiseDistance, "__call__", count)
+    model = SQFACV(3, regularizations=2, cv=2, random_state=0).fit(X, y)
+    assert set(seen) == {48, 276}
+    assert model.best_score_ > 0.5
+
+
+def test_sample_of_pairs_has_no_samples(statistics, few):
+    objective = MeanPairwiseDistance(
+        statistics.means, statistics.covariances, 0.1, DISTANCES["hellinger"]
+    )
+    assert len(objective.growing_samples(0)) > 1
+    part = objective.small_sample(60)
+    assert part.growing_samples(0) == []
+    assert part.n_pairs < objective.n_pairs

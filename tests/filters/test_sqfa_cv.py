@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import SQFA, SQFACV, GaussianClassifier
+from skgeom._filters import regularization_cv
 from skgeom.objectives import MeanPairwiseDistance
 
 
@@ -421,3 +422,52 @@ def test_scores_by_statistics_are_those_of_samples(scoring):
     np.testing.assert_allclose(scores, model.cv_results_["mean_test_score"], rtol=1e-6)
     if scoring != "neg_log_loss":
         assert model.best_score_ == scores.max()
+
+
+def test_filters_of_far_classes_are_those_of_a_fit():
+    """Where all distances are near 1, a looser search would end at once."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), 100)
+    X = rng.normal(size=(400, 12)) + 8 * rng.normal(size=(4, 12))[y]
+    options = {"distance": "hellinger", "random_state": 0}
+    scoring = {"scoring": "neg_log_loss", "cv": 3}
+    sqfa = SQFACV(2, regularizations=[0.1], **options, **scoring).fit(X, y)
+    model = make_pipeline(
+        SQFA(2, regularization=0.1, **options), QuadraticDiscriminantAnalysis()
+    )
+    expected = cross_val_score(model, X, y, **scoring)
+    found = [sqfa.cv_results_[f"split{k}_test_score"][0] for k in range(3)]
+    assert sqfa.objective_ > 0.99
+    assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:The best regularization:UserWarning")
+def test_better_filters_of_little_noise_are_followed_upwards():
+    """They are not missed where those of large noise lead elsewhere."""
+    rng = np.random.default_rng(1)
+    y = np.repeat(np.arange(5), 200)
+    X = np.empty((1000, 10))
+    for label in range(5):
+        spread = rng.normal(size=(10, 10))
+        X[y == label] = rng.normal(size=10) + rng.normal(size=(200, 10)) @ spread.T
+    options = {"covariance_estimator": None, "random_state": 0}
+    values = np.logspace(-4, 2, 4)
+    splits = [(np.arange(0, 1000, 2), np.arange(1, 1000, 2))]
+    scoring = {"scoring": "neg_log_loss", "cv": splits}
+    sqfa = SQFACV(2, regularizations=values, **options, **scoring).fit(X, y)
+    model = make_pipeline(
+        SQFA(2, regularization=values[0], **options),
+        QuadraticDiscriminantAnalysis(tol=0),
+    )
+    expected = cross_val_score(model, X, y, **scoring)
+    # Without these, it is -0.70 instead of -0.65.
+    assert_allclose(sqfa.cv_results_["mean_test_score"][0], expected, rtol=5e-3)
+
+
+def test_some_of_many_held_out_samples_are_scored(noisy, monkeypatch):
+    monkeypatch.setattr(regularization_cv, "_MOST_SCORED", 7)
+    sqfa = SQFACV(2, regularizations=[0.01, 1.0], cv=3, random_state=0).fit(*noisy)
+    scores = np.array([sqfa.cv_results_[f"split{k}_test_score"] for k in range(3)])
+    assert_allclose(7 * scores, np.round(7 * scores), atol=1e-12)
+    again = SQFACV(2, regularizations=[0.01, 1.0], cv=3, random_state=0).fit(*noisy)
+    assert again.best_score_ == sqfa.best_score_
