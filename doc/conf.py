@@ -1,9 +1,13 @@
 """Configuration of Sphinx. Builds offline; SKGEOM_DOC_ONLINE=1 adds outside links."""
 
 import os
+import sys
 import warnings
+from pathlib import Path
 
 import skgeom
+
+sys.path.append(str(Path(__file__).parent))  # of _gallery
 
 project = "skgeom"
 author = "skgeom developers"
@@ -80,8 +84,8 @@ sphinx_gallery_conf = {
     "subsection_order": [
         f"../examples/{section}"
         for section in [
-            "tutorials",
             "filters",
+            "tutorials",
             "kernels",
             "spd",
             "classifiers",
@@ -89,6 +93,8 @@ sphinx_gallery_conf = {
             "theory",
         ]
     ],
+    "within_subsection_order": "_gallery.order",
+    "image_scrapers": ("_gallery.scraper",),
     "doc_module": ("skgeom",),
     "backreferences_dir": "generated/backreferences",
     "reference_url": {"skgeom": None},
