@@ -33,7 +33,9 @@ class FewColours(PillowWriter):
     def finish(self):
         last = self._frames[-1].convert("RGB").quantize(64)
         first, *others = (
-            frame.convert("RGB").quantize(palette=last, dither=Dither.NONE).convert("RGB")
+            frame.convert("RGB")
+            .quantize(palette=last, dither=Dither.NONE)
+            .convert("RGB")
             for frame in self._frames
         )
         first.save(

@@ -124,7 +124,9 @@ def logits(X):
 
 
 again = CovarianceHessianProjection(logits).fit(X_train, y_train)
-print(f"largest difference: {abs(again.components_ - projection.components_).max():.1e}")
+print(
+    f"largest difference: {abs(again.components_ - projection.components_).max():.1e}"
+)
 
 # %%
 # The Hessian itself

@@ -9,6 +9,8 @@ cross-spectrum, a complex matrix. :func:`~skgeom.geometry.real_embedding` makes 
 matrix of it, twice as large, for any estimator of real ones.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.signal import hilbert
@@ -69,8 +71,9 @@ for name, X in {"real": spectra.real, "complex": real_embedding(spectra)}.items(
 # k than sensor i.
 
 model = PLRSQ().fit(real_embedding(spectra), y)
-prototypes = model.prototypes_[:, :N_SENSORS, :N_SENSORS] + 1j * (
-    model.prototypes_[:, N_SENSORS:, :N_SENSORS]
+prototypes = (
+    model.prototypes_[:, :N_SENSORS, :N_SENSORS]
+    + 1j * (model.prototypes_[:, N_SENSORS:, :N_SENSORS])
 )
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 for panel, prototype, label in zip(

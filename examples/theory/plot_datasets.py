@@ -49,9 +49,7 @@ shown = {
 }
 places = panels.ravel()[[0, 1, 3, 4, 5]]
 for panel, (name, (statistics, dims)) in zip(places, shown.items(), strict=True):
-    ClassEllipsesDisplay.from_statistics(
-        statistics, dims=dims, ax=panel, legend=False
-    )
+    ClassEllipsesDisplay.from_statistics(statistics, dims=dims, ax=panel, legend=False)
     panel.set(title=name, xlabel="", ylabel="")
 panels[0, 2].scatter(*X[:, 2:].T, c=y, cmap="tab10", vmax=9, s=6)
 panels[0, 2].set(title="make_gaussian_classes", aspect="equal")
@@ -93,7 +91,9 @@ figure, panels = plt.subplots(1, 4, figsize=(10, 2.9), layout="constrained")
 for panel, speed in zip(panels, range(3), strict=False):
     video = videos.videos[videos.target == speed][1]
     panel.imshow(video, cmap="gray", aspect="auto")
-    panel.set(title=f"{videos.speeds[speed]:.0f}°/s", xticks=[], yticks=[], xlabel="space")
+    panel.set(
+        title=f"{videos.speeds[speed]:.0f}°/s", xticks=[], yticks=[], xlabel="space"
+    )
 panels[0].set_ylabel("time")
 Z = PCA(2).fit_transform(StandardScaler().fit_transform(tumours.data))
 for label, name in enumerate(tumours.target_names):

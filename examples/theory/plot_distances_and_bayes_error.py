@@ -8,6 +8,8 @@ compared with the Fisher-Rao, Hellinger and Bhattacharyya distances, as in appen
 and C of Herrera-Esposito and Burge (2025).
 """
 
+# sphinx_gallery_thumbnail_number = 3
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import norm, spearmanr
@@ -150,4 +152,6 @@ plt.show()
 line = ClassStatistics([0, 1], [1, 1], [[0.0], [0.0]], [[[1.0]], [[100.0]]])
 densities = norm.pdf(x := np.linspace(-150, 150, 300_001)), norm.pdf(x, scale=10)
 grid = np.maximum(*densities).sum() * (x[1] - x[0]) / 2
-print(f"accuracy on the line: {1 - bayes_error(line).value:.5f}, by the grid {grid:.5f}")
+print(
+    f"accuracy on the line: {1 - bayes_error(line).value:.5f}, by the grid {grid:.5f}"
+)

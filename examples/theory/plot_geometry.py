@@ -6,6 +6,8 @@ Two pictures of the geometry behind this package: Gaussians as points of a curve
 and covariance matrices as points of a cone.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 
