@@ -1,12 +1,21 @@
-"""What the gallery has beyond sphinx-gallery: an order of its pages, and animations."""
+"""What the gallery has beyond sphinx-gallery: order, animations, pages in a browser."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.animation import Animation, PillowWriter
 from PIL.Image import Dither
+from sphinx_gallery.notebook import add_code_cell
 from sphinx_gallery.scrapers import matplotlib_scraper
+
+import skgeom
+
+ROOT = Path(__file__).parents[1]
+# Packages that are not those of skgeom itself, and what tells that a page needs them.
+EXTRAS = {"import dask": "dask", "PatternDisplay": "mne"}
 
 # The pages that come first in their section, in this order.
 FIRST = [
@@ -61,7 +70,7 @@ def scraper(block, block_vars, gallery_conf):
             place = len(paths) + figures.index(animation._fig) + 1
             still = Path(paths.image_path.format(place))
             writer = FewColours(fps=1000 / animation._interval)
-            animation.save(still.with_suffix(".webp"), writer, dpi=200)
+            animation.save(still.with_suffix(".webp"), writer, dpi=160)
             moving.append(still)
     rst = matplotlib_scraper(block, block_vars, gallery_conf)
     for still in moving:  # it shows the last frame, for thumbnails and guides
@@ -72,3 +81,19 @@ def scraper(block, block_vars, gallery_conf):
             rst,
         )
     return rst
+
+
+def build_wheel(folder):
+    """Build the wheel of skgeom, for pages in a browser, and return its path."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    return next(Path(folder).glob("skgeom-*.whl"))
+
+
+def prepare_notebook(notebook, path):
+    """Let a page that runs in a browser install what it needs, first of all."""
+    source = "".join("".join(cell["source"]) for cell in notebook["cells"])
+    extras = [package for sign, package in EXTRAS.items() if sign in source]
+    packages = " ".join([f"skgeom=={skgeom.__version__}", *extras])
+    add_code_cell(notebook, f"%pip install -q {packages}")
+    notebook["cells"].insert(0, notebook["cells"].pop())

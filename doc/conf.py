@@ -1,7 +1,12 @@
-"""Configuration of Sphinx. Builds offline; SKGEOM_DOC_ONLINE=1 adds outside links."""
+"""Configuration of Sphinx. Builds offline.
+
+SKGEOM_DOC_ONLINE=1 adds outside links, and SKGEOM_DOC_LITE=1 a button to each page of
+the gallery that runs it in the reader's browser, by JupyterLite.
+"""
 
 import os
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -24,7 +29,7 @@ extensions = [
     "sphinx-mathjax-offline",  # formulas without the network
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "_templates"]
+exclude_patterns = ["_build", "_templates", "_contents", "jupyterlite_contents"]
 templates_path = ["_templates"]
 default_role = "code"
 
@@ -66,6 +71,7 @@ GUIDES = {
 autosummary_context = {"guides": GUIDES}
 autosummary_generate = True
 autodoc_typehints = "none"  # the types are in the docstrings
+toc_object_entries_show_parents = "hide"  # fit(), not SQFA.fit(), beside the page
 numpydoc_class_members_toctree = False  # a class and its methods share a page
 
 if os.environ.get("SKGEOM_DOC_ONLINE"):
@@ -103,6 +109,21 @@ sphinx_gallery_conf = {
     "thumbnail_size": (400, 280),
     "min_reported_time": 1e6,
 }
+
+if os.environ.get("SKGEOM_DOC_LITE"):
+    from _gallery import build_wheel
+
+    extensions.append("jupyterlite_sphinx")
+    sphinx_gallery_conf["jupyterlite"] = {
+        "notebook_modification_function": "_gallery.prepare_notebook"
+    }
+    lite_folder = tempfile.TemporaryDirectory()  # until the end of the build
+    jupyterlite_dir = lite_folder.name
+    jupyterlite_build_command_options = {
+        "piplite-wheels": str(build_wheel(jupyterlite_dir))
+    }
+    # The notebooks need neither the pages nor the pictures of the gallery.
+    jupyterlite_ignore_contents = [r"\.(rst|png|webp|svg|py|zip|json|md5|inc)$"]
 
 # The copy button leaves out the prompts, and what is printed.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -57,6 +57,8 @@ def faults_of(tab, page):
     width = tab.evaluate("document.documentElement.scrollWidth")
     if width > PHONE:
         yield f"{width} pixels wide at {PHONE}"
+    for text in tab.eval_on_selector_all(".bd-article-container", CUT):
+        yield f"scrolls sideways at {PHONE}: {text!r}"
     tab.set_viewport_size({"width": DESK, "height": 900})
     for kind in ["table", "pre"]:
         for text in tab.eval_on_selector_all(f"main {kind}", CUT):

@@ -57,7 +57,7 @@ methods = {
     ).fit(X_train, y_train),
     "covariance and Hessian": projection,
 }
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10, 4), layout="constrained")
 for axis, (name, method) in zip(axes, methods.items(), strict=True):
     svm = LinearSVC(random_state=0).fit(method.transform(X_train), y_train)
     score = f1_score(y_test, svm.predict(method.transform(X_test)))

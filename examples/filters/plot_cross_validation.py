@@ -2,10 +2,10 @@
 The noise, chosen by cross-validation
 =====================================
 
-SQFA and AMA-Gauss find a good ``regularization``, the variance of the noise that filters
-are learnt for, without a search. :class:`~skgeom.SQFACV` and
-:class:`~skgeom.AMAGaussCV` try several values instead, and take the one with which a
-classifier is right most often in samples that are left out.
+Filters are learnt for a noise of the variance ``regularization``. SQFA and AMA-Gauss
+find a good value without a search. :class:`~skgeom.SQFACV` and
+:class:`~skgeom.AMAGaussCV` try several, and take the one with which a classifier is
+right most often in samples that are left out.
 """
 
 import matplotlib.pyplot as plt

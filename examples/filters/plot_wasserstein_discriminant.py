@@ -40,7 +40,7 @@ X = np.column_stack([signal, noise]) @ rotation.T
 
 def compare(methods):
     """Draw the features by each method, with the accuracy of neighbours on new ones."""
-    rows, columns = (2, len(methods) // 2)
+    rows, columns = 2, len(methods) // 2
     size = (2.7 * columns, 2.8 * rows)
     figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained")
     figure.supxlabel("first feature")
@@ -54,10 +54,10 @@ def compare(methods):
 
 
 # %%
-# The features to be found come first. LDA sees nothing, as the class means are the same. PCA sees variance only. Local
-# Fisher discriminant analysis (LFDA) and neighbourhood components analysis (NCA) find
-# the parts less clearly than WDA. The titles have the accuracies of five nearest
-# neighbours, cross-validated.
+# The features to be found come first. LDA sees nothing, as the class means are the
+# same. PCA sees variance only. Local Fisher discriminant analysis (LFDA) and
+# neighbourhood components analysis (NCA) find the parts less clearly than WDA. The
+# titles have the accuracies of five nearest neighbours, cross-validated.
 
 compare(
     {
@@ -69,6 +69,7 @@ compare(
         "WDA": WassersteinDiscriminantAnalysis(2),
     }
 )
+plt.show()
 
 # %%
 # With a large regularisation the plans are even. Every sample is then compared with all
@@ -81,3 +82,4 @@ compare(
         for value in (0.01, 0.1, 1.0, 10.0)
     }
 )
+plt.show()

@@ -2,11 +2,11 @@
 Which way does the wave travel? Cross-spectra are complex
 =========================================================
 
-A wave passes an array of sensors, from left to right or from right to left. Every sensor
-has the same power in both cases, and every pair of them the same covariance: only the
-sign of the phase between two sensors differs. It is in the imaginary parts of the
-cross-spectrum, a complex matrix. :func:`~skgeom.geometry.real_embedding` makes a real
-matrix of it, twice as large, for any estimator of real ones.
+A wave passes an array of sensors, from left to right or from right to left. Every
+sensor has the same power in both cases, and every pair of them the same covariance:
+only the sign of the phase between two sensors differs. It is in the imaginary parts of
+the cross-spectrum, a complex matrix. :func:`~skgeom.geometry.real_embedding` makes a
+real matrix of it, twice as large, for any estimator of real ones.
 """
 
 # sphinx_gallery_thumbnail_number = 2

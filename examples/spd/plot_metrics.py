@@ -58,8 +58,8 @@ plt.show()
 # Three prototypes start at the same circle, the identity matrix. Stochastic steps, a
 # few samples at a time, move each towards samples of its class, and away from others
 # that are taken for its class. To the left, a matrix is a point of a disc: the cone of
-# positive definite matrices, seen along its axis. Circles of any size are in the middle,
-# narrow ellipses near the border, and the angle is twice that of the ellipse.
+# positive definite matrices, seen along its axis. Circles of any size are in the
+# middle, narrow ellipses near the border, and the angle is twice that of the ellipse.
 
 
 def disc(matrices):

@@ -74,9 +74,9 @@ for spread, (distance, lower) in samples.items():
 # Where the bound comes from
 # --------------------------
 #
-# A Gaussian of m variables is embedded as a positive definite matrix of order m + 1. The
-# bound is the affine-invariant distance of two such matrices, over the root of two: the
-# shortest way in the larger space, which may leave the Gaussians.
+# A Gaussian of m variables is embedded as a positive definite matrix of order m + 1.
+# The bound is the affine-invariant distance of two such matrices, over the root of two:
+# the shortest way in the larger space, which may leave the Gaussians.
 
 mean, covariance, other_mean, other = (values[0] for values in pairs)
 embedded = calvo_oller_embedding(mean, covariance)
