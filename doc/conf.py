@@ -122,8 +122,12 @@ if os.environ.get("SKGEOM_DOC_LITE"):
     jupyterlite_build_command_options = {
         "piplite-wheels": str(build_wheel(jupyterlite_dir))
     }
-    # The notebooks need neither the pages nor the pictures of the gallery.
-    jupyterlite_ignore_contents = [r"\.(rst|png|webp|svg|py|zip|json|md5|inc)$"]
+    # The notebooks are where the buttons look for them, without pages and pictures.
+    jupyterlite_contents = ["jupyterlite_contents/auto_examples"]
+    jupyterlite_ignore_contents = [
+        "^/jupyterlite_contents/",
+        r"\.(rst|png|webp|svg|py|zip|json|md5|inc)$",
+    ]
 
 # The copy button leaves out the prompts, and what is printed.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

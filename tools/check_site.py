@@ -27,7 +27,8 @@ def main():
     parser.add_argument("--browser", help="path of a Chromium")
     arguments = parser.parse_args()
     pages = sorted(arguments.folder.glob("**/*.html"))
-    pages = [page for page in pages if "_modules" not in page.parts]  # source code
+    # Not the source code, nor the pages that run in a browser.
+    pages = [page for page in pages if not {"_modules", "lite"} & set(page.parts)]
     faults, places, links = [], {}, {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
