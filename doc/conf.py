@@ -143,6 +143,7 @@ html_favicon = "_static/logo.svg"
 html_title = "skgeom"
 html_theme_options = {
     "show_prev_next": False,
+    "show_toc_level": 2,  # the methods of a class
     "logo": {
         "text": "skgeom",
         "image_light": "_static/logo.svg",
