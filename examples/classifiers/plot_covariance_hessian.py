@@ -87,7 +87,8 @@ print(projection.conditions_)
 
 SeparationDisplay.from_estimator(projection)
 plt.show()
-print(f"best ratio: {projection.separation_.ratio.max():.1f}")
+grid = projection.separation(X_train, y_train)
+print(f"best ratio: {grid.ratio.max():.1f}")
 
 # %%
 # Spectra and contributions

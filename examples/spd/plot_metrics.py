@@ -71,12 +71,12 @@ def disc(matrices):
 N_FRAMES, ROWS = 30, 24
 order = np.random.default_rng(0).permutation(np.tile(np.arange(n_samples), 4))
 model = PLRSQ(init=np.stack([np.eye(2)] * 3), solver="sgd", random_state=0)
-path = [np.stack([np.eye(2)] * 3)]
+steps = [np.stack([np.eye(2)] * 3)]
 for frame in range(N_FRAMES - 1):
     batch = order[ROWS * frame : ROWS * (frame + 1)]
     model.partial_fit(X[batch], y[batch], classes=[0, 1, 2])
-    path.append(model.prototypes_.copy())
-path = np.array(path)
+    steps.append(model.prototypes_.copy())
+path = np.array(steps)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(7, 3.6), layout="constrained")
 left.plot(*circle, color="black", lw=1)

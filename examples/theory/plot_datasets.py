@@ -62,11 +62,11 @@ plt.show()
 # Symmetric positive definite matrices that scatter around a mean in each class, as
 # ellipses; and the four classes of SynI and SynII, which have 10 x 10 matrices.
 
-matrices, labels = make_spd_classes(3, 12, 2, dispersion=0.4, random_state=0)
+made = make_spd_classes(3, 12, 2, dispersion=0.4, random_state=0)
 angles = np.linspace(0, 2 * np.pi, 80)
 circle = np.stack([np.cos(angles), np.sin(angles)])
 figure, panels = plt.subplots(1, 3, figsize=(10, 3.5), layout="constrained")
-for matrix, label in zip(matrices, labels, strict=True):
+for matrix, label in zip(made[0], made[1], strict=True):
     panels[0].plot(*(np.linalg.cholesky(matrix) @ circle), color=f"C{label}", lw=1)
 panels[0].set(title="make_spd_classes", aspect="equal")
 for panel, name in zip(panels[1:], ["SynI", "SynII"], strict=True):
