@@ -37,7 +37,7 @@ def order(name):
 
 
 class FewColours(PillowWriter):
-    """Writer of animations of 64 colours, which are a third as large without losses."""
+    """Writer of animations in 64 colours, which take a third of the space."""
 
     def finish(self):
         last = self._frames[-1].convert("RGB").quantize(64)
