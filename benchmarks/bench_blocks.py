@@ -10,10 +10,13 @@ of .npy files, float32. Then, in turn and in a process of its own each time:
 - read, multiply: each block is read and multiplied once by its transpose, in double
   precision, which has to be done at least;
 - from_blocks: the statistics of the classes, with ``--axes`` in that many dimensions;
-- cluster: the statistics, on a Dask cluster of two processes;
-- SQFA on it: nine filters, by ``SQFA.fit``, on the same cluster.
+- the same on a cluster: reading and multiplying on a Dask cluster of two processes, of
+  one thread each;
+- cluster: the statistics, on that cluster;
+- SQFA on it: nine filters, by ``SQFA.fit``, on that cluster.
 
-Times are medians in seconds, with their ratios to the first one. Peaks are those of the
+Times are medians in seconds, with their ratios to reading and multiplying on as many
+cores: those of the cluster to that on the cluster. Peaks are those of the
 resident memory of the process, or of the largest worker, in MB. The last column is how
 far the filters are from those of the statistics of ``from_blocks``.
 """
@@ -32,6 +35,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import SQFA, ClassStatistics
+
+ONE_PROCESS, ON_CLUSTER = "read, multiply", "the same on a cluster"
 
 
 def write(folder, n_samples, n_features, n_classes, rows):
@@ -71,10 +76,21 @@ def peak():
 
 
 def read_and_multiply(folder):
-    total = 0
-    for X, _ in blocks(folder):
-        X = X.astype(np.float64)
-        total = total + X.T @ X
+    return sum(product(folder, number) for number in range(n_blocks(folder)))
+
+
+def product(folder, number):
+    X = load(folder, number)[0].astype(np.float64)
+    return X.T @ X
+
+
+def products_on_a_cluster(folder):
+    import dask
+
+    of_block = dask.delayed(product)
+    return dask.delayed(sum)(
+        [of_block(folder, number) for number in range(n_blocks(folder))]
+    ).compute()
 
 
 def statistics_of_blocks(folder, n_axes):
@@ -94,6 +110,14 @@ def cluster_arrays(folder):
     return da.concatenate(X), da.concatenate(y)
 
 
+def statistics_on_a_cluster(folder, n_axes):
+    return ClassStatistics.from_data(*cluster_arrays(folder), n_axes=n_axes)
+
+
+def filters_on_a_cluster(folder):
+    return filters(data=cluster_arrays(folder))
+
+
 def filters(statistics=None, data=None):
     """Nine filters, of statistics or of data."""
     with warnings.catch_warnings():
@@ -103,19 +127,15 @@ def filters(statistics=None, data=None):
     return model.components_
 
 
-def on_a_cluster(folder, n_axes, with_filters):
+def on_a_cluster(folder, job):
     from distributed import Client, LocalCluster
 
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as own,
         Client(own) as client,
     ):
-        data = cluster_arrays(folder)
         start = time.perf_counter()
-        if with_filters:
-            result = filters(data=data)
-        else:
-            result = ClassStatistics.from_data(*data, n_axes=n_axes)
+        result = job(folder)
         seconds = time.perf_counter() - start
         return seconds, max(client.run(peak).values()), result
 
@@ -136,12 +156,17 @@ def in_a_new_process(function, *arguments):
 def compare(folder, n_axes, repeats):
     """Median seconds and largest peak of each job, and the gap between filters."""
     jobs = {
-        "read, multiply": (measured, read_and_multiply, folder),
+        ONE_PROCESS: (measured, read_and_multiply, folder),
         "from_blocks": (measured, statistics_of_blocks, folder, n_axes),
-        "cluster": (on_a_cluster, folder, n_axes, False),
+        ON_CLUSTER: (on_a_cluster, folder, products_on_a_cluster),
+        "cluster": (
+            on_a_cluster,
+            folder,
+            partial(statistics_on_a_cluster, n_axes=n_axes),
+        ),
     }
     if n_axes is None:
-        jobs["SQFA on it"] = (on_a_cluster, folder, None, True)
+        jobs["SQFA on it"] = (on_a_cluster, folder, filters_on_a_cluster)
     runs = {name: [] for name in jobs}
     for _ in range(repeats):
         for name, job in jobs.items():
@@ -179,10 +204,11 @@ def main():
             write(folder, n_samples, options.features, options.classes, options.rows)
             table, equal, gap = compare(folder, options.axes, options.repeats)
         print(f"{n_samples:,} samples, {4e-9 * n_samples * options.features:.3g} GB")
-        base, _ = table["read, multiply"]
         for name, (seconds, size) in table.items():
+            if name in (ONE_PROCESS, ON_CLUSTER):
+                base = seconds
             print(
-                f"  {name:<15} {seconds:7.1f} s  x {seconds / base:4.2f}  "
+                f"  {name:<21} {seconds:7.1f} s  x {seconds / base:4.2f}  "
                 f"peak {size:5.0f} MB"
             )
         print(f"  statistics of both equal to the last digit: {equal}")

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from textwrap import indent
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -334,6 +335,13 @@ def summary(results, kind, part, score):
     return csv_table(f"{score.capitalize()}, in short", header, rows)
 
 
+def folded(table):
+    """A table that is seen when its title is clicked."""
+    first, rest = table.split("\n", 1)
+    title = first.removeprefix(".. csv-table:: ")
+    return f".. dropdown:: {title}\n\n" + indent(f".. csv-table::\n{rest}", "   ")
+
+
 def write(results, folder):
     parts = []
     for part, apart in (("report", "sets kept apart"), ("choose", "sets for choosing")):
@@ -344,9 +352,9 @@ def write(results, folder):
             parts += [
                 f"{title}\n{'=' * len(title)}\n",
                 summary(results, kind, part, score),
-                score_table(results, kind, part, score),
+                folded(score_table(results, kind, part, score)),
                 *(
-                    score_table(results, kind, part, other, searched_too=False)
+                    folded(score_table(results, kind, part, other, searched_too=False))
                     for other in ("balanced accuracy", "log-loss", "seconds")
                 ),
             ]

@@ -1,35 +1,49 @@
 """Time of ``import skgeom``, beside the parts of scikit-learn that it is close to.
 
-    python -m benchmarks.bench_import [--repeats 15]
+    python -m benchmarks.bench_import [--repeats 15] [--against CHECKOUT]
 
-Each import is a process of its own; the two alternate.
+Each import is a process of its own; they take turns. pymanopt is imported only for its
+optimisers. It imports torch, JAX and TensorFlow: so the python of an environment that
+has them tells most. ``--against`` measures another version of skgeom as well.
 """
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
-IMPORTS = ("sklearn.discriminant_analysis, sklearn.decomposition", "skgeom")
+HERE = Path(__file__).parents[1]
+SKLEARN = "sklearn.discriminant_analysis, sklearn.decomposition"
 
 
-def seconds(names):
+def seconds(names, checkout):
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    command = [sys.executable, "-c", f"import {names}"]
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", f"import {names}"], check=True)
+    subprocess.run(command, check=True, cwd=checkout, env=environment)
     return time.perf_counter() - start
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repeats", type=int, default=15)
-    repeats = parser.parse_args().repeats
-    rounds = [[seconds(names) for names in IMPORTS] for _ in range(repeats + 1)]
-    plain, ours = zip(*rounds[1:], strict=True)  # the first one fills caches
-    for names, times in zip(IMPORTS, (plain, ours), strict=True):
-        print(f"import {names:<55} {statistics.median(times):.3f} s")
-    ratios = [own / other for own, other in zip(ours, plain, strict=True)]
-    print(f"ratio, median of {repeats}: {statistics.median(ratios):.2f}")
+    parser.add_argument("--against", type=Path, help="another checkout")
+    arguments = parser.parse_args()
+    jobs = [(SKLEARN, HERE), ("pymanopt", HERE), ("skgeom", HERE)]
+    if arguments.against:
+        jobs.append(("skgeom", arguments.against.resolve()))
+    n_rounds = arguments.repeats + 1  # the first one fills caches
+    rounds = [[seconds(*job) for job in jobs] for _ in range(n_rounds)][1:]
+    print(f"medians of {arguments.repeats}, and of the ratios to the first")
+    for number, (names, checkout) in enumerate(jobs):
+        times = [row[number] for row in rounds]
+        ratios = [row[number] / row[0] for row in rounds]
+        where = f" of {checkout.name}" if names == "skgeom" else ""
+        took = f"{statistics.median(times):.3f} s {statistics.median(ratios):6.2f}"
+        print(f"import {names + where:<55} {took}")
 
 
 if __name__ == "__main__":

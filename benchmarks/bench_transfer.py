@@ -2,7 +2,7 @@
 
     python benchmarks/bench_transfer.py PART [--data FOLDER]
 
-The parts are accuracy, online, window, strength and within.
+The parts are accuracy, online, window, strength, relevance, information and within.
 
 ``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a, subjects 1 to 4, and of SSVEP
 (eeg_ssvep.npz). No method gets a label of the new domain. "Days" trains on the first
@@ -10,7 +10,9 @@ day of a subject and tests on the second; "people" trains on the other three sub
 and tests on both days of the fourth, each by itself. A domain is a day, or a run of 48
 trials. ``accuracy`` gives the new matrices all at once, ``online`` one after another,
 and ``window`` compares windows of the running mean on halves of the first days only.
-``strength`` compares values of prior_strength across people, and ``within`` tells what
+``strength`` compares values of prior_strength across people, ``relevance`` those of
+relevance, also from the second day to the first and on simulations, and ``information``
+learns a parameter of each domain by information maximisation. ``within`` tells what
 labels of the second day would give.
 """
 
@@ -18,21 +20,26 @@ import argparse
 import os
 import time
 import warnings
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from pyriemann.classification import MDM
 from pyriemann.tangentspace import TangentSpace
 from pyriemann.transfer import TLCenter, TLClassifier, encode_domains
+from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
+from suite import matrices
 
 from skgeom import PLRSQ, Recentring, TransferDiscriminantAnalysis
+from skgeom.geometry import expm
+from skgeom.geometry._spd import from_upper_triangles
 
-PARTS = ["accuracy", "online", "window", "strength", "within"]
+PARTS = "accuracy online window strength relevance information within".split()
 TRIALS_PER_RUN = 48
 CLASSIFIERS = {
     "MDM": MDM(),
@@ -67,8 +74,9 @@ class Trials:
             days = np.unique(day[own])
             if task == "people":
                 yield ~own, [day == d for d in days]
-            else:
-                yield day == days[0], [day == days[1]]
+            elif len(days) > 1:
+                days = days if task == "days" else days[::-1]  # "back" in time
+                yield day == days[0], [day == d for d in days[1:]]
 
 
 def bci(folder):
@@ -235,6 +243,113 @@ def strength(folder):
             options = by_adaptation, trials.domains["run"], model
             row = f"{name}, prior_strength={value}"
             print_row(row, trials, ["people"], *options)
+
+
+def relevance(folder):
+    print("TransferDiscriminantAnalysis by run, kappa recentred and adapted")
+    for name, trials in (("BCI IV 2a", bci(folder)), ("SSVEP", ssvep(folder))):
+        run, tasks = trials.domains["run"], ["days", "back", "people"]
+        for value in (0, 0.05, 0.1, 0.15, 0.2, 0.3):
+            model = TransferDiscriminantAnalysis(relevance=value)
+            for kind, method in {
+                "recentred": by_its_recentring,
+                "adapted": by_adaptation,
+            }.items():
+                row = f"{name}, relevance={value}, {kind}"
+                print_row(row, trials, tasks, method, run, model)
+    print("Simulations, accuracy: 3 of 20 rotated channels, 30 matrices a class")
+    for value in (0, 0.05, 0.1, 0.15, 0.2, 0.3):
+        model = TransferDiscriminantAnalysis(relevance=value)
+        each = [simulated_accuracy(model, seed) for seed in range(10)]
+        print(f"  relevance={value}: {np.mean(each):.3f} ({np.std(each):.3f})")
+    print(
+        "Without domains, accuracy with relevance=0 and 0.1: suite.matrices('report')"
+    )
+    for problem in matrices("report"):
+        scores = [
+            [
+                TransferDiscriminantAnalysis(relevance=value)
+                .fit(X[:1500], y[:1500])
+                .score(X_test, y_test)
+                for value in (0, 0.1)
+            ]
+            for X, y, X_test, y_test in islice(problem.parts(), 5)
+        ]
+        print(f"  {problem.name}: {np.mean(scores, axis=0).round(3)}")
+
+
+def simulated_accuracy(model, seed):
+    rng, y = np.random.default_rng(seed), np.arange(990) % 3
+    signals = rng.normal(size=(990, 20, 40))
+    signals[np.arange(990), y] *= 1.35
+    rotation, _ = np.linalg.qr(rng.normal(size=(20, 20)))
+    X = rotation @ (signals @ signals.mT / 40) @ rotation.T
+    return model.fit(X[:90], y[:90]).score(X[90:], y[90:])
+
+
+def information(folder):
+    """SPDIM's loss: certain predictions and balanced classes, by an SPD parameter P.
+
+    Recentred matrices Z become P^-1/2 Z P^-1/2, with one P for all of the new matrices.
+    P is reached by steps exp(-D / 2) Z exp(-D / 2) along the gradient.
+    """
+    print("TransferDiscriminantAnalysis by run, kappa with a parameter that maximises")
+    print("the information of predictions")
+    for name, trials in (("BCI IV 2a", bci(folder)), ("SSVEP", ssvep(folder))):
+        for steps in (0, 3, 10, 30, 100):
+            options = by_information(steps), trials.domains["run"]
+            row = f"{name}, {steps} steps"
+            print_row(
+                row,
+                trials,
+                ["days", "people"],
+                *options,
+                TransferDiscriminantAnalysis(),
+            )
+
+
+def by_information(n_steps):
+    def method(trials, train, test, domain, classifier):
+        model = classifier.fit(trials.X[train], trials.y[train], domain[train])
+        Z = Recentring().fit_transform(trials.X[test], domain=domain[test])
+        value, towards, scores = gain(model, Z)
+        step = 0.1
+        for _ in range(n_steps):
+            move = expm(step / np.linalg.norm(towards) * towards)
+            found = move @ Z @ move
+            better, direction, moved = gain(model, found)
+            if better > value:
+                Z, value, towards, scores = found, better, direction, moved
+                step *= 1.5
+            else:
+                step /= 3
+        return model.classes_[scores.argmax(axis=1)]
+
+    return method
+
+
+def gain(model, Z):
+    """Information of the predictions, its gradient for exp(D) Z exp(D), the scores."""
+    weights = np.linalg.solve(model._factor.T, model._means.T).T
+    eigenvalues, axes = np.linalg.eigh(Z)
+    logs = np.log(eigenvalues)
+    vectors = model._vectors((axes * logs[:, None]) @ axes.mT)
+    scores = vectors @ weights.T - (model._means**2).sum(axis=1) / 2
+    log_p = log_softmax(scores + np.log(model.priors_), axis=1)
+    p = np.exp(log_p)
+    surprise = log_p - np.log(p.mean(axis=0))
+    value = (p * surprise).sum(axis=1)
+    by_score = p * (surprise - value[:, None]) / len(Z)
+    R = model._relevance
+    outer = R @ from_upper_triangles(by_score @ weights) @ R
+    # The derivative of the logarithm, in the axes of each matrix.
+    gaps = eigenvalues[:, :, None] - eigenvalues[:, None, :]
+    same = np.abs(gaps) < 1e-9 * eigenvalues[:, :, None]
+    ratio = (logs[:, :, None] - logs[:, None, :]) / np.where(same, 1, gaps)
+    ratio = np.where(same, 1 / eigenvalues[:, :, None], ratio)
+    ratio *= eigenvalues[:, :, None] + eigenvalues[:, None, :]
+    gradient = axes @ (ratio * (axes.mT @ outer @ axes)) @ axes.mT
+    return value.mean(), gradient.sum(axis=0), scores
 
 
 def within(folder):

@@ -28,6 +28,7 @@ extensions = [
     "sphinx_design",
     "sphinx-mathjax-offline",  # formulas without the network
     "sphinx_gallery.gen_gallery",
+    "matplotlib.sphinxext.plot_directive",
 ]
 exclude_patterns = ["_build", "_templates", "_contents", "jupyterlite_contents"]
 templates_path = ["_templates"]
@@ -50,7 +51,7 @@ GUIDES = {
     "GaussianClassifier": "large_data",
     "KernelDiscriminantAnalysis": "kernel_discriminant",
     "KernelDiscriminantAnalysisCV": "kernel_discriminant",
-    "LandmarkKernelPCA": "kernel_discriminant",
+    "LandmarkKernelPCA": "nonlinear_sqfa",
     "PLRSQ": "lvq",
     "ProjectionConditions": "covariance_hessian",
     "RSLVQ": "lvq",
@@ -64,7 +65,7 @@ GUIDES = {
     "TransferDiscriminantAnalysis": "transfer",
     "accuracy_rejection_curve": "rejection",
     "activation_patterns": "transfer",
-    "bayes_error": "sqfa",
+    "bayes_error": "n_filters",
     "input_hessian": "covariance_hessian",
     "spatial_filters": "transfer",
 }
@@ -136,6 +137,10 @@ copybutton_prompt_is_regexp = True
 # The examples call plt.show(), which has nothing to show while the pages are built.
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
+plot_formats = ["svg"]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["skgeom.css"]
@@ -162,5 +167,7 @@ if "SKGEOM_DOC_URL" in os.environ:  # where the versions are published, side by 
         "check_switcher": False,  # the first time, there is none
         "navbar_start": ["navbar-logo", "version-switcher"],
     }
-html_sidebars = {"index": [], "which": []}
+# Pages without others beside them.
+SINGLE = ["coming_from", "faq", "glossary", "index", "installation", "references"]
+html_sidebars = {page: [] for page in [*SINGLE, "changelog", "checklists", "which"]}
 html_show_sourcelink = False

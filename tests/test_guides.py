@@ -16,6 +16,7 @@ DOC = Path(__file__).parents[1] / "doc"
 # The pages that show what is printed, with the number of their lines of code.
 PAGES = {
     "index.rst": 6,
+    "installation.rst": 30,
     "user_guide/comparators.rst": 14,
     "user_guide/covariance_hessian.rst": 11,
     "user_guide/datasets.rst": 17,
@@ -30,10 +31,12 @@ SCRIPTS = {
     "user_guide/distances.rst": 2,
     "user_guide/kernel_discriminant.rst": 6,
     "user_guide/lvq.rst": 4,
+    "user_guide/n_filters.rst": 2,
+    "user_guide/nonlinear_filters.rst": 1,
     "user_guide/optimization.rst": 1,
     "user_guide/rejection.rst": 6,
     "user_guide/spd.rst": 3,
-    "user_guide/sqfa.rst": 9,
+    "user_guide/sqfa.rst": 6,
     "user_guide/transfer.rst": 4,
 }
 BLOCK = re.compile(
@@ -99,8 +102,11 @@ def strings_of(tree):
 
 
 def test_titles_of_the_faq_are_parts_of_messages():
-    titles = re.findall(r"^(.+)\n~+\n", (DOC / "faq.rst").read_text(), re.MULTILINE)
+    faq = (DOC / "faq.rst").read_text()
+    titles = re.findall(r"^(.+)\n~+\n", faq, re.MULTILINE)
     assert len(titles) >= 14
+    addresses = re.findall(r"^\.\. _faq-\w+:\n\n(.+)\n~+\n", faq, re.MULTILINE)
+    assert addresses == titles
     package = Path(skgeom.__file__).parent
     texts = [
         text
@@ -117,4 +123,33 @@ GUIDES = sorted(page.name for page in DOC.glob("user_guide/*.rst"))
 
 @pytest.mark.parametrize("name", [name for name in GUIDES if name != "index.rst"])
 def test_each_guide_has_a_picture(name):
-    assert re.search(r"\.\. (figure|image)::", (DOC / "user_guide" / name).read_text())
+    text = (DOC / "user_guide" / name).read_text()
+    assert re.search(r"\.\. (figure|image|plot)::", text)
+
+
+# The pages of one method or family each; the others are lists, or measurements.
+METHODS = [
+    "comparators.rst",
+    "covariance_hessian.rst",
+    "devices.rst",
+    "distances.rst",
+    "kernel_discriminant.rst",
+    "large_data.rst",
+    "lvq.rst",
+    "n_filters.rst",
+    "nonlinear_filters.rst",
+    "optimization.rst",
+    "rejection.rst",
+    "spd.rst",
+    "sqfa.rst",
+    "transfer.rst",
+]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_guides_of_methods_have_one_order(name):
+    """A picture and what the method is for, and then use, theory and cost."""
+    text = (DOC / "user_guide" / name).read_text()
+    titles = re.findall(r"^(?!=)(.+)\n=+\n(?!=)", text, re.MULTILINE)
+    assert titles[-3:] == ["Use", "Theory", "Cost"]
+    assert re.search(r"\.\. (figure|image|plot)::", text.split("\nUse\n===")[0])

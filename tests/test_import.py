@@ -1,43 +1,102 @@
-"""What ``import skgeom`` brings with it: users pay for it in every process."""
+"""What ``import skgeom`` and fits import: users pay for it in every process."""
 
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from skgeom.utils._import_name import warn_of_scikit_geometry
 
+TOOLS = Path(__file__).parents[1] / "tools"
+
 # Everything else is imported where it is used.
-PACKAGES = {
-    "joblib",
-    "numpy",
-    "pymanopt",
-    "scipy",
-    "skgeom",
-    "sklearn",
-    "threadpoolctl",
-}
+PACKAGES = {"joblib", "numpy", "scipy", "skgeom", "sklearn", "threadpoolctl"}
 # Parts of scikit-learn that take long to import, or bring other packages.
 PARTS = {"datasets", "ensemble", "gaussian_process", "inspection"}
+# For optimisers, derivatives, covariances, pictures and arrays of users' choice.
+ON_REQUEST = {
+    "autograd",
+    "cupy",
+    "dask",
+    "jax",
+    "matplotlib",
+    "pymanopt",
+    "pyriemann",
+    "tensorflow",
+    "torch",
+}
+# Methods that are pyriemann's. It imports torch where that is installed.
+OF_PYRIEMANN = {
+    "mdrm",
+    "riemannian_kmeans",
+    "tangent_space_svm",
+    "tslda",
+    "tssm_lda",
+}
+
+WATCH = """
+import json, sys
+
+class Witness:  # is asked for every module, installed or not, and finds none
+    asked = set()
+
+    def find_spec(self, name, path=None, target=None):
+        self.asked.add(name)
+
+sys.meta_path.insert(0, Witness())
+{code}
+print(json.dumps([sorted(sys.modules), sorted(Witness.asked)]))
+"""
 
 
-def imported(names):
-    """Modules, apart from those of Python, that an import brings."""
-    code = f"import json, sys, {names}; print(json.dumps(sorted(sys.modules)))"
-    command = [sys.executable, "-c", code]
+def imported(code):
+    """Modules that some code imports, and those that it looks for as well."""
+    command = [sys.executable, "-W", "ignore", "-c", WATCH.format(code=code)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return set(json.loads(done.stdout))
+    modules, asked = json.loads(done.stdout)
+    return set(modules), set(asked)
+
+
+def packages(modules):
+    return {name.split(".")[0] for name in modules} - set(sys.stdlib_module_names)
 
 
 def test_import_brings_what_it_needs_only():
-    sklearn = imported("sklearn.discriminant_analysis, sklearn.decomposition")
-    # pymanopt imports torch, JAX and TensorFlow where they are installed.
-    ours = imported("skgeom") - sklearn - imported("pymanopt")
-    packages = {name.split(".")[0] for name in ours}
-    assert packages - set(sys.stdlib_module_names) <= PACKAGES
+    sklearn, _ = imported("import sklearn.discriminant_analysis, sklearn.decomposition")
+    modules, asked = imported("import skgeom")
+    ours = modules - sklearn
+    assert packages(ours) <= PACKAGES
+    assert not packages(asked) & ON_REQUEST
     parts = {name.split(".")[1] for name in ours if name.startswith("sklearn.")}
     assert not parts & PARTS
+
+
+def test_fits_bring_nothing_that_was_not_asked_for():
+    modules, asked = imported(f"""
+sys.path.insert(0, {str(TOOLS)!r})
+import many_fits
+table = many_fits.table_of_estimators()
+for _ in many_fits.fit_all(table, 1, skip={OF_PYRIEMANN}):
+    pass
+""")
+    assert "skgeom" in packages(modules)
+    assert not packages(asked) & ON_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "needed"),
+    [("RiemannianLBFGS(memory=5)", False), ("'trust-regions'", True)],
+)
+def test_pymanopt_comes_with_its_own_optimizers(optimizer, needed):
+    _, asked = imported(f"""
+from skgeom import SQFA
+from skgeom.optim import RiemannianLBFGS
+X = [[0, 0], [1, 2], [2, 1], [5, 3], [3, 4], [6, 6]]
+SQFA(1, optimizer={optimizer}).fit(X, [0, 0, 0, 1, 1, 1])
+""")
+    assert ("pymanopt" in asked) == needed
 
 
 def test_scikit_geometry_in_the_same_folder_is_explained(tmp_path):

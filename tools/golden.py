@@ -86,7 +86,7 @@ def of_samples(name, X, y):
 def of_matrices():
     X, y = make_spd_classes(3, 60, 4, separation=0.5, random_state=0)
     models = {
-        "PLRSQ": skgeom.PLRSQ(random_state=0),
+        "PLRSQ": skgeom.PLRSQ(metric="riemann", random_state=0),
         "PLRSQ, tangent": skgeom.PLRSQ(metric="tangent", random_state=0),
         "GLRSQ": skgeom.GLRSQ(random_state=0),
         "mdrm": baselines.mdrm(),

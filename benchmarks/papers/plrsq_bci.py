@@ -43,6 +43,7 @@ def estimator(method, subject, seed):
         n_prototypes, epochs, sigma2 = PLRSQ_SETTINGS[subject]
         return PLRSQ(
             n_prototypes,
+            metric="riemann",
             sigma2=sigma2,
             annealing=method == "PLRSQ, annealed",
             priors="uniform",
@@ -51,8 +52,9 @@ def estimator(method, subject, seed):
             max_iter=epochs,
             random_state=seed,
         )
-    metric = {"PLRSQ, defaults": "riemann", "PLRSQ, log-Euclidean": "logeuclid"}
-    return PLRSQ(metric=metric[method])
+    if method == "PLRSQ, log-Euclidean":
+        return PLRSQ(metric="logeuclid")
+    return PLRSQ()
 
 
 def kappa(method, subject, n_seeds):

@@ -36,6 +36,7 @@ def estimator(method, seed, epochs):
     if method == "PLRSQ":
         return PLRSQ(
             3,
+            metric="riemann",
             sigma2=0.5,
             priors="uniform",
             solver="sgd",
@@ -45,7 +46,9 @@ def estimator(method, seed, epochs):
         )
     if method == "PLRSQ, log-Euclidean, by cross-validation":
         folds = StratifiedKFold(3, shuffle=True, random_state=seed)
-        model = PLRSQ(metric="logeuclid", tol=1e-4, random_state=seed)
+        model = PLRSQ(
+            metric="logeuclid", representability=0.03, tol=1e-4, random_state=seed
+        )
         return GridSearchCV(model, {"n_prototypes": [1, 3, 5]}, cv=folds)
     if method == "network of pixels":
         network = MLPClassifier((100,), alpha=1.0, random_state=seed)

@@ -35,6 +35,7 @@ def estimator(method, n_categories, seed, **options):
         return clusters(n_categories, random_state=seed)
     return PLRSQ(
         **{"n_prototypes": PROTOTYPES[n_categories], "sigma2": 0.5} | options,
+        metric="riemann",
         priors="uniform",
         solver="sgd",
         random_state=seed,

@@ -62,14 +62,14 @@ def estimator(method, seed, **settings):
     if method == "GMLVQ":
         return GMLVQ(tol=1e-4, **settings)
     if method == "PLRSQ, L-BFGS":
-        return PLRSQ(tol=1e-4, **settings)
+        return PLRSQ(metric="riemann", tol=1e-4, **settings)
     if method == "PLRSQ, L-BFGS, log-Euclidean":
         return PLRSQ(metric="logeuclid", tol=1e-4, **settings)
     settings |= {"solver": "sgd", "max_iter": EPOCHS, "batch_size": BATCH_SIZE}
     settings["priors"] = "uniform"
     if method == "RSLVQ":
         return RSLVQ(**settings)
-    return PLRSQ(annealing=method == "PLRSQ-AN", **settings)
+    return PLRSQ(metric="riemann", annealing=method == "PLRSQ-AN", **settings)
 
 
 @cache
@@ -156,7 +156,7 @@ def one_prototype(data, n_runs, epochs, **options):
     for seed in range(n_runs):
         train, _, test = synthetic(data, seed)
         options |= {"priors": "uniform", "random_state": seed}
-        model = PLRSQ(solver="sgd", max_iter=epochs, **options)
+        model = PLRSQ(metric="riemann", solver="sgd", max_iter=epochs, **options)
         scores.append(100 * model.fit(*train).score(*test))
     return {"accuracy": scores}
 
@@ -199,6 +199,7 @@ def convergence(data, epochs, sigma2, annealing):
     """The cost that the samples of an epoch meet, at the start and at the end."""
     train, _, test = synthetic(data, 0)
     model = PLRSQ(
+        metric="riemann",
         sigma2=sigma2,
         priors="uniform",
         annealing=annealing,

@@ -73,7 +73,7 @@ models = {
     "class means": mdrm(),
     "tangent space": tslda(),
     "prototypes": PLRSQ(),
-    "prototypes, tangent metric": PLRSQ(metric="tangent"),
+    "prototypes, metric of MDM": PLRSQ(metric="riemann"),
 }
 for name, model in models.items():
     pipeline = make_pipeline(Covariances("oas"), model)

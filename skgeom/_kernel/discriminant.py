@@ -112,9 +112,10 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
        S_b = S_t - S_w, \quad S_t = K^\top C_n K, \quad
        S_w = \sum_y (K^{(y)})^\top C_{n_y} K^{(y)},
 
-    or the same with :math:`S_t` in place of :math:`S_b` (equation 13 of [1]_). The
-    functions are the components of :meth:`transform`. To classify, a sample is compared
-    with the class means of the components, as in linear discriminant analysis (LDA).
+    or the same with :math:`S_t` in place of :math:`S_b` (equation 13; numbers are those
+    of an unpublished note). The method is that of [1]_ and [2]_. The functions are the
+    components of :meth:`transform`. To classify, a sample is compared with the class
+    means of the components, as in linear discriminant analysis (LDA).
     Samples that are left out of training choose the penalty :math:`\lambda`, and
     calibrate the probabilities, see :meth:`decision_function`.
 
@@ -142,7 +143,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         The matrix R: K, or the identity, which allows kernels that are not positive
         semidefinite.
     criterion : {"total", "between"}, default="between"
-        The numerator of the ratio: :math:`S_t`, as in [1]_, or :math:`S_b`. They
+        The numerator of the ratio: :math:`S_t` of equation 13, or :math:`S_b`. They
         differ if ``regularization`` is not zero, see the user guide. With "total", the
         components are uncorrelated on the training samples.
     center : bool, default=True
@@ -194,7 +195,11 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
 
     References
     ----------
-    .. [1] "Kernel Discriminant Analysis", a note with equations 1 to 14.
+    .. [1] S. Mika, G. Rätsch, J. Weston, B. Schölkopf and K.-R. Müller, "Fisher
+       discriminant analysis with kernels", Neural Networks for Signal Processing IX,
+       1999.
+    .. [2] G. Baudat and F. Anouar, "Generalized discriminant analysis using a kernel
+       approach", Neural Computation 12(10), 2000.
 
     Examples
     --------

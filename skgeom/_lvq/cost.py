@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skgeom._lvq.problem import sample_blocks
-from skgeom.optim import MANIFOLDS, product_manifold
+from skgeom.optim import Euclidean, Product, Sphere, Stiefel
 from skgeom.utils._arrays import (
     is_on_host,
     like,
@@ -114,10 +114,10 @@ class PrototypeCost:
         """Where such points live."""
         manifolds = [self._space.manifold(point[0].shape)]
         if self._scale is None:
-            manifolds.append(MANIFOLDS["euclidean"]((1,)))
+            manifolds.append(Euclidean(1))
         if self._reduction is not None:
-            manifolds.append(MANIFOLDS[self._reduction.manifold](point[-1].shape))
-        return product_manifold(manifolds)
+            manifolds.append(self._reduction.manifold(*point[-1].shape))
+        return Product(manifolds)
 
     def has_curvature(self, prototypes):
         """Whether there is a model of the curvature that fits into memory."""
@@ -258,7 +258,7 @@ class _Evaluation:
 class Congruence:
     """SPD samples become ``F.T @ X @ F``; the prototypes have that size."""
 
-    manifold = "orthonormal"
+    manifold = Stiefel
 
     @staticmethod
     def apply(Z, prototypes, matrix):
@@ -273,7 +273,7 @@ class Congruence:
 class Relevance:
     """Vectors, samples and prototypes alike, are multiplied by a matrix."""
 
-    manifold = "unit-sphere"
+    manifold = Sphere
 
     @staticmethod
     def apply(Z, prototypes, matrix):

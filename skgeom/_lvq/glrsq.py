@@ -35,7 +35,8 @@ class GLRSQ(PrototypeClassifier):
     Parameters
     ----------
     {n_prototypes}
-    {metric}
+    metric : str, default="riemann"
+        {metric}
     slope : "auto" or float, default="auto"
         The slope s. ``"auto"`` is 10 for ``"lbfgs"``; for ``"sgd"`` it is the number of
         the epoch, as in the authors' code: in the end it is the samples close to the

@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._lvq.base import PrototypeClassifier
 from skgeom._lvq.docs import LVQ_DOCS
+from skgeom._lvq.held_out import best_weight
 from skgeom._lvq.losses import LikelihoodLoss, class_log_densities, log_softmax
 from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, falling, fit_sgd
 from skgeom.utils._arrays import like, namespace
@@ -142,7 +143,7 @@ class LikelihoodClassifier(PrototypeClassifier):
         return self
 
     def _loss(self, problem, solver):
-        """The loss of a problem; sets ``priors_``."""
+        """The loss of a problem; sets ``priors_`` and ``representability_``."""
         sums = problem.class_sums
         if not sums.all():  # in partial_fit, of classes that have yet to come
             sums = np.ones_like(sums)
@@ -152,17 +153,26 @@ class LikelihoodClassifier(PrototypeClassifier):
         # which are to move the boundaries; a change of priors would undo that.
         balanced = self.class_weight == "balanced"
         priors = check_priors("uniform" if balanced else None, sums)
-        weight = self.representability
-        if weight == "auto":
-            weight = _REPRESENTABILITY[solver]
-        log_priors = prototype_log_priors(priors, problem.counts)
-        return LikelihoodLoss(
-            problem.labels,
-            like(log_priors, problem.Z),
-            weight,
+        log_priors = like(prototype_log_priors(priors, problem.counts), problem.Z)
+
+        def make_loss(weight):
             # A variance that anneals is its own reference.
-            reference=None if solver == "sgd" else problem.spread,
-        )
+            reference = None if solver == "sgd" else problem.spread
+            return LikelihoodLoss(problem.labels, log_priors, weight, reference)
+
+        self.representability_ = self._representability(problem, solver, make_loss)
+        return make_loss(self.representability_)
+
+    def _representability(self, problem, solver, make_loss):
+        if self.representability != "auto":
+            return self.representability
+        # A search of curved prototypes for each fold would take too long.
+        if solver == "sgd" or problem.Z.ndim == 3:
+            return _REPRESENTABILITY[solver]
+        if self._goes_on() and self.representability_ > 0:  # 0 is that of partial_fit
+            return self.representability_
+        limits = {"max_iter": self.max_iter, "tol": self.tol}
+        return best_weight(problem, make_loss, self._first_sigma2(problem), **limits)
 
     def _first_sigma2(self, problem):
         if not isinstance(self.sigma2, str):

@@ -39,7 +39,8 @@ class PLRSQ(LikelihoodClassifier):
     Parameters
     ----------
     {n_prototypes}
-    {metric}
+    metric : str, default="tangent"
+        {metric}
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of distance: the softness of the
         assignment. ``"auto"`` is half of the mean squared distance of the samples from
@@ -78,6 +79,7 @@ class PLRSQ(LikelihoodClassifier):
         The variance that was used last.
     components_ : ndarray of shape (n_components, n)
         The rows of :math:`F^\top`, if ``n_components`` is given.
+    {representability_}
     {priors_}
     {classes_}
     {loss_curve_}
@@ -124,7 +126,7 @@ class PLRSQ(LikelihoodClassifier):
         self,
         n_prototypes=1,
         *,
-        metric="riemann",
+        metric="tangent",
         sigma2="auto",
         sigma2_scale=1.0,
         annealing=True,

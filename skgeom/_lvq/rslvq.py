@@ -66,6 +66,7 @@ class RSLVQ(LikelihoodClassifier):
     {prototype_labels_}
     sigma2_ : float
         The variance that was used last.
+    {representability_}
     {priors_}
     {classes_}
     {loss_curve_}

@@ -20,11 +20,27 @@ _BALANCE = 1e-3
 _MAX_SINKHORN = 100
 _TINY = 1e-100
 
+# Eigenvalues of the relevance are at least this fraction of the largest, so that the
+# matrix has an inverse.
+_LEAST_RELEVANCE = 1e-10
+
 
 def class_means(V, y):
     """Means of the classes, (n_classes, p)."""
     members = np.arange(y.max() + 1)[:, None] == y
     return members @ V / members.sum(axis=1, keepdims=True)
+
+
+def relevance_matrix(logarithms, y, exponent):
+    """``(sum_c L_c^2)^exponent`` of the mean logarithms L_c, of norm 1.
+
+    The identity if the classes have equal means.
+    """
+    means = np.stack([logarithms[y == label].mean(axis=0) for label in np.unique(y)])
+    eigenvalues, axes = np.linalg.eigh((means @ means).sum(axis=0))
+    largest = eigenvalues[-1] if eigenvalues[-1] > 0 else 1.0
+    weights = np.maximum(eigenvalues / largest, _LEAST_RELEVANCE) ** exponent
+    return (axes * (weights / weights[-1])) @ axes.T
 
 
 def shrunk(covariance, shrinkage):

@@ -135,12 +135,15 @@ class Recentring(TransformerMixin, BaseEstimator):
         ------
         ValueError
             If a matrix is not symmetric or not positive definite, or an array is
-            malformed; the message names the matrix.
+            malformed; the message names the matrix. If a domain has one matrix only,
+            which would become the identity.
         """
         X = check_spd_samples(self, X, reset=True)
         self._set_parameters_of_fit()
         self.means_, self.dispersions_, self.counts_ = {}, {}, {}
         for label, members in domains(domain, len(X)):
+            if len(members) == 1:
+                raise ValueError(_only_one(label))
             matrices = X[members].astype(np.float64, copy=False)
             self.means_[label], self.dispersions_[label] = self._describe(matrices)
             self.counts_[label] = len(matrices)
@@ -315,6 +318,15 @@ class Recentring(TransformerMixin, BaseEstimator):
         tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _only_one(label):
+    name = "X" if label is None else f"The domain {label!r}"
+    return (
+        f"{name} has one sample only, whose own mean would make it the identity. Give "
+        "several matrices of each domain, or bring a matrix at a time by partial_fit "
+        "(partial_adapt of TransferDiscriminantAnalysis)."
+    )
 
 
 def domains(domain, n_samples):

@@ -1,6 +1,7 @@
 """The affine-invariant geometry: logarithms seen from other matrices, and the mean."""
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from skgeom.utils._arrays import (
     adjoint,
@@ -20,6 +21,7 @@ from skgeom.utils._validation import (
     float64_arrays,
     real_array,
 )
+from skgeom.utils._warnings import warn_user
 
 # Operations of a batch, n^3 for each pair, from which on two threads are worth it.
 _PARALLEL = 500_000
@@ -29,6 +31,10 @@ _TOLERANCE = 1e-10
 _MAX_STEPS = 100
 # Single steps may lose; if so many in a row gain nothing, rounding is the limit.
 _MOST_WITHOUT_GAIN = 5
+# It is inaccurate if that is larger than so many roots of the machine's precision, or
+# if an eigenvalue is as small as rounding can make it, to this logarithm.
+_INACCURATE = 100
+_NEAR_HIDDEN = 0.5
 
 
 def inverse_factors(matrices):
@@ -110,6 +116,12 @@ def mean_affine_invariant(matrices, weights=None):
         names the matrix. If the shapes do not fit, or a weight is negative or not
         finite, or all are zero.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If the mean is inaccurate, because the search ended before it, or rounding hid
+        eigenvalues: matrices are nearly singular, or differ by too many powers of ten.
+
     References
     ----------
     .. [1] M. Moakher, "A differential geometric approach to the geometric mean of
@@ -159,14 +171,15 @@ def affine_invariant_mean(matrices, weights):
     # geodesic multiplies F by U exp(t / 2), so nothing is factored again.
     factor = cholesky_factors(average(matrices, weights)[None, ...])
     inverse = xp.linalg.inv(factor)
-    best, found, since, step, direction = np.inf, factor, 0, 1.0, None
+    best, found, widest, since, step, direction = np.inf, factor, 0.0, 0, 1.0, None
     for _ in range(_MAX_STEPS):
-        spectra = threaded_log_spectra(matrices, inverse)
-        gradient = mean_logarithm(*spectra, proportions)
+        logarithms, vectors = threaded_log_spectra(matrices, inverse)
+        gradient = mean_logarithm(logarithms, vectors, proportions)
         size = float(xp.linalg.vector_norm(gradient))
         since = 0 if size < best else since + 1
         if size < best:
             best, found = size, factor
+            widest = float(xp.max(logarithms[..., -1] - logarithms[..., 0]))
         if size <= _TOLERANCE or since == _MOST_WITHOUT_GAIN:
             break
         if direction is not None:
@@ -180,7 +193,26 @@ def affine_invariant_mean(matrices, weights):
         half = xp.exp(step * direction / 2)
         factor = (factor @ rotation) * half[:, None, :]
         inverse = (adjoint(rotation) @ inverse) / half[:, :, None]
+    _warn_of_rounding(best, widest, float(xp.finfo(weights.dtype).eps))
     return (found @ adjoint(found))[0, ...]
+
+
+def _warn_of_rounding(residual, widest, precision):
+    """Warn if the mean logarithm is not near zero, or is one of hidden eigenvalues."""
+    # As large a ratio of eigenvalues is what ``_kept_positive`` leaves.
+    if widest > -np.log(precision) - _NEAR_HIDDEN:
+        reason = "beside the mean, a matrix has a condition number of at least "
+        reason += f"{np.exp(widest):.0e}, which rounding hides"
+    elif residual > _INACCURATE * precision**0.5:
+        reason = f"the mean logarithm there is {residual:.1e} instead of 0"
+    else:
+        return
+    warn_user(
+        f"The affine-invariant mean is inaccurate: {reason}. The matrices are nearly "
+        "singular, or differ by too many powers of ten. Add a small multiple of the "
+        "identity to each, or use a shrinkage estimator of covariances.",
+        ConvergenceWarning,
+    )
 
 
 def _kept_positive(eigenvalues):

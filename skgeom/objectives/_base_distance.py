@@ -45,6 +45,9 @@ the place of the class. It inherits from :class:`DistanceTraits`, and needs no n
 import numpy as np
 from scipy.sparse import csc_array
 
+# A sum over so many pairs and classes is faster by products than by a sparse matrix.
+_FEW = 2**14
+
 
 class DistanceTraits:
     """What is asked of a distance before it is computed; this is true of most."""
@@ -73,6 +76,9 @@ class Distance(DistanceTraits):
         arrays = np.concatenate([of_i, of_j])
         labels = np.concatenate([i, j])
         n_arrays, n_classes = len(arrays), len(self.means)
+        if n_arrays * n_classes <= _FEW:
+            indicator = np.equal.outer(np.arange(n_classes), labels).astype(float)
+            return np.tensordot(indicator, arrays, 1)
         one_a_column = np.ones(n_arrays), labels, np.arange(n_arrays + 1)
         indicator = csc_array(one_a_column, shape=(n_classes, n_arrays))
         sums = indicator @ arrays.reshape(n_arrays, -1)

@@ -79,6 +79,13 @@ class MeanPairwiseDistance:
     def _pairs(self):
         return all_pairs(self.weights)
 
+    @cached_property
+    def _parts(self):
+        """The pairs in blocks, and these in parts, for each of which a sum is kept."""
+        blocks = self._blocks(self._pairs)
+        ends = np.linspace(0, len(blocks), min(len(blocks), _MOST_SUMS) + 1)
+        return [blocks[a:b] for a, b in pairwise(ends.astype(int))]
+
     @property
     def n_features(self):
         """Number of rows of the filters."""
@@ -137,6 +144,7 @@ class MeanPairwiseDistance:
         """The same objective, estimated from some pairs only."""
         sampled = copy(self)
         sampled._pairs, sampled.n_pairs = pairs, len(pairs)
+        vars(sampled).pop("_parts", None)
         return sampled
 
     def __call__(self, filters):
@@ -163,10 +171,7 @@ class MeanPairwiseDistance:
                 value, gradient = value + more, gradient + more_gradient
             return value, gradient
 
-        blocks = self._blocks(self._pairs)
-        ends = np.linspace(0, len(blocks), min(len(blocks), _MOST_SUMS) + 1)
-        parts = [blocks[a:b] for a, b in pairwise(ends.astype(int))]
-        sums = map_threads(add_up, parts, self.distance.parallel)
+        sums = map_threads(add_up, self._parts, self.distance.parallel)
         values, gradients = zip(*sums, strict=True)
         return sum(values), pull_back(*distance.pull_back(sum(gradients)))
 

@@ -1,6 +1,7 @@
 """Class statistics of linear features, as functions of the filters."""
 
 from copy import copy
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -78,7 +79,7 @@ class ProjectedClasses:
             return products
         return np.multiply(products, self._unit, dtype=np.float64)
 
-    @property
+    @cached_property
     def _blocks(self):
         """Slices of the classes, one for each thread and turn."""
         n_classes, n_blocks = len(self.means), 1

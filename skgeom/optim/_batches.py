@@ -31,7 +31,7 @@ def maximize_in_batches(
     objective : callable
         Maps a point to ``(value, gradient)``; ``objective.sample(rows)`` is that of
         some of its ``n_samples`` samples.
-    manifold : pymanopt.manifolds.manifold.Manifold
+    manifold : Submanifold
         Where to search.
     start : point of the manifold
         Where to begin; not modified.

@@ -6,13 +6,15 @@ many iterations are made; the rest is done in the whole space, by covariances in
 precision, half as many bytes, as long as rounding does not show.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from skgeom.optim._batches import maximize_in_batches
-from skgeom.optim._manifolds import CONSTRAINTS, FreeRotation
+from skgeom.optim._constraints import CONSTRAINTS, FreeRotation
 from skgeom.optim._minimize import WENT_ASTRAY, StartError, minimize
 
 # How closely all starts are optimised before the best ones are chosen.
@@ -104,29 +106,6 @@ def maximize_coarse_to_fine(
     def lift(filters):
         return space.nearest(basis @ filters)
 
-    def ascend(stage, objective, space, start, lift, **limits):
-        """Search from some filters; ``lift`` maps those of the search to (n, m)."""
-        limits = {"tol": tol, "max_iter": max_iter, **limits}
-        value_and_gradient = space.at_points(objective)
-
-        def cost(point):
-            value, gradient = value_and_gradient(point)
-            return -value, -gradient
-
-        def report(point, cost):
-            return callback(stage, lift(space.filters_of(point)), -cost)
-
-        manifold, point = space.manifold(*start.shape), space.point_of(start)
-        if callback is not None:
-            limits["callback"] = report
-        if batches is not None:
-            limits = {k: limits[k] for k in ("max_iter", "callback") if k in limits}
-            run = maximize_in_batches(objective, manifold, point, *batches, **limits)
-        else:
-            run = minimize(cost, manifold, point, optimizer=optimizer, **limits)
-        filters = space.rotated(space.filters_of(run.point), like=start)
-        return replace(run, point=filters)
-
     quick = objective
     # Other optimizers know nothing of the precision of a cost.
     single = optimizer == "lbfgs" and hasattr(objective, "in_single_precision")
@@ -134,56 +113,66 @@ def maximize_coarse_to_fine(
         quick = objective.in_single_precision()
     if coarse is None:
         coarse = quick.project(basis)
+    ascend = _Ascent(space, lift, optimizer, max_iter, tol, batches, callback)
     coarse_tol = tol if complete else _COARSE_FACTOR * tol
-    screening_tol = max(coarse_tol, _SCREENING_TOL) if len(starts) > 1 else coarse_tol
-    limits = {"tol": screening_tol}
-    if len(starts) > 1:
-        limits["max_iter"] = min(max_iter, _SCREENING_ITERATIONS)
-    runs = []
-    for number, start in enumerate(starts, start=1):
-        stage = f"start {number}" if len(starts) > 1 else "search"
-        with suppress(StartError):
-            runs.append(ascend(stage, coarse, space, start, lift, **limits))
-    if not runs:
-        raise ValueError(
-            "The objective is not finite at any start: the classes are too close to "
-            "singular. Increase regularization, or give another init."
-        )
-    candidates = runs
-    if len(starts) > 1 and (complete or coarse_tol < screening_tol):
+    runs = candidates = _from_starts(ascend, coarse, starts, coarse_tol)
+    if len(starts) > 1 and (complete or coarse_tol < _SCREENING_TOL):
         # They were followed a little way only.
-        leaders, candidates = _leaders(runs), []
-        for number, run in enumerate(leaders if metric is not None else leaders[:1]):
-            stage = "next best start" if number else "best start"
-            limits = {"tol": coarse_tol}
-            if metric is not None and coarse_tol < _SAME:
-                limits["gradient_scale"] = run.gradient_scale
-            further = ascend(stage, coarse, space, run.point, lift, **limits)
-            candidates.append(_after(run, further))
-    result = min(candidates, key=lambda run: run.cost)
+        leaders = _leaders(runs)[: 1 if metric is None else 2]
+        candidates = _followed(ascend, coarse, leaders, coarse_tol, metric is not None)
+    result = min(candidates, key=_cost)
     result = replace(result, point=lift(result.point))
     if not complete:
         finish = np.asarray  # points of the constraint are filters of unit norm
         if metric is not None:
             space = FreeRotation(metric)
             finish = space.nearest
-
-        def further(stage, objective, start, **limits):
-            return ascend(stage, objective, space, start, finish, **limits)
-
-        args = objective, quick, result.point, tol, max_iter
-        try:
-            for run in _refinements(further, *args):
-                result = _after(result, run)
-        except StartError:
-            raise ValueError(
-                "The objective is finite for filters in the subspace of the leading "
-                "principal axes, but not for the same ones among all features: some "
-                "covariances are too close to singular, or their numbers too far "
-                "apart. Increase regularization, or scale the features."
-            ) from None
+        ascend = replace(ascend, space=space, lift=finish)
+        result = _refined(ascend, objective, quick, result)
         result = replace(result, point=finish(result.point))
     return result, [-run.cost for run in runs]
+
+
+@dataclass(frozen=True)
+class _Ascent:
+    """Searches from given filters, in a space of their own.
+
+    ``lift`` maps the filters of that space to those of shape (n, m) which are reported.
+    The other attributes are the parameters of :func:`maximize_coarse_to_fine`.
+    """
+
+    space: Any
+    lift: Callable
+    optimizer: Any
+    max_iter: int
+    tol: float
+    batches: Any
+    callback: Callable | None
+
+    def __call__(self, stage, objective, start, **limits):
+        space = self.space
+        limits = {"tol": self.tol, "max_iter": self.max_iter, **limits}
+        value_and_gradient = space.at_points(objective)
+
+        def cost(point):
+            value, gradient = value_and_gradient(point)
+            return -value, -gradient
+
+        def report(point, cost):
+            return self.callback(stage, self.lift(space.filters_of(point)), -cost)
+
+        manifold, point = space.manifold(*start.shape), space.point_of(start)
+        if self.callback is not None:
+            limits["callback"] = report
+        if self.batches is None:
+            limits["optimizer"] = self.optimizer
+            run = minimize(cost, manifold, point, **limits)
+        else:
+            limits = {k: limits[k] for k in ("max_iter", "callback") if k in limits}
+            batches = self.batches
+            run = maximize_in_batches(objective, manifold, point, *batches, **limits)
+        filters = space.rotated(space.filters_of(run.point), like=start)
+        return replace(run, point=filters)
 
 
 def within(label, callback):
@@ -193,34 +182,80 @@ def within(label, callback):
     return lambda stage, *report: callback(f"{label}, {stage}", *report)
 
 
-def _refinements(search, objective, quick, start, tol, max_iter):
-    """Yield the searches in the whole space, each from the end of the one before.
-
-    ``quick`` is the objective in single precision, or itself where that will not do.
-    """
-    if quick is not objective:
-        limits = {"tol": max(tol, _SINGLE_TOL), "precision": _SINGLE_PRECISION}
-        run = search("all features", quick, start, **limits)
-        value, _ = objective(run.point)
-        # It has converged if it ended where rounding hides any progress.
-        ended = run.n_iter < max_iter and run.reason != WENT_ASTRAY
-        yield replace(run, cost=-value, converged=run.converged or ended)
-        start = run.point
-    if quick is objective:
-        yield search("all features", objective, start)
-    elif tol < _SINGLE_TOL:
-        yield search("all features in double precision", objective, start)
+def _from_starts(ascend, objective, starts, tol):
+    """The searches from all starts; of several, each goes a little way only."""
+    limits = {"tol": tol}
+    if len(starts) > 1:
+        most = min(ascend.max_iter, _SCREENING_ITERATIONS)
+        limits = {"tol": max(tol, _SCREENING_TOL), "max_iter": most}
+    runs = []
+    for number, start in enumerate(starts, start=1):
+        stage = f"start {number}" if len(starts) > 1 else "search"
+        with suppress(StartError):
+            runs.append(ascend(stage, objective, start, **limits))
+    if not runs:
+        raise ValueError(
+            "The objective is not finite at any start: the classes are too close to "
+            "singular. Increase regularization, or give another init."
+        )
+    return runs
 
 
 def _leaders(runs):
     """The best run, and the next one that may still become better."""
-    best, *others = sorted(runs, key=lambda run: run.cost)
+    best, *others = sorted(runs, key=_cost)
 
     def may_win(run):
         behind, scale = run.cost - best.cost, abs(best.cost)
         return _SAME * scale < behind <= _LEAD * scale
 
-    return [best, *filter(may_win, others)][:2]
+    return [best, *filter(may_win, others)]
+
+
+def _followed(ascend, objective, runs, tol, free):
+    """The runs, followed to a tolerance; ``free`` if filters may be rotated."""
+    results = []
+    for number, run in enumerate(runs):
+        stage = "next best start" if number else "best start"
+        limits = {"tol": tol}
+        if free and tol < _SAME:
+            limits["gradient_scale"] = run.gradient_scale
+        results.append(_after(run, ascend(stage, objective, run.point, **limits)))
+    return results
+
+
+def _refined(ascend, objective, quick, result):
+    """The result, followed in the whole space.
+
+    ``quick`` is the objective in single precision, or itself where that will not do.
+    """
+    try:
+        if quick is objective:
+            run = ascend("all features", objective, result.point)
+            return _after(result, run)
+        run = _in_single_precision(ascend, objective, quick, result.point)
+        result = _after(result, run)
+        if ascend.tol < _SINGLE_TOL:
+            stage = "all features in double precision"
+            run = ascend(stage, objective, result.point)
+            result = _after(result, run)
+    except StartError:
+        raise ValueError(
+            "The objective is finite for filters in the subspace of the leading "
+            "principal axes, but not for the same ones among all features: some "
+            "covariances are too close to singular, or their numbers too far "
+            "apart. Increase regularization, or scale the features."
+        ) from None
+    return result
+
+
+def _in_single_precision(ascend, objective, quick, start):
+    limits = {"tol": max(ascend.tol, _SINGLE_TOL), "precision": _SINGLE_PRECISION}
+    run = ascend("all features", quick, start, **limits)
+    value, _ = objective(run.point)
+    # It has converged if it ended where rounding hides any progress.
+    ended = run.n_iter < ascend.max_iter and run.reason != WENT_ASTRAY
+    return replace(run, cost=-value, converged=run.converged or ended)
 
 
 def _after(first, second):
@@ -230,3 +265,7 @@ def _after(first, second):
         n_iter=first.n_iter + second.n_iter,
         n_evaluations=first.n_evaluations + second.n_evaluations,
     )
+
+
+def _cost(run):
+    return run.cost

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from skgeom.optim._coarse_to_fine import maximize_coarse_to_fine, within
-from skgeom.optim._manifolds import CONSTRAINTS
+from skgeom.optim._constraints import CONSTRAINTS
 
 # What a sample may lose of the objective, relatively, if all terms are not affordable.
 _LOSS = 5e-4

@@ -9,10 +9,11 @@ one of descent, and a backtracking search on the cost suffices.
 """
 
 import time
-from collections import deque
+from collections import defaultdict, deque
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
-from pymanopt.optimizers.optimizer import Optimizer
 
 EPS = np.finfo(float).eps
 
@@ -23,13 +24,56 @@ _PATIENCE = 5
 _LONGER = 4.0
 
 
-class RiemannianLBFGS(Optimizer):
+@dataclass
+class OptimizerResult:
+    """What a run found; the class of pymanopt of this name has the same attributes."""
+
+    point: Any
+    cost: float
+    iterations: int
+    stopping_criterion: str
+    time: float
+    cost_evaluations: int
+    step_size: float
+    gradient_norm: float
+    log: dict
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """The limits of pymanopt's optimisers, with its defaults."""
+
+    max_time: float = 1000
+    max_iterations: int = 1000
+    min_gradient_norm: float = 1e-6
+    min_step_size: float = 1e-10
+    max_cost_evaluations: int = 5000
+
+    def reason_to_stop(self, seconds, iteration, gradient_norm, step_size, evaluations):
+        """Which limit has been reached, in the words of pymanopt; None if none has."""
+        after = f"after {iteration} iterations, {seconds:.2f} seconds."
+        if seconds >= self.max_time:
+            return f"Terminated - max time reached {after}"
+        if iteration >= self.max_iterations:
+            return f"Terminated - max iterations reached {after}"
+        if gradient_norm < self.min_gradient_norm:
+            return f"Terminated - min grad norm reached {after}"
+        if step_size < self.min_step_size:
+            return f"Terminated - min step_size reached {after}"
+        if evaluations >= self.max_cost_evaluations:
+            return f"Terminated - max cost evals reached {after}"
+        return None
+
+
+class RiemannianLBFGS:
     r"""Riemannian limited-memory BFGS for any pymanopt manifold.
 
-    It needs the manifold's inner product, retraction, vector transport and typical
-    distance, and works on product manifolds as well. The method is the one of [1]_
-    with the cautious update of [2]_. Besides its limits, it ends where rounding hides
-    any further progress.
+    It needs the manifold's inner product, norm, retraction, vector transport and
+    typical distance, and works on product manifolds as well. The method is the one of
+    [1]_ with the cautious update of [2]_. Besides its limits, it ends where rounding
+    hides any further progress.
+
+    It is used as the optimisers of pymanopt are, but does not import pymanopt.
 
     Parameters
     ----------
@@ -47,11 +91,14 @@ class RiemannianLBFGS(Optimizer):
         Number of step lengths that are tried along one direction.
     precision : float, default=2**-52
         The relative precision of the cost: no step is sought that gains less.
+    verbosity : int, default=0
+        With 2, a line is printed for each iteration.
+    log_verbosity : int, default=0
+        With 1, the result has a log with the point, cost and gradient norm of each
+        iteration.
     **limits : dict
-        ``max_iterations``, ``max_time``, ``min_gradient_norm``, ``min_step_size``,
-        ``max_cost_evaluations`` and ``log_verbosity`` of pymanopt's ``Optimizer``,
-        with its defaults. Nothing is printed unless ``verbosity``, 0 by default, says
-        so.
+        ``max_iterations``, ``max_time``, ``min_gradient_norm``, ``min_step_size`` and
+        ``max_cost_evaluations`` of pymanopt's ``Optimizer``, with its defaults.
 
     References
     ----------
@@ -91,14 +138,21 @@ class RiemannianLBFGS(Optimizer):
         sufficient_decrease=1e-4,
         max_line_search=25,
         precision=EPS,
+        verbosity=0,
+        log_verbosity=0,
         **limits,
     ):
-        super().__init__(**{"verbosity": 0, **limits})
+        self._limits = _Limits(**limits)
+        self._verbosity = verbosity
+        self._log_verbosity = log_verbosity
         self.memory = memory
         self.preconditioned = preconditioned
         self.sufficient_decrease = sufficient_decrease
         self.max_line_search = max_line_search
         self.precision = precision
+
+    def __str__(self):
+        return type(self).__name__
 
     def run(self, problem, *, initial_point=None):
         """Minimise the cost of a problem.
@@ -113,10 +167,12 @@ class RiemannianLBFGS(Optimizer):
 
         Returns
         -------
-        pymanopt.optimizers.optimizer.OptimizerResult
-            With the last point, which up to rounding is also the best, its cost and
-            gradient norm, the reason for stopping, and the number of iterations and of
-            evaluations of the cost.
+        OptimizerResult
+            With the attributes of pymanopt's ``OptimizerResult``: the last ``point``,
+            which up to rounding is also the best, its ``cost`` and ``gradient_norm``,
+            the reason for stopping in ``stopping_criterion``, the number of
+            ``iterations`` and of ``cost_evaluations``, ``time``, ``step_size`` and
+            ``log``.
         """
         manifold = problem.manifold
         point = manifold.random_point() if initial_point is None else initial_point
@@ -126,31 +182,20 @@ class RiemannianLBFGS(Optimizer):
         iteration, evaluations, step_size = 0, 1, np.inf
         reach = 0.1 * manifold.typical_dist
         progress = _Progress(self.precision)
-        start_time = time.time()
-        self._initialize_log(optimizer_parameters={"memory": self.memory})
+        start_time = time.perf_counter()
+        log = self._empty_log()
         while True:
             gradient_norm = manifold.norm(point, gradient)
-            self._report(iteration, point, cost, gradient_norm)
-            reason = self._check_stopping_criterion(
-                start_time=start_time,
-                iteration=iteration,
-                gradient_norm=gradient_norm,
-                step_size=step_size,
-                cost_evaluations=evaluations,
-            )
-            reason = reason or progress.reason_to_stop(cost, gradient_norm)
+            self._report(log, iteration, point, cost, gradient_norm)
+            seconds = time.perf_counter() - start_time
+            reason = self._limits.reason_to_stop(
+                seconds, iteration, gradient_norm, step_size, evaluations
+            ) or progress.reason_to_stop(cost, gradient_norm)
             if reason:
                 break
-            directions = self._directions(problem, point, gradient, history, reach)
-            for direction, limit in directions:
-                found, trials = self._search(
-                    problem, point, cost, gradient, direction, limit
-                )
-                evaluations += trials
-                if found:
-                    break
-                history.clear()  # it misled; once more, along the gradient
-            else:
+            found, trials = self._next(problem, point, cost, gradient, history, reach)
+            evaluations += trials
+            if found is None:
                 reason = "Terminated - no step along the gradient lowers the cost."
                 break
             iteration += 1
@@ -160,20 +205,35 @@ class RiemannianLBFGS(Optimizer):
             step_size = manifold.norm(point, step)
             reach = 2 * step_size
             point, cost, gradient = new_point, new_cost, new_gradient
-        return self._return_result(
-            start_time=start_time,
+        return OptimizerResult(
             point=point,
             cost=cost,
             iterations=iteration,
             stopping_criterion=reason,
+            time=time.perf_counter() - start_time,
             cost_evaluations=evaluations,
             step_size=step_size,
             gradient_norm=gradient_norm,
+            log=log,
         )
 
     def _first_history(self):
         """The pairs that a run begins with."""
         return deque(maxlen=self.memory)
+
+    def _next(self, problem, point, cost, gradient, history, reach):
+        """The next (point, cost, step) or None, and the number of costs evaluated."""
+        directions = self._directions(problem, point, gradient, history, reach)
+        evaluations = 0
+        for direction, limit in directions:
+            found, trials = self._search(
+                problem, point, cost, gradient, direction, limit
+            )
+            evaluations += trials
+            if found:
+                return found, evaluations
+            history.clear()  # it misled; once more, along the gradient
+        return None, evaluations
 
     def _directions(self, problem, point, gradient, history, reach):
         """Directions to search along, with how many step lengths to try.
@@ -232,10 +292,26 @@ class RiemannianLBFGS(Optimizer):
                 break  # what a shorter step may gain is lost in rounding
         return None, trial
 
-    def _report(self, iteration, point, cost, gradient_norm):
-        self._add_log_entry(
-            iteration=iteration, point=point, cost=cost, gradient_norm=gradient_norm
-        )
+    def _empty_log(self):
+        """A log as those of pymanopt's optimisers are."""
+        return {
+            "optimizer": str(self),
+            "stopping_criteria": asdict(self._limits),
+            "optimizer_parameters": {"memory": self.memory},
+            "iterations": defaultdict(list) if self._log_verbosity >= 1 else None,
+        }
+
+    def _report(self, log, iteration, point, cost, gradient_norm):
+        if log["iterations"] is not None:
+            entry = {
+                "time": time.time(),
+                "iteration": iteration,
+                "point": point,
+                "cost": cost,
+                "gradient_norm": gradient_norm,
+            }
+            for key, value in entry.items():
+                log["iterations"][key].append(value)
         if self._verbosity >= 2:
             print(f"{iteration:6d} {cost:+.16e} {gradient_norm:.8e}")
 

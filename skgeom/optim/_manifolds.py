@@ -1,191 +1,121 @@
-"""Manifolds: of filters, the columns of a matrix, and of prototypes."""
+"""The manifolds of filters, the columns of a matrix, and of prototypes.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+They have what :class:`RiemannianLBFGS` asks for, by the names that pymanopt gives it.
+pymanopt has more, but it imports torch, JAX and TensorFlow wherever they are installed.
+"""
 
 import numpy as np
-from pymanopt.manifolds import (
-    Euclidean,
-    Oblique,
-    Product,
-    Sphere,
-    Stiefel,
-    SymmetricPositiveDefinite,
-)
 
 
-@dataclass(frozen=True)
-class Constraint:
-    """A manifold of filter matrices of shape (n, m), for any n and m.
+class Submanifold:
+    """Part of a Euclidean space, whose inner product it takes over.
 
-    Attributes
+    Subclasses have ``projection(point, vector)``, to the tangent space,
+    ``retraction(point, tangent_vector)`` and ``typical_dist``.
+
+    Parameters
     ----------
-    manifold : callable
-        (n, m) -> pymanopt manifold.
-    nearest : callable
-        Maps a matrix of full column rank to the closest point of the manifold.
+    *shape : int
+        The shape of points.
     """
 
-    manifold: Callable
-    nearest: Callable
-
-    # The points of the search are the filters; FreeRotation has others.
-
-    def rotated(self, filters, like):
-        return filters
-
-    def point_of(self, filters):
-        return filters
-
-    def filters_of(self, point):
-        return point
-
-    def at_points(self, objective):
-        return objective
-
-
-def _normalize_columns(matrix):
-    return matrix / np.linalg.norm(matrix, axis=0)
-
-
-def _polar_factor(matrix):
-    left, _, right = np.linalg.svd(matrix, full_matrices=False)
-    return left @ right
-
-
-class _QuickProducts:
-    """The Euclidean inner product, many of which a search takes of small matrices.
-
-    np.tensordot, by which pymanopt computes it, takes ten times as long for these.
-    """
+    def __init__(self, *shape):
+        self.shape = shape
 
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
         return np.vdot(tangent_vector_a, tangent_vector_b)
 
+    def norm(self, point, tangent_vector):
+        return np.sqrt(self.inner_product(point, tangent_vector, tangent_vector))
 
-class _Oblique(_QuickProducts, Oblique):
-    pass
+    def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
+        return self.projection(point, euclidean_gradient)
 
-
-class _Stiefel(_QuickProducts, Stiefel):
-    pass
-
-
-class _Sphere(_QuickProducts, Sphere):
-    pass
+    def transport(self, point_a, point_b, tangent_vector_a):
+        return self.projection(point_b, tangent_vector_a)
 
 
-CONSTRAINTS = {
-    "unit-norm": Constraint(_Oblique, _normalize_columns),
-    "orthonormal": Constraint(_Stiefel, _polar_factor),
-}
+class Euclidean(Submanifold):
+    """All arrays of a shape."""
+
+    @property
+    def typical_dist(self):
+        return np.sqrt(np.prod(self.shape))
+
+    def projection(self, point, vector):
+        return vector
+
+    def retraction(self, point, tangent_vector):
+        return point + tangent_vector
 
 
-def rotated_to_unit_norm(filters):
-    """The columns of a matrix, scaled as a whole, after a rotation to unit norms.
+class Sphere(Submanifold):
+    """Arrays of unit norm."""
 
-    Each plane rotation, of a column that is too long and one that is too short, gives
-    one of them unit norm.
-    """
-    n_filters = filters.shape[1]
-    filters = filters * (np.sqrt(n_filters) / np.linalg.norm(filters))
-    for _ in range(n_filters - 1):
-        squares = np.square(filters).sum(axis=0)
-        i, j = squares.argmax(), squares.argmin()
-        longer, shorter = squares[i] - 1, 1 - squares[j]
-        if min(longer, shorter) < 1e-12:
-            break
-        # |f_i + t f_j|^2 = 1 + t^2, by the root of smaller magnitude.
-        product = filters[:, i] @ filters[:, j]
-        root = np.sqrt(product**2 + longer * shorter)
-        tangent = -longer / (product + np.copysign(root, product))
-        rotation = np.array([[1, -tangent], [tangent, 1]]) / np.hypot(1, tangent)
-        filters[:, [i, j]] = filters[:, [i, j]] @ rotation
-    return _normalize_columns(filters)
+    typical_dist = np.pi
+
+    def projection(self, point, vector):
+        return vector - np.vdot(point, vector) * point
+
+    def retraction(self, point, tangent_vector):
+        moved = point + tangent_vector
+        return moved / np.linalg.norm(moved)
 
 
-class FreeRotation:
-    r"""Filters of unit norm, for an objective that no rotation of them changes.
+class Oblique(Submanifold):
+    """Matrices with columns of unit norm."""
 
-    Where :math:`F R`, with R orthogonal, is worth as much as F, only
-    :math:`F F^\top` matters. Any F whose squared norms add up to m has a rotation of
-    unit norms (Schur and Horn), so that one constraint can replace m of them:
+    @property
+    def typical_dist(self):
+        return np.pi * np.sqrt(self.shape[1])
 
-    .. math:: F = \sqrt{m} \, L^{-\top} G / \|L^{-\top} G\|, \quad \|G\| = 1
+    def projection(self, point, vector):
+        return vector - point * (point * vector).sum(axis=0)
 
-    A search on this sphere goes more directly to the maximum. Its coordinates are those
-    in which a metric, :math:`L L^\top`, is the identity.
+    def retraction(self, point, tangent_vector):
+        moved = point + tangent_vector
+        return moved / np.linalg.norm(moved, axis=0)
 
-    Parameters
-    ----------
-    metric : ndarray of shape (n, n)
-        A symmetric positive definite matrix, such as the covariance of the features: a
-        step then changes the outputs of the filters equally in all directions.
-    """
 
-    def __init__(self, metric):
-        self._factor = np.linalg.cholesky(metric)
-        # Not solved for at each point: only scipy can make use of a triangle, and the
-        # threads of its BLAS would be in the way of those of numpy.
-        self._inverse = np.linalg.inv(self._factor)
+class Stiefel(Submanifold):
+    """Matrices with orthonormal columns."""
 
-    nearest = staticmethod(rotated_to_unit_norm)
+    @property
+    def typical_dist(self):
+        return np.sqrt(self.shape[1])
 
-    def rotated(self, filters, like):
-        """The rotation of filters that brings them closest to others.
+    def projection(self, point, vector):
+        product = point.T @ vector
+        return vector - point @ ((product + product.T) / 2)
 
-        The search leaves it to rounding.
-        """
-        return filters @ _polar_factor(filters.T @ like)
-
-    def manifold(self, n, m):
-        """The sphere of the points."""
-        return _Sphere(n, m)
-
-    def point_of(self, filters):
-        """The point G of given filters, up to their norm."""
-        point = self._factor.T @ filters
-        return point / np.linalg.norm(point)
-
-    def filters_of(self, point):
-        """The filters F of a point, which may differ in their norms."""
-        return self._filters_and_scale(point)[0]
-
-    def at_points(self, objective):
-        """Value and gradient of an objective of filters, as a function of the point."""
-
-        def value_and_gradient(point):
-            filters, scale = self._filters_and_scale(point)
-            value, gradient = objective(filters)
-            radial = np.vdot(filters, gradient) / filters.shape[1]
-            return value, scale * (self._inverse @ (gradient - radial * filters))
-
-        return value_and_gradient
-
-    def _filters_and_scale(self, point):
-        filters = self._inverse.T @ point
-        scale = np.sqrt(point.shape[1]) / np.linalg.norm(filters)
-        return scale * filters, scale
+    def retraction(self, point, tangent_vector):
+        q, r = np.linalg.qr(point + tangent_vector)
+        return q * np.copysign(1, np.diagonal(r))  # else not continuous
 
 
 # The largest logarithm of the root of an eigenvalue that a step may give.
 _LARGEST = 100.0
 
 
-class _AffineInvariant(SymmetricPositiveDefinite):
+class AffineInvariant:
     """SPD matrices, (k, n, n), with steps and parallel transport along geodesics.
 
-    pymanopt's transport leaves the vectors as they are, and so changes their length.
-    Its retraction goes much less far than the geodesic, and cannot come near zero.
+    Those of pymanopt have other ones. Its transport leaves the vectors as they are, and
+    so changes their length. Its retraction goes much less far than the geodesic, and
+    cannot come near zero.
 
     A search takes many products at a point, and carries many vectors between two. So
     what depends on the points alone is kept for the latest ones.
     """
 
-    def __init__(self, shape):
+    def __init__(self, *shape):
         k, n, _ = shape
-        super().__init__(n, k=k)
+        self.typical_dist = np.sqrt(k * n * (n + 1) / 2)
         self._point = self._from = self._to = None
+
+    def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
+        gradient = point @ euclidean_gradient @ point
+        return (gradient + gradient.mT) / 2
 
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
         # By factors, a squared norm is not negative, however ill-conditioned the point.
@@ -224,15 +154,71 @@ def _isometry(point_a, point_b):
     return factor @ root @ inverse
 
 
-# The manifolds of the variables of learning vector quantisation, made for a shape.
-MANIFOLDS = {
-    "affine-invariant": _AffineInvariant,
-    "euclidean": lambda shape: Euclidean(*shape),
-    "orthonormal": lambda shape: _Stiefel(*shape),
-    "unit-sphere": lambda shape: Sphere(*shape),
-}
+class Product:
+    """Points that are lists, one part for each of some manifolds."""
+
+    def __init__(self, manifolds):
+        self._manifolds = manifolds
+        self.typical_dist = np.sqrt(sum(m.typical_dist**2 for m in manifolds))
+
+    def _of_parts(self, method, *arguments):
+        parts = zip(self._manifolds, *arguments, strict=True)
+        return [getattr(manifold, method)(*part) for manifold, *part in parts]
+
+    def inner_product(self, point, tangent_vector_a, tangent_vector_b):
+        vectors = tangent_vector_a, tangent_vector_b
+        return sum(self._of_parts("inner_product", point, *vectors))
+
+    def norm(self, point, tangent_vector):
+        return np.sqrt(self.inner_product(point, tangent_vector, tangent_vector))
+
+    def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
+        method = "euclidean_to_riemannian_gradient"
+        return TangentVector(self._of_parts(method, point, euclidean_gradient))
+
+    def retraction(self, point, tangent_vector):
+        return self._of_parts("retraction", point, tangent_vector)
+
+    def transport(self, point_a, point_b, tangent_vector_a):
+        parts = self._of_parts("transport", point_a, point_b, tangent_vector_a)
+        return TangentVector(parts)
 
 
-def product_manifold(manifolds):
-    """The manifold of points that are lists, one part for each of the manifolds."""
-    return Product(manifolds)
+class TangentVector(list):
+    """A tangent vector of a product, a part for each manifold, with its arithmetic."""
+
+    __array_ufunc__ = None  # numpy's numbers leave the product with a vector to it
+
+    def __add__(self, other):
+        return TangentVector(a + b for a, b in zip(self, other, strict=True))
+
+    def __sub__(self, other):
+        return TangentVector(a - b for a, b in zip(self, other, strict=True))
+
+    def __mul__(self, number):
+        return TangentVector(number * part for part in self)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, number):
+        return TangentVector(part / number for part in self)
+
+    def __neg__(self):
+        return TangentVector(-part for part in self)
+
+
+def as_pymanopt(manifold):
+    """The manifold of pymanopt that a submanifold is: its optimisers ask for more.
+
+    Other manifolds are returned as they are.
+    """
+    import pymanopt.manifolds
+
+    kinds = {
+        Euclidean: pymanopt.manifolds.Euclidean,
+        Oblique: pymanopt.manifolds.Oblique,
+        Sphere: pymanopt.manifolds.Sphere,
+        Stiefel: pymanopt.manifolds.Stiefel,
+    }
+    kind = kinds.get(type(manifold))
+    return manifold if kind is None else kind(*manifold.shape)

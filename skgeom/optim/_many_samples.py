@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from skgeom.optim._coarse_to_fine import maximize_coarse_to_fine, within
+from skgeom.optim._constraints import CONSTRAINTS
 from skgeom.optim._lbfgs import RiemannianLBFGS
-from skgeom.optim._manifolds import CONSTRAINTS
 from skgeom.optim._minimize import NO_LIMITS, minimize
 
 # Samples of the first part, and for each entry of the filters: a part that is too small

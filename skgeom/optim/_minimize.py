@@ -6,21 +6,17 @@ computes value and gradient together, once a point; it counts; and, as every opt
 asks for one gradient an iteration, it also applies relative stopping rules to all.
 """
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pymanopt.optimizers import ConjugateGradient, SteepestDescent, TrustRegions
-from pymanopt.optimizers.optimizer import Optimizer
 
 from skgeom.optim._lbfgs import EPS, RiemannianLBFGS, rounding
+from skgeom.optim._manifolds import as_pymanopt
 
-OPTIMIZERS = {
-    "lbfgs": RiemannianLBFGS,
-    "conjugate-gradient": ConjugateGradient,
-    "trust-regions": TrustRegions,
-    "steepest-descent": SteepestDescent,
-}
+# By name. All but the first are those of pymanopt, which is imported if they are.
+OPTIMIZERS = ("lbfgs", "conjugate-gradient", "trust-regions", "steepest-descent")
 
 # The reason of a search that ends where there is nothing to go on from.
 WENT_ASTRAY = "The optimizer went where the cost is infinite."
@@ -157,10 +153,12 @@ def minimize(
     >>> result.point.round(6)
     array([0.6, 0.8])
     """
+    solver = _make_optimizer(optimizer)
+    if not isinstance(solver, RiemannianLBFGS):
+        manifold = as_pymanopt(manifold)
     problem = _MonitoredProblem(
         value_and_gradient, manifold, max_iter, tol, callback, preconditioner
     )
-    solver = _make_optimizer(optimizer)
     if optimizer == "lbfgs":
         solver.preconditioned = preconditioner is not None
         solver.precision = precision
@@ -177,14 +175,29 @@ def minimize(
 
 def _make_optimizer(optimizer):
     """An optimiser without limits of its own, unless the user made it."""
-    if isinstance(optimizer, Optimizer):
+    if isinstance(optimizer, RiemannianLBFGS) or _is_of_pymanopt(optimizer):
         return optimizer
     if optimizer not in OPTIMIZERS:
         raise ValueError(
             f"optimizer must be one of {sorted(OPTIMIZERS)} or an instance of "
             f"pymanopt's Optimizer, got {optimizer!r}."
         )
-    return OPTIMIZERS[optimizer](**NO_LIMITS, verbosity=0)
+    if optimizer == "lbfgs":
+        return RiemannianLBFGS(**NO_LIMITS)
+    from pymanopt.optimizers import ConjugateGradient, SteepestDescent, TrustRegions
+
+    made = {
+        "conjugate-gradient": ConjugateGradient,
+        "trust-regions": TrustRegions,
+        "steepest-descent": SteepestDescent,
+    }
+    return made[optimizer](**NO_LIMITS, verbosity=0)
+
+
+def _is_of_pymanopt(optimizer):
+    """Whether it is an optimiser of pymanopt; if so, pymanopt has been imported."""
+    module = sys.modules.get("pymanopt.optimizers.optimizer")
+    return module is not None and isinstance(optimizer, module.Optimizer)
 
 
 class StartError(ValueError):

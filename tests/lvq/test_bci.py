@@ -30,11 +30,21 @@ def test_stored_result_of_the_authors(days):
     X, y, X_test, y_test = days
     means = np.stack([mean_affine_invariant(X[y == c]) for c in range(4)])
     start = PLRSQ(
-        sigma2=9.5, init=means, solver="sgd", learning_rate=1e-300, max_iter=1
+        metric="riemann",
+        sigma2=9.5,
+        init=means,
+        solver="sgd",
+        learning_rate=1e-300,
+        max_iter=1,
     ).fit(X, y)
     assert cost(start, X, y) == pytest.approx(341.5, abs=0.5)
     model = PLRSQ(
-        sigma2=9.5, annealing=False, solver="sgd", max_iter=100, random_state=0
+        metric="riemann",
+        sigma2=9.5,
+        annealing=False,
+        solver="sgd",
+        max_iter=100,
+        random_state=0,
     ).fit(X, y)
     assert cost(model, X, y) == pytest.approx(120.4, abs=1)
     assert model.score(X, y) == pytest.approx(0.944, abs=0.005)

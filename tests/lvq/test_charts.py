@@ -161,7 +161,7 @@ def test_the_search_ends_as_low_in_fewer_iterations(monkeypatch, estimator):
 
 
 @pytest.mark.parametrize("failure", ["misleads", "raises", "cannot hold prototypes"])
-@pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ()], ids=repr)
+@pytest.mark.parametrize("estimator", [PLRSQ(metric="riemann"), GLRSQ()], ids=repr)
 def test_a_chart_that_does_not_help(spd, monkeypatch, estimator, failure):
     decode = TangentSpace.decode
 
@@ -183,7 +183,7 @@ def test_a_chart_that_does_not_help(spd, monkeypatch, estimator, failure):
     assert_allclose(charted.prototypes_, plain.prototypes_, rtol=1e-4)
 
 
-@pytest.mark.parametrize("estimator", [PLRSQ(2), GLRSQ(2)], ids=repr)
+@pytest.mark.parametrize("estimator", [PLRSQ(2, metric="riemann"), GLRSQ(2)], ids=repr)
 @pytest.mark.parametrize("max_iter", [1, 2, 4])
 def test_the_search_in_the_chart_counts_as_an_iteration(spd, estimator, max_iter):
     model = clone(estimator).set_params(max_iter=max_iter, tol=0, random_state=0)

@@ -88,7 +88,7 @@ def test_warm_start_goes_on_with_the_same_problem(spd, solver):
     assert model.loss_curve_[0] <= end * (1 + 1e-9)
     model.set_params(metric="logeuclid")
     for method in (model.fit, model.partial_fit):
-        with pytest.raises(ValueError, match="the same metric as before, 'riemann'"):
+        with pytest.raises(ValueError, match="the same metric as before, 'tangent'"):
             method(*spd)
 
 
@@ -326,7 +326,7 @@ def test_the_rate_falls_with_the_samples(spd):
 def test_the_automatic_variance_is_that_of_all_samples_so_far(spd):
     X, y = spd
     start = np.stack([X[y == label].mean(axis=0) for label in range(3)])
-    model = PLRSQ(init=start, learning_rate=1e-300)
+    model = PLRSQ(metric="riemann", init=start, learning_rate=1e-300)
     whole = clone(model).partial_fit(X, y).sigma2_
     for part in np.array_split(np.random.default_rng(0).permutation(60), 7):
         model.partial_fit(X[part], y[part], classes=[0, 1, 2])

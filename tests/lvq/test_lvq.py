@@ -133,6 +133,7 @@ def test_sgd_is_algorithm_1(spd, n_prototypes):
     expected = plain_loop(X, y, start, labels, rates, coefficients)
     model = PLRSQ(
         n_prototypes,
+        metric="riemann",
         sigma2=1.5,
         init=start,
         annealing=False,
@@ -285,7 +286,12 @@ def test_given_start_and_no_step_gives_the_start(spd):
     X, y = spd
     init = np.stack([X[y == label].mean(axis=0) for label in range(3)])
     model = PLRSQ(
-        init=init, solver="sgd", learning_rate=1e-300, max_iter=1, sigma2=1.0
+        metric="riemann",
+        init=init,
+        solver="sgd",
+        learning_rate=1e-300,
+        max_iter=1,
+        sigma2=1.0,
     ).fit(X, y)
     assert_allclose(model.prototypes_, init)
     squared = np.array([[distance_riemann(x, w) ** 2 for w in init] for x in X])

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES, MeanPairwiseDistance
 from skgeom.objectives._fixed_filters import WithFixedFilters
 from skgeom.optim import maximize_coarse_to_fine
-from skgeom.optim._manifolds import FreeRotation, rotated_to_unit_norm
+from skgeom.optim._constraints import FreeRotation, rotated_to_unit_norm
 
 
 def classes(rng, n=12, c=4, noise=0.1, distance="fisher-rao"):

@@ -429,6 +429,7 @@ def test_wrong_gradient_is_noticed():
         ("max_iterations", 0, "iterations"),
         ("max_iterations", 4, "iterations"),
         ("max_cost_evaluations", 1, "cost_evaluations"),
+        ("max_time", 0, "iterations"),
     ],
 )
 def test_limits(limit, value, attribute):
@@ -436,6 +437,35 @@ def test_limits(limit, value, attribute):
     result = counted.run(RiemannianLBFGS(**{limit: value}), np.ones(20))
     assert getattr(result, attribute) == value
     assert "max" in result.stopping_criterion
+
+
+def test_limit_of_step_size():
+    counted = quadratic(np.logspace(0, 3, 20))
+    options = {"log_verbosity": 1, "min_gradient_norm": 0, "min_step_size": 1e-3}
+    result = counted.run(RiemannianLBFGS(**options), np.ones(20))
+    steps = np.linalg.norm(np.diff(result.log["iterations"]["point"], axis=0), axis=1)
+    assert result.step_size < 1e-3
+    assert_allclose(result.step_size, steps[-1])
+    assert (steps[:-1] >= 1e-3).all()
+    assert "min step_size" in result.stopping_criterion
+
+
+def test_unknown_limit():
+    with pytest.raises(TypeError, match="'max_iter'"):
+        RiemannianLBFGS(max_iter=3)
+
+
+def test_limits_and_result_are_those_of_pymanopt():
+    counted = quadratic([1.0, 10.0])
+    ours, theirs = (
+        counted.run(make(verbosity=0, log_verbosity=1), np.ones(2))
+        for make in (RiemannianLBFGS, ConjugateGradient)
+    )
+    assert vars(ours).keys() == vars(theirs).keys()
+    assert ours.log.keys() == theirs.log.keys()
+    assert ours.log["stopping_criteria"] == theirs.log["stopping_criteria"]
+    assert ours.log["iterations"].keys() <= theirs.log["iterations"].keys()
+    assert 0 < ours.time < 100
 
 
 def test_log_and_silence(capsys):

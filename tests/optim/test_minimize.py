@@ -12,12 +12,17 @@ from pymanopt.optimizers.optimizer import Optimizer, OptimizerResult
 
 from skgeom.optim import OPTIMIZERS, RiemannianLBFGS, minimize
 
-INSTANCES = [
-    RiemannianLBFGS(memory=3),
-    ConjugateGradient(beta_rule="PolakRibiere", verbosity=0),
-    SteepestDescent(verbosity=0),
-    TrustRegions(verbosity=0),
-]
+
+def instances(**limits):
+    limits = {"verbosity": 0, **limits}
+    return [
+        RiemannianLBFGS(memory=3, **limits),
+        ConjugateGradient(beta_rule="PolakRibiere", **limits),
+        SteepestDescent(**limits),
+        TrustRegions(**limits),
+    ]
+
+
 EIGENVALUES = np.array([5.0, 4, 2, 1.5, 1, 0.5])
 
 
@@ -55,7 +60,7 @@ def quadratic(scales, center):
     return lambda x: ((scales * (x - center) ** 2).sum() / 2, scales * (x - center))
 
 
-@pytest.mark.parametrize("optimizer", [*OPTIMIZERS, *INSTANCES], ids=identify)
+@pytest.mark.parametrize("optimizer", [*OPTIMIZERS, *instances()], ids=identify)
 def test_same_optimum(optimizer):
     cost = Subspace()
     result = minimize(cost, cost.manifold, cost.start, optimizer=optimizer, tol=1e-9)
@@ -114,9 +119,8 @@ def test_max_iter(optimizer, max_iter):
     assert f"max_iter={max_iter}" in result.reason
 
 
-@pytest.mark.parametrize("instance", INSTANCES, ids=identify)
-def test_limits_of_an_instance(instance, monkeypatch):
-    monkeypatch.setattr(instance, "_max_iterations", 3)
+@pytest.mark.parametrize("instance", instances(max_iterations=3), ids=identify)
+def test_limits_of_an_instance(instance):
     cost = Subspace()
     result = minimize(cost, cost.manifold, cost.start, optimizer=instance, tol=1e-12)
     assert 2 <= result.n_iter <= 3  # some count from one
@@ -235,9 +239,25 @@ def test_callback_stops(optimizer):
     assert "callback" in result.reason
 
 
-def test_unknown_optimizer():
+class Runs:
+    """Has the method of an optimiser, but is none."""
+
+    def run(self, problem, *, initial_point):
+        raise AssertionError
+
+    def __repr__(self):
+        return "'newton'"
+
+
+@pytest.mark.parametrize("unknown", ["newton", Runs()], ids=str)
+def test_unknown_optimizer(unknown):
     with pytest.raises(ValueError, match=r"'conjugate-gradient', 'lbfgs', .*'newton'"):
-        minimize(quadratic(1, 0), Euclidean(2), np.ones(2), optimizer="newton")
+        minimize(quadratic(1, 0), Euclidean(2), np.ones(2), optimizer=unknown)
+
+
+def test_class_of_optimizers_is_none():
+    with pytest.raises(ValueError, match=r"an instance of .*ConjugateGradient"):
+        minimize(quadratic(1, 0), Euclidean(2), np.ones(2), optimizer=ConjugateGradient)
 
 
 @pytest.mark.parametrize(

@@ -331,6 +331,7 @@ def test_what_defines_it(name, draw):
 OF_THE_SAME_SIZE = OTHERS.keys() - {"calvo_oller_embedding", "real_embedding"}
 
 
+@pytest.mark.filterwarnings("ignore:The affine-invariant mean is inaccurate")
 @pytest.mark.parametrize("name", sorted(OF_THE_SAME_SIZE))
 @given(draw=ANY)
 def test_rotations_commute_and_nothing_is_lost(name, draw):

@@ -152,6 +152,18 @@ def test_what_sensors_mix_does_not_matter(people, rng):
     )
 
 
+def test_a_domain_of_one_matrix_is_refused(people):
+    """Its mean would be the matrix itself."""
+    X, _, domain = people
+    alone = np.where(np.arange(len(X)) == 5, "dan", domain)
+    with pytest.raises(ValueError, match=r"'dan' has one sample only.*partial_fit"):
+        Recentring().fit(X, domain=alone)
+    with pytest.raises(ValueError, match=r"^X has one sample only"):
+        Recentring().fit(X[:1])
+    model = Recentring().partial_fit(X[:1], domain=["dan"])  # online, it is a start
+    assert model.counts_ == {"dan": 1}
+
+
 def test_without_domains_there_is_one(people):
     X, _, _ = people
     one = Recentring().fit(X)

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pyriemann.geometry.base import logm as logm_of_pyriemann
 from pyriemann.tangentspace import TangentSpace
 from pyriemann.transfer import TLCenter, encode_domains
+from scipy.linalg import fractional_matrix_power
 from scipy.stats import multivariate_normal
 from sklearn import config_context
 from sklearn.base import clone
@@ -23,7 +25,12 @@ from sklearn.utils.estimator_checks import (
 from sklearn.utils.validation import validate_data
 
 from skgeom import Recentring, TransferDiscriminantAnalysis
-from skgeom._transfer.hierarchy import adapted_means, balanced_shares, chosen_shrinkage
+from skgeom._transfer.hierarchy import (
+    adapted_means,
+    balanced_shares,
+    chosen_shrinkage,
+    relevance_matrix,
+)
 from skgeom.geometry import expm, logm
 
 BCI = Path(os.environ.get("SKGEOM_DATA", "")) / "bci_iv_2a_s1_to_s4.npz"
@@ -102,7 +109,7 @@ def test_without_adaptation_it_is_lda_of_recentred_matrices(moved, shrinkage):
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage)
     known = domain < 4
     lda.fit(vectors[known], y[known])
-    model = TransferDiscriminantAnalysis(shrinkage=shrinkage)
+    model = TransferDiscriminantAnalysis(shrinkage=shrinkage, relevance=0)
     model.fit(X[known], y[known], domain[known])
     expected = lda.predict_proba(vectors)
     assert_allclose(model.predict_proba(X, domain), expected, atol=1e-4)
@@ -115,7 +122,7 @@ def test_is_the_tangent_space_of_pyriemann(moved):
     X, y, _ = moved
     vectors = TangentSpace(metric="riemann").fit_transform(X)
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.3).fit(vectors, y)
-    model = TransferDiscriminantAnalysis(shrinkage=0.3).fit(X, y)
+    model = TransferDiscriminantAnalysis(shrinkage=0.3, relevance=0).fit(X, y)
     assert_allclose(model.predict_proba(X), lda.predict_proba(vectors), atol=1e-4)
 
 
@@ -127,11 +134,11 @@ def fitted(moved, **parameters):
 
 
 def test_adaptation_finds_classes_that_moved(moved):
-    model, X, y = fitted(moved, prior_strength=10)
+    model, X, y = fitted(moved, prior_strength=10, relevance=0)
     model.adapt(X)
     adapted = model.score(X, y)
     # The same without what adapt does to the class means: infinite trust in training.
-    still, _, _ = fitted(moved, prior_strength=1e12)
+    still, _, _ = fitted(moved, prior_strength=1e12, relevance=0)
     recentred = still.adapt(X).score(X, y)
     assert adapted > recentred + 0.05
     supervised = np.array(
@@ -265,13 +272,66 @@ def test_domains_are_routed(moved):
 
 
 def test_domains_of_one_matrix(moved):
-    X, y, _ = moved
-    for matrices, domain in (
-        (X, np.arange(len(X))),
-        (0 * X + np.eye(X.shape[1]), None),
-    ):
-        with pytest.raises(ValueError, match="each domain has one matrix only, or eq"):
-            TransferDiscriminantAnalysis().fit(matrices, y, domain)
+    X, y, domain = moved
+    with pytest.raises(ValueError, match="those of each domain are equal"):
+        TransferDiscriminantAnalysis().fit(0 * X + np.eye(X.shape[1]), y)
+    domain = np.where(np.arange(len(X)) == 7, 99, domain)
+    with pytest.raises(ValueError, match="The domain 99 has one sample only"):
+        TransferDiscriminantAnalysis().fit(X, y, domain)
+    model, X, _ = fitted(moved)
+    with pytest.raises(ValueError, match=r"X has one sample only.*partial_adapt"):
+        model.adapt(X[:1])
+    assert model.partial_adapt(X[:1], ["new"]).predict(X[:1], ["new"]).shape == (1,)
+
+
+def test_relevance_in_so_many_words(moved):
+    """Logarithms times R on both sides, and shrunk discriminant analysis of these."""
+    X, y, domain = moved
+    Z = Recentring().fit_transform(X, domain=domain)
+    logarithms = logm_of_pyriemann(Z)
+    means = [logarithms[y == c].mean(axis=0) for c in "abc"]
+    R = fractional_matrix_power(sum(mean @ mean for mean in means), 0.3)
+    R = R / np.linalg.norm(R, 2)
+    assert_allclose(relevance_matrix(logarithms, y, 0.3), R, atol=1e-10)
+    weighted = R @ logarithms @ R
+    rows, columns = np.triu_indices(4)
+    scale = np.where(rows == columns, 1, np.sqrt(2))
+    vectors = scale * weighted[:, rows, columns]
+    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.4).fit(vectors, y)
+    model = TransferDiscriminantAnalysis(shrinkage=0.4, relevance=0.3).fit(X, y, domain)
+    expected = lda.predict_proba(vectors)
+    assert_allclose(model.predict_proba(X, domain), expected, atol=1e-8)
+    # The class means are given without the weights.
+    assert_allclose(logm(model.means_), means, atol=1e-8)
+
+
+def test_relevance_follows_a_rotation_and_needs_no_difference(rng, make_symmetric):
+    logarithms, y = make_symmetric((30,), 5), np.arange(30) % 3
+    Q, _ = np.linalg.qr(rng.normal(size=(5, 5)))
+    found = relevance_matrix(Q @ logarithms @ Q.T, y, 0.2)
+    assert_allclose(found, Q @ relevance_matrix(logarithms, y, 0.2) @ Q.T, atol=1e-12)
+    for a, same in ((0.0, logarithms), (0.2, 0 * logarithms)):
+        assert_allclose(relevance_matrix(same, y, a)[0, 1:], 0, atol=1e-12)
+    assert_allclose(relevance_matrix(logarithms, y, 0.0), np.eye(5), atol=1e-12)
+    # Classes that differ in one direction only: the others keep some weight.
+    one = relevance_matrix(np.diag([1.0, 0, 0]) * (y - 1.0)[:, None, None], y, 0.1)
+    assert_allclose(one, np.diag([1, 0.1, 0.1]), atol=1e-12)
+
+
+def test_relevance_tells_classes_apart_in_few_samples(rng):
+    """Of twenty rotated channels, three matter; 30 matrices a class to learn from."""
+    y = np.arange(990) % 3
+    data = rng.normal(size=(990, 20, 40))
+    data[np.arange(990), y] *= 1.35
+    Q, _ = np.linalg.qr(rng.normal(size=(20, 20)))
+    X = Q @ (data @ data.mT / 40) @ Q.T
+    alike, weighted = (
+        TransferDiscriminantAnalysis(relevance=a)
+        .fit(X[:90], y[:90])
+        .score(X[90:], y[90:])
+        for a in (0, 0.1)
+    )
+    assert weighted > alike + 0.02
 
 
 def test_state(moved):
@@ -315,6 +375,7 @@ def test_refused_data_leave_it_as_it_was(moved):
         TransferDiscriminantAnalysis().fit(same, [0, 0, 1, 1])
     for name, value in {
         "shrinkage": 1.5,
+        "relevance": -0.1,
         "prior_strength": 0,
         "recentring": "yes",
         "priors": "some",

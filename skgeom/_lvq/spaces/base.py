@@ -34,7 +34,7 @@ from skgeom.geometry._affine_invariant import (
     log_spectra,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.optim import MANIFOLDS, minimize
+from skgeom.optim import AffineInvariant, minimize
 from skgeom.utils._arrays import cholesky_factors, like, namespace, put, to_numpy
 
 # Prototypes whose eigenvalues spread wider are singular up to rounding: log(1e15).
@@ -99,7 +99,7 @@ class Space(ABC):
 
     @abstractmethod
     def manifold(self, shape):
-        """The manifold, of pymanopt, of encoded prototypes of a shape."""
+        """The manifold of encoded prototypes of a shape."""
 
     @abstractmethod
     def pairs(self, Z, prototypes):
@@ -238,7 +238,7 @@ class CurvedSpace(Space):
     """
 
     def manifold(self, shape):
-        return MANIFOLDS["affine-invariant"](shape)
+        return AffineInvariant(*shape)
 
     def mean(self, Z, weights):
         """Minimise the weighted sum of squared distances from the arithmetic mean."""

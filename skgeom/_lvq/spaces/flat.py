@@ -12,7 +12,7 @@ from skgeom._lvq.spaces.base import (
 )
 from skgeom.geometry import expm, logm
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.optim import MANIFOLDS
+from skgeom.optim import Euclidean
 from skgeom.utils._arrays import average, namespace, put, sum_of
 
 # Squared distances below this fraction of the squared norms have lost too many digits.
@@ -27,7 +27,7 @@ class FlatSpace(Space):
     has_slopes = True
 
     def manifold(self, shape):
-        return MANIFOLDS["euclidean"](shape)
+        return Euclidean(*shape)
 
     def mean(self, Z, weights):
         return average(Z, weights)
