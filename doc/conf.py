@@ -1,9 +1,18 @@
-"""Configuration of Sphinx. Builds offline; SKGEOM_DOC_ONLINE=1 adds outside links."""
+"""Configuration of Sphinx. Builds offline.
+
+SKGEOM_DOC_ONLINE=1 adds outside links, and SKGEOM_DOC_LITE=1 a button to each page of
+the gallery that runs it in the reader's browser, by JupyterLite.
+"""
 
 import os
+import sys
+import tempfile
 import warnings
+from pathlib import Path
 
 import skgeom
+
+sys.path.append(str(Path(__file__).parent))  # of _gallery
 
 project = "skgeom"
 author = "skgeom developers"
@@ -21,7 +30,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "matplotlib.sphinxext.plot_directive",
 ]
-exclude_patterns = ["_build", "_templates"]
+exclude_patterns = ["_build", "_templates", "_contents", "jupyterlite_contents"]
 templates_path = ["_templates"]
 default_role = "code"
 
@@ -82,8 +91,8 @@ sphinx_gallery_conf = {
     "subsection_order": [
         f"../examples/{section}"
         for section in [
-            "tutorials",
             "filters",
+            "tutorials",
             "kernels",
             "spd",
             "classifiers",
@@ -91,6 +100,8 @@ sphinx_gallery_conf = {
             "theory",
         ]
     ],
+    "within_subsection_order": "_gallery.order",
+    "image_scrapers": ("_gallery.scraper",),
     "doc_module": ("skgeom",),
     "backreferences_dir": "generated/backreferences",
     "reference_url": {"skgeom": None},
@@ -99,6 +110,25 @@ sphinx_gallery_conf = {
     "thumbnail_size": (400, 280),
     "min_reported_time": 1e6,
 }
+
+if os.environ.get("SKGEOM_DOC_LITE"):
+    from _gallery import build_wheel
+
+    extensions.append("jupyterlite_sphinx")
+    sphinx_gallery_conf["jupyterlite"] = {
+        "notebook_modification_function": "_gallery.prepare_notebook"
+    }
+    lite_folder = tempfile.TemporaryDirectory()  # until the end of the build
+    jupyterlite_dir = lite_folder.name
+    jupyterlite_build_command_options = {
+        "piplite-wheels": str(build_wheel(jupyterlite_dir))
+    }
+    # The notebooks are where the buttons look for them, without pages and pictures.
+    jupyterlite_contents = ["jupyterlite_contents/auto_examples"]
+    jupyterlite_ignore_contents = [
+        "^/jupyterlite_contents/",
+        r"\.(rst|png|webp|svg|py|zip|json|md5|inc)$",
+    ]
 
 # The copy button leaves out the prompts, and what is printed.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

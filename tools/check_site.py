@@ -27,7 +27,8 @@ def main():
     parser.add_argument("--browser", help="path of a Chromium")
     arguments = parser.parse_args()
     pages = sorted(arguments.folder.glob("**/*.html"))
-    pages = [page for page in pages if "_modules" not in page.parts]  # source code
+    # Not the source code, nor the pages that run in a browser.
+    pages = [page for page in pages if not {"_modules", "lite"} & set(page.parts)]
     faults, places, links = [], {}, {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -57,6 +58,8 @@ def faults_of(tab, page):
     width = tab.evaluate("document.documentElement.scrollWidth")
     if width > PHONE:
         yield f"{width} pixels wide at {PHONE}"
+    for text in tab.eval_on_selector_all(".bd-article-container", CUT):
+        yield f"scrolls sideways at {PHONE}: {text!r}"
     tab.set_viewport_size({"width": DESK, "height": 900})
     for kind in ["table", "pre"]:
         for text in tab.eval_on_selector_all(f"main {kind}", CUT):

@@ -41,15 +41,14 @@ for target in targets:
         errors[target].append(np.mean(predicted[kept] != y_test[kept]))
         rejected[target].append(np.mean(~kept))
 
-figure, panels = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
-for panel, target in zip(panels, targets, strict=True):
-    panel.hist(errors[target], bins=25)
-    panel.axvline(target, color="black", ls="--")
+figure, axis = plt.subplots(figsize=(6.5, 4), layout="constrained")
+for target, colour in zip(targets, ["C0", "C1", "C2"], strict=True):
     above = np.mean(np.array(errors[target]) > target)
-    panel.set(
-        title=f"target {target}: missed in {above:.0%}", xlabel="error of the accepted"
-    )
-panels[0].set_ylabel("draws")
+    name = f"target {target}: missed in {above:.1%}"
+    axis.hist(errors[target], bins=25, color=colour, alpha=0.7, label=name)
+    axis.axvline(target, color=colour, ls="--", lw=2)
+axis.set(xlabel="error in the accepted samples", ylabel="draws", ylim=(0, 55))
+axis.legend(title="dashed: the targets", loc="upper left")
 plt.show()
 
 for target in targets:

@@ -1,9 +1,9 @@
 """
-One data set in the planes of six methods
-=========================================
+One data set in the planes of eight methods
+===========================================
 
 Two features of handwritten digits, by methods that look for different things: variance,
-means, neighbours, covariances of two classes at a time, or distances between the
+means, neighbours, second moments of two classes at a time, or distances between the
 distributions. Each title says how many test images a quadratic classifier gets right.
 """
 
@@ -14,7 +14,12 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import train_test_split
 
 from skgeom import SQFA, AMAGauss, GaussianClassifier
-from skgeom.baselines import LOL, LocalFisherDiscriminantAnalysis
+from skgeom.baselines import (
+    LOL,
+    GeneralizedEigenvectors,
+    LocalFisherDiscriminantAnalysis,
+    SupervisedPCA,
+)
 
 X, y = load_digits(return_X_y=True)
 X = X / X.std()
@@ -23,16 +28,24 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 # %%
 # The planes
 # ----------
+#
+# PCA looks for variance. Supervised PCA, LDA and LOL compare the means of the classes,
+# and the last two the variance within them as well. Local Fisher discriminants bring
+# neighbours of a class together. Generalised eigenvectors keep two classes apart at a
+# time, by their second moments; with two of them, most digits are left out. SQFA and
+# AMA-Gauss use means and covariances of all classes.
 
 methods = {
     "PCA": PCA(2),
+    "supervised PCA": SupervisedPCA(2),
     "LDA": LinearDiscriminantAnalysis(n_components=2, solver="eigen", shrinkage="auto"),
     "LOL": LOL(2),
     "local Fisher": LocalFisherDiscriminantAnalysis(2, regularization=0.1),
+    "pairs (GEM)": GeneralizedEigenvectors(2),
     "SQFA": SQFA(2, distance="hellinger", random_state=0),
     "AMA-Gauss": AMAGauss(2, random_state=0),
 }
-figure, panels = plt.subplots(2, 3, figsize=(10, 6.6), layout="constrained")
+figure, panels = plt.subplots(2, 4, figsize=(10.5, 5.6), layout="constrained")
 for panel, (name, method) in zip(panels.flat, methods.items(), strict=True):
     Z = method.fit(X_train, y_train).transform(X_train)
     Z_test = method.transform(X_test)
@@ -41,4 +54,6 @@ for panel, (name, method) in zip(panels.flat, methods.items(), strict=True):
     panel.set(title=f"{name}: {score:.2f} right", xticks=[], yticks=[])
 handles, labels = points.legend_elements()
 figure.legend(handles, labels, loc="outside right upper", title="digit")
+figure.supxlabel("first feature")
+figure.supylabel("second feature")
 plt.show()

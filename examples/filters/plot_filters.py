@@ -7,6 +7,8 @@ draws filters of digits and of moving patterns, the classes in the space of the 
 and the distances between the classes, by the displays of :mod:`skgeom.plotting`.
 """
 
+# sphinx_gallery_thumbnail_number = 5
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits

@@ -22,7 +22,7 @@ together = SQFA(8, distance="hellinger", random_state=0)
 for model in (ordered, together):
     model.fit(X_train, y_train)
 
-FilterDisplay.from_estimator(ordered, shape=(8, 8), n_columns=8)
+FilterDisplay.from_estimator(ordered, shape=(8, 8), n_columns=4)
 plt.show()
 
 # %%

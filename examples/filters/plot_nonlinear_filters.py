@@ -7,6 +7,8 @@ nine of each kind on digits, draws the images that nonlinear filters are made fo
 how many filters are enough, and what separates the classes: means or covariances.
 """
 
+# sphinx_gallery_thumbnail_number = 3
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits

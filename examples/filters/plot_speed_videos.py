@@ -9,6 +9,8 @@ SQFA learns look like the receptive fields of neurons that respond to motion
 (Herrera-Esposito and Burge, 2025).
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import multivariate_normal
@@ -66,13 +68,14 @@ models = {
     "SQFA": SQFA(8, regularization=noise, group_size=2, random_state=0),
     "PCA": PCA(8, random_state=0),
 }
-figure, axes = plt.subplots(3, 8, figsize=(9, 4.2), layout="constrained")
+figure, axes = plt.subplots(3, 8, figsize=(9, 4.4), layout="constrained")
 for row, (name, model) in zip(axes, models.items(), strict=True):
     model.fit(X_train, y_train)
-    print(f"{name:>6}: quadratic discriminant accuracy {accuracy(model):.3f}")
+    score = accuracy(model)
+    print(f"{name:>6}: quadratic discriminant accuracy {score:.3f}")
     FilterDisplay.from_estimator(
         model, (15, 30), titles=None, axes=row, cmap="gray", aspect="auto"
     )
-    row[0].set_ylabel(name)
+    row[0].set_ylabel(f"{name}\n{score:.0%} right")
 figure.suptitle("Slanted filters prefer a direction of motion")
 plt.show()

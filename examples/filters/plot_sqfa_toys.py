@@ -9,6 +9,8 @@ drawn: everything is learned from the statistics, which
 :func:`~skgeom.datasets.sqfa_toy_statistics` returns.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.linalg import eigh
@@ -20,7 +22,7 @@ from skgeom.plotting import ClassEllipsesDisplay
 COLORS = "black", "tab:purple", "crimson"
 
 
-def draw(axis, statistics, methods, dims, label=False):
+def draw(axis, statistics, methods, dims, label=False, limit=1.6):
     """Classes and the filters of methods in the plane of two axes."""
     display = ClassEllipsesDisplay.from_statistics(
         statistics, dims=dims, ax=axis, legend=False
@@ -31,8 +33,8 @@ def draw(axis, statistics, methods, dims, label=False):
             unit[:, dims], color=color, label=name if label else None, start=(0, 0)
         )
     axis.set(
-        xlim=(-1.6, 1.6),
-        ylim=(-1.6, 1.6),
+        xlim=(-limit, limit),
+        ylim=(-limit, limit),
         xlabel=f"axis {dims[0] + 1}",
         ylabel=f"axis {dims[1] + 1}",
     )
@@ -115,6 +117,6 @@ for column, distance in zip(panels.T, distances, strict=True):
         random_state=0,
     ).fit_statistics(statistics)
     for axis, dims in zip(column, [(0, 1), (2, 3)], strict=True):
-        draw(axis, statistics, {distance: model.components_}, dims)
+        draw(axis, statistics, {distance: model.components_}, dims, limit=1.1)
     column[0].set_title(f"{distance}\n{model.objective_:.3f}")
 plt.show()

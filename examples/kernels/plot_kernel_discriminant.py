@@ -47,7 +47,7 @@ figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 for axis, model in zip(axes, (lda, kda), strict=True):
     contours(axis, lambda points, model=model: model.transform(points)[:, 0], X, y)
     axis.set_title(f"{type(model).__name__}, {model.score(X, y):.0%} correct", size=9)
-figure.savefig("kernel_discriminant_rings.png", dpi=150)
+plt.show()
 
 # %%
 # A Swiss roll
@@ -64,7 +64,7 @@ figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained")
 for k, axis in enumerate(axes):
     contours(axis, lambda points, k=k: kda.transform(points)[:, k], X, y)
     axis.set_title(f"discriminant {k + 1}, ratio {kda.eigenvalues_[k]:.1f}", size=9)
-figure.savefig("kernel_discriminant_roll.png", dpi=150)
+plt.show()
 
 # %%
 # Benign or malignant
@@ -89,7 +89,7 @@ models = {
     ),
 }
 for name, model in models.items():
-    scores = cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=10)
+    scores = cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=5)
     print(f"{name:>21}: {scores.mean():.3f}")
 
 # %%
@@ -103,5 +103,4 @@ for label, name in enumerate(["malignant", "benign"]):
     axis.hist(discriminant[y == label], bins=30, alpha=0.6, label=name)
 axis.set(xlabel="discriminant", ylabel="samples")
 axis.legend()
-figure.savefig("kernel_discriminant_wbcd.png", dpi=150)
 plt.show()

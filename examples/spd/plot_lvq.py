@@ -27,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 
 from skgeom import PLRSQ
 from skgeom.baselines import mdrm, tslda
+from skgeom.geometry import logm, mean_affine_invariant, whiten
 from skgeom.plotting import LossCurveDisplay
 
 rng = np.random.default_rng(0)
@@ -68,20 +69,28 @@ for name, model in models.items():
 # --------------
 #
 # A prototype can be displayed like any sample. The sources are known here, so the
-# prototypes are shown in their coordinates. Each has one small variance, that of the
-# source which is damped in its class. They differ more than the class means, because
-# they are trained to put the borders between the classes in the right places.
+# prototypes are shown in their coordinates, where the diagonal has the variances. Shown
+# is the logarithm, relative to the mean of the prototypes: blue is less than in the
+# other classes. In each class it is the source that is damped there. The prototypes
+# differ more than the class means, because they are trained to put the borders between
+# the classes in the right places.
 
 X = Covariances("oas").transform(signals)
 model = PLRSQ().fit(X, y)
 unmixed = mixing.T @ model.prototypes_ @ mixing
+relative = logm(whiten(unmixed, mean_affine_invariant(unmixed)))
 
-figure, axes = plt.subplots(1, 4, figsize=(10.5, 2.7), layout="constrained")
-limit = np.abs(unmixed).max()
-for axis, prototype, label in zip(axes, unmixed, model.prototype_labels_, strict=True):
-    image = axis.imshow(prototype, vmin=-limit, vmax=limit, cmap="RdBu_r")
-    axis.set(title=label, xticks=[], yticks=[], xlabel="source")
-figure.colorbar(image, ax=axes, label="covariance")
+figure, axes = plt.subplots(2, 2, figsize=(6.6, 5.6), layout="constrained")
+limit = np.abs(relative).max()
+for axis, matrix, label in zip(
+    axes.flat, relative, model.prototype_labels_, strict=True
+):
+    image = axis.imshow(matrix, vmin=-limit, vmax=limit, cmap="RdBu_r")
+    damped = list(classes).index(label)
+    axis.plot(damped, damped, "s", ms=15, mfc="none", mec="black", label="damped")
+    axis.set(title=label, xlabel="source", ylabel="source")
+axes[0, 0].legend(loc="lower left")
+figure.colorbar(image, ax=axes, label="log covariance, relative to the mean")
 plt.show()
 
 # %%

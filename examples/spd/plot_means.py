@@ -14,6 +14,7 @@ from skgeom.datasets import make_spd_classes
 from skgeom.geometry import (
     distance_affine_invariant,
     expm,
+    generalized_eigenvalues,
     invsqrtm,
     logm,
     mean_affine_invariant,
@@ -46,6 +47,23 @@ panels[0].set_title("as they are")
 panels[1].set_title("whitened")
 panels[0].legend()
 plt.show()
+
+# %%
+# What the distance measures
+# --------------------------
+#
+# The affine-invariant distance of two matrices is made of the ratios of their variances
+# in the directions where these are extreme, the generalised eigenvalues: it is the norm
+# of their logarithms. Neither changes with the coordinates.
+
+mean = means["geometric"]
+ratios = generalized_eigenvalues(X[0], mean)
+print("ratios of variances:", ratios.round(3))
+print(f"norm of the logarithms: {np.linalg.norm(np.log(ratios)):.6f}")
+print(f"distance:               {distance_affine_invariant(X[0], mean):.6f}")
+change = np.array([[2.0, 1.0], [0.0, 0.3]])
+moved, moved_mean = change @ X[0] @ change.T, change @ mean @ change.T
+print("in other coordinates:", generalized_eigenvalues(moved, moved_mean).round(3))
 
 # %%
 # The tangent space

@@ -1,14 +1,16 @@
 """
-Prototypes of 2 x 2 matrices, in several metrics
-================================================
+Prototypes that move, in several metrics
+========================================
 
 A covariance matrix of two features is an ellipse, so small ones can be looked at. The
 classes here differ in orientation; their sizes vary. The metric decides what a typical
-ellipse is, and whether size matters.
+ellipse is, and whether size matters. At the end, prototypes are seen moving to their
+classes.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.animation import FuncAnimation
 from sklearn.model_selection import cross_val_score
 
 from skgeom import PLRSQ
@@ -36,8 +38,8 @@ def outline(axis, matrix, **style):
 # The samples, thin, and the prototype of each class, thick, in four metrics.
 
 metrics = ["riemann", "logeuclid", "logdet", "euclid"]
-figure, panels = plt.subplots(1, 4, figsize=(11, 3.2), layout="constrained")
-for panel, metric in zip(panels, metrics, strict=True):
+figure, panels = plt.subplots(2, 2, figsize=(7, 7), layout="constrained")
+for panel, metric in zip(panels.flat, metrics, strict=True):
     model = PLRSQ(metric=metric)
     score = cross_val_score(model, X, y, cv=3).mean()
     model.fit(X, y)
@@ -47,4 +49,61 @@ for panel, metric in zip(panels, metrics, strict=True):
         outline(panel, matrix, color=COLOURS[label], lw=3.5)
     panel.set(title=f"{metric}: {score:.2f} right", xlim=(-4, 4), ylim=(-4, 4))
     panel.set(aspect="equal", xticks=[], yticks=[])
+plt.show()
+
+# %%
+# How prototypes move
+# -------------------
+#
+# Three prototypes start at the same circle, the identity matrix. Stochastic steps, a
+# few samples at a time, move each towards samples of its class, and away from others
+# that are taken for its class. To the left, a matrix is a point of a disc: the cone of
+# positive definite matrices, seen along its axis. Circles of any size are in the
+# middle, narrow ellipses near the border, and the angle is twice that of the ellipse.
+
+
+def disc(matrices):
+    """Places of matrices in the unit disc; they do not change with the size."""
+    a, b, c = matrices[..., 0, 0], matrices[..., 0, 1], matrices[..., 1, 1]
+    return np.stack([a - c, 2 * b], axis=-1) / (a + c)[..., None]
+
+
+N_FRAMES, ROWS = 30, 24
+order = np.random.default_rng(0).permutation(np.tile(np.arange(n_samples), 4))
+model = PLRSQ(init=np.stack([np.eye(2)] * 3), solver="sgd", random_state=0)
+steps = [np.stack([np.eye(2)] * 3)]
+for frame in range(N_FRAMES - 1):
+    batch = order[ROWS * frame : ROWS * (frame + 1)]
+    model.partial_fit(X[batch], y[batch], classes=[0, 1, 2])
+    steps.append(model.prototypes_.copy())
+path = np.array(steps)
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(7, 3.6), layout="constrained")
+left.plot(*circle, color="black", lw=1)
+lines, stars, ellipses = [], [], []
+for label, colour in enumerate(COLOURS):
+    left.plot(*disc(X[y == label]).T, ".", color=colour, ms=4, alpha=0.5)
+    lines += left.plot([], [], color=colour, lw=2)
+    stars += left.plot([], [], "*", color=colour, ms=17, mec="black")
+    for matrix in X[y == label][:12]:
+        outline(right, matrix, color=colour, lw=0.4, alpha=0.6)
+    ellipses += right.plot([], [], color=colour, lw=3.5, label=f"class {label}")
+left.set(aspect="equal", title="in the cone of matrices")
+left.axis("off")
+right.set(aspect="equal", title="as ellipses", xlim=(-4, 4), ylim=(-4, 4))
+right.set(xticks=[], yticks=[])
+right.legend(loc="upper right")
+
+
+def draw(frame):
+    for label in range(3):
+        places = disc(path[: frame + 1, label])
+        lines[label].set_data(*places.T)
+        stars[label].set_data(*places[-1:].T)
+        ellipses[label].set_data(*(np.linalg.cholesky(path[frame, label]) @ circle))
+
+
+# The last frame stays for a while.
+frames = [*range(N_FRAMES), *[N_FRAMES - 1] * 10]
+animation = FuncAnimation(figure, draw, frames, interval=150)
 plt.show()

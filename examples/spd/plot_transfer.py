@@ -9,6 +9,8 @@ over the left hand's, the right hand's and the feet's motor areas, one of which 
 weaker in each trial.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.decomposition import PCA

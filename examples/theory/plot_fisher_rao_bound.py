@@ -12,8 +12,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from skgeom.geometry import (
+    calvo_oller_embedding,
+    distance_affine_invariant,
     distance_calvo_oller,
     distance_fisher_rao,
+    distance_fisher_rao_diagonal,
     distance_fisher_rao_equal_covariance,
 )
 
@@ -66,3 +69,40 @@ print(f"M = 5:  {bound[25]:.3f} of {exact[25]:.3f}")
 print(f"M = 20: {bound[-1]:.3f} of {exact[-1]:.3f}")
 for spread, (distance, lower) in samples.items():
     print(f"means spread by {spread}: at least {(lower / distance).min():.1%}")
+
+# %%
+# Where the bound comes from
+# --------------------------
+#
+# A Gaussian of m variables is embedded as a positive definite matrix of order m + 1.
+# The bound is the affine-invariant distance of two such matrices, over the root of two:
+# the shortest way in the larger space, which may leave the Gaussians.
+
+mean, covariance, other_mean, other = (values[0] for values in pairs)
+embedded = calvo_oller_embedding(mean, covariance)
+other_embedded = calvo_oller_embedding(other_mean, other)
+distance = distance_affine_invariant(embedded, other_embedded) / np.sqrt(2)
+print(f"of the embedded Gaussians: {distance:.6f}")
+print(f"the bound:                 {samples[3.0][1][0]:.6f}")
+
+# %%
+# A bound from above
+# ------------------
+#
+# If the variables are independent in both Gaussians, the shortest way through Gaussians
+# of independent variables is known in closed form. It is a little longer than the
+# shortest way through all Gaussians. The distance lies between the two.
+
+means = 1.5 * rng.normal(size=(2, 200, 4))
+variances = rng.chisquare(8, size=(2, 200, 4)) / 8
+diagonal = variances[..., None] * np.eye(4)
+exact = distance_fisher_rao(means[0], diagonal[0], means[1], diagonal[1])
+lower = distance_calvo_oller(means[0], diagonal[0], means[1], diagonal[1])
+upper = distance_fisher_rao_diagonal(means[0], variances[0], means[1], variances[1])
+figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
+axis.scatter(exact, upper / exact, s=8, color="C1", label="independent variables")
+axis.scatter(exact, lower / exact, s=8, color="C0", label="Calvo-Oller bound")
+axis.axhline(1, color="black", ls="--", lw=0.8)
+axis.set(xlabel="Fisher-Rao distance", ylabel="relative to it")
+axis.legend()
+plt.show()

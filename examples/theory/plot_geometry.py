@@ -6,6 +6,8 @@ Two pictures of the geometry behind this package: Gaussians as points of a curve
 and covariance matrices as points of a cone.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -50,7 +52,7 @@ for (name, path), colour in zip(paths.items(), ["tab:blue", "tab:gray"], strict=
         panels[1].plot(x, density[:, ::8], color=colour, lw=1)
 panels[0].plot(*np.transpose([a, b]), "o", color="black")
 panels[0].set(xlabel="mean", ylabel="standard deviation", ylim=(0, None))
-panels[0].legend(loc="upper left")
+panels[0].legend(loc="lower center")
 panels[1].set(title="Gaussians along the geodesic", xlabel="x", yticks=[])
 plt.show()
 
@@ -91,6 +93,8 @@ for row, (matrices, colour) in enumerate(
         outline = np.linalg.cholesky(matrix) @ circle
         ellipses.plot(outline[0] + 4.5 * place, outline[1] - 5 * row, color=colour)
 cone.set(xlabel="(a - c) / 2", ylabel="b", zlabel="(a + c) / 2")
+cone.set(xticks=[-2, 0, 2], yticks=[-2, 0, 2], zticks=[0, 1, 2])
+cone.set_box_aspect(None, zoom=0.85)  # the labels of the axes stay in the picture
 cone.view_init(18, -65)
 ellipses.set_yticks([0, -5], ["straight", "geodesic"])
 ellipses.set(aspect="equal", xticks=[])

@@ -40,7 +40,7 @@ for row, criterion in zip(axes, ["total", "between"], strict=True):
         axis.scatter(*X.T, c=y, cmap="tab10", vmax=9, s=5)
         axis.set(xticks=[], yticks=[])
         axis.set_title(f"{criterion}, regularization {regularization:g}", size=9)
-figure.savefig("kernel_criterion.png", dpi=150)
+plt.show()
 
 # %%
 # The fraction of the variance of the first discriminant that is within the classes,
@@ -63,5 +63,4 @@ for criterion in ["total", "between"]:
     axis.semilogx(values, shares, label=criterion)
 axis.set(xlabel="regularization", ylabel="share of the variance within classes")
 axis.legend(title="criterion")
-figure.savefig("kernel_criterion_shares.png", dpi=150)
 plt.show()

@@ -10,45 +10,50 @@ gradient changed along its last steps.
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pymanopt
 from pymanopt.manifolds import Oblique
-from pymanopt.optimizers import ConjugateGradient, SteepestDescent
 
-from skgeom.optim import RiemannianLBFGS
+from skgeom.optim import RiemannianLBFGS, minimize
 
 rng = np.random.default_rng(0)
 n, m = 60, 8
 A = rng.normal(size=(n, n)) @ np.diag(np.logspace(0, -1.5, n))
 target = A @ rng.normal(size=(n, m))
-manifold = Oblique(n, m)
+start = rng.normal(size=(n, m))
+start /= np.linalg.norm(start, axis=0)
 costs = []
 
 
-@pymanopt.function.numpy(manifold)
-def cost(F):
-    value = ((A @ F - target) ** 2).sum() / 2
-    costs.append(value)
-    return value
+def cost_and_gradient(F):
+    """The cost, and its gradient as if F were any matrix."""
+    difference = A @ F - target
+    cost = (difference**2).sum() / 2
+    costs.append(cost)
+    return cost, A.T @ difference
 
 
-@pymanopt.function.numpy(manifold)
-def gradient(F):
-    return A.T @ (A @ F - target)
+# %%
+# :func:`~skgeom.optim.minimize` takes the name of an optimiser, or one of pymanopt. It
+# returns a :class:`~skgeom.optim.MinimizeResult`: the best point, why the search ended,
+# and how often the cost was computed.
 
-
-start = rng.normal(size=(n, m))
-start /= np.linalg.norm(start, axis=0)
 optimizers = {
-    "steepest descent": SteepestDescent,
-    "conjugate gradient": ConjugateGradient,
-    "L-BFGS": RiemannianLBFGS,
+    "steepest descent": "steepest-descent",
+    "conjugate gradient": "conjugate-gradient",
+    "L-BFGS": RiemannianLBFGS(),
 }
 curves = {}
 for name, optimizer in optimizers.items():
     costs.clear()
-    problem = pymanopt.Problem(manifold, cost, euclidean_gradient=gradient)
-    optimizer(verbosity=0, max_iterations=300).run(problem, initial_point=start)
+    result = minimize(
+        cost_and_gradient,
+        Oblique(n, m),
+        start,
+        optimizer=optimizer,
+        max_iter=300,
+        tol=1e-12,
+    )
     curves[name] = np.minimum.accumulate(costs)
+    print(f"{name:18s} {result.n_evaluations:4d} evaluations, cost {result.cost:.6f}")
 
 # %%
 # The cost above the lowest that any of them found, against the number of evaluations.

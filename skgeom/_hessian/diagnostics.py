@@ -44,9 +44,9 @@ class SeparationGrid:
 
 @dataclass(frozen=True)
 class ProjectionConditions:
-    """How far data meet the conditions of [1]_, section 3, for the projection.
+    """How far data meet the conditions of the theory of the projection.
 
-    Print it for a summary.
+    They are those of [1]_, section 3. Print it for a summary.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ _SVHN = {
 
 @substitute_docs(**FETCH_DOCS)
 @validate_params(
-    {**FETCH_CONSTRAINTS, "subset": [StrOptions({"all", "train", "test"})]},
+    FETCH_CONSTRAINTS | {"subset": [StrOptions({"all", "train", "test"})]},
     prefer_skip_nested_validation=True,
 )
 def fetch_mnist(
@@ -117,8 +117,8 @@ def _mnist_arrays(X, y):
 
 @substitute_docs(**FETCH_DOCS)
 @validate_params(
-    {
-        **FETCH_CONSTRAINTS,
+    FETCH_CONSTRAINTS
+    | {
         "subset": [StrOptions({"all", "train", "test"})],
         "color": ["boolean"],
     },

@@ -1,0 +1,99 @@
+"""What the gallery has beyond sphinx-gallery: order, animations, pages in a browser."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from matplotlib.animation import Animation, PillowWriter
+from PIL.Image import Dither
+from sphinx_gallery.notebook import add_code_cell
+from sphinx_gallery.scrapers import matplotlib_scraper
+
+import skgeom
+
+ROOT = Path(__file__).parents[1]
+# Packages that are not those of skgeom itself, and what tells that a page needs them.
+EXTRAS = {"import dask": "dask", "PatternDisplay": "mne"}
+
+# The pages that come first in their section, in this order.
+FIRST = [
+    "plot_speed_videos.py",
+    "plot_digits.py",
+    "plot_comparators.py",
+    "plot_sqfa_toys.py",
+    "plot_tabular.py",
+    "plot_lvq.py",
+    "plot_metrics.py",
+    "plot_geometry.py",
+    "plot_datasets.py",
+]
+
+
+def order(name):
+    """Sort key of the pages of a section."""
+    return FIRST.index(name) if name in FIRST else len(FIRST), name
+
+
+class FewColours(PillowWriter):
+    """Writer of animations in 64 colours, which take a third of the space."""
+
+    def finish(self):
+        last = self._frames[-1].convert("RGB").quantize(64)
+        first, *others = (
+            frame.convert("RGB")
+            .quantize(palette=last, dither=Dither.NONE)
+            .convert("RGB")
+            for frame in self._frames
+        )
+        first.save(
+            self.outfile,
+            save_all=True,
+            append_images=others,
+            duration=int(1000 / self.fps),
+            loop=0,
+            lossless=True,
+        )
+
+
+def scraper(block, block_vars, gallery_conf):
+    """Save the figures of a block of code, animated ones as WebP as well.
+
+    sphinx-gallery itself embeds animations as JavaScript with all frames, or as videos.
+    """
+    paths = block_vars["image_path_iterator"]
+    figures = [plt.figure(number) for number in plt.get_fignums()]
+    moving = []
+    for animation in block_vars["example_globals"].values():
+        if isinstance(animation, Animation) and animation._fig in figures:
+            place = len(paths) + figures.index(animation._fig) + 1
+            still = Path(paths.image_path.format(place))
+            writer = FewColours(fps=1000 / animation._interval)
+            animation.save(still.with_suffix(".webp"), writer, dpi=160)
+            moving.append(still)
+    rst = matplotlib_scraper(block, block_vars, gallery_conf)
+    for still in moving:  # it shows the last frame, for thumbnails and guides
+        name = re.escape(still.name)
+        rst = re.sub(
+            rf"image-sg:: (\S*){name}((?:\n   :\w+: .*)*?)\n   :srcset: .*",
+            rf"image:: \1{still.stem}.webp\2",
+            rst,
+        )
+    return rst
+
+
+def build_wheel(folder):
+    """Build the wheel of skgeom, for pages in a browser, and return its path."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    return next(Path(folder).glob("skgeom-*.whl"))
+
+
+def prepare_notebook(notebook, path):
+    """Let a page that runs in a browser install what it needs, first of all."""
+    source = "".join("".join(cell["source"]) for cell in notebook["cells"])
+    extras = [package for sign, package in EXTRAS.items() if sign in source]
+    packages = " ".join([f"skgeom=={skgeom.__version__}", *extras])
+    add_code_cell(notebook, f"%pip install -q {packages}")
+    notebook["cells"].insert(0, notebook["cells"].pop())

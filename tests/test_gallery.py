@@ -1,0 +1,82 @@
+"""Every public name is used on a page of the gallery, to which its reference links."""
+
+import ast
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+NAMESPACES = ["skgeom"] + [
+    f"skgeom.{part}"
+    for part in ["baselines", "datasets", "geometry", "objectives", "optim", "plotting"]
+]
+# What the gallery only names in its text, and why the code does not use it.
+DOWNLOADS = "the gallery is built without a download"
+RETURNED = "users get it from a function or a fit, and do not make it"
+ONLY_NAMED = {
+    "skgeom.datasets.fetch_bci_iv_2a": DOWNLOADS,
+    "skgeom.datasets.fetch_eth80": DOWNLOADS,
+    "skgeom.datasets.fetch_heart": DOWNLOADS,
+    "skgeom.datasets.fetch_mnist": DOWNLOADS,
+    "skgeom.datasets.fetch_pima": DOWNLOADS,
+    "skgeom.datasets.fetch_svhn": DOWNLOADS,
+    "skgeom.ProjectionConditions": RETURNED,
+    "skgeom.SeparationGrid": RETURNED,
+    "skgeom.optim.MinimizeResult": RETURNED,
+}
+LINK = re.compile(r":(?:func|class):`~?(skgeom\.[\w.]+)`")
+
+
+def public_names():
+    """Dotted names of the public functions and classes."""
+    for namespace in NAMESPACES:
+        module = importlib.import_module(namespace)
+        for name in module.__all__:
+            if not inspect.ismodule(getattr(module, name)):
+                yield f"{namespace}.{name}"
+
+
+def names_used(source):
+    """Dotted names of skgeom that the code of a page imports and uses."""
+    tree = ast.parse(source)
+    imported = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("skgeom")
+        for alias in node.names
+    }
+    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return {imported[name] for name in loaded & set(imported)}
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return [path.read_text(encoding="utf-8") for path in EXAMPLES.rglob("plot_*.py")]
+
+
+def test_every_public_name_is_used(pages):
+    used = set().union(*map(names_used, pages))
+    assert set(public_names()) - used == set(ONLY_NAMED)
+
+
+def test_other_public_names_are_linked(pages):
+    linked = set().union(*map(LINK.findall, pages))
+    assert set(ONLY_NAMED) <= linked
+    assert linked <= {*public_names(), *methods()}
+
+
+def methods():
+    """Dotted names of the attributes of public classes."""
+    for name in public_names():
+        namespace, short = name.rsplit(".", 1)
+        obj = getattr(importlib.import_module(namespace), short)
+        if inspect.isclass(obj):
+            yield from (f"{name}.{member}" for member in dir(obj))
+
+
+def test_imports_alone_do_not_count():
+    source = "from skgeom import SQFA, PLRSQ\nSQFA()"
+    assert names_used(source) == {"skgeom.SQFA"}
