@@ -19,7 +19,6 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
 from skgeom._lvq.sgd import bounded
 from skgeom.utils._arrays import astype, float_dtype, float_dtypes, like, namespace
-from skgeom.utils._sklearn import check_same_namespace
 
 METRICS = ["riemann", "logeuclid", "euclid", "wasserstein"]
 
@@ -31,17 +30,15 @@ class FromVectors:
     matrices full.
     """
 
-    def _check_X(self, X, reset, method):
+    def _check_X(self, X, reset):
         from sklearn.utils.validation import validate_data
 
-        given, X = X, validate_data(self, X, dtype=float_dtypes(X), reset=reset)
-        if not reset:
-            check_same_namespace(given, self, attribute="prototypes_", method=method)
+        X = validate_data(self, X, dtype=float_dtypes(X), reset=reset)
         xp, size = namespace(X), X.shape[1]
         mixing = like(np.eye(size) + np.tri(size, k=-1) / size, X)
         eigenvalues = xp.exp(xp.asinh(astype(X, float_dtype(X)) / 1e2))
         matrices = (mixing * eigenvalues[:, None, :]) @ mixing.T
-        return super()._check_X(astype(matrices, X.dtype), reset, method)
+        return super()._check_X(astype(matrices, X.dtype), reset)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
