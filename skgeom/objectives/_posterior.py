@@ -8,11 +8,12 @@ from skgeom.objectives._device_classes import projected_classes
 from skgeom.utils._arrays import in_double, like, namespace, take, to_numpy
 from skgeom.utils._threads import map_threads
 
-# Samples are evaluated in blocks, which fit into a processor's cache, each by one
-# thread. The blocks, and so the result, do not depend on the number of threads. They
-# have so many samples, or up to four times as many if these have few numbers.
+# Samples are evaluated in blocks, each by one thread. The blocks, and so the result, do
+# not depend on the number of threads. They have so many samples, or up to sixteen times
+# as many if these have few numbers: a block should fit into a processor's cache, but
+# threads that work on small ones mostly wait for each other.
 _SAMPLES_PER_BLOCK = 1024
-_NUMBERS_PER_BLOCK = 2**16
+_NUMBERS_PER_BLOCK = 2**19
 
 
 class MeanInformation:
@@ -141,7 +142,7 @@ class MeanInformation:
             )
             return value, (of_features @ X).T, *sums
 
-        parts = map_threads(evaluate, self._blocks(means.size))
+        parts = map_threads(evaluate, self._blocks(self.n_features + means.size))
         total = float(namespace(self.X).sum(self.weights))
         # Where the samples lie on a device, only these sums leave it.
         value, of_filters, *sums = (
@@ -152,7 +153,7 @@ class MeanInformation:
     def _blocks(self, n_numbers=np.inf):
         """Slices of the samples, of each of which there are so many numbers."""
         size = int(_NUMBERS_PER_BLOCK / n_numbers)
-        size = min(max(size, _SAMPLES_PER_BLOCK), 4 * _SAMPLES_PER_BLOCK)
+        size = min(max(size, _SAMPLES_PER_BLOCK), 16 * _SAMPLES_PER_BLOCK)
         n_samples = self.n_samples
         starts = range(0, n_samples, size)
         return [slice(start, min(start + size, n_samples)) for start in starts]
