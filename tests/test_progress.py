@@ -1,6 +1,7 @@
 """How fits tell of their progress, and what is left of one that is interrupted."""
 
 import _thread
+import signal
 import threading
 
 import numpy as np
@@ -271,8 +272,12 @@ def test_a_line_a_second_at_most(monkeypatch, capsys):
 
 @pytest.fixture
 def two_threads(monkeypatch):
-    """Two threads, however many cores there are."""
+    """Two threads, however many cores there are, which an interrupt reaches."""
     monkeypatch.setattr("skgeom.utils._threads.effective_n_threads", lambda: 2)
+    # Shells ignore it in what they run in the background, for all that it starts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_helpers_stop_where_they_are(two_threads):
