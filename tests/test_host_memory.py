@@ -412,13 +412,14 @@ def test_callbacks_are_given_what_follows_X(host_library, wine):
 
 
 def test_displays_of_what_follows_X(library, wine):
-    pytest.importorskip("matplotlib")
+    figure = pytest.importorskip("matplotlib.figure")
     from skgeom.plotting import AccuracyRejectionDisplay, DistanceMatrixDisplay
 
+    left, right = figure.Figure().subplots(1, 2)  # pyplot would keep it
     X, y = library.array(wine[0]), library.array(wine[1])
     sqfa = SQFA(2, max_iter=2).fit(X, y)
-    axes = DistanceMatrixDisplay.from_estimator(sqfa).ax_
+    axes = DistanceMatrixDisplay.from_estimator(sqfa, ax=left).ax_
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "1", "2"]
     classifier = GaussianClassifier().fit(X, y)
-    drawn = AccuracyRejectionDisplay.from_estimator(classifier, X, wine[1])
+    drawn = AccuracyRejectionDisplay.from_estimator(classifier, X, wine[1], ax=right)
     assert drawn.accuracies.max() == 1
