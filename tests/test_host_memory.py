@@ -279,6 +279,12 @@ def test_tensors_with_directions_are_left_to_torch(wine):
         sqfa = SQFA(2, max_iter=3, random_state=0).fit(tensor, y)
         _, along = torch.func.jvp(sqfa.transform, (tensor,), (tensor,))
         torch.testing.assert_close(along, sqfa.transform(tensor))
+        classifier = GaussianClassifier("shared").fit(tensor, torch.asarray(y))
+        scores = classifier.decision_function  # linear, up to what classes share
+        _, along = torch.func.jvp(scores, (tensor,), (torch.ones_like(tensor),))
+        along = along - along[:, :1]
+        expected = scores(tensor + 1) - scores(tensor)
+        torch.testing.assert_close(along, expected - expected[:, :1])
 
 
 def test_arrays_that_jax_traces_are_left_to_jax():
