@@ -109,7 +109,7 @@ VECTOR_METHODS = {
     "RSLVQ": lambda size: RSLVQ(random_state=0),
 }
 MATRIX_METHODS = {
-    "PLRSQ": lambda size: PLRSQ(random_state=0),
+    "PLRSQ": lambda size: PLRSQ(metric="riemann", random_state=0),
     "PLRSQ, tangent": lambda size: PLRSQ(metric="tangent", random_state=0),
     "PLRSQ, log-Euclidean": lambda size: PLRSQ(metric="logeuclid", random_state=0),
     "GLRSQ": lambda size: GLRSQ(random_state=0),
@@ -160,11 +160,13 @@ PANELS = {
         (1, 2, 4, 8, 16),
         lambda size: matrices(1_000, 8),
         {
-            "PLRSQ": lambda size: PLRSQ(size, random_state=0),
+            "PLRSQ": lambda size: PLRSQ(size, metric="riemann", random_state=0),
             "PLRSQ, tangent": lambda size: PLRSQ(
                 size, metric="tangent", random_state=0
             ),
-            "PLRSQ, sgd": lambda size: PLRSQ(size, solver="sgd", random_state=0),
+            "PLRSQ, sgd": lambda size: PLRSQ(
+                size, metric="riemann", solver="sgd", random_state=0
+            ),
             "GLRSQ": lambda size: GLRSQ(size, random_state=0),
         },
         PLAIN_MATRICES,

@@ -88,7 +88,8 @@ def speed(folder):
 
     X, y, Xt, _ = load_bci(folder, 1)
     start = np.stack([X[y == label].mean(axis=0) for label in range(4)])
-    common = {"sigma2": 3.5, "annealing": False, "solver": "sgd", "init": start}
+    common = {"metric": "riemann", "sigma2": 3.5, "annealing": False}
+    common |= {"solver": "sgd", "init": start}
     model = PLRSQ(**common, max_iter=1, shuffle=False).fit(X, y)  # rate .22 * .01
     n_epochs, rows = 10, []
     for _ in range(5):
@@ -106,7 +107,7 @@ def speed(folder):
     print(f"  batch_size=32 {many:.4f} s, {plain / many:.1f} times as fast")
 
     mdm = MDM().fit(X, y)
-    model = PLRSQ(solver="sgd", max_iter=1).fit(X, y)
+    model = PLRSQ(metric="riemann", solver="sgd", max_iter=1).fit(X, y)
     times = np.array(
         [
             (seconds(lambda: mdm.predict(Xt))[0], seconds(lambda: model.predict(Xt))[0])
@@ -119,7 +120,7 @@ def speed(folder):
     rng = np.random.default_rng(0)
     roots = rng.normal(size=(10_000, 9, 20))
     X, y = roots @ roots.mT / 20, np.arange(10_000) % 10
-    model = PLRSQ(5, init=X[:50], solver="sgd", max_iter=1)
+    model = PLRSQ(5, metric="riemann", init=X[:50], solver="sgd", max_iter=1)
     model.fit(X[:200], np.repeat(np.arange(10), 5)[np.arange(200) % 50])
     took = np.median([seconds(lambda: model.predict(X))[0] for _ in range(5)])
     print(f"predict, 10,000 matrices of 9 x 9, 50 prototypes: {took:.2f} s")
@@ -130,18 +131,18 @@ FITS = {
     "ETH-80, 8 categories": (
         lambda folder, seed: load_eth(folder, 8, seed),
         SEEDS,
-        PLRSQ(6, random_state=0),
+        PLRSQ(6, metric="riemann", random_state=0),
     ),
     "ETH-80, sigma2 learnt": (
         lambda folder, seed: load_eth(folder, 8, seed),
         [0],
-        PLRSQ(6, sigma2="learn", random_state=0),
+        PLRSQ(6, metric="riemann", sigma2="learn", random_state=0),
     ),
-    "64 channels": (load_channels, SEEDS, PLRSQ()),
+    "64 channels": (load_channels, SEEDS, PLRSQ(metric="riemann")),
     "vectors of 1,500 features": (load_wide, [0], GMLVQ(max_iter=10, tol=0)),
     **{
         f"BCI, subject {s}, {type(model).__name__}": (load_bci, [s], model)
-        for model in (PLRSQ(), GLRSQ())
+        for model in (PLRSQ(metric="riemann"), GLRSQ())
         for s in (1, 2, 3, 4)
     },
 }
@@ -181,7 +182,7 @@ def fit_once(folder, name):
 
 
 def fits(folder, against=None, repeats=5):
-    """Fits with defaults, in processes of their own."""
+    """Fits with the affine-invariant metric, in processes of their own."""
     checkouts = [Path(__file__).parents[1], *([against] if against else [])]
     print("problem: median seconds, eigenproblems, iterations, cost, accuracy, kappa")
     for name in FITS:
@@ -218,7 +219,8 @@ def cost(model, X, y):
 
 def fitted(X, y, n_prototypes, **options):
     """Seconds of a fit, and the model."""
-    model = PLRSQ(n_prototypes, random_state=0, representability=0, **options)
+    options |= {"metric": "riemann", "representability": 0, "random_state": 0}
+    model = PLRSQ(n_prototypes, **options)
     return seconds(lambda: model.fit(X, y))
 
 

@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
 import skgeom
@@ -87,6 +88,15 @@ def test_script(name, capsys):
         if "import torch" in block:
             pytest.importorskip("torch")
         exec(compile("\n" * (line - 1) + block, name, "exec"), namespace)
+    said = re.search(r"^This prints (.*?)\.\s", (DOC / name).read_text(), re.M | re.S)
+    if said:
+        decimals = r"\d\.\d+"
+        printed = re.findall(decimals, capsys.readouterr().out)
+        wanted = [float(number) for number in re.findall(decimals, said[1])]
+        # Searches differ between processors, so the last digit may by rounding.
+        np.testing.assert_allclose(
+            [float(number) for number in printed[-len(wanted) :]], wanted, atol=6e-4
+        )
 
 
 def strings_of(tree):
