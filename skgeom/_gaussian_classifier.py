@@ -392,13 +392,13 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
     def _with_priors(self, densities):
         """Densities of the classes with samples, times priors, for all classes."""
-        xp = namespace(densities)
+        xp, priors = namespace(densities), self.priors_
+        if priors.shape[0] == densities.shape[1]:
+            return densities + xp.log(priors / xp.sum(priors))
         classes = to_numpy(self.classes_)
         seen = like(np.searchsorted(classes, self.statistics_.classes), densities)
-        priors = xp.take(self.priors_, seen)
+        priors = xp.take(priors, seen)
         joint = densities + xp.log(priors / xp.sum(priors))
-        if len(classes) == joint.shape[1]:
-            return joint
         # Those without samples come last.
         unseen = np.setdiff1d(classes, self.statistics_.classes)
         shape = joint.shape[0], len(unseen)

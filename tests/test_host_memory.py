@@ -256,6 +256,37 @@ def test_tensors_that_record_gradients_are_left_to_torch(wine):
     assert geometry.logm(matrices).requires_grad
 
 
+# torch says so of what it does itself.
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
+@pytest.mark.filterwarnings("ignore:torch.asarray. unspecified requires_grad")
+def test_tensors_with_directions_are_left_to_torch(wine):
+    torch = pytest.importorskip("torch")
+    from sklearn import config_context
+    from torch.autograd import forward_ad
+
+    X, y = wine
+    tensor = torch.asarray(X)
+    matrix, direction = tensor.T @ tensor, torch.diag(tensor[0])
+    gradient = torch.func.jacrev(geometry.logm)(matrix)
+    expected = torch.einsum("ijkl,kl->ij", gradient, direction)
+    _, along = torch.func.jvp(geometry.logm, (matrix,), (direction,))
+    torch.testing.assert_close(along, expected)
+    with forward_ad.dual_level():
+        dual = geometry.logm(forward_ad.make_dual(matrix, direction))
+        torch.testing.assert_close(forward_ad.unpack_dual(dual).tangent, expected)
+        assert is_in_host_memory(matrix)
+    with config_context(array_api_dispatch=True):
+        sqfa = SQFA(2, max_iter=3, random_state=0).fit(tensor, y)
+        _, along = torch.func.jvp(sqfa.transform, (tensor,), (tensor,))
+        torch.testing.assert_close(along, sqfa.transform(tensor))
+        classifier = GaussianClassifier("shared").fit(tensor, torch.asarray(y))
+        scores = classifier.decision_function  # linear, up to what classes share
+        _, along = torch.func.jvp(scores, (tensor,), (torch.ones_like(tensor),))
+        along = along - along[:, :1]
+        expected = scores(tensor + 1) - scores(tensor)
+        torch.testing.assert_close(along, expected - expected[:, :1])
+
+
 def test_arrays_that_jax_traces_are_left_to_jax():
     jax = pytest.importorskip("jax")
     seen = []
@@ -375,8 +406,15 @@ def test_where_else_such_tensors_are_refused(wine):
     with config_context(array_api_dispatch=True):
         with pytest.raises(ValueError, match="X is a sparse tensor"):
             ClassStatistics.from_data(tensor.to_sparse(), y)
-        with pytest.raises(ValueError, match="y lies on the device 'meta'"):
-            GaussianClassifier().fit(tensor, labels.to("meta"))
+        for classifier in (
+            GaussianClassifier(),
+            RejectionClassifier(GaussianClassifier()),
+        ):
+            with pytest.raises(ValueError, match="y lies on the device 'meta'"):
+                classifier.fit(tensor, labels.to("meta"))
+            weights = torch.ones(len(y)).to_sparse()
+            with pytest.raises(ValueError, match="sample_weight is a sparse tensor"):
+                classifier.fit(tensor, labels, sample_weight=weights)
     matrices = torch.eye(2).repeat(3, 1, 1)
     with pytest.raises(ValueError, match="matrices is a sparse tensor"):
         geometry.logm(matrices.to_sparse())
@@ -412,13 +450,14 @@ def test_callbacks_are_given_what_follows_X(host_library, wine):
 
 
 def test_displays_of_what_follows_X(library, wine):
-    pytest.importorskip("matplotlib")
+    figure = pytest.importorskip("matplotlib.figure")
     from skgeom.plotting import AccuracyRejectionDisplay, DistanceMatrixDisplay
 
+    left, right = figure.Figure().subplots(1, 2)  # pyplot would keep it
     X, y = library.array(wine[0]), library.array(wine[1])
     sqfa = SQFA(2, max_iter=2).fit(X, y)
-    axes = DistanceMatrixDisplay.from_estimator(sqfa).ax_
+    axes = DistanceMatrixDisplay.from_estimator(sqfa, ax=left).ax_
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "1", "2"]
     classifier = GaussianClassifier().fit(X, y)
-    drawn = AccuracyRejectionDisplay.from_estimator(classifier, X, wine[1])
+    drawn = AccuracyRejectionDisplay.from_estimator(classifier, X, wine[1], ax=right)
     assert drawn.accuracies.max() == 1

@@ -223,7 +223,7 @@ class RegularizationCV:
             # One pass over the samples serves all values.
             path, stacked = paths[fold], np.hstack(paths[fold])
             if by_statistics:
-                test = _at_most(_MOST_SCORED, splits[fold][1])
+                test = _at_most(_MOST_SCORED, splits[fold][1], y)
                 features = project(take(space.samples, test), stacked)
                 scores = score_gaussians(
                     statistics[fold], self.scoring and scorer, features, y[test]
@@ -349,11 +349,16 @@ class Told:
         self.progress.step("folds", said, n_steps=self.n_steps, name="fit")
 
 
-def _at_most(n_samples, rows):
-    """So many of some rows, at random, but always the same ones; or all of them."""
+def _at_most(n_samples, rows, y):
+    """So many of some rows, at random, but always the same ones; or all of them.
+
+    Besides, one of each class: some scores exist only where all classes occur.
+    """
     if len(rows) <= n_samples:
         return rows
-    return np.sort(np.random.default_rng(0).choice(rows, n_samples, replace=False))
+    drawn = np.random.default_rng(0).choice(rows, n_samples, replace=False)
+    _, firsts = np.unique(y[rows], return_index=True)
+    return np.union1d(drawn, rows[firsts])
 
 
 def _path(estimator, statistics, values, *samples, told):

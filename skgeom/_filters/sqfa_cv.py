@@ -77,7 +77,7 @@ class SQFACV(RegularizationCV, BaseSQFA):
     :class:`SQFA`, and with more than 45 classes for a sample of their pairs, ten for
     each class and at least 1,000. So their scores may differ a little from those of a
     grid search. Of the held-out samples of a fold, at most 20,000 are scored, drawn at
-    random, where the classifier is the default one.
+    random, and one of each class, where the classifier is the default one.
 
     The folds are spread over threads, except for code of the user: a distance that is a
     function, a ``covariance_estimator``, a classifier other than

@@ -35,6 +35,7 @@ from skgeom._rejection.curve import threshold_of_rate
 from skgeom._rejection.guarantee import threshold_of_error
 from skgeom._rejection.label import with_reject_label
 from skgeom.utils._arrays import (
+    check_holds_numbers,
     is_dispatched,
     move_attributes,
     namespace,
@@ -265,6 +266,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         self._check_dask(X, y, sample_weight)
         X, y = indexable(X, y)
+        check_holds_numbers(y, "y")
+        check_holds_numbers(sample_weight, "sample_weight")
         labels, y = y, on_host(y)
         if len(y) == 0:
             raise ValueError("There are 0 samples: X and y are empty.")

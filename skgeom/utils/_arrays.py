@@ -67,7 +67,24 @@ def is_in_host_memory(array):
     # JAX and array_api_strict name the processor in capitals, or with a number; what
     # JAX traces has no device.
     of_host = "cpu" in str(device_of(array)).lower()
-    return of_host and not getattr(array, "requires_grad", False)
+    return of_host and not _is_recorded(array)
+
+
+def _is_recorded(array):
+    """Whether torch takes derivatives of what is done with a tensor, either way."""
+    from array_api_compat import is_torch_array
+
+    if not is_torch_array(array):
+        return False
+    if array.requires_grad:
+        return True
+    from torch.autograd.forward_ad import unpack_dual
+
+    try:
+        array.data_ptr()
+    except RuntimeError:  # the tensors of torch.func have no memory of their own
+        return True
+    return unpack_dual(array).tangent is not None
 
 
 def check_holds_numbers(array, name="X"):

@@ -43,7 +43,8 @@ def follows_X(method):
             return method(self, X, *args, **kwargs)
         y = args[0] if args else kwargs.get("y")
         computed_by_numpy = _is_by_numpy(self, X)
-        check_holds_numbers(y, "y")
+        for name, value in {"y": y, **kwargs}.items():
+            check_holds_numbers(value, name)
         if hasattr(self, "classes_"):
             self.classes_ = on_host(self.classes_)
         if not computed_by_numpy:

@@ -14,6 +14,7 @@ from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     RepeatedStratifiedKFold,
+    StratifiedKFold,
     cross_val_score,
 )
 from sklearn.naive_bayes import GaussianNB
@@ -465,9 +466,22 @@ def test_better_filters_of_little_noise_are_followed_upwards():
 
 
 def test_some_of_many_held_out_samples_are_scored(noisy, monkeypatch):
+    X, y = noisy
     monkeypatch.setattr(regularization_cv, "_MOST_SCORED", 7)
-    sqfa = SQFACV(2, regularizations=[0.01, 1.0], cv=3, random_state=0).fit(*noisy)
-    scores = np.array([sqfa.cv_results_[f"split{k}_test_score"] for k in range(3)])
-    assert_allclose(7 * scores, np.round(7 * scores), atol=1e-12)
-    again = SQFACV(2, regularizations=[0.01, 1.0], cv=3, random_state=0).fit(*noisy)
+    rows = np.arange(10, len(y))
+    some = regularization_cv._at_most(7, rows, y)
+    assert set(some) <= set(rows) and set(y[some]) == set(y[rows])
+    assert 7 <= len(some) <= 7 + len(np.unique(y))
+    sqfa = SQFACV(2, regularizations=[0.01, 1.0], cv=3, random_state=0).fit(X, y)
+    for k, (_, test) in enumerate(StratifiedKFold(3).split(X, y)):
+        n_scored = len(regularization_cv._at_most(7, test, y))
+        n_correct = n_scored * sqfa.cv_results_[f"split{k}_test_score"]
+        assert_allclose(n_correct, np.round(n_correct), atol=1e-12)
+    again = SQFACV(2, regularizations=[0.01, 1.0], cv=3, random_state=0).fit(X, y)
     assert again.best_score_ == sqfa.best_score_
+
+
+def test_a_rare_class_is_scored(noisy, monkeypatch):
+    monkeypatch.setattr(regularization_cv, "_MOST_SCORED", 3)
+    sqfa = SQFACV(2, regularizations=[0.01, 1.0], cv=3, scoring="neg_log_loss")
+    assert np.isfinite(sqfa.fit(*noisy).cv_results_["mean_test_score"]).all()
