@@ -144,6 +144,9 @@ def test_more_samples_are_learnt_by_numpy(estimator, host_library, wine):
         assert_array_equal(to_numpy(getattr(fitted, name)), value)
     with pytest.raises(ValueError, match=r"partial_fit\(\) must use the same"):
         fitted.partial_fit(X, y)
+    array = pytest.importorskip("dask.array").from_array
+    with pytest.raises(ValueError, match=r"partial_fit\(\) must use the same"):
+        fitted.partial_fit(array(X), array(y))
 
 
 @pytest.mark.parametrize("model", [PLRSQ(warm_start=True), GMLVQ(warm_start=True)])

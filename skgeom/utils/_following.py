@@ -4,12 +4,13 @@ With scikit-learn's ``array_api_dispatch=True``, fitted attributes and results a
 the library of X. What computes them is that library where X lies on a device. Where X
 lies in the memory of the host, it is numpy, which reads X there: then the methods
 themselves get arrays of numpy, and an estimator whose fitted attributes are such.
-Nothing is copied in either direction.
+Nothing is copied in either direction, except arrays that must not be written to.
 """
 
 from copy import copy
 from functools import partial, wraps
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom.utils._arrays import (
@@ -37,8 +38,9 @@ def follows_X(method):
     @wraps(method)
     def fit(self, X, *args, **kwargs):
         goes_on = method.__name__ == "partial_fit" or getattr(self, "warm_start", False)
-        if goes_on and hasattr(self, self._fitted_array) and not is_dask(X):
-            _check_library(self, X, method)
+        if goes_on and hasattr(self, self._fitted_array):
+            # Blocks of Dask are arrays of numpy.
+            _check_library(self, np.empty(0) if is_dask(X) else X, method)
         if not is_dispatched(X):
             return method(self, X, *args, **kwargs)
         y = args[0] if args else kwargs.get("y")
