@@ -20,8 +20,8 @@ _BALANCE = 1e-3
 _MAX_SINKHORN = 100
 _TINY = 1e-100
 
-# Eigenvalues of the relevance are at least this fraction of the largest. Class means are
-# multiplied by the inverse twice: of a lower one, rounding would be all that is left.
+# Eigenvalues of the relevance are at least this fraction of the largest. Class means
+# are multiplied by the inverse twice: with less, only rounding would be left of them.
 _LEAST_RELEVANCE = 1e-5
 
 
