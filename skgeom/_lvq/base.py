@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
 from skgeom._lvq.losses import nearest_scores
 from skgeom._lvq.problem import SINGULAR, Problem, Progress, compare, find_spread
 from skgeom._lvq.spaces import FlatSpace, find_space
-from skgeom._lvq.starts import find_start, prototype_counts
+from skgeom._lvq.starts import find_start, given_prototypes, prototype_counts
 from skgeom.utils._arrays import (
     astype,
     cholesky_factors,
@@ -252,8 +252,14 @@ class PrototypeClassifier(
         self._find_components(X, y, weights)
         space, Z = self._observed(X, y, weights)
         self.prototype_labels_ = np.repeat(classes, counts)
-        start = find_start(space, Z, y, weights, counts, self.init, rng, classes)
         labels = like(np.repeat(np.arange(len(classes)), counts), X)
+        if space.learns_metric and not class_sums.all():
+            # The first samples of a stream, or one: the start tells more of the rest.
+            given = given_prototypes(self.init, (len(labels), *X.shape[1:]))
+            given = astype(like(given, X), X.dtype)
+            space.learn(given, labels, namespace(X).ones_like(given[:, 0, 0]))
+            Z = space.encode(X)
+        start = find_start(space, Z, y, weights, counts, self.init, rng, classes)
         squared = compare(space.squared_distances, Z, start)
         spread = find_spread(squared, y, labels, weights)
         return Problem(

@@ -18,7 +18,8 @@ LVQ_DOCS = {
       as fast;
     - ``"mahalanobis"``, the same with the Mahalanobis distance of the shrunken
       covariance within the classes, a metric learnt from the samples. With these
-      two, ``partial_fit`` and warm starts keep the space of the first call;
+      two, ``partial_fit`` and warm starts keep the space of the first call, which is
+      learnt from ``init`` instead if its samples do not have all classes;
     - ``"wasserstein"``, the Bures-Wasserstein metric, that of optimal transport;
     - ``"euclid"``, with prototypes that are kept positive definite by raising
       eigenvalues below 1e-4 to that value, or to the smallest one of the samples

@@ -104,7 +104,8 @@ class LikelihoodClassifier(PrototypeClassifier):
         the samples of all calls, about the start. After ``fit``, the rate has come to
         its end already, and the variance stays. The proportions of the classes are
         those of the samples since the last ``fit``, that one included, and are equal as
-        long as a class has none. Each call adds one to ``n_iter_``, and the sum of the
+        long as a class has none; training draws them towards equal ones, as far as they
+        may differ by chance [1]_. Each call adds one to ``n_iter_``, and the sum of the
         losses of its samples to the end of ``loss_curve_``.
 
         Parameters
@@ -124,6 +125,11 @@ class LikelihoodClassifier(PrototypeClassifier):
         ------
         ValueError
             If y holds a class that is not in ``classes_``, and as ``fit`` does.
+
+        References
+        ----------
+        .. [1] J. Hausser and K. Strimmer, "Entropy inference and the James-Stein
+           estimator", Journal of Machine Learning Research 10, 2009.
         """
         rng = check_random_state(self.random_state)
         first = not hasattr(self, "prototypes_")
@@ -133,7 +139,7 @@ class LikelihoodClassifier(PrototypeClassifier):
                 "or 'auto'; sigma2='learn' is for fit."
             )
         problem = self._partial_problem(X, y, sample_weight, rng, classes)
-        loss = self._loss(problem, "sgd")
+        loss = self._loss(problem, "sgd", streams=True)
         n_epochs = self._n_epochs(problem)
         follows = self.sigma2 == "auto" and np.isfinite(n_epochs)
         sigma2 = self._first_sigma2(problem) if first or follows else self.sigma2_
@@ -146,7 +152,7 @@ class LikelihoodClassifier(PrototypeClassifier):
         self.sigma2_ = sigma2
         return self
 
-    def _loss(self, problem, solver):
+    def _loss(self, problem, solver, streams=False):
         """The loss of a problem; sets ``priors_`` and ``representability_``."""
         sums = problem.class_sums
         if not sums.all():  # in partial_fit, of classes that have yet to come
@@ -156,6 +162,7 @@ class LikelihoodClassifier(PrototypeClassifier):
         # The weights of a dict do not count as proportions, but as costs of errors,
         # which are to move the boundaries; a change of priors would undo that.
         balanced = self.class_weight == "balanced"
+        sums = without_chance(sums) if streams else sums
         priors = check_priors("uniform" if balanced else None, sums)
         log_priors = like(prototype_log_priors(priors, problem.counts), problem.Z)
 
@@ -215,6 +222,19 @@ class LikelihoodClassifier(PrototypeClassifier):
                 "stochastic steps, give a number or 'auto' as sigma2."
             )
         return super()._choose_solver(space)
+
+
+def without_chance(sums):
+    """Sums of classes, drawn towards equal ones as far as they may differ by chance.
+
+    The shrinkage of Hausser and Strimmer (2009). Of the first samples of a stream,
+    proportions are mostly chance, which prototypes would make up for.
+    """
+    total, even = sums.sum(), sums.mean()
+    differences = ((sums - even) ** 2).sum()
+    chance = (total**2 - (sums**2).sum()) / max(total - 1, 1)
+    share = 1.0 if chance >= differences else chance / differences
+    return share * even + (1 - share) * sums
 
 
 def annealed(sigma2, n_epochs):

@@ -289,8 +289,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     def means_(self):
         """The class means as SPD matrices, in recentred coordinates."""
         inverse = np.linalg.inv(self._relevance)
-        logarithms = from_upper_triangles(self._means @ self._factor.T)
-        return expm(inverse @ logarithms @ inverse)
+        weighted = from_upper_triangles(self._means @ self._factor.T)
+        logarithms = inverse @ weighted @ inverse
+        return expm((logarithms + logarithms.mT) / 2)
 
     def decision_function(self, X, domain=None):
         """Logarithms of the densities of the classes, up to a common number.

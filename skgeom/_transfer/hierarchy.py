@@ -20,9 +20,9 @@ _BALANCE = 1e-3
 _MAX_SINKHORN = 100
 _TINY = 1e-100
 
-# Eigenvalues of the relevance are at least this fraction of the largest, so that the
-# matrix has an inverse.
-_LEAST_RELEVANCE = 1e-10
+# Eigenvalues of the relevance are at least this fraction of the largest. Class means
+# are multiplied by the inverse twice: with less, only rounding would be left of them.
+_LEAST_RELEVANCE = 1e-5
 
 
 def class_means(V, y):

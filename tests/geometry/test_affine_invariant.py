@@ -9,7 +9,12 @@ from pyriemann.geometry.mean import mean_riemann
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom.geometry import logm, mean_affine_invariant, whiten
-from skgeom.geometry._affine_invariant import inverse_factors, log_eigenvalues
+from skgeom.geometry._affine_invariant import (
+    from_spectrum,
+    inverse_factors,
+    log_eigenvalues,
+    log_spectra,
+)
 
 
 @pytest.fixture
@@ -103,6 +108,23 @@ def test_mean_of_distant_matrices_is_found(n_matrices, condition, make_spd, rng)
         logs = logm((white + white.mT) / 2)
         residual = np.einsum("i,ijk->jk", weights / weights.sum(), logs)
         assert np.linalg.norm(residual) < 1e-9 + 1e-15 * condition
+
+
+@pytest.mark.parametrize("condition", [1e10, 1e12])
+@pytest.mark.parametrize("size, n_matrices", [(2, 3), (2, 10), (5, 5)])
+def test_mean_of_nearly_singular_matrices(size, n_matrices, condition, rng):
+    """It is as near as the numbers allow: no step goes so far that all is lost."""
+    spread = np.sort(rng.uniform(0, np.log(condition), size=(20, n_matrices, size)))
+    spread[..., 0], spread[..., -1] = 0, np.log(condition)
+    Q, _ = np.linalg.qr(rng.normal(size=(20, n_matrices, size, size)))
+    matrices = Q * np.exp(spread)[..., None, :] @ Q.mT
+    for several in (matrices + matrices.mT) / 2:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            mean = mean_affine_invariant(several)
+        logarithms, vectors = log_spectra(several, inverse_factors(mean))
+        residual = from_spectrum(vectors, logarithms).mean(axis=0)
+        assert np.linalg.norm(residual) < 10 * np.finfo(float).eps * condition
 
 
 def test_says_when_rounding_makes_it_wrong(make_spd, rng):

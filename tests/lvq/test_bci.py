@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.metrics import cohen_kappa_score
 
 from skgeom import PLRSQ
 from skgeom.geometry import mean_affine_invariant
@@ -13,13 +15,17 @@ FILE = Path(os.environ.get("SKGEOM_DATA", "")) / "bci_iv_2a_s1_to_s4.npz"
 pytestmark = pytest.mark.skipif(not FILE.is_file(), reason="needs the data")
 
 
+def days_of(subject):
+    data = np.load(FILE)
+    test = data[f"test_{subject}"].astype(bool)
+    y = data[f"y_{subject}"] if f"y_{subject}" in data else data["y"]
+    X = data[f"cov_{subject}"]
+    return X[~test], y[~test], X[test], y[test]
+
+
 @pytest.fixture(scope="module")
 def days():
-    data = np.load(FILE)
-    test = data["test_1"].astype(bool)
-    y = data["y_1"] if "y_1" in data else data["y"]
-    X = data["cov_1"]
-    return X[~test], y[~test], X[test], y[test]
+    return days_of(1)
 
 
 def cost(model, X, y):
@@ -49,3 +55,22 @@ def test_stored_result_of_the_authors(days):
     assert cost(model, X, y) == pytest.approx(120.4, abs=1)
     assert model.score(X, y) == pytest.approx(0.944, abs=0.005)
     assert model.score(X_test, y_test) == pytest.approx(0.809, abs=0.005)
+
+
+def test_trial_by_trial_or_all_at_once():
+    """The default metric, from a single first trial and few trials for the start."""
+    X, y, X_test, y_test = days_of(4)
+    kappas = []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(y))
+        few = [order[y[order] == c][:8] for c in range(4)]
+        start = np.stack([mean_affine_invariant(X[own]) for own in few])
+        model = PLRSQ(init=start, shuffle=False)
+        whole = clone(model).partial_fit(X[order], y[order])
+        for i in order:
+            model.partial_fit(X[[i]], y[[i]], classes=[0, 1, 2, 3])
+        kappas.append(
+            [cohen_kappa_score(y_test, m.predict(X_test)) for m in (whole, model)]
+        )
+    at_once, one_by_one = np.mean(kappas, axis=0)
+    assert one_by_one >= at_once - 0.02

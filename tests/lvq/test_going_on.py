@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
+from skgeom._lvq.likelihood import without_chance
 
 
 @pytest.mark.parametrize("batch_size", [1, 7])
@@ -306,6 +307,34 @@ def test_trial_by_trial_or_all_at_once(make_signals, estimator):
     # The tangent space of a stream is at the mean of its first call.
     if hasattr(model, "sigma2_") and getattr(model, "metric", None) != "tangent":
         assert model.sigma2_ == pytest.approx(whole.sigma2_)
+
+
+def test_proportions_without_chance():
+    """The shrinkage of Hausser and Strimmer; clear differences stay."""
+    for counts in ([3, 1, 2], [30, 10, 20], [300, 100, 200]):
+        n, found = sum(counts), without_chance(np.array(counts, float))
+        shares = np.array(counts) / n
+        chance = (1 - (shares**2).sum()) / ((n - 1) * ((1 / 3 - shares) ** 2).sum())
+        expected = min(chance, 1) / 3 + (1 - min(chance, 1)) * shares
+        assert_allclose(found / n, expected)
+    assert_allclose(found / n, shares, atol=0.005)
+    assert_array_equal(without_chance(np.ones(4)), np.ones(4))
+    assert_allclose(without_chance(np.array([0.2, 0.4])), [0.3, 0.3])
+
+
+@pytest.mark.parametrize("metric", ["tangent", "mahalanobis"])
+def test_the_first_trial_does_not_make_the_space(make_signals, metric):
+    """It may be a bad one; the prototypes that are given stand for all classes."""
+    X, y = make_signals(per_class=80, size=5)
+    start = np.stack([X[y == label][:5].mean(axis=0) for label in [0, 1, 2]])
+    model = PLRSQ(metric=metric, init=start, sigma2=1.0, learning_rate=1e-300)
+    bad = np.diag(np.logspace(0, -9, 5))
+    found = [
+        clone(model).partial_fit(first[None], y[:1], classes=[0, 1, 2])
+        for first in (X[0], bad)
+    ]
+    assert_allclose(found[1].transform(X), found[0].transform(X), rtol=1e-9)
+    assert_allclose(found[1].prototypes_, start, rtol=1e-9)
 
 
 def test_the_rate_falls_with_the_samples(spd):

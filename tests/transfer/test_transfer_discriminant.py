@@ -315,7 +315,20 @@ def test_relevance_follows_a_rotation_and_needs_no_difference(rng, make_symmetri
     assert_allclose(relevance_matrix(logarithms, y, 0.0), np.eye(5), atol=1e-12)
     # Classes that differ in one direction only: the others keep some weight.
     one = relevance_matrix(np.diag([1.0, 0, 0]) * (y - 1.0)[:, None, None], y, 0.1)
-    assert_allclose(one, np.diag([1, 0.1, 0.1]), atol=1e-12)
+    assert_allclose(one, np.diag([1, 1e-5**0.1, 1e-5**0.1]), atol=1e-12)
+
+
+@pytest.mark.parametrize("relevance", [0.1, 0.5, 1.0])
+def test_class_means_where_one_direction_tells_classes_apart(rng, relevance):
+    """What the weights take away, rounding must not bring back."""
+    y = np.arange(60) % 2
+    logarithms = np.diag([1.0, 0, 0]) * (y + 0.3 * rng.normal(size=60))[:, None, None]
+    Q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    X = expm(Q @ logarithms @ Q.T)
+    model = TransferDiscriminantAnalysis(relevance=relevance, shrinkage=0.2).fit(X, y)
+    Z = model.recentring_.transform(X)
+    expected = [logm(Z)[y == label].mean(axis=0) for label in (0, 1)]
+    assert_allclose(logm(model.means_), expected, atol=1e-5)
 
 
 def test_relevance_tells_classes_apart_in_few_samples(rng):
