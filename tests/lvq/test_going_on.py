@@ -304,9 +304,12 @@ def test_trial_by_trial_or_all_at_once(make_signals, estimator):
         model.partial_fit(X[[i]], y[[i]], classes=[0, 1, 2])
     assert abs(model.score(X[test], y[test]) - whole.score(X[test], y[test])) <= 0.02
     assert len(model.loss_curve_) == model.n_iter_ == 240
-    # The tangent space of a stream is at the mean of its first call.
-    if hasattr(model, "sigma2_") and getattr(model, "metric", None) != "tangent":
-        assert model.sigma2_ == pytest.approx(whole.sigma2_)
+    if hasattr(model, "sigma2_"):
+        # The tangent space of a stream is not that of all samples.
+        tangent = getattr(model, "metric", None) == "tangent"
+        assert model.sigma2_ == pytest.approx(
+            whole.sigma2_, rel=0.2 if tangent else 1e-6
+        )
 
 
 def test_proportions_without_chance():
