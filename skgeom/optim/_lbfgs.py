@@ -10,7 +10,7 @@ one of descent, and a backtracking search on the cost suffices.
 
 import time
 from collections import defaultdict, deque
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -142,6 +142,12 @@ class RiemannianLBFGS:
         log_verbosity=0,
         **limits,
     ):
+        names = [field.name for field in fields(_Limits)]
+        if unknown := [name for name in limits if name not in names]:
+            raise TypeError(
+                f"RiemannianLBFGS has no parameter {unknown[0]!r}. Its limits are "
+                f"{', '.join(names)}."
+            )
         self._limits = _Limits(**limits)
         self._verbosity = verbosity
         self._log_verbosity = log_verbosity
