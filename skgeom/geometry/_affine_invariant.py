@@ -28,8 +28,8 @@ _PARALLEL = 500_000
 # The mean is found if the mean logarithm there is this small.
 _TOLERANCE = 1e-10
 _MAX_STEPS = 100
-# Single steps may lose; if so many in a row gain nothing, rounding is the limit.
-_MOST_WITHOUT_GAIN = 5
+# Single steps may lose. After so many in a row the search goes on from its best guess.
+_MOST_WORSE = 3
 # It is inaccurate if that is larger than so many roots of the machine's precision, or
 # if an eigenvalue is as small as rounding can make it, to this logarithm.
 _INACCURATE = 100
@@ -165,54 +165,88 @@ def affine_invariant_mean(matrices, weights):
     if weights is None:
         weights = xp.ones_like(real_part(matrices[:, 0, 0]))
     proportions = (weights / xp.sum(weights))[None, :]
-    # The current mean is F F'. A step of whitened direction U diag(t) U' along a
-    # geodesic multiplies F by U exp(t / 2), so nothing is factored again.
     factor = cholesky_factors(average(matrices, weights)[None, ...])
-    inverse = xp.linalg.inv(factor)
-    best, found, widest, since, direction = np.inf, factor, 0.0, 0, None
+    at = best = _Guess(matrices, proportions, factor, xp.linalg.inv(factor))
+    step, n_worse, is_last = min(2 * at.careful_step(), 1.0), 0, False
     for _ in range(_MAX_STEPS):
-        logarithms, vectors = threaded_log_spectra(matrices, inverse)
-        gradient = mean_logarithm(logarithms, vectors, proportions)
-        size = float(xp.linalg.vector_norm(gradient))
-        since = 0 if size < best else since + 1
-        if size < best:
-            best, found = size, factor
-            widest = float(xp.max(logarithms[..., -1] - logarithms[..., 0]))
-        if size <= _TOLERANCE or since == _MOST_WITHOUT_GAIN:
+        if best.size <= _TOLERANCE:
             break
-        if direction is None:
-            step = min(2 * _careful_step(logarithms, proportions), 1.0)
-        elif since:
-            step = _careful_step(logarithms, proportions)
-        else:
-            # The step of Barzilai and Borwein, the inverse curvature along the last
-            # one. The curvature is at least one, and far more for distant matrices.
-            square = float(xp.sum(direction**2))
-            diagonal = xp.linalg.diagonal(gradient)  # real, in a complex array perhaps
-            left = complex(xp.sum(diagonal * direction)).real
-            step *= square / max(square - left, step * square)
-        direction, rotation = xp.linalg.eigh(gradient)
-        half = xp.exp(step * direction / 2)
-        factor = (factor @ rotation) * half[:, None, :]
-        inverse = (adjoint(rotation) @ inverse) / half[:, :, None]
-    _warn_of_rounding(best, widest, float(xp.finfo(weights.dtype).eps))
-    return (found @ adjoint(found))[0, ...]
+        at = at.after(step)
+        if at.size < best.size:
+            best, n_worse, is_last = at, 0, False
+            step = at.secant_step()
+            continue
+        if is_last:
+            break  # not even a careful step from the best guess gains anything
+        n_worse += 1
+        if n_worse == _MOST_WORSE:
+            at, n_worse, is_last = best, 0, True
+        step = at.careful_step()
+    _warn_of_rounding(best.size, best.widest(), float(xp.finfo(weights.dtype).eps))
+    return (best.factor @ adjoint(best.factor))[0, ...]
 
 
-def _careful_step(logarithms, proportions):
-    """The step of Bini and Iannazzo, by bounds of the curvature.
+class _Guess:
+    """A guess F F' of the mean, and the mean logarithm there, in coordinates of F.
 
-    The curvature is at least one and at most b, the mean of ``h coth(h)``, for halves h
-    of the spreads of the logarithms; no step below 2 / b leads astray [1]_.
-
-    References
-    ----------
-    .. [1] D. A. Bini and B. Iannazzo, "Computing the Karcher mean of symmetric positive
-       definite matrices", Linear Algebra and its Applications 438(4), 2013.
+    A step of whitened direction U diag(t) U' along a geodesic multiplies F by
+    U exp(t / 2), so nothing is factored again.
     """
-    xp = namespace(logarithms)
-    halves = xp.clip((logarithms[..., -1] - logarithms[..., 0]) / 2, 1e-8, None)
-    return 2 / (1 + float(xp.sum(proportions * halves / xp.tanh(halves))))
+
+    def __init__(self, matrices, proportions, factor, inverse, step=None, came=None):
+        xp = namespace(matrices)
+        self.matrices, self.proportions = matrices, proportions
+        self.factor, self.inverse = factor, inverse
+        self.step, self.came = step, came  # along diag(came), from the guess before
+        self.logarithms, vectors = threaded_log_spectra(matrices, inverse)
+        self.gradient = mean_logarithm(self.logarithms, vectors, proportions)
+        self.size = float(xp.linalg.vector_norm(self.gradient))
+
+    def after(self, step):
+        """The guess after a step along the mean logarithm."""
+        xp = namespace(self.factor)
+        direction, rotation = xp.linalg.eigh(self.gradient)
+        half = xp.exp(step * direction / 2)
+        factor = (self.factor @ rotation) * half[:, None, :]
+        inverse = (adjoint(rotation) @ self.inverse) / half[:, :, None]
+        data = self.matrices, self.proportions
+        return _Guess(*data, factor, inverse, step, direction)
+
+    def secant_step(self):
+        """The step of Barzilai and Borwein, the inverse curvature along the last one.
+
+        The curvature is at least one, and far more for distant matrices.
+        """
+        xp = namespace(self.gradient)
+        square = float(xp.sum(self.came**2))
+        diagonal = xp.linalg.diagonal(self.gradient)  # real, in a complex array perhaps
+        left = complex(xp.sum(diagonal * self.came)).real
+        return self.step * square / max(square - left, self.step * square)
+
+    def careful_step(self):
+        """The step of Bini and Iannazzo, by bounds of the curvature.
+
+        The curvature is at least one and at most b, the mean of ``h coth(h)``, for
+        halves h of the spreads of the logarithms; no step below 2 / b leads astray
+        [1]_.
+
+        References
+        ----------
+        .. [1] D. A. Bini and B. Iannazzo, "Computing the Karcher mean of symmetric
+           positive definite matrices", Linear Algebra and its Applications 438(4),
+           2013.
+        """
+        xp = namespace(self.logarithms)
+        halves = xp.clip(self._spreads() / 2, 1e-8, None)
+        mean = float(xp.sum(self.proportions * halves / xp.tanh(halves)))
+        return 2 / (1 + mean)
+
+    def widest(self):
+        """The largest logarithm of a condition number, beside the guess."""
+        return float(namespace(self.logarithms).max(self._spreads()))
+
+    def _spreads(self):
+        return self.logarithms[..., -1] - self.logarithms[..., 0]
 
 
 def _warn_of_rounding(residual, widest, precision):
