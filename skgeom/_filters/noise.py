@@ -14,12 +14,12 @@ from skgeom.utils._progress import current_progress
 # Each noise is this many times as large as the one before.
 _STEP = 3.0
 # Filters that are good to this tolerance tell which noise is best.
-_TOL = 1e-3
+_TOL = 1e-4
 _MAX_ITER = 100
 # A smaller rise of the score, in nats, is no reason for more noise.
 _LEAST_RISE = 1e-3
 # Starts of the search with the least noise, from whose filters the others go on.
-_N_STARTS = 8
+_N_STARTS = 4
 # A variance within the classes that is so small, relative to the total, is rounding.
 _ROUNDING = 1e-24
 # Samples that are scored.
