@@ -9,6 +9,7 @@ from skgeom._lvq.losses import class_log_densities, log_softmax
 from skgeom._lvq.problem import Problem
 from skgeom.optim import minimize
 from skgeom.utils._arrays import like, to_numpy
+from skgeom.utils._folds import turns
 from skgeom.utils._progress import current_progress
 
 # From stiff to loose. Looser still, prototypes of separable classes would run away.
@@ -19,8 +20,6 @@ _N_FOLDS = 5
 _SETTLED = 1e-2
 # Of more samples, about so many are looked at: the choice then matters less.
 _MOST_SAMPLES = 1_000
-# Copies of a sample have relative distances that agree to so many digits.
-_DIGITS = 9
 
 
 def best_weight(problem, make_loss, scale, **limits):
@@ -112,18 +111,12 @@ class _Fold:
 def _folds(problem):
     """The fold of each sample; -1 for those that are left out, where these are many.
 
-    Samples of a class take turns in the order of their distances from its prototypes at
-    the start. So folds are alike and do not depend on the order of samples, and copies
-    of a sample are in the same one.
+    Samples take turns by their distances from the prototypes of their class at first.
     """
     squared = problem.space.squared_distances(problem.Z, problem.prototypes)
     y, labels = to_numpy(problem.y), to_numpy(problem.labels)
     own = np.where(labels == y[:, None], to_numpy(squared), np.inf)
-    distances = np.round(own.min(axis=1) / problem.spread, _DIGITS)
-    turns, n_distinct = np.empty(len(y), dtype=int), 0
-    for label in np.unique(y):
-        members = y == label
-        values, turns[members] = np.unique(distances[members], return_inverse=True)
-        n_distinct += len(values)
+    order = turns(y, own.min(axis=1), problem.spread)
+    n_distinct = sum(order[y == label].max() + 1 for label in np.unique(y))
     step = -(-n_distinct // _MOST_SAMPLES)
-    return np.where(turns % step == 0, turns // step % _N_FOLDS, -1)
+    return np.where(order % step == 0, order // step % _N_FOLDS, -1)

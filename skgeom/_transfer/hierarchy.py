@@ -7,11 +7,11 @@ be found.
 import numpy as np
 from scipy.special import softmax
 
+from skgeom.utils._folds import turns
+
 # Shrinkages to choose from; of equally accurate ones, the first.
 _SHRINKAGES = np.array([1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05])
 _N_FOLDS = 5
-# Distances are compared to so many digits; rounding differs with the order of samples.
-_DIGITS = 9
 
 # Expectation maximisation ends when no mean moves by more, in standard deviations.
 _STILL = 1e-4
@@ -118,17 +118,8 @@ def chosen_shrinkage(V, y, groups, priors):
 
 
 def _folds(V, y, groups):
-    """Fold of each sample: whole domains in turn, or the samples of each class.
-
-    The latter take turns in the order of their distances from the mean of the class, so
-    that folds are alike and do not depend on the order of samples.
-    """
+    """Fold of each sample: whole domains in turn, or the samples of each class."""
     if groups.max() > 0:
         return groups % min(_N_FOLDS, groups.max() + 1)
     distances = np.linalg.norm(V - class_means(V, y)[y], axis=1)
-    distances = np.round(distances / (distances.max() or 1), _DIGITS)
-    folds = np.empty(len(y), dtype=int)
-    for label in range(y.max() + 1):
-        own = np.flatnonzero(y == label)
-        folds[own[np.argsort(distances[own])]] = np.arange(len(own)) % _N_FOLDS
-    return folds
+    return turns(y, distances, distances.max() or 1) % _N_FOLDS

@@ -1,0 +1,22 @@
+"""Turns of samples, from which folds are made."""
+
+import numpy as np
+from numpy.testing import assert_array_equal
+
+from skgeom.utils._folds import turns
+
+
+def test_turns_count_the_smaller_distances_in_the_class():
+    y = np.array([1, 0, 1, 1, 0, 1])
+    distances = np.array([3.0, 9.0, 1.0, 2.0, 4.0, 2.0])
+    assert_array_equal(turns(y, distances, 1.0), [2, 1, 0, 1, 0, 1])
+
+
+def test_copies_have_one_turn_though_rounding_differs(rng):
+    distances = 1e-8 * rng.uniform(1, 2, size=50)
+    y = rng.integers(3, size=50)
+    expected = turns(y, distances, distances.max())
+    copies = np.concatenate([distances, distances * (1 + 1e-14)])
+    order = rng.permutation(100)
+    found = turns(np.tile(y, 2)[order], copies[order], distances.max())
+    assert_array_equal(found, np.tile(expected, 2)[order])
