@@ -8,15 +8,13 @@ LVQ_DOCS = {
     "metric": r"""
     The geometry of SPD matrices, see the user guide:
 
+    - ``"tangent"``, in which matrices are vectors of the tangent space at the
+      affine-invariant mean of the training samples: affine-invariant, and fast;
     - ``"riemann"``, affine-invariant, that of the papers;
     - ``"logdet"``, Stein's divergence: affine-invariant as well, an eighth of the
       former's square nearby, so that a given ``sigma2`` is to be divided by 8;
-    - ``"logeuclid"``, in which the logarithms of the matrices are vectors: several
-      times faster;
-    - ``"tangent"``, in which matrices are vectors of the tangent space at the
-      affine-invariant mean of the training samples: affine-invariant as well, and
-      as fast;
-    - ``"mahalanobis"``, the same with the Mahalanobis distance of the shrunken
+    - ``"logeuclid"``, in which the logarithms of the matrices are vectors: fast, too;
+    - ``"mahalanobis"``, as ``"tangent"``, with the Mahalanobis distance of the shrunken
       covariance within the classes, a metric learnt from the samples. With these
       two, ``partial_fit`` and warm starts keep the space of the first call, which is
       learnt from ``init`` instead if its samples do not have all classes;
