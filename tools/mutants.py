@@ -56,7 +56,10 @@ EXPLAINED = {
     ("skgeom/_lvq/spaces/wasserstein.py", "1e-12"): TOLERANCE,
     ("skgeom/_lvq/spaces/wasserstein.py", "100"): TOLERANCE,
     ("skgeom/_lvq/spaces/wasserstein.py", "squared < _NEAR * traces"): TOLERANCE,
-    ("skgeom/geometry/_affine_invariant.py", "size < best"): SAME,  # but for ties
+    (
+        "skgeom/geometry/_affine_invariant.py",
+        "at.size < best.size",
+    ): SAME,  # but for ties
     ("skgeom/geometry/_affine_invariant.py", "500000"): SPEED,
     ("skgeom/geometry/_fibres.py", "1e-05"): TOLERANCE,
     ("skgeom/geometry/_fibres.py", "1 + sums"): TOLERANCE,

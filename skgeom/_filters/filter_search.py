@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 
 from skgeom.objectives import WithFixedFilters
 from skgeom.optim import CONSTRAINTS, within
+from skgeom.utils._linalg import orthonormal
 from skgeom.utils._threads import one_blas_thread
 
 # The kinds of start that each value of ``init`` names; others are random.
@@ -73,7 +74,7 @@ class PooledCovariances:
         # after each call, in the way of the others.
         subspace = np.random.default_rng(0).standard_normal((len(self.total), size))
         for _ in range(_MULTIPLICATIONS):
-            subspace, _ = np.linalg.qr(self.total @ subspace)
+            subspace = orthonormal(self.total @ subspace)
         variances, rotation = np.linalg.eigh(subspace.T @ self.total @ subspace)
         return variances[::-1], (subspace @ rotation)[:, ::-1]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skgeom.optim._manifolds import Oblique, Sphere, Stiefel
+from skgeom.utils._linalg import inverse_of_triangle
 
 
 @dataclass(frozen=True)
@@ -76,17 +77,6 @@ def rotated_to_unit_norm(filters):
     return _normalize_columns(filters)
 
 
-def _inverse_of_triangle(lower):
-    """The inverse of a lower triangular matrix, by halves: mostly products."""
-    if len(lower) <= 64:
-        return np.linalg.inv(lower)
-    k, inverse = len(lower) // 2, np.zeros_like(lower)
-    inverse[:k, :k] = first = _inverse_of_triangle(lower[:k, :k])
-    inverse[k:, k:] = second = _inverse_of_triangle(lower[k:, k:])
-    inverse[k:, :k] = -second @ (lower[k:, :k] @ first)
-    return inverse
-
-
 class FreeRotation:
     r"""Filters of unit norm, for an objective that no rotation of them changes.
 
@@ -110,7 +100,7 @@ class FreeRotation:
         self._factor = np.linalg.cholesky(metric)
         # Not solved for at each point: only scipy can make use of a triangle, and the
         # threads of its BLAS would be in the way of those of numpy.
-        self._inverse = _inverse_of_triangle(self._factor)
+        self._inverse = inverse_of_triangle(self._factor)
 
     nearest = staticmethod(rotated_to_unit_norm)
 
