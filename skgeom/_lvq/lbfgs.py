@@ -4,13 +4,15 @@ Where the space has a chart, the problem is solved there first. A search among v
 costs a small part of one among matrices, and ends close to the minimum.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom._lvq.cost import PrototypeCost
-from skgeom._lvq.problem import SINGULAR, Outcome
+from skgeom._lvq.problem import SINGULAR, Outcome, Problem
 from skgeom.optim import StartError, minimize
 from skgeom.utils._arrays import like, namespace, to_numpy
 from skgeom.utils._progress import current_progress
@@ -87,66 +89,31 @@ def fit_lbfgs(
     ConvergenceWarning
         If the search does not end within ``max_iter`` iterations, or where numbers end.
     """
-    fixed_scale = None if learn_scale else scale
     total = float(namespace(problem.weights).sum(problem.weights))
-    goal = (tol if enough is None else enough) * total
-    losses, settled = [], -np.inf
-
-    def separated(point, value):
-        return value <= goal  # the classes are separated; go no farther
-
-    def note(point, value):
-        losses.append(value)
-        if report is not None and report("iteration", value, partial(outcome, point)):
-            return True
-        return separated(point, value) or losses[-2] - value <= settled * abs(value)
-
-    def note_in_chart(point, value):
-        current_progress().note(f"search in the tangent space: loss {value:.6g}")
-        return separated(point, value)
-
-    def outcome(point):
-        prototypes, scale, matrix = cost.split(point)
-        prototypes = like(prototypes, problem.Z)
-        matrix = None if matrix is None else like(matrix, problem.Z)
-        # A search may end at its start; scikit-learn wants one iteration even then.
-        n_iter = max(len(losses) - 1, 1)
-        return Outcome(prototypes, float(scale), np.array(losses), n_iter, matrix)
-
     # Threads of BLAS are in the way of those of the cost where matrices are small.
     with one_blas_thread(problem.Z.ndim == 3):
         try:
             problem.space.check_representable(problem.prototypes)
             flat = None if reduction else problem.in_chart()
+            fixed_scale = None if learn_scale else scale
             cost = _cost(problem, loss, fixed_scale, reduction, flat)
-            start = to_numpy(problem.prototypes)
-            point = cost.join(
-                start, scale, None if matrix is None else to_numpy(matrix)
-            )
+            matrix = None if matrix is None else to_numpy(matrix)
+            point = cost.join(to_numpy(problem.prototypes), scale, matrix)
             # Prototypes that go on are nearer to the minimum than that of the chart is.
             anew = flat is not None and problem.squared_distances is not None
-            losses.append(problem.start_cost(loss, scale) if anew else cost(point)[0])
+            first = problem.start_cost(loss, scale) if anew else cost(point)[0]
         except np.linalg.LinAlgError:
             raise ValueError(SINGULAR) from None
+        goal = (tol if enough is None else enough) * total
+        search = _Search(problem, cost, max_iter, tol, goal, report, [first])
         if anew:
             flat_cost = _cost(flat, loss, fixed_scale)
-            start = flat_cost.join(to_numpy(flat.prototypes), scale)
-            limits = {"max_iter": max_iter, "tol": _CHART_TOL * tol}
-            found, value = _search_chart(
-                cost, flat, flat_cost, start, callback=note_in_chart, **limits
-            )
-            if value < losses[0]:
-                note(found, value)
-                point = found
-                if cost.has_curvature(point[0]):
-                    settled = _SETTLED * tol
-                else:
-                    tol *= _CLOSER
-        left = max_iter + 1 - len(losses)
-        result = _minimize(cost, point, max_iter=left, tol=tol, callback=note)
+            flat_point = flat_cost.join(to_numpy(flat.prototypes), scale)
+            point = search.through_chart(flat, flat_cost, flat_point, point)
+        result = search.finish(point)
     if not result.converged:
         more, reason = "tol", result.reason
-        if len(losses) > max_iter:
+        if len(search.losses) > max_iter:
             # The first one was the search in the chart.
             more = "max_iter or tol"
             reason = f"max_iter={max_iter} iterations were made."
@@ -155,23 +122,91 @@ def fit_lbfgs(
             f"be used. Increase {more}{remedy}.",
             ConvergenceWarning,
         )
-    return outcome(result.point)
+    return search.outcome(result.point)
+
+
+@dataclass
+class _Search:
+    """A search for the minimum of a cost, and what it has reached so far.
+
+    Attributes
+    ----------
+    problem : Problem
+    cost : PrototypeCost
+    max_iter, tol, report
+        As the parameters of :func:`fit_lbfgs`.
+    goal : float
+        The cost at which the search ends.
+    losses : list of float
+        The cost at the start and after each iteration.
+    settled : float
+        The search ends if an iteration lowers the cost by no more than this fraction.
+    """
+
+    problem: Problem
+    cost: PrototypeCost
+    max_iter: int
+    tol: float
+    goal: float
+    report: Callable | None
+    losses: list
+    settled: float = -np.inf
+
+    def through_chart(self, flat, flat_cost, start, point):
+        """Search in the chart; where that has led, or the point if it is better."""
+        limits = {"max_iter": self.max_iter, "tol": _CHART_TOL * self.tol}
+        try:
+            found = _minimize(flat_cost, start, callback=self._note_in_chart, **limits)
+            prototypes, *others = found.point
+            prototypes = flat.space.decode(like(prototypes, flat.Z))
+            found = [to_numpy(prototypes), *others]
+            value, _ = self.cost(found)
+        except (StartError, np.linalg.LinAlgError):
+            return point
+        if not value < self.losses[0]:
+            return point
+        self._note(found, value)
+        if self.cost.has_curvature(found[0]):
+            self.settled = _SETTLED * self.tol
+        else:
+            self.tol *= _CLOSER
+        return found
+
+    def finish(self, point):
+        """Minimise the cost with the iterations that are left."""
+        limits = {"max_iter": self.max_iter + 1 - len(self.losses), "tol": self.tol}
+        return _minimize(self.cost, point, callback=self._note, **limits)
+
+    def outcome(self, point):
+        """The point, as an :class:`Outcome`."""
+        problem = self.problem
+        prototypes, scale, matrix = self.cost.split(point)
+        prototypes = like(prototypes, problem.Z)
+        matrix = None if matrix is None else like(matrix, problem.Z)
+        # A search may end at its start; scikit-learn wants one iteration even then.
+        n_iter = max(len(self.losses) - 1, 1)
+        losses = np.array(self.losses)
+        return Outcome(prototypes, float(scale), losses, n_iter, matrix)
+
+    def _note(self, point, value):
+        self.losses.append(value)
+        outcome = partial(self.outcome, point)
+        if self.report is not None and self.report("iteration", value, outcome):
+            return True
+        gain = self.losses[-2] - value
+        return self._is_separated(value) or gain <= self.settled * abs(value)
+
+    def _note_in_chart(self, point, value):
+        current_progress().note(f"search in the tangent space: loss {value:.6g}")
+        return self._is_separated(value)
+
+    def _is_separated(self, value):
+        return value <= self.goal  # the classes are separated; go no farther
 
 
 def _cost(problem, *options):
     data = problem.space, problem.Z, problem.y, problem.weights
     return PrototypeCost(*data, *options)
-
-
-def _search_chart(cost, flat, flat_cost, start, **options):
-    """Where a search in the chart leads, and the cost there; infinite if nowhere."""
-    try:
-        prototypes, *others = _minimize(flat_cost, start, **options).point
-        prototypes = flat.space.decode(like(prototypes, flat.Z))
-        point = [to_numpy(prototypes), *others]
-        return point, cost(point)[0]
-    except (StartError, np.linalg.LinAlgError):
-        return None, np.inf
 
 
 def _minimize(cost, start, **options):
