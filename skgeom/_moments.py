@@ -1,7 +1,7 @@
 """Counts, means and scatters of the classes of samples that come in blocks."""
 
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache, reduce
 from pathlib import Path
 
@@ -168,13 +168,17 @@ def sums_of_samples(X, y, sample_weight, prepare=None):
     """
     if not is_dask(X):
         return _of_block(None, X, y, sample_weight, prepare, some=True)
+    return sums_and_more(row_blocks(X, y, sample_weight), prepare=prepare)[0]
+
+
+def sums_and_more(blocks, more=(), prepare=None):
+    """The sums of delayed blocks, and the results of more tasks, in one pass."""
     import dask
 
-    blocks = enumerate(row_blocks(X, y, sample_weight))
-    (total,) = dask.compute(tree_of_blocks(blocks, prepare))
+    total, *results = dask.compute(tree_of_blocks(enumerate(blocks), prepare), *more)
     if total is None:
         raise ValueError("There are no samples: all blocks of X are empty.")
-    return total
+    return total, *results
 
 
 def tree_of_blocks(blocks, prepare=None):
@@ -231,7 +235,7 @@ def _of_block(number, X, y, sample_weight, prepare, some=False):
 
     If ``some``, there must be samples of positive weight.
     """
-    try:
+    with naming_block(number):
         if not some and _num_samples(X) == _num_samples(y) == 0:
             return None
         X, y, sample_weight = checked_samples(X, y, sample_weight, some)
@@ -240,6 +244,13 @@ def _of_block(number, X, y, sample_weight, prepare, some=False):
         if prepare is not None:
             X, y = prepare(X, y)
         return ClassSums.of_samples(X, y, sample_weight)
+
+
+@contextmanager
+def naming_block(number):
+    """Put the number of a block, if it has one, before errors in its data."""
+    try:
+        yield
     except ValueError as error:
         if number is None:
             raise

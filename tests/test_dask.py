@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 import weakref
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_wine
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
@@ -32,7 +34,9 @@ from skgeom import (
     KernelDiscriminantAnalysis,
     SecondMomentSQFA,
 )
+from skgeom._filters import block_sample, noise
 from skgeom._filters.block_information import BlockInformation
+from skgeom._filters.block_sample import statistics_and_sample
 from skgeom.baselines import LOL, GeneralizedEigenvectors
 from skgeom.datasets import make_spd_classes
 from skgeom.objectives import MeanInformation
@@ -282,6 +286,9 @@ def test_one_task_a_block_reads_it_once(digits):
             for i in starts
         ]
     )
+    SQFA(2, random_state=0).fit(blocks, y)
+    assert sorted(read) == list(starts)
+    read.clear()
     model = GaussianClassifier("shared").fit(blocks, y)
     assert sorted(read) == list(starts)
     lazy = model.predict(blocks)
@@ -376,23 +383,80 @@ def test_a_killed_worker_loses_nothing(digits, tmp_path):
 def test_filters_of_blocks_are_those_of_the_statistics(cls, digits):
     X, y = digits
     blocks, labels = da.from_array(X, chunks=(250, 20)), da.from_array(y, chunks=250)
-    model = cls(3, random_state=0).fit(blocks, labels)
     statistics = ClassStatistics.from_data(X, y).shrunk()
     expected = cls(3, random_state=0).fit_statistics(statistics)
+    options = {"regularization": expected.regularization_, "random_state": 0}
+    model = cls(3, **options).fit(blocks, labels)
     assert_allclose(model.components_, expected.components_, atol=1e-7)
     edges = [*range(0, len(X), 250), len(X)]
     pairs = ((X[a:b], y[a:b]) for a, b in pairwise(edges))
     same = ClassStatistics.from_blocks(pairs).shrunk()
-    again = cls(3, random_state=0).fit_statistics(same)
+    again = cls(3, **options).fit_statistics(same)
     assert_array_equal(model.components_, again.components_)
     features = model.transform(blocks)
     assert isinstance(features, da.Array)
     assert features.shape == (len(X), 3)
     assert_allclose(features.compute(), model.transform(X))
-    stream = cls(3, random_state=0)
+    stream = cls(3, **options)
     for part in (slice(None, 750), slice(750, None)):
         stream.partial_fit(blocks[part], labels[part])
     assert_allclose(stream.objective_, expected.objective_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("cls", [SQFA, SecondMomentSQFA, AMAGauss])
+@pytest.mark.parametrize("most", [100, 10_000])
+def test_automatic_noise_is_that_of_samples_in_memory(cls, most, wine, monkeypatch):
+    """Of more samples than are scored, the same ones are."""
+    X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
+    monkeypatch.setattr(noise, "MOST_SAMPLES", most)
+    order = np.random.default_rng(0).permutation(len(y))
+    model = cls(2, random_state=0).fit(X[order], y[order])
+    blocks = da.from_array(X[order], chunks=((20, 0, 90, 68), 5))
+    same = cls(2, random_state=0).fit(blocks, y[order])
+    assert_allclose(same.regularization_, model.regularization_, rtol=1e-9)
+    if cls is not AMAGauss:  # each block is a step of it
+        assert_allclose(same.components_, model.components_, atol=1e-7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_samples_of_blocks_of_unknown_length(weighted, wine, monkeypatch):
+    """Each block gives as many, with weights for those that are left out."""
+    monkeypatch.setattr(block_sample, "MOST_SAMPLES", 90)
+    X, y = wine[0], wine[1].astype("category")
+    weights = 0 * wine[1] + np.arange(len(y)) % 3 if weighted else None
+    frame = X.assign(kind=y, weight=1.0 if weights is None else weights)
+    frame = dd.from_pandas(frame, npartitions=3)  # of about 60 samples
+    columns = frame[list(X)], frame["kind"], frame["weight"] if weighted else None
+    statistics, sample = statistics_and_sample(*columns)
+    some, labels, own = sample
+    assert_same_statistics(
+        statistics, ClassStatistics.from_data(X, y, sample_weight=weights)
+    )
+    rows = [np.flatnonzero((X.to_numpy() == row).all(axis=1))[0] for row in some]
+    assert len(set(rows)) == len(rows)
+    assert len(rows) == 90 if not weighted else 40 < len(rows) < 80
+    assert_array_equal(y.to_numpy()[rows], labels)
+    lengths = np.array([part.shape[0] for part in dask.compute(*frame.to_delayed())])
+    block = np.searchsorted(np.cumsum(lengths), rows, side="right")
+    expected = lengths[block] / 30
+    assert_allclose(own, expected * (weights.iloc[rows] if weighted else 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SQFA(2, random_state=0).fit(*columns)
+        whole = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
+    assert 0.1 < model.regularization_ / whole.regularization_ < 10
+
+
+def test_noise_where_no_chosen_sample_has_a_weight(wine, monkeypatch):
+    monkeypatch.setattr(noise, "MOST_SAMPLES", 3)
+    X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
+    weights = np.ones(len(y))
+    weights[noise.rows_to_score(len(y))] = 0
+    blocks = da.from_array(X, chunks=(60, 5))
+    model = SQFA(2, random_state=0).fit(blocks, y, weights)
+    statistics = ClassStatistics.from_data(X, y, sample_weight=weights).shrunk()
+    expected = SQFA(2, random_state=0).fit_statistics(statistics)
+    assert_allclose(model.regularization_, expected.regularization_)
 
 
 def test_frames_of_features_have_names(wine):
@@ -581,14 +645,14 @@ def test_filters_for_samples_in_blocks(options, wine):
     order = np.random.default_rng(0).permutation(len(y))
     X, y = X[order], y[order]
     blocks = da.from_array(X, chunks=(20, 5))
-    model = AMAGauss(2, random_state=0, max_iter=60, **options).fit(blocks, y)
+    model = AMAGauss(2, random_state=0, max_iter=120, **options).fit(blocks, y)
     features = model.transform(blocks)
     assert features.shape == (178, 2)
     expected = AMAGauss(
         2, regularization=model.regularization_, random_state=0, **options
     ).fit(X, y)
     assert model.objective_ > expected.objective_ - 0.01
-    again = AMAGauss(2, random_state=0, max_iter=60, **options).fit(blocks, y)
+    again = AMAGauss(2, random_state=0, max_iter=120, **options).fit(blocks, y)
     assert_array_equal(again.components_, model.components_)
     with pytest.raises(ValueError, match="each block is a batch"):
         AMAGauss(2, batch_size=9).fit(blocks, y)

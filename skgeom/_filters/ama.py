@@ -65,9 +65,9 @@ class BaseAMAGauss(BaseFilters):
         self._set_statistics(statistics, filters, space)
         return self
 
-    def _regularization_of(self, statistics, moments, space, y=None):
+    def _regularization_of(self, *args):
         """That of SQFA, times a factor where it is automatic."""
-        value, start = super()._regularization_of(statistics, moments, space, y)
+        value, start = super()._regularization_of(*args)
         if self.regularization == "auto":
             value *= _NOISE_FACTOR
         return value, start
@@ -326,11 +326,11 @@ class AMAGauss(BaseAMAGauss):
                 "Of Dask data, each block is a batch: make X of chunks of that many "
                 f"rows, and set batch_size=None instead of {self.batch_size}."
             )
-        statistics = self._statistics_of_blocks(X, y, None)
+        statistics, *sample = self._statistics_of_blocks(X, y, None)
         moments = self._moments(statistics)
         space = WholeSpace()
         current_progress().start()
-        regularization, _ = self._regularization_of(statistics, moments, space)
+        regularization, start = self._regularization_of(statistics, moments, *sample)
         self.classes_ = statistics.classes
         self.priors_ = check_priors(self.priors, statistics.counts)
         objective = BlockInformation(
@@ -342,7 +342,7 @@ class AMAGauss(BaseAMAGauss):
         )
         span_only = self._is_negligible(regularization, statistics, moments)
         search = self._in_batches(self._search(regularization, span_only), 1)
-        search = self._started(search, moments)
+        search = self._started(search, moments, start)
         filters = self._maximize(objective, search, moments.pooled, space)
         self.objective_ = float(self.objective_ + objective.mean_log_prior)
         self._set_statistics(statistics, filters, space)

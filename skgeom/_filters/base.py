@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from skgeom._filters.block_sample import statistics_and_sample
 from skgeom._filters.filter_search import (
     DEPENDENT,
     FEW_FEATURES,
@@ -345,13 +346,22 @@ class BaseFilters(
         )
 
     def _statistics_of_blocks(self, X, y, sample_weight):
-        """The statistics of samples in the blocks of a Dask array or frame."""
+        """The statistics of a Dask array or frame, and what the noise is scored on.
+
+        The latter are a space of some samples, with their labels and weights.
+        """
         validate_data(self, empty_block(X), ensure_min_samples=0)
-        statistics = ClassStatistics.from_data(
-            X, y, self._estimator_of_classes, sample_weight=sample_weight
-        )
+        estimator, space = self._estimator_of_classes, WholeSpace()
+        if self.regularization == "auto" and estimator is None:
+            statistics, sample = statistics_and_sample(X, y, sample_weight)
+            space.samples, y, sample_weight = sample
+        else:
+            statistics = ClassStatistics.from_data(
+                X, y, estimator, sample_weight=sample_weight
+            )
+            y = sample_weight = None
         self._check_sizes(statistics.classes)
-        return self._shrunk(statistics)
+        return self._shrunk(statistics), space, y, sample_weight
 
     @property
     def _distinct(self):

@@ -23,7 +23,7 @@ _N_STARTS = 4
 # A variance within the classes that is so small, relative to the total, is rounding.
 _ROUNDING = 1e-24
 # Samples that are scored.
-_MOST_SAMPLES = 10_000
+MOST_SAMPLES = 10_000
 
 
 def sampling_noise(pooled, counts):
@@ -138,12 +138,17 @@ def linear_discriminants(moments, noise, n_components):
     return found / np.linalg.norm(found, axis=0)
 
 
+def rows_to_score(n_samples):
+    """Which samples are scored: at random, as they may be sorted, but always alike."""
+    n_rows = min(n_samples, MOST_SAMPLES)
+    return np.random.default_rng(0).choice(n_samples, n_rows, replace=False)
+
+
 def _information(statistics, X, y, sample_weight, noise):
     """What features tell about the classes of some of the samples."""
-    rows, n_samples = slice(None), X.shape[0]
-    if n_samples > _MOST_SAMPLES:
-        # At random, since samples may be sorted, and the same rows for each fit.
-        rows = np.random.default_rng(0).choice(n_samples, _MOST_SAMPLES, replace=False)
+    rows = slice(None)
+    if X.shape[0] > MOST_SAMPLES:
+        rows = rows_to_score(X.shape[0])
     labels = np.searchsorted(statistics.classes, y[rows])
     return MeanInformation(
         take(X, rows),

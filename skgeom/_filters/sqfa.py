@@ -53,7 +53,7 @@ class BaseSQFA(BaseFilters):
         """Learn the filters from statistics of samples in a space, or of none."""
         vars(self).pop("_streamed", None)
         space = space or WholeSpace()
-        current_progress().start(space.X, y)
+        current_progress().start(space.X, None if space.X is None else y)
         moments = self._moments(statistics)
         if regularization is None:
             regularization, found = self._regularization_of(
@@ -258,8 +258,9 @@ class SQFA(BaseSQFA):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; not modified. Those of a Dask array or data frame are read
-            once, block by block, and only their statistics are gathered. Sparse ones
-            are made dense in blocks of rows.
+            once, block by block. Only their statistics are gathered, and the 10,000
+            samples that choose an automatic regularisation. Sparse ones are made dense
+            in blocks of rows.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -288,7 +289,10 @@ class SQFA(BaseSQFA):
             differ.
         """
         if is_dask(X):
-            return self._fit(self._statistics_of_blocks(X, y, sample_weight))
+            statistics, *sample, weights = self._statistics_of_blocks(
+                X, y, sample_weight
+            )
+            return self._fit(statistics, *sample, sample_weight=weights)
         X, y = self._validated(X, y)
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)

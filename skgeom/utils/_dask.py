@@ -76,7 +76,7 @@ def _delayed(data):
     return blocks.ravel().tolist() if isinstance(blocks, np.ndarray) else blocks
 
 
-def _row_chunks(data):
+def row_chunks(data):
     """Numbers of rows of the blocks, NaN where they are not known."""
     if hasattr(data, "chunks"):
         return data.chunks[0]
@@ -85,7 +85,7 @@ def _row_chunks(data):
 
 def _aligned(values, name, X):
     """``values`` in the blocks of X."""
-    chunks = _row_chunks(X)
+    chunks = row_chunks(X)
     known = not np.isnan(chunks).any()
     if not is_dask(values):
         if not known:
@@ -103,7 +103,7 @@ def _aligned(values, name, X):
         raise ValueError(
             f"{name} must have one value a sample, but has {values.ndim} dimensions."
         )
-    own = _row_chunks(values)
+    own = row_chunks(values)
     if known and not np.isnan(own).any():
         _check_length(sum(own), name, chunks)
         return values.rechunk((chunks,))
