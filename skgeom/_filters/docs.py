@@ -15,7 +15,7 @@ FILTER_DOCS = {
         The variance :math:`\sigma^2`, in squared units of X, that is added to that
         of each filter's output. Directions of a smaller variance count for little.
         ``"auto"`` is at least what so few samples leave in doubt, and more if the
-        log posterior of the samples then is higher, see the user guide; a common
+        log posterior of the samples is then no lower, see the user guide; a common
         factor on X changes nothing. It is of this package, not of the paper. With
         0, all class covariances must be regular. What is ``"auto"`` for
         :class:`SQFA` is multiplied by three for :class:`AMAGauss`.

@@ -16,8 +16,8 @@ _STEP = 3.0
 # Filters that are good to this tolerance tell which noise is best.
 _TOL = 1e-4
 _MAX_ITER = 100
-# A smaller rise of the score, in nats, is no reason for more noise.
-_LEAST_RISE = 1e-3
+# Scores, in nats, that differ by no more are as good.
+_SAME = 3e-4
 # Starts of the search with the least noise, from whose filters the others go on.
 _N_STARTS = 4
 # A variance within the classes that is so small, relative to the total, is rounding.
@@ -48,10 +48,11 @@ def most_informative_noise(
 
     Where classes are no Gaussians, directions of small variance separate their
     covariances more than their samples, and more noise keeps filters away from them. So
-    it rises from the sampling noise as long as the mean log posterior of the correct
-    class does, of the samples that the filters are learnt from: the sampling noise
-    keeps that from being too hopeful. Filters are sought in the span of the leading
-    principal axes and of the linear discriminants, which need not be along these.
+    it rises from the sampling noise, to where the mean log posterior of the correct
+    class is highest, of the samples that the filters are learnt from: the sampling
+    noise keeps that from being too hopeful. Of noises that are as good, the largest
+    makes the easiest search. Filters are sought in the span of the leading principal
+    axes and of the linear discriminants, which need not be along these.
 
     Parameters
     ----------
@@ -106,22 +107,23 @@ def most_informative_noise(
         progress.step("noise", said, name="value")
         return score
 
-    noise, filters = least, find(least)
-    best = noise, basis @ filters
+    filters = find(least)
     information = _information(statistics, X, y, sample_weight, least)
     information = information.project(basis)
-    best_score = score_of(noise, filters)
     largest = np.linalg.eigvalsh(pooled.within)[-1]
-    n_worse = 0
+    found, noise, n_worse = [(score_of(least, filters), least, filters)], least, 0
+    best_score = found[0][0]
     while n_worse < 2 and _STEP * noise <= largest:
         noise *= _STEP
         filters = find(noise, init="random", n_init=0, warm_start=filters)
         score = score_of(noise, filters)
-        n_worse += 1
-        distinct = independent_directions(filters) == search.n_components
-        if score > best_score + _LEAST_RISE and distinct:
-            best, best_score, n_worse = (noise, basis @ filters), score, 0
-    return best
+        if independent_directions(filters) == search.n_components:
+            found.append((score, noise, filters))
+            best_score = max(best_score, score)
+        n_worse = n_worse + 1 if score < best_score - _SAME else 0
+    as_good = [one for one in found if one[0] >= best_score - _SAME]
+    _, noise, filters = as_good[-1]
+    return noise, basis @ filters
 
 
 def linear_discriminants(moments, noise, n_components):
