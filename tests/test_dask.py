@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import warnings
 import weakref
 from itertools import pairwise
 
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_wine
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
@@ -36,7 +34,6 @@ from skgeom import (
 )
 from skgeom._filters import block_sample, noise
 from skgeom._filters.block_information import BlockInformation
-from skgeom._filters.block_sample import statistics_and_sample
 from skgeom.baselines import LOL, GeneralizedEigenvectors
 from skgeom.datasets import make_spd_classes
 from skgeom.objectives import MeanInformation
@@ -420,43 +417,47 @@ def test_automatic_noise_is_that_of_samples_in_memory(cls, most, wine, monkeypat
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_samples_of_blocks_of_unknown_length(weighted, wine, monkeypatch):
-    """Each block gives as many, with weights for those that are left out."""
-    monkeypatch.setattr(block_sample, "MOST_SAMPLES", 90)
+    """They are random ones of positive weight, whatever the blocks are."""
+    monkeypatch.setattr(noise, "MOST_SAMPLES", 90)
     X, y = wine[0], wine[1].astype("category")
     weights = 0 * wine[1] + np.arange(len(y)) % 3 if weighted else None
     frame = X.assign(kind=y, weight=1.0 if weights is None else weights)
-    frame = dd.from_pandas(frame, npartitions=3)  # of about 60 samples
+    frame = dd.from_pandas(frame, npartitions=3)
+    parts = [frame, frame[frame["alcohol"] > 99], frame[frame["alcohol"] > 99]]
+    frame = dd.concat(parts)  # most of its parts are empty
     columns = frame[list(X)], frame["kind"], frame["weight"] if weighted else None
-    statistics, sample = statistics_and_sample(*columns)
-    some, labels, own = sample
+    statistics, (some, labels, own) = block_sample.statistics_and_sample(*columns)
     assert_same_statistics(
         statistics, ClassStatistics.from_data(X, y, sample_weight=weights)
     )
     rows = [np.flatnonzero((X.to_numpy() == row).all(axis=1))[0] for row in some]
-    assert len(set(rows)) == len(rows)
-    assert len(rows) == 90 if not weighted else 40 < len(rows) < 80
+    assert len(set(rows)) == len(rows) == 90
+    assert len(np.unique(np.array(rows) // 60)) == 3  # of all parts that have any
     assert_array_equal(y.to_numpy()[rows], labels)
-    lengths = np.array([part.shape[0] for part in dask.compute(*frame.to_delayed())])
-    block = np.searchsorted(np.cumsum(lengths), rows, side="right")
-    expected = lengths[block] / 30
-    assert_allclose(own, expected * (weights.iloc[rows] if weighted else 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = SQFA(2, random_state=0).fit(*columns)
-        whole = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
-    assert 0.1 < model.regularization_ / whole.regularization_ < 10
+    if weighted:
+        assert_array_equal(own, weights.iloc[rows])
+        assert (own > 0).all()
+    else:
+        assert own is None
+    model = SQFA(2, random_state=0).fit(*columns)
+    whole = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
+    assert 1 / 3.1 < model.regularization_ / whole.regularization_ < 3.1
 
 
-def test_noise_where_no_chosen_sample_has_a_weight(wine, monkeypatch):
-    monkeypatch.setattr(noise, "MOST_SAMPLES", 3)
+def test_blocks_that_are_no_more_than_scored_give_all_samples(wine, monkeypatch):
     X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
-    weights = np.ones(len(y))
-    weights[noise.rows_to_score(len(y))] = 0
-    blocks = da.from_array(X, chunks=(60, 5))
-    model = SQFA(2, random_state=0).fit(blocks, y, weights)
-    statistics = ClassStatistics.from_data(X, y, sample_weight=weights).shrunk()
-    expected = SQFA(2, random_state=0).fit_statistics(statistics)
-    assert_allclose(model.regularization_, expected.regularization_)
+    order, weights = np.random.default_rng(0).permutation(len(y)), np.arange(178) % 2
+    X, y = X[order], y[order]
+    monkeypatch.setattr(noise, "MOST_SAMPLES", 100)  # more than have a weight
+    model = SQFA(2, random_state=0).fit(da.from_array(X, chunks=(60, 5)), y, weights)
+    whole = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
+    assert_allclose(model.regularization_, whole.regularization_, rtol=1e-9)
+
+
+def test_samples_and_labels_of_other_lengths(wine):
+    block = 3, wine[0], wine[1][:-1], None, np.array([170])
+    with pytest.raises(ValueError, match=r"Block 3: .*inconsistent numbers of samples"):
+        block_sample._some_of_block(*block)
 
 
 def test_frames_of_features_have_names(wine):

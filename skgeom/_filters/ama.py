@@ -53,7 +53,7 @@ class BaseAMAGauss(BaseFilters):
         start = None
         if regularization is None:
             regularization, start = self._regularization_of(
-                statistics, moments, space, y
+                statistics, moments, space.samples, y
             )
         objective, search = self._problem(statistics, moments, regularization, space, y)
         search = self._started(search, moments, start)
@@ -65,9 +65,9 @@ class BaseAMAGauss(BaseFilters):
         self._set_statistics(statistics, filters, space)
         return self
 
-    def _regularization_of(self, *args):
+    def _regularization_of(self, statistics, moments, *sample):
         """That of SQFA, times a factor where it is automatic."""
-        value, start = super()._regularization_of(*args)
+        value, start = super()._regularization_of(statistics, moments, *sample)
         if self.regularization == "auto":
             value *= _NOISE_FACTOR
         return value, start
@@ -287,8 +287,9 @@ class AMAGauss(BaseAMAGauss):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; not modified. Those of a Dask array or data frame are read once
-            for their statistics, and once in each epoch of stochastic ascent, in which
-            each block makes a step. Sparse ones are made dense in blocks of rows.
+            for their statistics and the 10,000 samples that choose an automatic
+            regularisation, and once in each epoch of stochastic ascent, in which each
+            block makes a step. Sparse ones are made dense in blocks of rows.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
 
@@ -326,11 +327,12 @@ class AMAGauss(BaseAMAGauss):
                 "Of Dask data, each block is a batch: make X of chunks of that many "
                 f"rows, and set batch_size=None instead of {self.batch_size}."
             )
-        statistics, *sample = self._statistics_of_blocks(X, y, None)
+        statistics, sample = self._statistics_of_blocks(X, y, None)
         moments = self._moments(statistics)
         space = WholeSpace()
         current_progress().start()
         regularization, start = self._regularization_of(statistics, moments, *sample)
+        del sample
         self.classes_ = statistics.classes
         self.priors_ = check_priors(self.priors, statistics.counts)
         objective = BlockInformation(

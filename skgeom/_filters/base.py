@@ -348,20 +348,18 @@ class BaseFilters(
     def _statistics_of_blocks(self, X, y, sample_weight):
         """The statistics of a Dask array or frame, and what the noise is scored on.
 
-        The latter are a space of some samples, with their labels and weights.
+        The latter are some samples, labels and weights, if it is to be scored at all.
         """
         validate_data(self, empty_block(X), ensure_min_samples=0)
-        estimator, space = self._estimator_of_classes, WholeSpace()
+        estimator, sample = self._estimator_of_classes, ()
         if self.regularization == "auto" and estimator is None:
             statistics, sample = statistics_and_sample(X, y, sample_weight)
-            space.samples, y, sample_weight = sample
         else:
             statistics = ClassStatistics.from_data(
                 X, y, estimator, sample_weight=sample_weight
             )
-            y = sample_weight = None
         self._check_sizes(statistics.classes)
-        return self._shrunk(statistics), space, y, sample_weight
+        return self._shrunk(statistics), sample
 
     @property
     def _distinct(self):
@@ -382,16 +380,16 @@ class BaseFilters(
         return statistics
 
     def _regularization_of(
-        self, statistics, moments, space, y=None, sample_weight=None
+        self, statistics, moments, samples=None, y=None, sample_weight=None
     ):
         """The value of the regularisation, and filters found for it, or None.
 
-        The space has no samples, and y is None, if there are statistics alone.
+        ``samples`` and y are None if there are statistics alone.
         """
         if self.regularization != "auto":
             return float(self.regularization), None
         least = sampling_noise(moments.pooled, statistics.counts)
-        if space.samples is None:
+        if samples is None:
             return least, None
         search = self._search(least, span_only=False)
         return most_informative_noise(
@@ -399,7 +397,7 @@ class BaseFilters(
             statistics,
             moments,
             self._objective,
-            space.samples,
+            samples,
             y,
             sample_weight,
         )

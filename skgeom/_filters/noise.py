@@ -16,7 +16,7 @@ _STEP = 3.0
 # Filters that are good to this tolerance tell which noise is best.
 _TOL = 1e-4
 _MAX_ITER = 100
-# Scores, in nats, that differ by no more are as good.
+# Scores, in nats, that differ by no more are as good; of classes of one size.
 _SAME = 3e-4
 # Starts of the search with the least noise, from whose filters the others go on.
 _N_STARTS = 4
@@ -110,19 +110,23 @@ def most_informative_noise(
     filters = find(least)
     information = _information(statistics, X, y, sample_weight, least)
     information = information.project(basis)
+    best_score, chosen = score_of(least, filters), (least, filters)
+    # Else a rare class, of little weight in the score, could lose much.
+    shares = statistics.counts / statistics.counts.sum()
+    same = _SAME * len(shares) * shares.min()
     largest = np.linalg.eigvalsh(pooled.within)[-1]
-    found, noise, n_worse = [(score_of(least, filters), least, filters)], least, 0
-    best_score = found[0][0]
+    noise, n_worse = least, 0
     while n_worse < 2 and _STEP * noise <= largest:
         noise *= _STEP
         filters = find(noise, init="random", n_init=0, warm_start=filters)
         score = score_of(noise, filters)
-        if independent_directions(filters) == search.n_components:
-            found.append((score, noise, filters))
-            best_score = max(best_score, score)
-        n_worse = n_worse + 1 if score < best_score - _SAME else 0
-    as_good = [one for one in found if one[0] >= best_score - _SAME]
-    _, noise, filters = as_good[-1]
+        n_worse += 1
+        distinct = independent_directions(filters) == search.n_components
+        if score >= best_score - same and distinct:
+            best_score, chosen, n_worse = max(best_score, score), (noise, filters), 0
+    noise, filters = chosen
+    progress.end_stage()
+    progress.print(f"regularization {noise:.6g} is taken")
     return noise, basis @ filters
 
 

@@ -48,16 +48,21 @@ class BaseSQFA(BaseFilters):
         regularization=None,
         *,
         sample_weight=None,
+        sample=(),
         start=None,
     ):
-        """Learn the filters from statistics of samples in a space, or of none."""
+        """Learn the filters from statistics of samples in a space, or of none.
+
+        ``sample`` has the samples, labels and weights that the noise is scored on, if
+        these are not those of the space.
+        """
         vars(self).pop("_streamed", None)
         space = space or WholeSpace()
-        current_progress().start(space.X, None if space.X is None else y)
+        current_progress().start(space.X, y)
         moments = self._moments(statistics)
         if regularization is None:
             regularization, found = self._regularization_of(
-                statistics, moments, space, y, sample_weight
+                statistics, moments, *(sample or (space.samples, y, sample_weight))
             )
             start = found if start is None else start.T
         objective, search = self._problem(statistics, moments, regularization, space)
@@ -289,10 +294,8 @@ class SQFA(BaseSQFA):
             differ.
         """
         if is_dask(X):
-            statistics, *sample, weights = self._statistics_of_blocks(
-                X, y, sample_weight
-            )
-            return self._fit(statistics, *sample, sample_weight=weights)
+            statistics, sample = self._statistics_of_blocks(X, y, sample_weight)
+            return self._fit(statistics, sample=sample)
         X, y = self._validated(X, y)
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)

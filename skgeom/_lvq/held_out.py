@@ -115,8 +115,9 @@ def _folds(problem):
     """
     squared = problem.space.squared_distances(problem.Z, problem.prototypes)
     y, labels = to_numpy(problem.y), to_numpy(problem.labels)
-    own = np.where(labels == y[:, None], to_numpy(squared), np.inf)
-    order = turns(y, own.min(axis=1), problem.spread)
+    squared = to_numpy(squared)
+    own = np.where(labels == y[:, None], squared, np.inf).min(axis=1)
+    order = turns(y, np.column_stack([own, squared]), problem.spread)
     n_distinct = sum(order[y == label].max() + 1 for label in np.unique(y))
     step = -(-n_distinct // _MOST_SAMPLES)
     return np.where(order % step == 0, order // step % _N_FOLDS, -1)

@@ -27,7 +27,7 @@ _PARALLEL = 500_000
 
 # The mean is found if the mean logarithm there is this small.
 _TOLERANCE = 1e-10
-_MAX_STEPS = 100
+_MAX_STEPS = 200
 # Single steps may lose. After so many in a row the search goes on from its best guess.
 _MOST_WORSE = 3
 # It is inaccurate if that is larger than so many roots of the machine's precision, or
@@ -105,7 +105,7 @@ def mean_affine_invariant(matrices, weights=None):
     -------
     ndarray of shape (n, n)
         The mean. The norm of the mean logarithm there is at most 1e-10, unless rounding
-        or 100 steps end the search first.
+        or 200 steps end the search first.
 
     Raises
     ------

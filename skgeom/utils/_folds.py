@@ -16,19 +16,21 @@ def turns(y, distances, scale):
     ----------
     y : ndarray of int, shape (N,)
         The class of each sample.
-    distances : ndarray of shape (N,)
-        Distances of samples from the centre of their class.
+    distances : ndarray of shape (N, k)
+        Distances of samples from the centre of their class, and then from all centres,
+        which tell equally distant samples from copies.
     scale : float
         The size of distances.
 
     Returns
     -------
     ndarray of int, shape (N,)
-        The number of smaller distances in the class, of those that differ.
+        How many samples of the class come before, copies counted once.
     """
     distances = np.round(distances / scale, _DIGITS)
     found = np.empty(len(y), dtype=int)
     for label in np.unique(y):
         own = y == label
-        found[own] = np.unique(distances[own], return_inverse=True)[1]
+        _, order = np.unique(distances[own], axis=0, return_inverse=True)
+        found[own] = order.ravel()  # numpy 2.0 gives it the shape of a column
     return found

@@ -541,6 +541,8 @@ def test_nothing_global_is_touched(iris, capsys):
 def test_verbose_prints_a_line_a_stage(iris, capsys):
     sqfa = SQFA(2, init="random", n_init=3, verbose=1, random_state=0).fit(*iris)
     lines = capsys.readouterr().out.splitlines()
+    taken = f"[SQFA] regularization {sqfa.regularization_:.6g} is taken"
+    assert lines.count(taken) == 1
     for stage in ("noise", "start 1", "start 2", "start 3", "best start"):
         assert len([line for line in lines if f"[SQFA] {stage}: " in line]) == 1
     end = f"[SQFA] end: objective {sqfa.objective_:.6f} after {sqfa.n_iter_} iterations"

@@ -111,14 +111,19 @@ def test_mean_of_distant_matrices_is_found(n_matrices, condition, make_spd, rng)
 
 
 @pytest.mark.parametrize("condition", [1e10, 1e12])
+@pytest.mark.parametrize("imaginary", [0, 1])
 @pytest.mark.parametrize("size, n_matrices", [(2, 3), (2, 10), (5, 5)])
-def test_mean_of_nearly_singular_matrices(size, n_matrices, condition, rng):
+def test_mean_of_nearly_singular_matrices(size, n_matrices, imaginary, condition, rng):
     """It is as near as the numbers allow: no step goes so far that all is lost."""
     spread = np.sort(rng.uniform(0, np.log(condition), size=(100, n_matrices, size)))
     spread[..., 0], spread[..., -1] = 0, np.log(condition)
-    Q, _ = np.linalg.qr(rng.normal(size=(100, n_matrices, size, size)))
-    matrices = Q * np.exp(spread)[..., None, :] @ Q.mT
-    for several in (matrices + matrices.mT) / 2:
+    shape = (100, n_matrices, size, size)
+    numbers = rng.normal(size=shape)
+    if imaginary:
+        numbers = numbers + 1j * rng.normal(size=shape)
+    Q, _ = np.linalg.qr(numbers)
+    matrices = Q * np.exp(spread)[..., None, :] @ Q.conj().mT
+    for several in (matrices + matrices.conj().mT) / 2:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             mean = mean_affine_invariant(several)
