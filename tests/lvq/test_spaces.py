@@ -240,10 +240,11 @@ def test_logdet_is_an_eighth_of_the_affine_invariant_metric_nearby(rng):
     assert_allclose(8 * divergences, squared, rtol=1e-4)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e8])
 @pytest.mark.parametrize("size", [1e-6, 1e-9, 1e-11])
-def test_near_matrices_keep_their_distances(rng, size):
+def test_near_matrices_keep_their_distances(rng, size, unit):
     """Not as differences of large numbers: 8 digits of those would be lost."""
-    eigenvalues = rng.uniform(0.1, 10, size=(1, 4))
+    eigenvalues = unit * rng.uniform(0.1, 10, size=(1, 4))
     near = eigenvalues * (1 + size * rng.uniform(-1, 1, size=(5, 4)))
     basis = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     W, X = ((basis * e[:, None]) @ basis.T for e in (eigenvalues, near))
@@ -444,3 +445,11 @@ def test_log_determinant_divergence_of_near_numbers(offset):
     found = SPD_SPACES["logdet"]().squared_distances(Z, prototypes)
     rtol = 1e-12 if offset < 6e-4 else 1e-8
     assert_allclose(found, [[expected]], rtol=rtol)
+
+
+@pytest.mark.parametrize("slope", [0.1, 1.0, 100.0])
+def test_log_determinant_divergence_of_crossed_matrices(slope):
+    """Of determinant 1 both, and far apart if the slope is large, by closed form."""
+    X, W = (np.array([[[1, s], [s, 1 + s**2]]]) for s in (slope, -slope))
+    found = SPD_SPACES["logdet"]().squared_distances(X, W)
+    assert_allclose(found, [[np.log1p(slope**2)]], rtol=1e-11)

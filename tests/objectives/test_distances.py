@@ -24,6 +24,7 @@ from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
+    parts_of_pairs,
 )
 from skgeom.objectives._matrix_distances import _divided_differences
 
@@ -132,6 +133,15 @@ def test_affine_invariance_is_as_declared(name, distance, gaussians, rng):
 
 
 @pytest.mark.parametrize(("name", "distance"), EVERY, ids=IDS)
+def test_rotation_invariance_is_as_declared(name, distance, gaussians, rng):
+    means, covariances = gaussians
+    rotation, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+    plain = values(distance, means, covariances)
+    turned = values(distance, means @ rotation.T, rotation @ covariances @ rotation.T)
+    assert np.allclose(turned, plain, rtol=1e-9) == distance.rotation_invariant
+
+
+@pytest.mark.parametrize(("name", "distance"), EVERY, ids=IDS)
 @pytest.mark.parametrize("squared", [False, True])
 def test_gradient_by_central_differences(name, distance, squared, gaussians, rng):
     means, covariances = gaussians
@@ -171,6 +181,14 @@ def test_exact_fisher_rao(gaussians):
     expected = distance_fisher_rao(means[i], covariances[i], means[j], covariances[j])
     assert_allclose(found, expected, rtol=1e-8)
     assert (found >= values(DISTANCES["fisher-rao"], means, covariances)).all()
+
+
+@pytest.mark.parametrize("offset", [1e10, 1e30, 1e45])
+def test_exact_fisher_rao_of_means_far_apart(offset):
+    """Of equal covariances, by its closed form; squares of the offset are in range."""
+    means = np.array([[0.0, 0.0], [offset, 0.0]])
+    found = values(DISTANCES["fisher-rao-exact"], means, np.stack([np.eye(2)] * 2))
+    assert_allclose(found, np.sqrt(2) * np.arccosh(1 + offset**2 / 4), rtol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 30.0])
@@ -251,3 +269,37 @@ def test_divided_differences_of_logarithms(ratio):
     found = _divided_differences(eigenvalues, np.log(eigenvalues))
     rtol = 1e-14 if ratio < 1e-5 else 1e-10
     assert_allclose(found[0], [[0.5, exact], [exact, 1 / eigenvalues[0, 1]]], rtol=rtol)
+
+
+def symmetric(values):
+    """The matrix of the values of the pairs (0, 1), (0, 2), (1, 2)."""
+    matrix = np.zeros((3, 3))
+    matrix[np.triu_indices(3, 1)] = values
+    return matrix + matrix.T
+
+
+def test_parts_of_wasserstein_distances_are_its_terms(gaussians):
+    means, covariances = gaussians
+    i, j = np.triu_indices(3, 1)
+    of_means = np.square(means[i] - means[j]).sum(axis=1)
+    bures = distance_wasserstein(covariances[i], covariances[j]) ** 2
+    parts = parts_of_pairs(DISTANCES["wasserstein"], means, covariances)
+    for found, expected in zip(parts, (of_means + bures, of_means, bures), strict=True):
+        assert_allclose(found, symmetric(expected), rtol=1e-8)
+
+
+def test_parts_of_jeffreys_divergences_are_shapley_values(gaussians):
+    """By traces and quadratic forms of inverses."""
+    means, covariances = gaussians
+    expected = []
+    for a, b in zip(*np.triu_indices(3, 1), strict=True):
+        (A, B), offset = covariances[[a, b]], means[a] - means[b]
+        there, back = np.linalg.inv(A), np.linalg.inv(B)
+        traces = np.trace(there @ B + back @ A) / 2 - 4
+        added = offset @ (there + back) @ offset / 2
+        alone = offset @ np.linalg.inv((A + B) / 2) @ offset
+        by_means = (alone + added) / 2
+        expected.append([traces + added, by_means, traces + added - by_means])
+    parts = parts_of_pairs(DISTANCES["jeffreys"], means, covariances)
+    for found, wanted in zip(parts, np.transpose(expected), strict=True):
+        assert_allclose(found, symmetric(wanted), rtol=1e-9)

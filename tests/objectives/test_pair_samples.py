@@ -54,6 +54,22 @@ def test_each_class_occurs_equally_often(n_classes):
         assert_allclose(pairs.weights, 1 / len(pairs))
 
 
+@pytest.mark.parametrize("n_classes", [7, 8])
+def test_all_distances_on_the_circle_make_each_pair_once(n_classes):
+    """But for those of classes opposite to each other, if their number is even."""
+    draw = pair_samples._CyclicPairs(np.ones(n_classes), 0)
+    pairs = draw.sample(n_classes**2)
+    assert_array_equal(occurrences(pairs, n_classes), 6)
+    assert_allclose(pairs.weights, 1 / (3 * n_classes))
+
+
+def test_classes_of_small_weight_occur_no_more_often():
+    weights = np.r_[np.full(5, 0.1), np.ones(120)]
+    for pairs in growing_samples(weights, 0)[:-1]:
+        counts = occurrences(pairs, 125)
+        assert (counts == counts[-1]).all()
+
+
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 def test_each_sample_is_part_of_the_next(weights):
     samples = [set(zip(s.i, s.j, strict=True)) for s in growing_samples(weights, 0)]
@@ -150,6 +166,7 @@ def test_mean_of_too_many_pairs_is_an_estimate(problem, monkeypatch):
     monkeypatch.setattr("skgeom.objectives._pairwise._PAIRS_OF_MEAN", 3000)
     estimate = objective.mean(filters)
     assert estimate != whole
+    assert type(estimate) is float  # as objective_ of filters
     assert estimate == pytest.approx(whole, rel=0.01)
     assert objective.mean(filters) == estimate
 

@@ -459,3 +459,24 @@ def test_unit_of_single_precision_costs_no_digits(power, rng):
     single = classes.in_single_precision()
     assert single is not classes and single.covariances.dtype == np.float32
     assert_array_equal(single(filters)[1], classes(filters)[1])
+
+
+def test_classes_on_a_device(device_library, make_problem):
+    library, (means, covariances, filters) = device_library, make_problem()
+    expected = reference_value(filters, means, covariances, 0.5, False)
+    expected_gradient = autograd.grad(reference_value)(
+        filters, means, covariances, 0.5, False
+    )
+    there = library.array(means), library.array(covariances)
+    objective = MeanPairwiseDistance(*there, 0.5, FISHER_RAO)
+    single = objective.in_single_precision()
+    assert (single is objective) == (library.dtype == "float32")
+    assert single.classes.covariances.dtype == library.xp.float32
+    for classes, tolerance in ((objective, library.tolerance), (single, 1e-4)):
+        value, gradient = classes(filters)
+        assert_allclose(value, expected, rtol=tolerance)
+        assert isinstance(gradient, np.ndarray)
+        assert_close_gradients(gradient, expected_gradient, rtol=tolerance)
+    basis, coordinates = np.linalg.qr(filters)
+    value, _ = objective.project(basis)(coordinates)
+    assert_allclose(value, expected, rtol=library.tolerance)

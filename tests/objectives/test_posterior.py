@@ -1,5 +1,7 @@
 """The mean information about the class: value by scipy, gradient by autograd."""
 
+from unittest import mock
+
 import autograd
 import autograd.numpy as anp
 import numpy as np
@@ -125,3 +127,45 @@ def test_mean_log_prior_is_weighted(problem, rng):
     information = MeanInformation(*arguments, counts.astype(float))
     expected = log_priors[np.repeat(labels, counts)].mean()
     assert information.mean_log_prior == pytest.approx(expected, rel=1e-13)
+
+
+def test_blocks_fit_into_a_cache():
+    """24 features, and the 24 whitened ones of 6 classes, of so many samples."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(30_000) % 6
+    X = np.eye(6, 24)[labels] + rng.normal(size=(30_000, 24))
+    covariances = np.tile(np.eye(24), (6, 1, 1))
+    arguments = X, labels, np.eye(6, 24), covariances, 0.0, np.full(6, -np.log(6))
+    sizes = []
+
+    def spy(function, blocks):
+        sizes.extend(block.stop - block.start for block in blocks)
+        return [function(block) for block in blocks]
+
+    filters = rng.normal(size=(24, 4))
+    with mock.patch.object(_posterior, "map_threads", spy):
+        value, _ = MeanInformation(*arguments)(filters)
+    assert sum(sizes) == 30_000
+    assert 1024 < max(sizes) <= 2**19 / 48
+    assert_allclose(value, reference(filters, *arguments), rtol=1e-11)
+
+
+def test_samples_on_a_device(device_library, problem, rng):
+    library, (arguments, filters) = device_library, problem
+    X, labels, means, covariances, noise, log_priors = arguments
+    weights = rng.uniform(1, 2, size=300)
+    expected = MeanInformation(*arguments, weights)
+    moved = map(library.array, (X, labels, means, covariances))
+    found = MeanInformation(*moved, noise, log_priors, library.array(weights))
+    assert library.is_mine(found.X)
+    for objective, wanted, point in (
+        (found, expected, filters),
+        (found.project(np.eye(6, 4)), expected.project(np.eye(6, 4)), filters[:4]),
+    ):
+        value, gradient = objective(point)
+        wanted_value, wanted_gradient = wanted(point)
+        assert_allclose(value, wanted_value, rtol=library.tolerance)
+        scale = np.abs(wanted_gradient).max()
+        assert_allclose(gradient, wanted_gradient, atol=library.tolerance * scale)
+    prior = np.average(log_priors[labels], weights=weights)
+    assert found.mean_log_prior == pytest.approx(prior, rel=library.tolerance)
