@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from pyriemann.geometry import base as pyriemann_base
 from pyriemann.geometry.distance import distance_riemann
 from pyriemann.geometry.mean import mean_riemann
+from scipy.linalg import block_diag
 
 from skgeom import geometry
 from skgeom.geometry import (
@@ -47,6 +48,12 @@ def test_embedding_adds_and_multiplies_like_complex_numbers(make_hermitian, rng)
     z = rng.normal(size=4) + 1j * rng.normal(size=4)
     parts = np.concatenate([z.real, z.imag])
     assert_allclose(parts @ embedded @ parts, (z.conj() @ a @ z).real)
+
+
+def test_embedding_of_real_matrices_repeats_them(make_symmetric):
+    matrices = make_symmetric((3,), 4)
+    expected = [block_diag(matrix, matrix) for matrix in matrices]
+    np.testing.assert_array_equal(real_embedding(matrices), expected)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

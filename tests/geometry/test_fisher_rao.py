@@ -1,6 +1,8 @@
 """Fisher-Rao distances against closed forms, geodesic equations and other software."""
 
 import functools
+from decimal import Decimal
+from operator import le
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from skgeom.geometry import (
     distance_fisher_rao_diagonal,
     distance_fisher_rao_equal_covariance,
 )
+from skgeom.geometry._fibres import shortest_on_fibres, squared_distance_slopes
 
 # Far Gaussians have upper bounds of their distances only, which is a warning.
 UPPER_BOUND = pytest.mark.filterwarnings(
@@ -263,6 +266,34 @@ def test_far_distance_is_said_to_be_an_upper_bound():
     assert distance - lower > 0.1
 
 
+@pytest.mark.parametrize("size", [1.0, 30.0])
+@UPPER_BOUND
+def test_slopes_of_squared_distances_are_differences(size, rng, make_symmetric):
+    """Far Gaussians are searched from both ends, in coordinates of each."""
+    offsets = size * rng.normal(size=(20, 3))
+    scales = np.exp(np.log(1 + size) * rng.uniform(-1, 1, size=(20, 3)))
+    found, fibres = shortest_on_fibres(offsets, scales, 1e-12)
+    assert (found[0] > 11.7).any() == (size > 1)
+
+    of_offset, of_covariance = squared_distance_slopes(offsets, scales, fibres)
+    step = 1e-5 * scales * rng.normal(size=(20, 3))
+    spread = 1e-5 * scales[:, :, None] * make_symmetric((20,), 3) * scales[:, None]
+    slopes = (of_offset * step).sum(axis=-1), (of_covariance * spread).sum((-2, -1))
+    covariances = scales[:, :, None] ** 2 * np.eye(3)
+    for slope, there in zip(slopes, [(step, 0), (0, spread)], strict=True):
+        ends = [
+            distance_fisher_rao(
+                np.zeros(3),
+                np.eye(3),
+                offsets + sign * there[0],
+                covariances + sign * there[1],
+                tol=1e-10,
+            )
+            for sign in (1, -1)
+        ]
+        assert_allclose(slope, (ends[0] ** 2 - ends[1] ** 2) / 2, rtol=1e-5, atol=1e-10)
+
+
 # Properties of a distance
 
 
@@ -322,6 +353,17 @@ def test_bounds_hold_the_closed_form(mahalanobis):
     assert lower - 1e-14 * exact <= exact <= upper
     assert_allclose(lower, exact, rtol=1e-7)
     assert_allclose(distance, exact, rtol=1e-7)
+
+
+def test_bounds_hold_the_closed_form_to_the_last_digit():
+    """Between univariate Gaussians of equal means all bounds are tight."""
+    variances = np.exp(np.linspace(-40, 40, 101))
+    _, lower, upper = distance_fisher_rao(
+        [0], [[1]], [0], variances[:, None, None], return_bounds=True, tol=1e-2
+    )
+    exact = [abs(Decimal(v).ln()) / Decimal(2).sqrt() for v in variances.tolist()]
+    assert all(map(le, map(Decimal, lower.tolist()), exact))
+    assert all(map(le, exact, map(Decimal, upper.tolist())))
 
 
 @pytest.mark.parametrize(("condition", "size"), [(1e8, 1.0), (10.0, 1e3), (1e4, 100.0)])

@@ -15,6 +15,7 @@ from skgeom.geometry import (
     whiten,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
+from skgeom.utils._arrays import to_numpy
 
 EPS = np.finfo(float).eps
 
@@ -168,6 +169,16 @@ def test_upper_triangles(n, lead, make_symmetric):
     assert_allclose(again, matrices, rtol=1e-15)
     assert_allclose(again, unupper(vectors), rtol=1e-15)
     assert np.array_equal(again, again.mT)
+
+
+def test_upper_triangles_of_other_libraries(library, make_symmetric):
+    matrices = make_symmetric((2, 3), 4).astype(library.dtype)
+    vectors = upper_triangles(library.array(matrices))
+    assert library.is_mine(vectors)
+    assert_allclose(to_numpy(vectors), upper(matrices), rtol=1e-6)
+    again = from_upper_triangles(vectors)
+    assert library.is_mine(again)
+    assert_allclose(to_numpy(again), matrices, rtol=1e-6)
 
 
 def test_upper_triangles_go_row_by_row():
