@@ -72,7 +72,8 @@ class MeanInformation:
         self.labels = like(labels, X)
         self.classes = projected_classes(means, covariances, regularization)
         self.log_priors = log_priors
-        self.weights = like(np.ones(len(labels)) if weights is None else weights, X)
+        weights = np.ones(len(labels)) if weights is None else weights
+        self.weights = in_double(like(weights, X))
 
     @property
     def n_features(self):
