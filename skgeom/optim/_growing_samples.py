@@ -5,7 +5,8 @@ falls with 1 / p. So most iterations, and all that it takes to choose among the 
 are made on a small sample, and few on the large one that makes the result precise.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -72,50 +73,13 @@ def maximize_on_samples(
             tol=tol,
             callback=callback,
         )
-    coarse = objective.project(basis)
-    axes = np.eye(basis.shape[1])
-    metric_of_axes = None if metric is None else basis.T @ metric @ basis
-
-    def lift(point):
-        return CONSTRAINTS[constraint].nearest(basis @ point)
-
-    def lifted(report):
-        return report and (lambda stage, p, value: report(stage, lift(p), value))
-
-    def tol_of(sample):
-        return tol if sample.complete else max(tol, _SAMPLE_TOL)
-
-    def of_pairs(sample):
-        return within(f"{len(sample):,} pairs", callback)
-
-    def search_subspace(sample, points):
-        """Search in the coordinates of the basis."""
-        part = coarse.sample(sample)
-        return search(
-            part,
-            points,
-            axes,
-            complete=True,
-            metric=metric_of_axes,
-            tol=tol_of(sample),
-            callback=lifted(of_pairs(sample)),
-            coarse=part,
-        )
-
-    sample = samples[0]
-    run, values = search_subspace(sample, starts)
-    runs = [run]
-    tolerable = tol if samples[-1].complete else max(tol, _LOSS)
-    for larger in samples[1:]:
-        growth, sample, start = len(larger) / len(sample), larger, run.point
-        run, _ = search_subspace(sample, [start])
-        runs.append(run)
-        before, _ = coarse.sample(sample)(start)
-        gain = (-run.cost - before) / abs(run.cost)
-        if gain / (growth - 1) <= tolerable:
-            break
+    subspace = _Subspace(
+        objective.project(basis), basis, constraint, metric, search, tol, callback
+    )
+    runs, values, sample = subspace.follow(samples, starts)
+    run = runs[-1]
     if complete:
-        run = replace(run, point=lift(run.point))
+        run = replace(run, point=subspace.lift(run.point))
     else:
         run, _ = search(
             objective.sample(sample),
@@ -123,9 +87,8 @@ def maximize_on_samples(
             basis,
             complete=False,
             metric=metric,
-            tol=tol_of(sample),
-            callback=of_pairs(sample),
-            coarse=coarse.sample(sample),
+            coarse=subspace.objective.sample(sample),
+            **subspace.limits(sample, callback),
         )
         runs.append(run)
     result = replace(
@@ -135,3 +98,66 @@ def maximize_on_samples(
         n_evaluations=sum(run.n_evaluations for run in runs),
     )
     return result, values
+
+
+@dataclass(frozen=True)
+class _Subspace:
+    """Searches on samples of an objective, in the coordinates of a basis.
+
+    ``objective`` is that in the coordinates, ``search`` is
+    :func:`maximize_coarse_to_fine` with its options, and the other attributes are the
+    parameters of :func:`maximize_on_samples`.
+    """
+
+    objective: Callable
+    basis: np.ndarray
+    constraint: str
+    metric: np.ndarray | None
+    search: Callable
+    tol: float
+    callback: Callable | None
+
+    def lift(self, point):
+        return CONSTRAINTS[self.constraint].nearest(self.basis @ point)
+
+    def limits(self, sample, callback):
+        """How closely to search on a sample, and the callback of that search."""
+        tol = self.tol if sample.complete else max(self.tol, _SAMPLE_TOL)
+        return {"tol": tol, "callback": within(f"{len(sample):,} pairs", callback)}
+
+    def follow(self, samples, starts):
+        """Search on samples that grow, until too little is lost to go on.
+
+        Returns the results, the values that the starts reached, and the last sample.
+        """
+        sample = samples[0]
+        run, values = self._search(sample, starts)
+        runs = [run]
+        tolerable = self.tol if samples[-1].complete else max(self.tol, _LOSS)
+        for larger in samples[1:]:
+            growth, sample, start = len(larger) / len(sample), larger, run.point
+            run, _ = self._search(sample, [start])
+            runs.append(run)
+            before, _ = self.objective.sample(sample)(start)
+            gain = (-run.cost - before) / abs(run.cost)
+            if gain / (growth - 1) <= tolerable:
+                break
+        return runs, values, sample
+
+    def _search(self, sample, points):
+        part, basis, metric = self.objective.sample(sample), self.basis, self.metric
+        report = self.callback
+        if report is not None:
+
+            def report(stage, point, value):
+                return self.callback(stage, self.lift(point), value)
+
+        return self.search(
+            part,
+            points,
+            np.eye(basis.shape[1]),
+            complete=True,
+            metric=None if metric is None else basis.T @ metric @ basis,
+            coarse=part,
+            **self.limits(sample, report),
+        )
