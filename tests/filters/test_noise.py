@@ -44,6 +44,29 @@ def test_more_samples_have_less_noise(rng):
     assert many == pytest.approx(few / 16, rel=0.1)
 
 
+def test_of_noises_that_are_as_good_the_largest_is_taken(rng):
+    """Far classes are told apart with any; the next one would exceed the variance."""
+    y = np.arange(600) % 2
+    X = rng.normal(size=(600, 3))
+    X[:, 0] += 30 * y
+    found = SQFA(2, random_state=0).fit(X, y).regularization_
+    assert 1 / 3.5 < found < 1.1
+    steps = np.log(found / sampling_noise(X, y)) / np.log(3)
+    assert steps > 3
+    assert steps == pytest.approx(round(steps), abs=1e-6)
+
+
+def test_a_rare_class_is_not_given_up_for_more_noise():
+    """A thousandth of the samples hardly counts in the mean score."""
+    rng, y = np.random.default_rng(0), np.repeat([0, 1], [20_000, 20])
+    X = rng.normal(size=(len(y), 10)) * np.geomspace(1, 0.1, 10)
+    X[:, 0] += 0.5 * y
+    X[:, -2] *= 1 + y
+    X[:, -1] += 0.25 * y
+    found = SQFA(2, random_state=0).fit(X, y).regularization_
+    assert found < 0.1**2 / 3  # the least variance of a feature
+
+
 def test_gaussians_have_the_sampling_noise(rng):
     """And so filters that find what a class has little variance along."""
     X, y = gaussians(rng, 4000)
