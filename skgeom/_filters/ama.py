@@ -286,10 +286,10 @@ class AMAGauss(BaseAMAGauss):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; not modified. Those of a Dask array or data frame are read once
-            for their statistics and the 10,000 samples that choose an automatic
-            regularisation, and once in each epoch of stochastic ascent, in which each
-            block makes a step. Sparse ones are made dense in blocks of rows.
+            The samples; not modified. Those of a Dask array are read once for their
+            statistics and the 10,000 samples that choose an automatic regularisation,
+            and once in each epoch of stochastic ascent, in which each block makes a
+            step. Sparse ones are made dense in blocks of rows.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
 

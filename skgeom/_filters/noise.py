@@ -16,7 +16,7 @@ _STEP = 3.0
 # Filters that are good to this tolerance tell which noise is best.
 _TOL = 1e-4
 _MAX_ITER = 100
-# Scores, in nats, that differ by no more are as good; of classes of one size.
+# Scores, in nats, that differ by no more are as good, if classes are of one size.
 _SAME = 3e-4
 # Starts of the search with the least noise, from whose filters the others go on.
 _N_STARTS = 4
