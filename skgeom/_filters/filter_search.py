@@ -34,6 +34,10 @@ _MULTIPLICATIONS = 2
 
 # A subspace of this many principal axes is small; with fewer features there is none.
 FEW_FEATURES = 100
+# It has more axes where the data vary by more than so many times the noise, up to a
+# share of all.
+_ABOVE_NOISE = 2.0
+_LARGEST_SHARE = 0.4
 
 
 # The least noise in the metric of a search, beside the variance of all features.
@@ -250,6 +254,8 @@ class _Group:
                 # Given filters may lie outside of a coarse subspace.
                 allow_coarse=isinstance(search.init, str)
                 and objective.projection_dominates(size),
+                # Some distances make as much of small variances as of large ones.
+                down_to_noise=getattr(objective, "affine_invariant", False),
             )
 
     @property
@@ -370,24 +376,38 @@ class Coordinates:
     complete: bool
 
 
-def principal_coordinates(pooled, regularization, n_components, allow_coarse=True):
+def principal_coordinates(
+    pooled, regularization, n_components, allow_coarse=True, down_to_noise=False
+):
     """Leading principal axes, ``FEW_FEATURES`` or ten for each component.
 
-    If the data vary along few more, or if ``allow_coarse`` is false, all axes along
-    which they vary at all are taken, which loses nothing.
+    They are more if ``down_to_noise`` is true and more rise from the noise. If the data
+    vary along few others, or if ``allow_coarse`` is false, all axes along which they
+    vary at all are taken, which loses nothing.
     """
     n_features = len(pooled.total)
-    size = max(FEW_FEATURES, 10 * n_components)
+    least = max(FEW_FEATURES, 10 * n_components)
+    most = max(least, int(_LARGEST_SHARE * n_features)) if down_to_noise else least
+
+    def n_risen(variances):
+        return np.count_nonzero(variances > _ABOVE_NOISE * regularization)
+
     # Without a regularisation yet, its choice should not depend on the approximation.
     approximate = allow_coarse and regularization < np.inf
-    if approximate and n_features > 3 * size:
-        variances, axes = pooled.leading_axes(size + _MORE_AXES)
+    if approximate and n_features > 3 * least:
+        sought = least
+        variances, axes = pooled.leading_axes(sought + _MORE_AXES)
+        while sought < most and n_risen(variances[:sought]) == sought:
+            sought = min(2 * sought, most)
+            variances, axes = pooled.leading_axes(sought + _MORE_AXES)
         if variances[-1] > _precision(n_features, variances):
+            size = max(least, n_risen(variances[:sought]))
             basis = np.ascontiguousarray(axes[:, :size])
             return Coordinates(basis, basis, complete=False)
     variances, axes = pooled.principal_axes
     varies = np.count_nonzero(variances > _precision(n_features, variances))
     rank = max(varies, n_components)
+    size = min(max(least, n_risen(variances)), most)
     complete = not allow_coarse or size > 0.7 * rank
     basis = np.ascontiguousarray(axes[:, : rank if complete else size])
     return Coordinates(basis, basis, complete)

@@ -24,9 +24,9 @@ _SCREENING_ITERATIONS = 100
 # well: less than _LEAD, but more than if both were at the same optimum.
 _LEAD = 1e-2
 _SAME = 1e-4
-# How much more loosely the coarse problem is solved. Its optimum is a start for the
+# The least tolerance of a search in the small subspace. Its optimum is a start for the
 # whole space only, so its last digits would be wasted.
-_COARSE_FACTOR = 10
+_COARSE_TOL = 1e-4
 # The least tolerance of a search with covariances in single precision, and the relative
 # error of the objective, generously.
 _SINGLE_TOL = 1e-6
@@ -114,7 +114,7 @@ def maximize_coarse_to_fine(
     if coarse is None:
         coarse = quick.project(basis)
     ascend = _Ascent(space, lift, optimizer, max_iter, tol, batches, callback)
-    coarse_tol = tol if complete else _COARSE_FACTOR * tol
+    coarse_tol = tol if complete else max(tol, _COARSE_TOL)
     runs = candidates = _from_starts(ascend, coarse, starts, coarse_tol)
     if len(starts) > 1 and (complete or coarse_tol < _SCREENING_TOL):
         # They were followed a little way only.
@@ -125,7 +125,7 @@ def maximize_coarse_to_fine(
     if not complete:
         finish = np.asarray  # points of the constraint are filters of unit norm
         if metric is not None:
-            space = FreeRotation(metric)
+            space = FreeRotation(metric, basis)
             finish = space.nearest
         ascend = replace(ascend, space=space, lift=finish)
         result = _refined(ascend, objective, quick, result)

@@ -1,12 +1,16 @@
 """Constraints of filters, and the manifolds on which these are sought."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skgeom.optim._manifolds import Oblique, Sphere, Stiefel
 from skgeom.utils._linalg import inverse_of_triangle
+
+# A metric is about even outside of some axes if the least of it along them is at most
+# so many times its mean elsewhere.
+_EVEN = 2.5
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,34 @@ def rotated_to_unit_norm(filters):
     return _normalize_columns(filters)
 
 
+def _root_and_inverse(metric):
+    """The factor L of a metric, and its inverse.
+
+    Not solved for at each point: only scipy can make use of a triangle, and the threads
+    of its BLAS would be in the way of those of numpy.
+    """
+    factor = np.linalg.cholesky(metric)
+    return factor, inverse_of_triangle(factor)
+
+
+@dataclass(frozen=True)
+class _EvenOutside:
+    """A linear map: a matrix in the coordinates of some axes, a number outside them."""
+
+    matrix: np.ndarray
+    axes: np.ndarray
+    outside: float
+
+    @property
+    def T(self):
+        return replace(self, matrix=self.matrix.T)
+
+    def __matmul__(self, vectors):
+        inside = self.axes.T @ vectors
+        change = self.matrix @ inside - self.outside * inside
+        return self.outside * vectors + self.axes @ change
+
+
 class FreeRotation:
     r"""Filters of unit norm, for an objective that no rotation of them changes.
 
@@ -94,13 +126,26 @@ class FreeRotation:
     metric : ndarray of shape (n, n)
         A symmetric positive definite matrix, such as the covariance of the features: a
         step then changes the outputs of the filters equally in all directions.
+    axes : ndarray of shape (n, k), default=None
+        Some orthonormal columns. Where the metric is about even outside of their span,
+        it is taken for a multiple of the identity there, which is cheaper.
     """
 
-    def __init__(self, metric):
-        self._factor = np.linalg.cholesky(metric)
-        # Not solved for at each point: only scipy can make use of a triangle, and the
-        # threads of its BLAS would be in the way of those of numpy.
-        self._inverse = inverse_of_triangle(self._factor)
+    def __init__(self, metric, axes=None):
+        self._factor = self._inverse = None
+        if axes is not None:
+            self._take_for_even(metric, axes)
+        if self._factor is None:
+            self._factor, self._inverse = _root_and_inverse(metric)
+
+    def _take_for_even(self, metric, axes):
+        """Make do with the metric along some axes, if it is about even elsewhere."""
+        inside = axes.T @ metric @ axes
+        elsewhere = (np.trace(metric) - np.trace(inside)) / np.subtract(*axes.shape)
+        if np.diagonal(inside).min() <= _EVEN * elsewhere:
+            factor, inverse = _root_and_inverse(inside)
+            self._factor = _EvenOutside(factor, axes, np.sqrt(elsewhere))
+            self._inverse = _EvenOutside(inverse, axes, 1 / np.sqrt(elsewhere))
 
     nearest = staticmethod(rotated_to_unit_norm)
 

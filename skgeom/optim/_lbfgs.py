@@ -2,18 +2,18 @@
 
 The quasi-Newton direction comes from the last few steps s and changes of the gradient
 y, as in Euclidean space, except that each pair lives in the tangent space in which it
-was made. Before every iteration all pairs are carried to the current tangent space by
-the manifold's vector transport, and then the usual two-loop recursion applies. A pair
-without positive curvature is not stored ("cautious" update), so the direction is always
-one of descent, and a backtracking search on the cost suffices.
+was made and has to be brought to the current one. As that direction is always one of
+descent, a backtracking search on the cost suffices.
 """
 
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
+
+from skgeom.optim._curvature import remembered_pairs
 
 EPS = np.finfo(float).eps
 
@@ -184,7 +184,7 @@ class RiemannianLBFGS:
         point = manifold.random_point() if initial_point is None else initial_point
         cost = problem.cost(point)
         gradient = problem.riemannian_gradient(point)
-        history = self._first_history()
+        history = self._first_history(manifold)
         iteration, evaluations, step_size = 0, 1, np.inf
         reach = 0.1 * manifold.typical_dist
         progress = _Progress(self.precision)
@@ -207,7 +207,7 @@ class RiemannianLBFGS:
             iteration += 1
             new_point, new_cost, step = found
             new_gradient = problem.riemannian_gradient(new_point)
-            _update(manifold, history, point, new_point, step, gradient, new_gradient)
+            history.add(point, new_point, step, gradient, new_gradient)
             step_size = manifold.norm(point, step)
             reach = 2 * step_size
             point, cost, gradient = new_point, new_cost, new_gradient
@@ -223,9 +223,9 @@ class RiemannianLBFGS:
             log=log,
         )
 
-    def _first_history(self):
+    def _first_history(self, manifold):
         """The pairs that a run begins with."""
-        return deque(maxlen=self.memory)
+        return remembered_pairs(manifold, self.memory, self.preconditioned)
 
     def _next(self, problem, point, cost, gradient, history, reach):
         """The next (point, cost, step) or None, and the number of costs evaluated."""
@@ -254,20 +254,16 @@ class RiemannianLBFGS:
                 def first(vector):
                     return problem.preconditioner(point, vector)
 
-                direction = _quasi_newton(manifold, point, gradient, history, first)
+                direction = history.direction(point, gradient, first)
                 length = manifold.norm(point, plain)
                 if manifold.norm(point, direction) <= _LONGER * length:
                     yield direction, 1
                 history.clear()
             yield plain, limit
-        elif history:
-            _, change, curvature = history[-1]
-            scale = curvature / manifold.inner_product(point, change, change)
-
-            def first(vector):
-                return scale * vector
-
-            yield _quasi_newton(manifold, point, gradient, history, first), limit
+        else:
+            direction = history.direction(point, gradient)
+            if direction is not None:
+                yield direction, limit
         yield -(reach / manifold.norm(point, gradient)) * gradient, limit
 
     def _search(self, problem, point, cost, gradient, direction, limit):
@@ -350,43 +346,3 @@ class _Progress:
 def rounding(cost, precision=EPS):
     """What rounding may add to a cost of some relative precision."""
     return 4 * precision * abs(cost)
-
-
-def _quasi_newton(manifold, point, gradient, history, first):
-    """The two-loop recursion; ``first`` is the approximation of the inverse Hessian."""
-
-    def inner(a, b):
-        return manifold.inner_product(point, a, b)
-
-    direction, coefficients = -gradient, []
-    for step, change, curvature in reversed(history):
-        coefficients.append(inner(step, direction) / curvature)
-        direction = direction - coefficients[-1] * change
-    direction = first(direction)
-    for (step, change, curvature), coefficient in zip(
-        history, reversed(coefficients), strict=True
-    ):
-        correction = coefficient - inner(change, direction) / curvature
-        direction = direction + correction * step
-    return direction
-
-
-def _update(manifold, history, point, new_point, step, gradient, new_gradient):
-    """Carry the pairs, and the newest one, to the new point; keep the convex ones."""
-
-    def carry(vector):
-        return manifold.transport(point, new_point, vector)
-
-    def inner(a, b):
-        return manifold.inner_product(new_point, a, b)
-
-    pairs = [(carry(s), carry(y)) for s, y, _ in history]
-    pairs.append((carry(step), new_gradient - carry(gradient)))
-    # A carried pair is tested again: a transport that is no isometry may have cost it
-    # its curvature.
-    least_curvature = 1e-6 * manifold.norm(point, gradient)
-    history.clear()
-    for s, y in pairs:
-        curvature = inner(s, y)
-        if curvature > least_curvature * inner(s, s):
-            history.append((s, y, curvature))

@@ -10,7 +10,8 @@ import numpy as np
 class Submanifold:
     """Part of a Euclidean space, whose inner product it takes over.
 
-    Subclasses have ``projection(point, vector)``, to the tangent space,
+    Subclasses have ``projection(point, vector)``, to the tangent space, ``normal(point,
+    vectors)``, the coordinates (k, r) of what it takes away from each of k vectors,
     ``retraction(point, tangent_vector)`` and ``typical_dist``.
 
     Parameters
@@ -45,6 +46,9 @@ class Euclidean(Submanifold):
     def projection(self, point, vector):
         return vector
 
+    def normal(self, point, vectors):
+        return np.zeros((len(vectors), 0))
+
     def retraction(self, point, tangent_vector):
         return point + tangent_vector
 
@@ -56,6 +60,9 @@ class Sphere(Submanifold):
 
     def projection(self, point, vector):
         return vector - np.vdot(point, vector) * point
+
+    def normal(self, point, vectors):
+        return (vectors.reshape(len(vectors), -1) @ point.ravel())[:, None]
 
     def retraction(self, point, tangent_vector):
         moved = point + tangent_vector
@@ -72,6 +79,9 @@ class Oblique(Submanifold):
     def projection(self, point, vector):
         return vector - point * (point * vector).sum(axis=0)
 
+    def normal(self, point, vectors):
+        return np.einsum("nm,knm->km", point, vectors)
+
     def retraction(self, point, tangent_vector):
         moved = point + tangent_vector
         return moved / np.linalg.norm(moved, axis=0)
@@ -87,6 +97,10 @@ class Stiefel(Submanifold):
     def projection(self, point, vector):
         product = point.T @ vector
         return vector - point @ ((product + product.T) / 2)
+
+    def normal(self, point, vectors):
+        products = point.T @ vectors
+        return ((products + products.mT) / 2).reshape(len(vectors), -1)
 
     def retraction(self, point, tangent_vector):
         q, r = np.linalg.qr(point + tangent_vector)

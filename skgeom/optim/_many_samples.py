@@ -105,7 +105,7 @@ class _ContinuedLBFGS(RiemannianLBFGS):
 
     _history = None
 
-    def _first_history(self):
+    def _first_history(self, manifold):
         if self._history is None:
-            self._history = super()._first_history()
+            self._history = super()._first_history(manifold)
         return self._history

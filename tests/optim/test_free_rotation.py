@@ -45,9 +45,19 @@ def test_unit_norms_stay_as_they_are():
     assert_allclose(rotated_to_unit_norm(orthonormal), orthonormal, atol=1e-14)
 
 
-def test_points_and_filters():
+def even_metric(rng, axes):
+    """A metric of some axes, even outside of them."""
+    inside = metric(rng, axes.shape[1]) / 2
+    return axes @ inside @ axes.T + 0.7 * (np.eye(len(axes)) - axes @ axes.T)
+
+
+@pytest.mark.parametrize("with_axes", [False, True])
+def test_points_and_filters(with_axes):
     rng = np.random.default_rng(0)
     space = FreeRotation(metric(rng))
+    if with_axes:
+        axes = np.linalg.qr(rng.standard_normal((12, 5)))[0]
+        space = FreeRotation(even_metric(rng, axes), axes)
     filters = rng.standard_normal((12, 3))
     point = space.point_of(filters)
     assert np.linalg.norm(point) == pytest.approx(1)
@@ -55,9 +65,41 @@ def test_points_and_filters():
     assert_allclose(space.filters_of(point), scale * filters, rtol=1e-10)
 
 
-def test_gradient_at_points():
+def test_metrics_that_are_even_outside_of_axes():
+    rng = np.random.default_rng(6)
+    axes = np.linalg.qr(rng.standard_normal((12, 5)))[0]
+    even = even_metric(rng, axes)
+    objective, filters = classes(rng), rng.standard_normal((12, 3))
+    plain, cheap = FreeRotation(even), FreeRotation(even, axes)
+    # The points have other coordinates and the same lengths, those of the metric.
+    ends = filters, filters + 0.1 * rng.standard_normal((12, 3))
+    steps = [np.subtract(*map(space.point_of, ends)) for space in (plain, cheap)]
+    assert np.abs(steps[0] - steps[1]).max() > 0.01
+    assert np.linalg.norm(steps[0]) == pytest.approx(np.linalg.norm(steps[1]))
+    slopes = [
+        np.linalg.norm(space.at_points(objective)(space.point_of(filters))[1])
+        for space in (plain, cheap)
+    ]
+    assert slopes[0] == pytest.approx(slopes[1])
+
+
+def test_metrics_that_are_uneven_are_taken_as_they_are():
+    rng = np.random.default_rng(7)
+    axes = np.eye(12, 4)
+    uneven = np.diag([9.0, 8, 7, 6, 5, 4, 3, 1, 1, 1, 1, 1])
+    filters = rng.standard_normal((12, 3))
+    points = [FreeRotation(uneven, a).point_of(filters) for a in (None, axes)]
+    assert_allclose(*points, rtol=1e-14)
+
+
+@pytest.mark.parametrize("with_axes", [False, True])
+def test_gradient_at_points(with_axes):
     rng = np.random.default_rng(1)
-    function = FreeRotation(metric(rng)).at_points(classes(rng))
+    space = FreeRotation(metric(rng))
+    if with_axes:
+        axes = np.linalg.qr(rng.standard_normal((12, 5)))[0]
+        space = FreeRotation(even_metric(rng, axes), axes)
+    function = space.at_points(classes(rng))
     point, direction = rng.standard_normal((2, 12, 3))
     _, gradient = function(point)
     step = 1e-5
