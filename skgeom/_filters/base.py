@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from skgeom._filters.block_sample import statistics_and_sample
 from skgeom._filters.filter_search import (
     DEPENDENT,
+    FEW_CLASSES,
     FEW_FEATURES,
     INITS,
     FilterSearch,
@@ -285,9 +286,10 @@ class BaseFilters(
         }
 
     def _check_sizes(self, classes):
-        """Raise ValueError for sizes that do not fit; sets the number of filters."""
+        """Raise ValueError for sizes that do not fit; sets what depends on them."""
         check_two_classes(classes, type(self).__name__)
         n_features, self._n_filters = self.n_features_in_, self.n_components
+        self._is_small = n_features <= FEW_FEATURES and len(classes) <= FEW_CLASSES
         if self.n_components is None:
             self._n_filters = min(len(classes) - 1, n_features)
         if self._n_filters > n_features:
@@ -314,8 +316,7 @@ class BaseFilters(
             return self.n_init
         if not isinstance(self.init, str):
             return 1
-        few = 8 if self.n_features_in_ <= FEW_FEATURES else 4
-        return {"auto": few, "random": 10}.get(self.init, 1)
+        return {"auto": 8 if self._is_small else 4, "random": 10}.get(self.init, 1)
 
     @property
     def _estimator_of_classes(self):

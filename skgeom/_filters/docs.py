@@ -87,8 +87,8 @@ FILTER_DOCS = {
     n_init : "auto" or int, default="auto"
         Number of starts, of which the best is followed to the end. Those that
         ``init`` does not name are random. ``"auto"`` is, for ``init="auto"``, 8
-        with up to 100 features and 4 with more, 10 for ``init="random"``, and
-        otherwise 1.
+        with up to 100 features and 50 classes and 4 with more, 10 for
+        ``init="random"``, and otherwise 1.
     """,
     "group_size": r"""
     group_size : int or None, default=None

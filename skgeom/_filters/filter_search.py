@@ -34,6 +34,8 @@ _MULTIPLICATIONS = 2
 
 # A subspace of this many principal axes is small; with fewer features there is none.
 FEW_FEATURES = 100
+# With more classes a start costs much, most of it for their pairs.
+FEW_CLASSES = 50
 # It has more axes where the data vary by more than so many times the noise, up to a
 # share of all.
 _ABOVE_NOISE = 2.0

@@ -128,3 +128,20 @@ def test_sample_of_pairs_has_no_samples(statistics, few):
     part = objective.small_sample(60)
     assert part.growing_samples(0) == []
     assert part.n_pairs < objective.n_pairs
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n_features", "n_starts"), [(50, 3, 8), (51, 3, 4), (3, 101, 4)]
+)
+def test_fewer_starts_where_each_costs_more(
+    n_classes, n_features, n_starts, rng, capsys
+):
+    statistics = ClassStatistics(
+        range(n_classes),
+        [50] * n_classes,
+        rng.normal(size=(n_classes, n_features)),
+        np.exp(rng.normal(size=(n_classes, n_features, 1))) * np.eye(n_features),
+    )
+    SQFA(1, tol=0.1, verbose=1, random_state=0).fit_statistics(statistics)
+    printed = capsys.readouterr().out
+    assert f"start {n_starts}" in printed and f"start {n_starts + 1}" not in printed
