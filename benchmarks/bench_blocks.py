@@ -101,12 +101,12 @@ def cluster_arrays(folder):
     import dask
     import dask.array as da
 
-    X, y = [], []
+    load, X, y = dask.delayed(np.load), [], []
     for number in range(n_blocks(folder)):
-        shape = np.load(folder / f"X{number:04}.npy", mmap_mode="r").shape
-        block = dask.delayed(load)(folder, number)
-        X.append(da.from_delayed(block[0], shape, np.float32))
-        y.append(da.from_delayed(block[1], shape[:1], np.int64))
+        of_X, of_y = (folder / f"{name}{number:04}.npy" for name in "Xy")
+        shape = np.load(of_X, mmap_mode="r").shape
+        X.append(da.from_delayed(load(of_X), shape, np.float32))
+        y.append(da.from_delayed(load(of_y), shape[:1], np.int64))
     return da.concatenate(X), da.concatenate(y)
 
 

@@ -102,7 +102,7 @@ def most_informative_noise(
         return filters
 
     def score_of(noise, filters):
-        score, _ = information(filters)
+        score = information.value(filters)
         said = f"variance {noise:.4g}, information {score:.6f}"
         progress.step("noise", said, name="value")
         return score
@@ -115,15 +115,14 @@ def most_informative_noise(
     shares = statistics.counts / statistics.counts.sum()
     same = _SAME * len(shares) * shares.min()
     largest = np.linalg.eigvalsh(pooled.within)[-1]
-    noise, n_worse = least, 0
-    while n_worse < 2 and _STEP * noise <= largest:
+    noise = least
+    while _STEP * noise <= largest:
         noise *= _STEP
         filters = find(noise, init="random", n_init=0, warm_start=filters)
         score = score_of(noise, filters)
-        n_worse += 1
         distinct = independent_directions(filters) == search.n_components
         if score >= best_score - same and distinct:
-            best_score, chosen, n_worse = max(best_score, score), (noise, filters), 0
+            best_score, chosen = max(best_score, score), (noise, filters)
     noise, filters = chosen
     progress.end_stage()
     progress.print(f"regularization {noise:.6g} is taken")

@@ -9,6 +9,7 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom._filters.noise import linear_discriminants
+from skgeom.objectives import MeanInformation
 
 
 def gaussians(rng, n_samples, n_features=20, n_classes=5):
@@ -54,6 +55,19 @@ def test_of_noises_that_are_as_good_the_largest_is_taken(rng):
     steps = np.log(found / sampling_noise(X, y)) / np.log(3)
     assert steps > 3
     assert steps == pytest.approx(round(steps), abs=1e-6)
+
+
+def test_noises_are_tried_up_to_the_variance_of_the_classes(rng, monkeypatch):
+    """Searches with little noise end in other maxima, so that scores may dip."""
+    y = np.arange(600) % 2
+    X = rng.normal(size=(600, 3)) + y[:, None]
+    scores = [0.5, 0.4, 0.4, 0.4, 0.6, 0.1]
+    left = iter(scores)
+    monkeypatch.setattr(MeanInformation, "value", lambda self, filters: next(left))
+    found = SQFA(2, random_state=0).fit(X, y).regularization_
+    # 3^5 times the sampling noise of 1 / 200 is more than the variance.
+    assert list(left) == scores[5:]
+    assert found == pytest.approx(sampling_noise(X, y) * 3**4, rel=1e-12)
 
 
 def test_a_rare_class_is_not_given_up_for_more_noise():

@@ -55,7 +55,9 @@ def test_value_by_scipy(problem):
     )
     posteriors = joint - logsumexp(joint, axis=1, keepdims=True)
     expected = (posteriors - log_priors)[np.arange(300), labels].mean()
-    assert_allclose(MeanInformation(*arguments)(filters)[0], expected, rtol=1e-12)
+    information = MeanInformation(*arguments)
+    assert_allclose(information(filters)[0], expected, rtol=1e-12)
+    assert_allclose(information.value(filters), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n_filters", [1, 2, 5])
