@@ -508,8 +508,8 @@ class BaseFilters(
                 remedy = "max_iter or tol" if "max_iter" in result.reason else "tol"
                 warn_user(
                     f"{type(self).__name__} did not converge: {result.reason} The "
-                    f"filters found so far can be used. Increase {remedy}, or "
-                    f"{self._more_noise}.",
+                    f"filters found so far can be used. Increase {self._more_noise}, "
+                    f"as little noise makes long searches, or {remedy}.",
                     ConvergenceWarning,
                 )
         rank = independent_directions(filters)

@@ -88,7 +88,9 @@ FILTER_DOCS = {
         Number of starts, of which the best is followed to the end. Those that
         ``init`` does not name are random. ``"auto"`` is, for ``init="auto"``, 8
         with up to 100 features and 50 classes and 4 with more, 10 for
-        ``init="random"``, and otherwise 1.
+        ``init="random"``, and otherwise 1. After a search for
+        ``regularization="auto"``, its filters take the place of the random ones of
+        ``init="auto"``.
     """,
     "group_size": r"""
     group_size : int or None, default=None

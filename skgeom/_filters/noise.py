@@ -94,7 +94,7 @@ def most_informative_noise(
             objective = objective.sample(pairs)  # enough of many pairs
 
         def report(stage, filters, value):
-            progress.note(f"noise {noise:.4g}, {stage}: distance {value:.6f}")
+            progress.note(f"noise, {noise:.4g}, {stage}: objective {value:.6f}")
 
         filters, _ = at_noise.run(
             objective, moments.pooled, report if progress.active else None
@@ -103,8 +103,8 @@ def most_informative_noise(
 
     def score_of(noise, filters):
         score = information.value(filters)
-        said = f"variance {noise:.4g}, information {score:.6f}"
-        progress.step("noise", said, name="value")
+        said = f"{noise:.4g} tells {score:.6f} nats about the class"
+        progress.step("noise", said, name="value", print_each=True)
         return score
 
     filters = find(least)

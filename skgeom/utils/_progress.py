@@ -82,7 +82,16 @@ class FitProgress:
             self._root = estimator._init_callback_context(max_subtasks=None)
             self._root.call_on_fit_task_begin(**self._common)
 
-    def step(self, stage, said, attributes=None, *, n_steps=None, name="iteration"):
+    def step(
+        self,
+        stage,
+        said,
+        attributes=None,
+        *,
+        n_steps=None,
+        name="iteration",
+        print_each=False,
+    ):
         """Report a step; returns whether a callback asks to end the stage.
 
         Parameters
@@ -99,16 +108,19 @@ class FitProgress:
             Largest number of steps of the stage, if that is known.
         name : str, default="iteration"
             What a step is.
+        print_each : bool, default=False
+            Whether each step of the stage has a line, and not only the last one. Those
+            of a stage without a name have.
         """
         with self._lock:
             self.stage(stage, n_steps)
             self._n_steps += 1
-            if stage:
+            if stage and not print_each:
                 steps = f"{self._n_steps} {name}" + "s" * (self._n_steps != 1)
                 self._line = f"{stage}: {said} after {steps}"
                 self.note(f"{stage}, {name} {self._n_steps}: {said}")
             else:
-                self.print(f"{name} {self._n_steps}: {said}")
+                self.print(f"{stage and stage + ', '}{name} {self._n_steps}: {said}")
             if self._task is None or self._n_steps > self._most_steps:
                 return None
             task = self._task.subcontext(task_name=name)

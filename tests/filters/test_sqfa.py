@@ -545,8 +545,11 @@ def test_verbose_prints_a_line_a_stage(iris, capsys):
     lines = capsys.readouterr().out.splitlines()
     taken = f"[SQFA] regularization {sqfa.regularization_:.6g} is taken"
     assert lines.count(taken) == 1
-    for stage in ("noise", "start 1", "start 2", "start 3", "best start"):
+    for stage in ("start 1", "start 2", "start 3", "best start"):
         assert len([line for line in lines if f"[SQFA] {stage}: " in line]) == 1
+    # Each noise has a line.
+    tried = [line for line in lines if line.startswith("[SQFA] noise, value ")]
+    assert len(tried) > 1 and f"[SQFA] noise, value {len(tried)}: " in tried[-1]
     end = f"[SQFA] end: objective {sqfa.objective_:.6f} after {sqfa.n_iter_} iterations"
     assert lines[-1] == end
     sqfa.set_params(verbose=2).fit(*iris)
@@ -704,7 +707,8 @@ def test_constant_features(iris):
 
 def test_no_convergence(iris):
     with pytest.warns(
-        ConvergenceWarning, match=r"max_iter=1 .*Increase max_iter"
+        ConvergenceWarning,
+        match=r"max_iter=1 .*Increase regularization, .* or max_iter",
     ) as record:
         sqfa = SQFA(2, max_iter=1, init="random", random_state=0).fit(*iris)
     assert record[0].filename == __file__
