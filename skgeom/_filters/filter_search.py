@@ -34,13 +34,13 @@ _MULTIPLICATIONS = 2
 
 # A subspace of this many principal axes is small; with fewer features there is none.
 FEW_FEATURES = 100
+# It has up to so many times as many, but a share of all at most, where the data vary
+# along them by more than so many times the noise.
+_MORE_TIMES, _LARGEST_SHARE = 4, 0.4
+_ABOVE_NOISE = 6.0
+
 # With more classes a start costs much, most of it for their pairs.
 FEW_CLASSES = 50
-# It has more axes where the data vary by more than so many times the noise, up to a
-# share of all.
-_ABOVE_NOISE = 2.0
-_LARGEST_SHARE = 0.4
-
 
 # The least noise in the metric of a search, beside the variance of all features.
 _LEAST_NOISE = 1e-10
@@ -383,35 +383,29 @@ def principal_coordinates(
 ):
     """Leading principal axes, ``FEW_FEATURES`` or ten for each component.
 
-    They are more if ``down_to_noise`` is true and more rise from the noise. If the data
-    vary along few others, or if ``allow_coarse`` is false, all axes along which they
-    vary at all are taken, which loses nothing.
+    Of many features they are more, if ``down_to_noise`` is true and more rise from the
+    noise. If the data vary along few others, or if ``allow_coarse`` is false, all axes
+    along which they vary at all are taken, which loses nothing.
     """
     n_features = len(pooled.total)
     least = max(FEW_FEATURES, 10 * n_components)
-    most = max(least, int(_LARGEST_SHARE * n_features)) if down_to_noise else least
-
-    def n_risen(variances):
-        return np.count_nonzero(variances > _ABOVE_NOISE * regularization)
-
     # Without a regularisation yet, its choice should not depend on the approximation.
-    approximate = allow_coarse and regularization < np.inf
-    if approximate and n_features > 3 * least:
-        sought = least
-        variances, axes = pooled.leading_axes(sought + _MORE_AXES)
-        while sought < most and n_risen(variances[:sought]) == sought:
-            sought = min(2 * sought, most)
-            variances, axes = pooled.leading_axes(sought + _MORE_AXES)
+    if allow_coarse and regularization < np.inf and n_features > 3 * least:
+        variances, axes = pooled.leading_axes(least + _MORE_AXES)
+        size = least
+        if down_to_noise and variances[least - 1] > _ABOVE_NOISE * regularization:
+            most = min(_MORE_TIMES * least, int(_LARGEST_SHARE * n_features))
+            variances, axes = pooled.leading_axes(most + _MORE_AXES)
+            risen = variances[:most] > _ABOVE_NOISE * regularization
+            size = max(least, np.count_nonzero(risen))
         if variances[-1] > _precision(n_features, variances):
-            size = max(least, n_risen(variances[:sought]))
             basis = np.ascontiguousarray(axes[:, :size])
             return Coordinates(basis, basis, complete=False)
     variances, axes = pooled.principal_axes
     varies = np.count_nonzero(variances > _precision(n_features, variances))
     rank = max(varies, n_components)
-    size = min(max(least, n_risen(variances)), most)
-    complete = not allow_coarse or size > 0.7 * rank
-    basis = np.ascontiguousarray(axes[:, : rank if complete else size])
+    complete = not allow_coarse or least > 0.7 * rank
+    basis = np.ascontiguousarray(axes[:, : rank if complete else least])
     return Coordinates(basis, basis, complete)
 
 

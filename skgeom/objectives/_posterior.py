@@ -143,7 +143,7 @@ class MeanInformation:
         return value, of_filters + pull_back(*gaussians.pull_back(*sums))
 
     def value(self, filters):
-        """The value alone, for a third of the time."""
+        """The value alone, for about half of the time."""
         means, covariances, _ = self.classes(filters)
         gaussians = _Gaussians(means, covariances, self.log_priors, self.X)
 

@@ -218,7 +218,7 @@ def _followed(ascend, objective, runs, tol, free):
     for number, run in enumerate(runs):
         stage = "next best start" if number else "best start"
         limits = {"tol": tol}
-        if free and tol < _SAME:
+        if free and tol < _SCREENING_TOL:  # else it would go on much more closely
             limits["gradient_scale"] = run.gradient_scale
         results.append(_after(run, ascend(stage, objective, run.point, **limits)))
     return results

@@ -8,9 +8,9 @@ import numpy as np
 from skgeom.optim._manifolds import Oblique, Sphere, Stiefel
 from skgeom.utils._linalg import inverse_of_triangle
 
-# A metric is about even outside of some axes if the least of it along them is at most
-# so many times its mean elsewhere.
-_EVEN = 2.5
+# A metric that falls from one axis to the next is about even after some of them if the
+# last of these has at most so many times the mean of the rest.
+_EVEN = 1.5
 
 
 @dataclass(frozen=True)
@@ -127,13 +127,14 @@ class FreeRotation:
         A symmetric positive definite matrix, such as the covariance of the features: a
         step then changes the outputs of the filters equally in all directions.
     axes : ndarray of shape (n, k), default=None
-        Some orthonormal columns. Where the metric is about even outside of their span,
-        it is taken for a multiple of the identity there, which is cheaper.
+        The leading axes of the metric, or about these. Where it is about even outside
+        of their span, it is taken for a multiple of the identity there, which is
+        cheaper.
     """
 
     def __init__(self, metric, axes=None):
         self._factor = self._inverse = None
-        if axes is not None:
+        if axes is not None and axes.shape[1] < len(axes):
             self._take_for_even(metric, axes)
         if self._factor is None:
             self._factor, self._inverse = _root_and_inverse(metric)

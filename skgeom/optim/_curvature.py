@@ -2,8 +2,9 @@
 
 From its last few pairs follows a quasi-Newton direction. On a manifold each pair lives
 in the tangent space in which it was made, and has to come to that of the present point.
-How it does is all that the two classes here differ in. Both store a pair only if it has
-positive curvature ("cautious" update), so that a direction is always one of descent.
+How it does is what the two classes here differ in. Both store a pair only if it has
+positive curvature ("cautious" update), so that, up to rounding, a direction is always
+one of descent.
 """
 
 from collections import deque
@@ -15,9 +16,13 @@ from skgeom.optim._manifolds import Submanifold
 # Beside the norm of the gradient, and the square of that of the step.
 _LEAST_CURVATURE = 1e-6
 
+# Pairs that there is room for at first.
+_FIRST_ROOM = 10
+
 
 def remembered_pairs(manifold, memory, preconditioned=False):
     """An empty memory for so many pairs of a manifold."""
+    # A preconditioner needs the vectors between the two loops.
     if isinstance(manifold, Submanifold) and not preconditioned:
         return ProjectedPairs(manifold, memory)
     return CarriedPairs(manifold, memory)
@@ -62,7 +67,7 @@ class CarriedPairs:
         self._pairs.clear()
         for s, y in pairs:
             curvature = inner(s, y)
-            if curvature > least * inner(s, s):
+            if least * inner(s, s) < curvature < np.inf:
                 self._pairs.append((s, y, curvature))
 
     def direction(self, point, gradient, first=None):
@@ -123,9 +128,10 @@ class ProjectedPairs:
     def __init__(self, manifold, memory):
         self._manifold = manifold
         self._slots = deque(maxlen=memory)  # places of the pairs, from the oldest one
-        self._vectors = None  # (2 * memory, number of entries), first all steps
-        self._products = np.zeros((2 * memory, 2 * memory))
-        self._least = np.empty(memory)
+        # A pair has two rows: the step, and the change.
+        self._vectors = np.empty((0, 0))
+        self._products = np.empty((0, 0))
+        self._least = np.empty(0)
 
     def __len__(self):
         return len(self._slots)
@@ -140,41 +146,56 @@ class ProjectedPairs:
         # The step needs no projection beside one that has been projected.
         curvature = np.vdot(step, manifold.projection(new_point, change))
         least = _LEAST_CURVATURE * manifold.norm(point, gradient) * np.vdot(step, step)
-        if memory == 0 or not curvature > least:
+        if memory == 0 or not least < curvature < np.inf:
             return
-        if self._vectors is None:
-            self._vectors = np.zeros((2 * memory, step.size))
         n_pairs = len(self._slots)
         slot = n_pairs if n_pairs < memory else self._slots[0]
-        for row, vector in ((slot, step.ravel()), (memory + slot, change.ravel())):
+        if slot == len(self._least):
+            self._make_room(step.size)
+        used = slice(2 * max(n_pairs, slot + 1))
+        for row, vector in ((2 * slot, step.ravel()), (2 * slot + 1, change.ravel())):
             self._vectors[row] = vector
-            products = self._vectors @ vector
-            self._products[row] = self._products[:, row] = products
+            products = self._vectors[used] @ vector
+            self._products[row, used] = self._products[used, row] = products
         self._least[slot] = least
         self._slots.append(slot)
+
+    def _make_room(self, size):
+        """Room for twice as many pairs, or for all of them."""
+        old = len(self._least)
+        new = min(self._slots.maxlen, max(2 * old, _FIRST_ROOM))
+        vectors, products = np.zeros((2 * new, size)), np.zeros((2 * new, 2 * new))
+        if old:
+            vectors[: 2 * old], products[: 2 * old, : 2 * old] = (
+                self._vectors,
+                self._products,
+            )
+        self._vectors, self._products = vectors, products
+        self._least = np.append(self._least, np.zeros(new - old))
 
     def direction(self, point, gradient):
         """The quasi-Newton direction; None without pairs that have curvature here."""
         if not self._slots:
             return None
-        memory, vectors = self._slots.maxlen, self._vectors
+        used = slice(2 * len(self._slots))
+        vectors = self._vectors[used]
         normal = self._manifold.normal(point, vectors.reshape(-1, *point.shape))
-        products = self._products - normal @ normal.T
+        products = self._products[used, used] - normal @ normal.T
         slots = np.array(self._slots)
-        kept = slots[products[slots, memory + slots] > self._least[slots]]
-        if len(kept) == 0:
+        slots = slots[products[2 * slots, 2 * slots + 1] > self._least[slots]]
+        if len(slots) == 0:
             return None
-        with_changes = products[:, memory + kept]
-        triangle = np.triu(with_changes[kept])
+        steps, changes = 2 * slots, 2 * slots + 1
+        with_changes = products[:, changes]
+        triangle, squares = np.triu(with_changes[steps]), with_changes[changes]
         diagonal, inverse = np.diagonal(triangle), np.linalg.inv(triangle)
-        squares = with_changes[memory + kept]
         scale = diagonal[-1] / squares[-1, -1]
         slopes = vectors @ gradient.ravel()
         # The two loops of the recursion, each as the solution of triangular equations.
-        first = -inverse @ slopes[kept]
-        rest = slopes[memory + kept] + squares @ first
+        first = -inverse @ slopes[steps]
+        rest = slopes[changes] + squares @ first
         second = inverse.T @ (diagonal * first + scale * rest)
         coefficients = np.zeros(len(vectors))
-        coefficients[kept], coefficients[memory + kept] = second, -scale * first
+        coefficients[steps], coefficients[changes] = second, -scale * first
         total = (coefficients @ vectors).reshape(gradient.shape)
         return self._manifold.projection(point, total) - scale * gradient

@@ -2,8 +2,8 @@
 
 The quasi-Newton direction comes from the last few steps s and changes of the gradient
 y, as in Euclidean space, except that each pair lives in the tangent space in which it
-was made and has to be brought to the current one. As that direction is always one of
-descent, a backtracking search on the cost suffices.
+was made and has to be brought to the current one. As that direction is, up to rounding,
+always one of descent, a backtracking search on the cost suffices.
 """
 
 import time

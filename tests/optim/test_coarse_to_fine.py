@@ -6,7 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import eigh
 
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_coarse_to_fine, minimize
+from skgeom.optim import (
+    CONSTRAINTS,
+    OPTIMIZERS,
+    _coarse_to_fine,
+    maximize_coarse_to_fine,
+    minimize,
+)
 
 N, K, M = 12, 5, 2
 
@@ -334,3 +340,33 @@ def test_nearest_point(constraint, shape):
     others = [random_start(rng, constraint, shape) for _ in range(20)]
     distance = np.linalg.norm(nearest - matrix)
     assert all(distance < np.linalg.norm(other - matrix) for other in others)
+
+
+def test_the_best_start_goes_on_as_closely_as_it_began(monkeypatch):
+    """A norm of the gradient where a search has converged is no scale for the next."""
+    rng = np.random.default_rng(0)
+    roots = rng.standard_normal((4, 12, 24)) / np.arange(1, 13)[:, None]
+    objective = MeanPairwiseDistance(
+        rng.standard_normal((4, 12)), roots @ roots.mT, 0.1, DISTANCES["fisher-rao"]
+    )
+    starts = [np.linalg.qr(rng.standard_normal((8, 2)))[0] for _ in range(3)]
+    scales = []
+
+    def recorded(*arguments, gradient_scale=None, **options):
+        result = minimize(*arguments, gradient_scale=gradient_scale, **options)
+        scales.append((gradient_scale, result.gradient_scale))
+        return result
+
+    monkeypatch.setattr(_coarse_to_fine, "minimize", recorded)
+    maximize_coarse_to_fine(
+        objective,
+        starts,
+        np.eye(12, 8),
+        complete=False,
+        constraint="unit-norm",
+        metric=np.eye(12),
+    )
+    screened, followed = scales[:3], scales[3:-1]
+    assert followed
+    for given, used in followed:
+        assert given == used and given in [scale for _, scale in screened]
