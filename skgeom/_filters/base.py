@@ -316,7 +316,7 @@ class BaseFilters(
             return self.n_init
         if not isinstance(self.init, str):
             return 1
-        return {"auto": 8 if self._is_small else 4, "random": 10}.get(self.init, 1)
+        return {"auto": 8 if self._is_small else 3, "random": 10}.get(self.init, 1)
 
     @property
     def _estimator_of_classes(self):

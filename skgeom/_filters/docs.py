@@ -87,7 +87,7 @@ FILTER_DOCS = {
     n_init : "auto" or int, default="auto"
         Number of starts, of which the best is followed to the end. Those that
         ``init`` does not name are random. ``"auto"`` is, for ``init="auto"``, 8
-        with up to 100 features and 50 classes and 4 with more, 10 for
+        with up to 100 features and 50 classes and 3 with more, 10 for
         ``init="random"``, and otherwise 1. After a search for
         ``regularization="auto"``, its filters take the place of the random ones of
         ``init="auto"``.

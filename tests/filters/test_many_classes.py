@@ -131,7 +131,7 @@ def test_sample_of_pairs_has_no_samples(statistics, few):
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "n_features", "n_starts"), [(50, 3, 8), (51, 3, 4), (3, 101, 4)]
+    ("n_classes", "n_features", "n_starts"), [(50, 3, 8), (51, 3, 3), (3, 101, 3)]
 )
 def test_fewer_starts_where_each_costs_more(
     n_classes, n_features, n_starts, rng, capsys
