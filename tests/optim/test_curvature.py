@@ -121,7 +121,7 @@ def test_pairs_without_curvature_are_not_kept(kind, rng):
     pairs = kind(manifold, 2)
     point, gradient, step = np.zeros(3), np.ones(3), np.eye(3)[0]
     for change in (0.0, -1.0, np.nan, np.inf):
-        changed = gradient + [change, 0, 0]
+        changed = np.array([1 + change, 1, 1])
         pairs.add(point, point + step, step, gradient, changed)
         assert len(pairs) == 0
     pairs.add(point, point + step, step, gradient, gradient + step)
