@@ -125,7 +125,7 @@ def maximize_coarse_to_fine(
     if not complete:
         finish = np.asarray  # points of the constraint are filters of unit norm
         if metric is not None:
-            space = FreeRotation(metric, basis)
+            space = space.beyond(basis, metric)
             finish = space.nearest
         ascend = replace(ascend, space=space, lift=finish)
         result = _refined(ascend, objective, quick, result)

@@ -1,6 +1,7 @@
 """Constraints of filters, and the manifolds on which these are sought."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -81,16 +82,6 @@ def rotated_to_unit_norm(filters):
     return _normalize_columns(filters)
 
 
-def _root_and_inverse(metric):
-    """The factor L of a metric, and its inverse.
-
-    Not solved for at each point: only scipy can make use of a triangle, and the threads
-    of its BLAS would be in the way of those of numpy.
-    """
-    factor = np.linalg.cholesky(metric)
-    return factor, inverse_of_triangle(factor)
-
-
 @dataclass(frozen=True)
 class _EvenOutside:
     """A linear map: a matrix in the coordinates of some axes, a number outside them."""
@@ -126,27 +117,30 @@ class FreeRotation:
     metric : ndarray of shape (n, n)
         A symmetric positive definite matrix, such as the covariance of the features: a
         step then changes the outputs of the filters equally in all directions.
-    axes : ndarray of shape (n, k), default=None
-        The leading axes of the metric, or about these. Where it is about even outside
-        of their span, it is taken for a multiple of the identity there, which is
-        cheaper.
     """
 
-    def __init__(self, metric, axes=None):
-        self._factor = self._inverse = None
-        if axes is not None and axes.shape[1] < len(axes):
-            self._take_for_even(metric, axes)
-        if self._factor is None:
-            self._factor, self._inverse = _root_and_inverse(metric)
+    def __init__(self, metric):
+        self._factor = np.linalg.cholesky(metric)
+        # Not solved for at each point: only scipy can make use of a triangle, and the
+        # threads of its BLAS would be in the way of those of numpy.
+        self._inverse = inverse_of_triangle(self._factor)
 
-    def _take_for_even(self, metric, axes):
-        """Make do with the metric along some axes, if it is about even elsewhere."""
-        inside = axes.T @ metric @ axes
-        elsewhere = (np.trace(metric) - np.trace(inside)) / np.subtract(*axes.shape)
-        if np.diagonal(inside).min() <= _EVEN * elsewhere:
-            factor, inverse = _root_and_inverse(inside)
-            self._factor = _EvenOutside(factor, axes, np.sqrt(elsewhere))
-            self._inverse = _EvenOutside(inverse, axes, 1 / np.sqrt(elsewhere))
+    def beyond(self, axes, metric):
+        """The same for all features, of which these filters are coordinates.
+
+        ``axes``, (n, k), are the leading axes of the ``metric`` of the features, or
+        about these. Where it is about even outside of their span, it is taken for a
+        multiple of the identity there, which is cheaper.
+        """
+        n_features, n_axes = axes.shape
+        along = np.square(self._factor).sum(axis=1)  # the diagonal of its metric
+        elsewhere = (np.trace(metric) - along.sum()) / max(n_features - n_axes, 1)
+        if along.min() > _EVEN * elsewhere:
+            return FreeRotation(metric)
+        whole, root = copy(self), np.sqrt(elsewhere)
+        whole._factor = _EvenOutside(self._factor, axes, root)
+        whole._inverse = _EvenOutside(self._inverse, axes, 1 / root)
+        return whole
 
     nearest = staticmethod(rotated_to_unit_norm)
 

@@ -51,13 +51,17 @@ def even_metric(rng, axes):
     return axes @ inside @ axes.T + 0.7 * (np.eye(len(axes)) - axes @ axes.T)
 
 
+def beyond(axes, metric):
+    return FreeRotation(axes.T @ metric @ axes).beyond(axes, metric)
+
+
 @pytest.mark.parametrize("with_axes", [False, True])
 def test_points_and_filters(with_axes):
     rng = np.random.default_rng(0)
     space = FreeRotation(metric(rng))
     if with_axes:
         axes = np.linalg.qr(rng.standard_normal((12, 5)))[0]
-        space = FreeRotation(even_metric(rng, axes), axes)
+        space = beyond(axes, even_metric(rng, axes))
     filters = rng.standard_normal((12, 3))
     point = space.point_of(filters)
     assert np.linalg.norm(point) == pytest.approx(1)
@@ -70,7 +74,7 @@ def test_metrics_that_are_even_outside_of_axes():
     axes = np.linalg.qr(rng.standard_normal((12, 5)))[0]
     even = even_metric(rng, axes)
     objective, filters = classes(rng), rng.standard_normal((12, 3))
-    plain, cheap = FreeRotation(even), FreeRotation(even, axes)
+    plain, cheap = FreeRotation(even), beyond(axes, even)
     # The points have other coordinates and the same lengths, those of the metric.
     ends = filters, filters + 0.1 * rng.standard_normal((12, 3))
     steps = [np.subtract(*map(space.point_of, ends)) for space in (plain, cheap)]
@@ -88,8 +92,10 @@ def test_metrics_that_are_uneven_are_taken_as_they_are():
     axes = np.eye(12, 4)
     uneven = np.diag([9.0, 8, 7, 6, 5, 4, 3, 1, 1, 1, 1, 1])
     filters = rng.standard_normal((12, 3))
-    points = [FreeRotation(uneven, a).point_of(filters) for a in (None, axes)]
-    assert_allclose(*points, rtol=1e-14)
+    expected = FreeRotation(uneven).point_of(filters)
+    for some in (axes, np.eye(12)):
+        point = beyond(some, uneven).point_of(filters)
+        assert_allclose(point, expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("with_axes", [False, True])
@@ -98,7 +104,7 @@ def test_gradient_at_points(with_axes):
     space = FreeRotation(metric(rng))
     if with_axes:
         axes = np.linalg.qr(rng.standard_normal((12, 5)))[0]
-        space = FreeRotation(even_metric(rng, axes), axes)
+        space = beyond(axes, even_metric(rng, axes))
     function = space.at_points(classes(rng))
     point, direction = rng.standard_normal((2, 12, 3))
     _, gradient = function(point)
