@@ -10,6 +10,7 @@ from skgeom.objectives import MeanInformation
 from skgeom.optim import maximize_coarse_to_fine
 from skgeom.utils._arrays import take
 from skgeom.utils._progress import current_progress
+from skgeom.utils._threads import one_blas_thread
 
 # Each noise is this many times as large as the one before.
 _STEP = 3.0
@@ -102,7 +103,8 @@ def most_informative_noise(
         return filters
 
     def score_of(noise, filters):
-        score = information.value(filters)
+        with one_blas_thread(information.parallel):
+            score = information.value(filters)
         said = f"{noise:.4g} tells {score:.6f} nats about the class"
         progress.step("noise", said, name="value", print_each=True)
         return score
