@@ -98,16 +98,20 @@ def statistics_of_blocks(folder, n_axes):
 
 
 def cluster_arrays(folder):
-    import dask
     import dask.array as da
 
-    load, X, y = dask.delayed(np.load), [], []
-    for number in range(n_blocks(folder)):
-        of_X, of_y = (folder / f"{name}{number:04}.npy" for name in "Xy")
-        shape = np.load(of_X, mmap_mode="r").shape
-        X.append(da.from_delayed(load(of_X), shape, np.float32))
-        y.append(da.from_delayed(load(of_y), shape[:1], np.int64))
-    return da.concatenate(X), da.concatenate(y)
+    lengths = [len(np.load(f, mmap_mode="r")) for f in sorted(folder.glob("y*.npy"))]
+    n_features = np.load(folder / "X0000.npy", mmap_mode="r").shape[1]
+    chunks = tuple(lengths), (n_features,)
+    X, y = np.empty((0, 0), np.float32), np.empty(0, np.int64)
+    return (
+        da.map_blocks(part, folder, "X", chunks=chunks, meta=X),
+        da.map_blocks(part, folder, "y", chunks=chunks[:1], meta=y),
+    )
+
+
+def part(folder, name, block_id):
+    return np.load(folder / f"{name}{block_id[0]:04}.npy")
 
 
 def statistics_on_a_cluster(folder, n_axes):

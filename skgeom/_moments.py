@@ -21,7 +21,7 @@ from skgeom.utils._arrays import (
     take,
     to_numpy,
 )
-from skgeom.utils._dask import BRANCHES, is_dask, merged, row_blocks
+from skgeom.utils._dask import BRANCHES, is_dask, map_row_blocks, merged
 from skgeom.utils._sklearn import check_sample_weight
 from skgeom.utils._threads import stop_if_asked
 
@@ -167,28 +167,16 @@ def sums_of_samples(X, y, sample_weight, prepare=None):
     ``prepare`` maps the samples and labels of a block to those that are summed.
     """
     if not is_dask(X):
-        return _of_block(None, X, y, sample_weight, prepare, some=True)
-    return sums_and_more(row_blocks(X, y, sample_weight), prepare=prepare)[0]
+        return sums_of_block(None, X, y, sample_weight, prepare, some=True)
+    parts = map_row_blocks(sums_of_block, X, y, sample_weight, prepare)
+    return some_sums(merged(parts, merge_sums).compute())
 
 
-def sums_and_more(blocks, more=(), prepare=None):
-    """The sums of delayed blocks, and the results of more tasks, in one pass."""
-    import dask
-
-    total, *results = dask.compute(tree_of_blocks(enumerate(blocks), prepare), *more)
+def some_sums(total):
+    """The sums of all blocks of X; ValueError if there are no samples."""
     if total is None:
         raise ValueError("There are no samples: all blocks of X are empty.")
-    return total, *results
-
-
-def tree_of_blocks(blocks, prepare=None):
-    """The sums of delayed blocks and their numbers, also delayed: one task a block."""
-    import dask
-
-    of_block, merge = dask.delayed(_of_block), dask.delayed(_merge)
-    prepare = dask.delayed(prepare, traverse=False)
-    parts = [of_block(number, *block, prepare) for number, block in blocks]
-    return merged(parts, merge)
+    return total
 
 
 def sums_of_blocks(blocks, prepare=None):
@@ -218,7 +206,7 @@ def _parts_of(blocks, prepare):
                 )
             names = columns
         X, y, sample_weight = block if len(block) == 3 else (*block, None)
-        part = _of_block(number, X, y, sample_weight, prepare)
+        part = sums_of_block(number, X, y, sample_weight, prepare)
         # Nothing may hold it while the next one is read; enumerate would.
         del block, X, y, sample_weight
         if part is not None:
@@ -230,7 +218,7 @@ def _parts_of(blocks, prepare):
         number += 1
 
 
-def _of_block(number, X, y, sample_weight, prepare, some=False):
+def sums_of_block(number, X, y, sample_weight, prepare=None, some=False):
     """The sums of a block, None if it is empty; errors have its number.
 
     If ``some``, there must be samples of positive weight.
@@ -257,7 +245,7 @@ def naming_block(number):
         raise ValueError(f"Block {number}: {error}") from error
 
 
-def _merge(parts):
+def merge_sums(parts):
     """The sum of parts, or None. A task may run twice, so parts are not changed."""
     total = None
     for part in parts:
@@ -350,7 +338,9 @@ def check_alike(first, second, where=""):
 def checked_samples(X, y, sample_weight, some=True):
     """Valid samples, labels and weights; ``some`` of the weights must be positive."""
     X, y = check_X_y(X, on_host(y), dtype=float_dtypes(X))
-    check_classification_targets(y)
+    # Integers are classes; of a block, few may be alike, which scikit-learn warns of.
+    if some or y.dtype.kind not in "biu":
+        check_classification_targets(y)
     if sample_weight is not None:
         X, y, sample_weight = weighted_samples(X, y, sample_weight, some=some)
     return X, y, sample_weight
@@ -379,10 +369,19 @@ def kind_of(labels):
 
 def rows_of_classes(y):
     """The sorted labels, and the rows of each."""
-    order = np.argsort(y, kind="stable")
+    order = np.argsort(_of_few_bits(y), kind="stable")
     labels = y[order]
     starts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
     return labels[np.append(0, starts)], np.split(order, starts)
+
+
+def _of_few_bits(y):
+    """Labels in the same order, in 16 bits if that is enough: these sort faster."""
+    if y.dtype.kind in "iu":
+        least, largest = int(y.min()), int(y.max())
+        if largest - least < 2**16:
+            return y.astype(np.uint16) - np.uint16(least % 2**16)  # modulo 2^16
+    return y
 
 
 def rows_of(X):

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 import weakref
 from itertools import pairwise
 
@@ -34,10 +35,11 @@ from skgeom import (
 )
 from skgeom._filters import block_sample, noise
 from skgeom._filters.block_information import BlockInformation
+from skgeom._moments import sums_of_block
 from skgeom.baselines import LOL, GeneralizedEigenvectors
 from skgeom.datasets import make_spd_classes
 from skgeom.objectives import MeanInformation
-from skgeom.utils._dask import is_dask
+from skgeom.utils._dask import is_dask, map_row_blocks
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -292,6 +294,63 @@ def test_one_task_a_block_reads_it_once(digits):
     assert len(read) == len(starts)
     lazy.compute()
     assert len(read) == 2 * len(starts)
+
+
+def test_blocks_are_made_in_the_task_that_sums_them(digits):
+    X, y = digits
+
+    def part(values, block_id):
+        return values[300 * block_id[0] :][:300]
+
+    lengths = tuple(len(part(y, [k])) for k in range(6))
+    blocks = da.map_blocks(part, X, chunks=(lengths, (64,)), meta=X[:0])
+    labels = da.map_blocks(part, y, chunks=(lengths,), meta=y[:0])
+    parts = map_row_blocks(sums_of_block, blocks, labels, None, None)
+    (whole,) = dask.optimize(dask.delayed(list)(parts))
+    # One for each block, what they share, and the list of them.
+    assert len(dict(whole.__dask_graph__())) <= len(lengths) + 3
+    assert_same_statistics(
+        ClassStatistics.from_data(blocks, labels), ClassStatistics.from_data(X, y)
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_frames_are_read_once(weighted, wine, tmp_path):
+    starts = range(0, len(wine[1]), 50)
+
+    def part(start):
+        # Dask copies this function, and so its variables.
+        with (tmp_path / "read").open("a") as file:
+            file.write(f"{start} ")
+        return wine[0].assign(label=wine[1], weight=2.0)[start : start + 50]
+
+    frame = dd.from_map(part, list(starts), meta=part(0)[:0])
+    (tmp_path / "read").unlink()
+    weights = frame["weight"] if weighted else None
+    X, y = frame[list(wine[0])], frame["label"]
+    model = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
+    read = (tmp_path / "read").read_text().split()
+    assert sorted(map(int, read)) == list(starts)
+    given = np.full(len(wine[1]), 2.0) if weighted else None
+    expected = ClassStatistics.from_data(*wine, sample_weight=given)
+    projected = expected.shrunk().project(model.components_)
+    assert_same_statistics(model.statistics_, projected, 1e-9)
+
+
+def test_columns_of_frames_and_arrays(wine):
+    X, y = (dd.from_pandas(part, npartitions=3) for part in wine)
+    expected = ClassStatistics.from_data(*wine)
+    for samples, labels in [(X.to_dask_array(), y), (X, y.to_dask_array())]:
+        found = ClassStatistics.from_data(samples, labels)
+        assert_same_statistics(found, expected)
+
+
+def test_few_labels_of_a_block_do_not_warn(digits):
+    X, y = digits
+    few = da.from_array(X[:40], chunks=(4, -1)), da.from_array(y[:40], chunks=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ClassStatistics.from_data(*few)
 
 
 def test_data_frames_of_every_dask_are_known(wine):

@@ -102,7 +102,21 @@ def test_samples_are_not_modified(order, covariance_estimator, data):
     assert np.array_equal(y, data[1])
 
 
-@pytest.mark.parametrize("labels", [["b", "a", "c"], [-1.0, 5.0, 2.0], [9, 7, 8]])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["b", "a", "c"],
+        [-1.0, 5.0, 2.0],
+        [9, 7, 8],
+        [-5, 2, -3],
+        np.array([127, -128, 0], dtype=np.int8),
+        np.array([2**15 - 1, 3, -(2**15)], dtype=np.int16),
+        [40_000, 3, -25_535],
+        [40_001, 3, -25_535],
+        np.array([2**64 - 1, 2**64 - 3, 2**64 - 2], dtype=np.uint64),
+        [2**63 - 1, 0, -(2**63)],
+    ],
+)
 def test_labels_of_any_kind_are_sorted(labels, data):
     X, y = data
     labels = np.array(labels)

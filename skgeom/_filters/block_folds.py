@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skgeom._moments import tree_of_blocks
+from skgeom._moments import merge_sums, sums_of_block
 from skgeom._statistics import ClassStatistics
-from skgeom.utils._dask import row_blocks
+from skgeom.utils._dask import map_row_blocks, merged
 
 
 class BlockFolds:
@@ -24,17 +24,16 @@ class BlockFolds:
     def __init__(self, X, y, n_folds):
         import dask
 
-        blocks = row_blocks(X, y)
-        if len(blocks) < n_folds:
+        self._X, self._y = X, y
+        parts = map_row_blocks(sums_of_block, X, y)
+        if len(parts) < n_folds:
             raise ValueError(
-                f"Folds are made of whole blocks, but X has {len(blocks)} blocks, "
+                f"Folds are made of whole blocks, but X has {len(parts)} blocks, "
                 f"fewer than the {n_folds} folds of cv. Make X of smaller chunks, or "
                 "lower cv."
             )
-        numbered = list(enumerate(blocks))
-        self._folds = [numbered[fold::n_folds] for fold in range(n_folds)]
-        # All in one pass.
-        sums = dask.compute(*(tree_of_blocks(fold) for fold in self._folds))
+        of_folds = [merged(parts[k::n_folds], merge_sums) for k in range(n_folds)]
+        sums = dask.compute(*of_folds)  # in one pass
         for number, part in enumerate(sums):
             if part is None:
                 raise ValueError(f"All blocks of fold {number} are empty.")
@@ -73,18 +72,17 @@ class BlockFolds:
         """
         import dask
 
-        count = dask.delayed(_n_correct)
-        tasks = []
-        for of_fold, fold in zip(models, self._folds, strict=True):
-            shared = dask.delayed(of_fold, traverse=False)
-            tasks.append([count(shared, X, y) for _, (X, y, _) in fold])
-        counts = dask.compute(*tasks)
+        counts = dask.compute(
+            *map_row_blocks(_n_correct, self._X, self._y, None, models)
+        )
+        counts = [sum(counts[fold :: len(self)]) for fold in range(len(self))]
         sizes = [part.counts.sum() for part in self.parts]
-        return np.array([sum(c) for c in counts]) / np.array(sizes)[:, None]
+        return np.array(counts) / np.array(sizes)[:, None]
 
 
-def _n_correct(models, X, y):
-    """How many samples of a block each model classifies correctly."""
+def _n_correct(number, X, y, _, models):
+    """How many samples of a block each model of its fold classifies correctly."""
+    models = models[number % len(models)]
     if len(y) == 0:
         return np.zeros(len(models))
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y)

@@ -5,9 +5,15 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples
 
 from skgeom._filters import noise
-from skgeom._moments import checked_samples, naming_block, sums_and_more
+from skgeom._moments import (
+    checked_samples,
+    merge_sums,
+    naming_block,
+    some_sums,
+    sums_of_block,
+)
 from skgeom._statistics import ClassStatistics
-from skgeom.utils._dask import merged, row_blocks, row_chunks
+from skgeom.utils._dask import map_row_blocks, merged, row_chunks
 
 
 def statistics_and_sample(X, y, sample_weight):
@@ -23,29 +29,35 @@ def statistics_and_sample(X, y, sample_weight):
     sample : tuple of ndarray of shape (N, n), (N,), (N,)
         Some samples of positive weight, their labels, and their weights or None.
     """
-    import dask
-
-    blocks = row_blocks(X, y, sample_weight)
-    chosen = [None] * len(blocks)
-    if sample_weight is None:
-        chosen = _rows_of_blocks(row_chunks(X))
-    some, first = dask.delayed(_some_of_block), dask.delayed(_first)
-    parts = [
-        some(number, *block, rows)
-        for number, (block, rows) in enumerate(zip(blocks, chosen, strict=True))
-    ]
-    total, (_, *sample) = sums_and_more(blocks, [merged(parts, first)])
-    return ClassStatistics._make(*total.arrays()), tuple(sample)
+    parts = map_row_blocks(
+        _sums_and_some, X, y, sample_weight, _rows_of_blocks(X, sample_weight)
+    )
+    total, some = merged(parts, _merge).compute()
+    statistics = ClassStatistics._make(*some_sums(total).arrays())
+    _, *sample = some
+    return statistics, tuple(sample)
 
 
-def _rows_of_blocks(chunks):
-    """Numbers of rows to take from each block; None if lengths are not known."""
+def _rows_of_blocks(X, sample_weight):
+    """Numbers of rows to take from each block; None if they are left to the blocks."""
+    chunks = row_chunks(X)
     ends = np.cumsum(chunks)
-    if np.isnan(ends[-1]):
+    if sample_weight is not None or np.isnan(ends[-1]):
         return [None] * len(chunks)
     rows = np.sort(noise.rows_to_score(int(ends[-1])))
     parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
     return [part - start for part, start in zip(parts, ends - chunks, strict=True)]
+
+
+def _sums_and_some(number, X, y, sample_weight, rows):
+    """The sums of a block, and some of its samples."""
+    some = _some_of_block(number, X, y, sample_weight, rows[number])
+    return sums_of_block(number, X, y, sample_weight), some
+
+
+def _merge(parts):
+    sums, samples = zip(*parts, strict=True)
+    return merge_sums(sums), _first(samples)
 
 
 def _some_of_block(number, X, y, sample_weight, rows):

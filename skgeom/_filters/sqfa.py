@@ -262,10 +262,10 @@ class SQFA(BaseSQFA):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; not modified. Those of a Dask array are read once, block by
-            block, those of a data frame once for each of X, y and weights. Only their
-            statistics are gathered, and the 10,000 samples that choose an automatic
-            regularisation. Sparse ones are made dense in blocks of rows.
+            The samples; not modified. Those of a Dask array or frame are read once,
+            block by block. Only their statistics are gathered, and the 10,000 samples
+            that choose an automatic regularisation. Sparse ones are made dense in
+            blocks of rows.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -11,7 +11,7 @@ from sklearn.utils import check_X_y, gen_batches
 from sklearn.utils.validation import _check_sample_weight
 
 from skgeom.utils._arrays import in_double, namespace, to_numpy
-from skgeom.utils._dask import merged, row_blocks
+from skgeom.utils._dask import map_row_blocks, merged, row_blocks
 
 # Rows of a block of another library than numpy.
 _BLOCK = 4096
@@ -64,10 +64,7 @@ class BlockedRows:
 
         self.dtype, n_features = np.dtype(dtype), X.shape[1]
         blocks = row_blocks(X, y, sample_weight)
-        read = dask.delayed(_read)
-        parts = dask.compute(
-            *(read(number, dtype, *block) for number, block in enumerate(blocks))
-        )
+        parts = dask.compute(*map_row_blocks(_read, X, y, sample_weight, dtype))
         lengths = [len(part[0]) for part in parts]
         if not sum(lengths):
             raise ValueError("There are no samples: all blocks of X are empty.")
@@ -133,16 +130,15 @@ class BlockedRows:
         """
         import dask
 
-        apply, add = dask.delayed(_apply), dask.delayed(_add)
-        function = dask.delayed(function)
+        apply, function = dask.delayed(_apply), dask.delayed(function)
         parts = [
             apply(function, self.dtype, X, *(column[span] for column in columns))
             for X, span in self._blocks
         ]
-        return dask.compute(merged(parts, add))[0]
+        return merged(parts, _add).compute()
 
 
-def _read(number, dtype, X, y, sample_weight):
+def _read(number, X, y, sample_weight, dtype):
     """Labels, row moments and weights of a block; errors have its number."""
     if len(X) == len(y) == 0:
         return (np.empty(0),)

@@ -2,6 +2,7 @@
 
 import copy
 from functools import partial, wraps
+from itertools import chain
 
 import numpy as np
 from sklearn.utils.validation import column_or_1d
@@ -54,14 +55,106 @@ def row_blocks(X, y, sample_weight=None):
     ValueError
         If the blocks of ``y`` or ``sample_weight`` do not go with those of X.
     """
+    return _rows(_aligned_columns(X, y, sample_weight))
+
+
+def map_row_blocks(function, X, y, sample_weight=None, *shared):
+    """Delayed ``function(number, X, y, sample_weight, *shared)`` of blocks of rows.
+
+    The steps that make a block are part of its task, where Dask can put them there: of
+    arrays all of them, so that no block waits in memory between two tasks; of frames
+    all but the last, so that a file is read once for all columns.
+
+    Parameters
+    ----------
+    function : callable
+        It is given the number of a block and its samples, labels and weights.
+    X, y, sample_weight
+        As for :func:`row_blocks`, which raises the same.
+    *shared : object
+        Further arguments, the same for all blocks; each is one node of the graph.
+
+    Returns
+    -------
+    list of Delayed
+    """
+    import dask
+
+    columns = _aligned_columns(X, y, sample_weight)
+    shared = [dask.delayed(value, traverse=False) for value in shared]
+    are_arrays = {hasattr(column, "chunks") for column in columns if column is not None}
+    if are_arrays == {True}:
+        return _map_arrays(function, columns, shared)
+    blocks = _rows(columns) if True in are_arrays else _read_together(columns)
+    of_block = dask.delayed(partial(_of_block, function))
+    return [of_block(number, block, *shared) for number, block in enumerate(blocks)]
+
+
+def _map_arrays(function, columns, shared):
+    """The tasks of :func:`map_row_blocks` for arrays."""
+    from dask.array import blockwise, map_blocks
+
+    n_blocks, n_axes = len(row_chunks(columns[0])), columns[0].ndim
+    numbers = map_blocks(
+        _number, chunks=((1,) * n_blocks,), meta=np.empty(0, dtype=int)
+    )
+    axes = tuple(range(n_axes))
+    of_columns = [None if column is None else axes[: column.ndim] for column in columns]
+    arguments = [numbers, *columns, *shared]
+    of_arguments = [axes[:1], *of_columns, *[None] * len(shared)]
+    parts = blockwise(
+        partial(_with_number, function),
+        axes,
+        *chain.from_iterable(zip(arguments, of_arguments, strict=True)),
+        align_arrays=False,  # which would need the lengths of all blocks
+        adjust_chunks=dict.fromkeys(axes, 1),
+        token=function.__name__.strip("_"),
+        meta=np.empty((0,) * n_axes, dtype=object),
+    )
+    return _delayed(parts)
+
+
+def _number(block_id):
+    return np.array(block_id)
+
+
+def _with_number(function, number, *arguments):
+    return function(int(number[0]), *arguments)
+
+
+def _read_together(columns):
+    """Delayed tuples of the blocks of a frame and its series."""
+    X, *others = columns
+    blocks = X.map_partitions(
+        _together,
+        *others,
+        align_dataframes=False,
+        enforce_metadata=False,
+        meta=X._meta,
+    )
+    return _delayed(blocks)
+
+
+def _together(*columns):
+    return columns
+
+
+def _of_block(function, number, columns, *shared):
+    return function(number, *columns, *shared)
+
+
+def _aligned_columns(X, y, sample_weight):
+    """Samples, labels and weights, or None, in the same blocks of whole rows."""
     X = _whole_rows(X)
-    columns = [_delayed(X)]
-    for name, values in (("y", y), ("sample_weight", sample_weight)):
-        if values is None:
-            columns.append([None] * len(columns[0]))
-        else:
-            columns.append(_delayed(_aligned(values, name, X)))
-    return list(zip(*columns, strict=True))
+    named = ("y", y), ("sample_weight", sample_weight)
+    return [X] + [v if v is None else _aligned(v, name, X) for name, v in named]
+
+
+def _rows(columns):
+    """Delayed blocks of aligned columns; one that is None is so in every block."""
+    n_blocks = len(row_chunks(columns[0]))
+    blocks = ([None] * n_blocks if c is None else _delayed(c) for c in columns)
+    return list(zip(*blocks, strict=True))
 
 
 def _whole_rows(X):
@@ -161,6 +254,9 @@ def by_blocks(method):
 
 def merged(parts, merge):
     """Delayed parts merged by a tree, ``BRANCHES`` at once; ``merge`` takes a list."""
+    import dask
+
+    merge = dask.delayed(merge)
     while len(parts) > 1:
         starts = range(0, len(parts), BRANCHES)
         parts = [merge(parts[start : start + BRANCHES]) for start in starts]
