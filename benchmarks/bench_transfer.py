@@ -9,7 +9,8 @@ The parts are accuracy, online, window, strength, relevance, information and wit
 day of a subject and tests on the second; "people" trains on the other three subjects
 and tests on both days of the fourth, each by itself. A domain is a day, or a run of 48
 trials. ``accuracy`` gives the new matrices all at once, ``online`` one after another,
-and ``window`` compares windows of the running mean on halves of the first days only.
+and ``window`` compares windows of the running mean, and what its start is worth, on
+halves of the first days and on SSVEP.
 ``strength`` compares values of prior_strength across people, ``relevance`` those of
 relevance, also from the second day to the first and on simulations, and ``information``
 learns a parameter of each domain by information maximisation. ``within`` tells what
@@ -189,11 +190,12 @@ def accuracy(folder, only=""):
                 )
 
 
-def one_by_one(trials, train, parts, window, adapts):
+def one_by_one(trials, train, parts, adapts, window=48, prior_strength=4):
     """Kappas of parts that come in turn, matrix by matrix, to one model."""
-    run, X = trials.domains["run"], trials.X
-    model = TransferDiscriminantAnalysis(recentring=Recentring(window=window))
-    model.fit(X[train], trials.y[train], run[train])
+    day, X = trials.domains["day"], trials.X
+    recentring = Recentring(window=window, prior_strength=prior_strength)
+    model = TransferDiscriminantAnalysis(recentring=recentring)
+    model.fit(X[train], trials.y[train], day[train])
     for number, part in enumerate(parts):
         label, predicted = [f"part {number}"], []
         for x in X[part][:, None]:
@@ -205,34 +207,50 @@ def one_by_one(trials, train, parts, window, adapts):
         yield cohen_kappa_score(trials.y[part], predicted)
 
 
-def online(folder, window=48):  # the best of ``window``
-    print(f"BCI IV 2a, kappa, a trial at a time, window={window}")
-    trials = bci(folder)
-    for task in ("days", "people"):
-        for adapts in (False, True):
-            start, each = time.process_time(), []
-            for train, parts in trials.splits(task):
-                each.append(
-                    np.mean([*one_by_one(trials, train, parts, window, adapts)])
-                )
-            name = "adapted" if adapts else "recentred"
-            cells = " ".join(f"{kappa:.2f}" for kappa in each)
-            seconds = time.process_time() - start
-            print(f"  {task}, {name}: {np.mean(each):.3f} ({cells})  {seconds:.0f} s")
+def online(folder):
+    for title, trials, tasks in (
+        ("BCI IV 2a, kappa", bci(folder), ["days", "back", "people"]),
+        ("SSVEP, kappa", ssvep(folder), ["people"]),
+    ):
+        print(f"{title}, a trial at a time")
+        for task in tasks:
+            for adapts in (False, True):
+                name = f"{task}, {'adapted' if adapts else 'recentred'}"
+                print_online(name, trials, trials.splits(task), adapts=adapts)
+
+
+def print_online(name, trials, splits, **options):
+    start = time.process_time()
+    each = [
+        np.mean([*one_by_one(trials, train, parts, **options)])
+        for train, parts in splits
+    ]
+    cells = " ".join(f"{kappa:.2f}" for kappa in each)
+    seconds = time.process_time() - start
+    print(f"  {name}: {np.mean(each):.3f} ({cells})  {seconds:.0f} s", flush=True)
 
 
 def window(folder):
-    print("BCI IV 2a, first days: trained on runs 1 to 3, kappa of runs 4 to 6 online")
-    trials = bci(folder)
+    """What the options of a running mean are chosen by, without the second days."""
+    print("Kappa, a trial at a time")
+    print("halves: BCI IV 2a, first days, trained on runs 1 to 3, tested on 4 to 6")
+    print("people: SSVEP, adapted")
+    trials, others = bci(folder), ssvep(folder)
     day, run = trials.domains["day"], trials.domains["run"]
+    halves = []
+    for s in np.unique(trials.subject):
+        first = day == 2 * s
+        early = first & (run % 6 < 3)
+        halves.append((early, [first & ~early]))
     for size in (6, 12, 24, 48, 96, None):
-        each = []
-        for s in np.unique(trials.subject):
-            first = day == 2 * s
-            early = first & (run % 6 < 3)
-            each += one_by_one(trials, early, [first & ~early], size, adapts=False)
-        cells = " ".join(f"{kappa:.2f}" for kappa in each)
-        print(f"  window={size}: {np.mean(each):.3f} ({cells})", flush=True)
+        name = f"halves, window={size}"
+        print_online(name, trials, halves, adapts=False, window=size)
+    for strength in (1, 2, 4, 8, 16, 32):
+        options = {"prior_strength": strength}
+        name = f"prior_strength={strength}"
+        print_online(f"halves, {name}", trials, halves, adapts=False, **options)
+        splits = others.splits("people")
+        print_online(f"people, {name}", others, splits, adapts=True, **options)
 
 
 def strength(folder):

@@ -46,6 +46,10 @@ class Recentring(TransformerMixin, BaseEstimator):
         For :meth:`partial_fit`: no step towards a new matrix is shorter than
         ``1 / window``, so that matrices from long before are forgotten. None forgets
         nothing.
+    prior_strength : int, default=4
+        For :meth:`partial_fit`: how many matrices ``reference_`` is worth, from which
+        the mean of a new domain starts. More suit domains that differ little, such as
+        days of one person; 0 starts from the first matrix.
 
     Attributes
     ----------
@@ -54,7 +58,8 @@ class Recentring(TransformerMixin, BaseEstimator):
     dispersions_ : dict of float
         The dispersion :math:`\sigma_d^2` of each domain.
     counts_ : dict of int
-        Number of matrices that each mean is of.
+        Number of matrices that each mean is of; ``reference_`` counts as
+        ``prior_strength``.
     reference_ : ndarray of shape (n, n)
         The mean of the domains' means in :meth:`fit`, from which new domains start in
         :meth:`partial_fit`.
@@ -105,12 +110,16 @@ class Recentring(TransformerMixin, BaseEstimator):
         "metric": [StrOptions(set(MEANS))],
         "rescale": ["boolean"],
         "window": [None, Interval(Integral, 1, None, closed="left")],
+        "prior_strength": [Interval(Integral, 0, None, closed="left")],
     }
 
-    def __init__(self, *, metric="riemann", rescale=False, window=None):
+    def __init__(
+        self, *, metric="riemann", rescale=False, window=None, prior_strength=4
+    ):
         self.metric = metric
         self.rescale = rescale
         self.window = window
+        self.prior_strength = prior_strength
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -158,8 +167,8 @@ class Recentring(TransformerMixin, BaseEstimator):
 
         The n-th matrix of a domain moves its mean by 1/n of the way, along the geodesic
         of the metric, or by 1/``window`` if that is more. A new domain starts from
-        ``reference_``, which counts as one matrix, or from its first matrix if there
-        was no ``fit``.
+        ``reference_``, which counts as ``prior_strength`` matrices, or from its first
+        matrix if there was no ``fit``.
 
         Parameters
         ----------
@@ -287,9 +296,10 @@ class Recentring(TransformerMixin, BaseEstimator):
 
     def _first(self, matrix):
         """Mean and dispersion that a new domain starts from, and what they count."""
-        if not hasattr(self, "reference_"):
+        if not hasattr(self, "reference_") or self.prior_strength == 0:
             return matrix, 0.0, 0
-        return self.reference_, np.mean(list(self.dispersions_.values())), 1
+        dispersion = np.mean(list(self.dispersions_.values()))
+        return self.reference_, dispersion, int(self.prior_strength)
 
     def _recentred(self, matrices, mean, dispersion):
         Z = whitened(matrices, mean)

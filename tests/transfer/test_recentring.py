@@ -204,15 +204,20 @@ def test_running_mean(people, metric):
     assert_allclose(at_once.transform(X, domain), online.transform(X, domain))
 
 
-def test_a_new_domain_starts_from_the_reference(people):
+@pytest.mark.parametrize("strength", [0, 1, 4, 100])
+def test_a_new_domain_starts_from_the_reference(strength, people):
     X, _, domain = people
     new = X[domain == "cy"]
-    model = Recentring().fit(X[domain != "cy"], domain=domain[domain != "cy"])
+    model = Recentring(prior_strength=strength)
+    model.fit(X[domain != "cy"], domain=domain[domain != "cy"])
     means = [model.means_[label] for label in ("ann", "bo")]
     assert_allclose(model.reference_, mean_riemann(np.stack(means)), rtol=1e-6)
-    model.partial_fit(new[:1], domain=["cy"])
-    expected = geodesic_riemann(model.reference_, new[0], 0.5)
-    assert_allclose(model.means_["cy"], expected, rtol=1e-6)
+    mean = model.reference_
+    for count, x in enumerate(new[:3], start=strength + 1):
+        model.partial_fit(x[None], domain=["cy"])
+        mean = geodesic_riemann(mean, x, 1 / count)
+        assert_allclose(model.means_["cy"], mean, rtol=1e-6)
+        assert model.counts_["cy"] == count
 
 
 @pytest.mark.filterwarnings("ignore:Convergence not reached")
@@ -349,4 +354,4 @@ def test_running_dispersion(people):
     at_first = np.mean(list(model.dispersions_.values()))
     model.partial_fit(new[:1], domain=["cy"])
     radius = distance_affine_invariant(new[0], model.means_["cy"]) ** 2
-    assert model.dispersions_["cy"] == pytest.approx((at_first + radius) / 2)
+    assert model.dispersions_["cy"] == pytest.approx((4 * at_first + radius) / 5)
