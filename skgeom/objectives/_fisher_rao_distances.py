@@ -103,9 +103,10 @@ def _spectrum(quotients):
     where the eigenvalues of the product would not be good to about 1e-7.
     """
     eigenvalues, vectors = np.linalg.eigh(quotients @ quotients.mT)
-    if not (eigenvalues[:, 0] > 1e-9 * eigenvalues[:, -1]).all():
-        vectors, singular_values, _ = np.linalg.svd(quotients)
-        eigenvalues = singular_values**2
+    lost = ~(eigenvalues[:, 0] > 1e-9 * eigenvalues[:, -1])
+    if lost.any():
+        vectors[lost], singular_values, _ = np.linalg.svd(quotients[lost])
+        eigenvalues[lost] = singular_values**2
         if not (eigenvalues > 0).all():
             raise np.linalg.LinAlgError("A projected class is singular.")
     return eigenvalues, vectors
