@@ -9,8 +9,8 @@ The parts are accuracy, online, window, strength, relevance, information and wit
 day of a subject and tests on the second; "people" trains on the other three subjects
 and tests on both days of the fourth, each by itself. A domain is a day, or a run of 48
 trials. ``accuracy`` gives the new matrices all at once, ``online`` one after another,
-and ``window`` compares windows of the running mean, and what its start is worth, on
-halves of the first days and on SSVEP.
+and ``window`` compares windows of the running mean on halves of the first days only,
+and what its start counts as.
 ``strength`` compares values of prior_strength across people, ``relevance`` those of
 relevance, also from the second day to the first and on simulations, and ``information``
 learns a parameter of each domain by information maximisation. ``within`` tells what
@@ -21,7 +21,7 @@ import argparse
 import os
 import time
 import warnings
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 import numpy as np
@@ -190,10 +190,10 @@ def accuracy(folder, only=""):
                 )
 
 
-def one_by_one(trials, train, parts, adapts, window=48, prior_strength=4):
+def one_by_one(trials, train, parts, adapts, window=48, reference_count=1):
     """Kappas of parts that come in turn, matrix by matrix, to one model."""
     day, X = trials.domains["day"], trials.X
-    recentring = Recentring(window=window, prior_strength=prior_strength)
+    recentring = Recentring(window=window, reference_count=reference_count)
     model = TransferDiscriminantAnalysis(recentring=recentring)
     model.fit(X[train], trials.y[train], day[train])
     for number, part in enumerate(parts):
@@ -212,11 +212,11 @@ def online(folder):
         ("BCI IV 2a, kappa", bci(folder), ["days", "back", "people"]),
         ("SSVEP, kappa", ssvep(folder), ["people"]),
     ):
-        print(f"{title}, a trial at a time")
-        for task in tasks:
-            for adapts in (False, True):
-                name = f"{task}, {'adapted' if adapts else 'recentred'}"
-                print_online(name, trials, trials.splits(task), adapts=adapts)
+        print(f"{title}, a trial at a time, with a reference_count")
+        for task, adapts, count in product(tasks, (False, True), (1, 4)):
+            name = f"{task}, {'adapted' if adapts else 'recentred'}, {count}"
+            options = {"adapts": adapts, "reference_count": count}
+            print_online(name, trials, trials.splits(task), **options)
 
 
 def print_online(name, trials, splits, **options):
@@ -231,10 +231,8 @@ def print_online(name, trials, splits, **options):
 
 
 def window(folder):
-    """What the options of a running mean are chosen by, without the second days."""
-    print("Kappa, a trial at a time")
+    print("Kappa, a trial at a time, recentred; people: SSVEP, adapted")
     print("halves: BCI IV 2a, first days, trained on runs 1 to 3, tested on 4 to 6")
-    print("people: SSVEP, adapted")
     trials, others = bci(folder), ssvep(folder)
     day, run = trials.domains["day"], trials.domains["run"]
     halves = []
@@ -245,12 +243,15 @@ def window(folder):
     for size in (6, 12, 24, 48, 96, None):
         name = f"halves, window={size}"
         print_online(name, trials, halves, adapts=False, window=size)
-    for strength in (1, 2, 4, 8, 16, 32):
-        options = {"prior_strength": strength}
-        name = f"prior_strength={strength}"
-        print_online(f"halves, {name}", trials, halves, adapts=False, **options)
-        splits = others.splits("people")
-        print_online(f"people, {name}", others, splits, adapts=True, **options)
+    for count in (1, 2, 4, 8, 16, 32):
+        name = f"reference_count={count}"
+        for task in ("days", "back"):
+            splits = trials.splits(task)
+            options = {"adapts": False, "reference_count": count}
+            print_online(f"{task}, {name}", trials, splits, **options)
+        print_online(f"halves, {name}", trials, halves, **options)
+        options["adapts"] = True
+        print_online(f"people, {name}", others, others.splits("people"), **options)
 
 
 def strength(folder):

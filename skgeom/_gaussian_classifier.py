@@ -31,7 +31,7 @@ from skgeom.utils._arrays import (
     take_labels,
     to_numpy,
 )
-from skgeom.utils._dask import by_blocks, empty_block, is_dask
+from skgeom.utils._dask import by_blocks, empty_block, is_dask, score_by_blocks
 from skgeom.utils._following import follows_fit, follows_statistics, follows_X
 from skgeom.utils._sklearn import ARRAY_API
 from skgeom.utils._undo import all_or_nothing
@@ -487,6 +487,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         tags.array_api_support = ARRAY_API
         return tags
 
+    @score_by_blocks
     def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
 

@@ -1,7 +1,7 @@
 """Counts, means and scatters of the classes of samples that come in blocks."""
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache, reduce
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from skgeom.utils._arrays import (
     take,
     to_numpy,
 )
-from skgeom.utils._dask import BRANCHES, is_dask, map_row_blocks, merged
+from skgeom.utils._dask import BRANCHES, is_dask, map_row_blocks, merged, naming_block
 from skgeom.utils._sklearn import check_sample_weight
 from skgeom.utils._threads import stop_if_asked
 
@@ -234,17 +234,6 @@ def sums_of_block(number, X, y, sample_weight, prepare=None, some=False):
         return ClassSums.of_samples(X, y, sample_weight)
 
 
-@contextmanager
-def naming_block(number):
-    """Put the number of a block, if it has one, before errors in its data."""
-    try:
-        yield
-    except ValueError as error:
-        if number is None:
-            raise
-        raise ValueError(f"Block {number}: {error}") from error
-
-
 def merge_sums(parts):
     """The sum of parts, or None. A task may run twice, so parts are not changed."""
     total = None
@@ -337,13 +326,38 @@ def check_alike(first, second, where=""):
 
 def checked_samples(X, y, sample_weight, some=True):
     """Valid samples, labels and weights; ``some`` of the weights must be positive."""
+    _check_known(y)
     X, y = check_X_y(X, on_host(y), dtype=float_dtypes(X))
-    # Integers are classes; of a block, few may be alike, which scikit-learn warns of.
-    if some or y.dtype.kind not in "biu":
+    # Of a block, few labels may be alike, which scikit-learn's check warns of.
+    if some or not _are_classes(y):
         check_classification_targets(y)
     if sample_weight is not None:
         X, y, sample_weight = weighted_samples(X, y, sample_weight, some=some)
     return X, y, sample_weight
+
+
+def _check_known(y):
+    """Raise ValueError if labels of a series, or objects, are missing."""
+    if hasattr(y, "isna"):
+        missing = np.asarray(y.isna())
+    elif isinstance(y, np.ndarray) and y.dtype == object:
+        missing = np.array([label is None for label in y.ravel()], dtype=bool)
+    else:
+        return
+    if missing.any():
+        raise ValueError(
+            f"{missing.sum()} of the labels in y are missing, the first one that of "
+            f"sample {np.argmax(missing)}. Leave these samples out."
+        )
+
+
+def _are_classes(y):
+    """Whether labels are text or whole numbers, which are classes in any number."""
+    if y.dtype.kind == "f":
+        return bool(np.all(y == np.round(y)))
+    if y.dtype.kind == "O":
+        return all(isinstance(label, str) for label in y)
+    return y.dtype.kind in "biuU"
 
 
 def weighted_samples(X, y, sample_weight, *, some=True):

@@ -9,10 +9,12 @@ import weakref
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.model_selection import KFold
@@ -345,12 +347,104 @@ def test_columns_of_frames_and_arrays(wine):
         assert_same_statistics(found, expected)
 
 
-def test_few_labels_of_a_block_do_not_warn(digits):
-    X, y = digits
-    few = da.from_array(X[:40], chunks=(4, -1)), da.from_array(y[:40], chunks=4)
+@pytest.mark.parametrize("dtype", [int, float, str, object])
+def test_few_samples_of_each_class_of_a_block_do_not_warn(dtype, rng):
+    y = np.arange(300) % 30
+    X = rng.normal(size=(300, 3)) + y[:, None]
+    y = y.astype(str).astype(object) if dtype is object else y.astype(dtype)
+    # Of more than twenty samples, scikit-learn warns of many labels.
+    samples, labels = da.from_array(X, chunks=(40, -1)), da.from_array(y, chunks=40)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ClassStatistics.from_data(*few)
+        found = ClassStatistics.from_data(samples, labels)
+        SQFA(2, random_state=0, max_iter=5, tol=1).fit(samples, labels)
+    assert_array_equal(found.classes, np.unique(y))
+
+
+@pytest.fixture(scope="module")
+def parquet(tmp_path_factory):
+    """A frame of many small files, of which Dask merges those of few columns."""
+    folder = tmp_path_factory.mktemp("parquet")
+    rng = np.random.default_rng(0)
+    names = [f"f{k}" for k in range(30)]
+    for number in range(20):
+        part = pd.DataFrame(rng.normal(size=(20, 30)), columns=names)
+        part["label"] = np.where(part["f0"] > 0, "up", "down")
+        part["weight"] = 1.0 + number % 2
+        part.to_parquet(folder / f"{number:02}.parquet")
+    return dd.read_parquet(folder), names
+
+
+@pytest.mark.parametrize("n_features", [2, 30])
+@pytest.mark.parametrize(
+    "model",
+    [
+        SQFA(2, regularization=0.1),
+        SQFACV(2, regularizations=[0.1, 1], cv=2),
+        AMAGauss(2, regularization=0.1, max_iter=3, tol=1e-2),
+        GaussianClassifier(),
+        KernelDiscriminantAnalysis(solver="nystroem", n_landmarks=10),
+        RSLVQ(solver="sgd", max_iter=2),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:The 2 filters span")
+def test_files_whose_blocks_dask_merges(model, n_features, parquet):
+    frame, names = parquet
+    X, y = frame[names[:n_features]], frame["label"]
+    model = clone(model).fit(X, y)
+    assert_array_equal(model.classes_, ["down", "up"])
+    if hasattr(model, "predict"):
+        assert model.score(X, y) == model.score(X.compute(), y.compute()) > 0.6
+
+
+def test_merged_blocks_of_files_have_their_labels(parquet):
+    frame, names = parquet
+    X, y, weight = frame[names[:2]], frame["label"], frame["weight"]
+    found = ClassStatistics.from_data(X, y, sample_weight=weight)
+    given = X.compute(), y.compute()
+    expected = ClassStatistics.from_data(*given, sample_weight=weight.compute())
+    assert_same_statistics(found, expected)
+
+
+def test_columns_of_other_lengths_say_what_to_do(wine):
+    X = dd.from_pandas(wine[0], npartitions=3)
+    other = dd.from_pandas(wine[1][:100], npartitions=3)
+    with pytest.raises(ValueError, match=r"A block has \d+ samples in X.*persist"):
+        ClassStatistics.from_data(X, other)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_accuracy_of_blocks(as_frame, weighted, wine):
+    X, y = wine
+    weights = np.arange(len(y)) % 3.0 if weighted else None
+    model = GaussianClassifier().fit(X[["alcohol", "ash"]], y)
+    expected = model.score(X[["alcohol", "ash"]], y, weights)
+    frame = dd.from_pandas(X.assign(y=y, weight=np.arange(len(y)) % 3.0), npartitions=4)
+    parts = [frame[["alcohol", "ash"]], frame["y"], frame["weight"]]
+    if not as_frame:
+        parts = [part.to_dask_array(lengths=True) for part in parts]
+        model.fit(X[["alcohol", "ash"]].to_numpy(), y)
+    found = model.score(*parts[: 2 + weighted])
+    assert found == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(ValueError, match="no samples"):
+        model.score(*(part[:0] if not as_frame else part.loc[[]] for part in parts))
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+@pytest.mark.parametrize("dtype", [object, "string", "category"])
+def test_missing_labels_of_a_block(missing, dtype, wine):
+    X, y = wine[0], wine[1].map(str).astype(object)
+    y[150] = missing
+    frame = dd.from_pandas(X.assign(y=y.astype(dtype)), npartitions=2)
+    message = (
+        "Block 1: 1 of the labels in y are missing, the first one that of sample 61"
+    )
+    with pytest.raises(ValueError, match=message):
+        SQFA(2).fit(frame[list(X)], frame["y"])
+    with pytest.raises(ValueError, match=r"1 of the labels in y are missing.* 150"):
+        ClassStatistics.from_blocks([(X, y.astype(dtype))])
 
 
 def test_data_frames_of_every_dask_are_known(wine):

@@ -38,7 +38,7 @@ SCRIPTS = {
     "user_guide/rejection.rst": 6,
     "user_guide/spd.rst": 3,
     "user_guide/sqfa.rst": 6,
-    "user_guide/transfer.rst": 4,
+    "user_guide/transfer.rst": 5,
 }
 BLOCK = re.compile(
     r"^( *)\.\. code-block:: python\n\n((?:\1   .*\n|\n)+)", re.MULTILINE

@@ -48,8 +48,8 @@ def test_a_change_is_found():
     assert np.median(MANY_FITS.growth_of(leak())) >= 100
 
 
-# Before Python 3.14, a forest of scikit-learn may start while another one has emptied the
-# filters of all threads, and takes that for a wrong use of its own Parallel.
+# Before Python 3.14, a forest of scikit-learn may start while another one has emptied
+# the filters of all threads, and takes that for a wrong use of its own Parallel.
 @pytest.mark.filterwarnings("ignore:`sklearn.utils.parallel.delayed` should be used")
 @pytest.mark.skipif(sys.platform == "emscripten", reason="no threads")
 def test_fits_at_once_give_what_fits_in_turn_give():

@@ -8,12 +8,11 @@ from skgeom._filters import noise
 from skgeom._moments import (
     checked_samples,
     merge_sums,
-    naming_block,
     some_sums,
     sums_of_block,
 )
 from skgeom._statistics import ClassStatistics
-from skgeom.utils._dask import map_row_blocks, merged, row_chunks
+from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_chunks
 
 
 def statistics_and_sample(X, y, sample_weight):
@@ -51,8 +50,8 @@ def _rows_of_blocks(X, sample_weight):
 
 def _sums_and_some(number, X, y, sample_weight, rows):
     """The sums of a block, and some of its samples."""
-    some = _some_of_block(number, X, y, sample_weight, rows[number])
-    return sums_of_block(number, X, y, sample_weight), some
+    sums = sums_of_block(number, X, y, sample_weight)  # which checks all of it
+    return sums, _some_of_block(number, X, y, sample_weight, rows[number])
 
 
 def _merge(parts):
@@ -78,7 +77,7 @@ def _some_of_block(number, X, y, sample_weight, rows):
             return None
         columns = [_safe_indexing(column, rows[order]) for column in columns]
         columns += [None] * (3 - len(columns))
-        return keys[order], *checked_samples(*columns)
+        return keys[order], *checked_samples(*columns, some=False)
 
 
 def _first(parts):

@@ -31,7 +31,7 @@ from skgeom.utils._arrays import (
     take_labels,
     to_numpy,
 )
-from skgeom.utils._dask import by_blocks
+from skgeom.utils._dask import by_blocks, score_by_blocks
 from skgeom.utils._following import follows_fit
 from skgeom.utils._sklearn import (
     ARRAY_API,
@@ -361,6 +361,7 @@ class BaseKernelDiscriminant(
         log_probabilities = self._log_probabilities(X)
         return namespace(log_probabilities).exp(log_probabilities)
 
+    @score_by_blocks
     def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
 

@@ -37,7 +37,7 @@ from skgeom.utils._arrays import (
     take_labels,
     to_numpy,
 )
-from skgeom.utils._dask import by_blocks, refuse_dask
+from skgeom.utils._dask import by_blocks, refuse_dask, score_by_blocks
 from skgeom.utils._following import follows_fit
 from skgeom.utils._progress import current_progress
 from skgeom.utils._sklearn import (
@@ -142,6 +142,7 @@ class PrototypeClassifier(
         scores = self._class_scores(self._squared_distances(X)[0])
         return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
 
+    @score_by_blocks
     def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
 

@@ -44,12 +44,12 @@ class Recentring(TransformerMixin, BaseEstimator):
         :math:`\|\log Z\|_F^2` over the domain [3]_.
     window : int, default=None
         For :meth:`partial_fit`: no step towards a new matrix is shorter than
-        ``1 / window``, so that matrices from long before are forgotten. None forgets
-        nothing.
-    prior_strength : int, default=4
-        For :meth:`partial_fit`: how many matrices ``reference_`` is worth, from which
-        the mean of a new domain starts. More suit domains that differ little, such as
-        days of one person; 0 starts from the first matrix.
+        ``1 / window``, so that matrices from long before are forgotten. At least 2;
+        None forgets nothing.
+    reference_count : int, default=1
+        For :meth:`partial_fit`: how many matrices ``reference_`` counts as, from which
+        the mean of a new domain starts. Some more suit domains that differ little, such
+        as days of one person. No more count than ``window`` less one.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Recentring(TransformerMixin, BaseEstimator):
         The dispersion :math:`\sigma_d^2` of each domain.
     counts_ : dict of int
         Number of matrices that each mean is of; ``reference_`` counts as
-        ``prior_strength``.
+        ``reference_count``.
     reference_ : ndarray of shape (n, n)
         The mean of the domains' means in :meth:`fit`, from which new domains start in
         :meth:`partial_fit`.
@@ -109,17 +109,17 @@ class Recentring(TransformerMixin, BaseEstimator):
     _parameter_constraints = {
         "metric": [StrOptions(set(MEANS))],
         "rescale": ["boolean"],
-        "window": [None, Interval(Integral, 1, None, closed="left")],
-        "prior_strength": [Interval(Integral, 0, None, closed="left")],
+        "window": [None, Interval(Integral, 2, None, closed="left")],
+        "reference_count": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
-        self, *, metric="riemann", rescale=False, window=None, prior_strength=4
+        self, *, metric="riemann", rescale=False, window=None, reference_count=1
     ):
         self.metric = metric
         self.rescale = rescale
         self.window = window
-        self.prior_strength = prior_strength
+        self.reference_count = reference_count
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -167,8 +167,8 @@ class Recentring(TransformerMixin, BaseEstimator):
 
         The n-th matrix of a domain moves its mean by 1/n of the way, along the geodesic
         of the metric, or by 1/``window`` if that is more. A new domain starts from
-        ``reference_``, which counts as ``prior_strength`` matrices, or from its first
-        matrix if there was no ``fit``.
+        ``reference_``, which counts as the first ``reference_count`` matrices, or from
+        its first matrix if there was no ``fit``.
 
         Parameters
         ----------
@@ -269,7 +269,8 @@ class Recentring(TransformerMixin, BaseEstimator):
         if count == 1:
             raise ValueError(
                 f"The domain {label!r} is not known, and X has one matrix of it only, "
-                "which is no mean. Call partial_fit with this matrix first."
+                "which is no mean. Call partial_fit (partial_adapt of "
+                "TransferDiscriminantAnalysis) with this matrix first."
             )
 
     def _describe(self, matrices):
@@ -296,10 +297,10 @@ class Recentring(TransformerMixin, BaseEstimator):
 
     def _first(self, matrix):
         """Mean and dispersion that a new domain starts from, and what they count."""
-        if not hasattr(self, "reference_") or self.prior_strength == 0:
+        if not hasattr(self, "reference_"):
             return matrix, 0.0, 0
         dispersion = np.mean(list(self.dispersions_.values()))
-        return self.reference_, dispersion, int(self.prior_strength)
+        return self.reference_, dispersion, int(self.reference_count)
 
     def _recentred(self, matrices, mean, dispersion):
         Z = whitened(matrices, mean)

@@ -1,8 +1,10 @@
 """Dask arrays and data frames in blocks of rows; Dask is imported for those only."""
 
 import copy
+from contextlib import contextmanager
 from functools import partial, wraps
 from itertools import chain
+from operator import getitem
 
 import numpy as np
 from sklearn.utils.validation import column_or_1d
@@ -55,15 +57,28 @@ def row_blocks(X, y, sample_weight=None):
     ValueError
         If the blocks of ``y`` or ``sample_weight`` do not go with those of X.
     """
-    return _rows(_aligned_columns(X, y, sample_weight))
+    columns = _aligned_columns(X, y, sample_weight)
+    if _are_arrays(columns) != {False}:
+        return _rows(columns)
+    # One by one, Dask may merge the blocks of the columns of a file differently.
+    import dask
+
+    item, blocks = dask.delayed(getitem), _read_together(columns)
+    return [
+        tuple(
+            None if column is None else item(block, k)
+            for k, column in enumerate(columns)
+        )
+        for block in blocks
+    ]
 
 
 def map_row_blocks(function, X, y, sample_weight=None, *shared):
     """Delayed ``function(number, X, y, sample_weight, *shared)`` of blocks of rows.
 
-    The steps that make a block are part of its task, where Dask can put them there: of
-    arrays all of them, so that no block waits in memory between two tasks; of frames
-    all but the last, so that a file is read once for all columns.
+    The steps that make a block of arrays are part of its task, where Dask can put them
+    there, so that no block waits in memory between two tasks. Of frames, they are a
+    task before, so that a file is read once for all columns.
 
     Parameters
     ----------
@@ -82,7 +97,7 @@ def map_row_blocks(function, X, y, sample_weight=None, *shared):
 
     columns = _aligned_columns(X, y, sample_weight)
     shared = [dask.delayed(value, traverse=False) for value in shared]
-    are_arrays = {hasattr(column, "chunks") for column in columns if column is not None}
+    are_arrays = _are_arrays(columns)
     if are_arrays == {True}:
         return _map_arrays(function, columns, shared)
     blocks = _rows(columns) if True in are_arrays else _read_together(columns)
@@ -136,6 +151,13 @@ def _read_together(columns):
 
 
 def _together(*columns):
+    lengths = [len(column) for column in columns if column is not None]
+    if len(set(lengths)) > 1:
+        raise ValueError(
+            f"A block has {lengths[0]} samples in X, but {lengths[1:]} in y and "
+            "weights. Take them from one data frame, or call persist() on each: of "
+            "different files, Dask may merge blocks in different ways."
+        )
     return columns
 
 
@@ -148,6 +170,11 @@ def _aligned_columns(X, y, sample_weight):
     X = _whole_rows(X)
     named = ("y", y), ("sample_weight", sample_weight)
     return [X] + [v if v is None else _aligned(v, name, X) for name, v in named]
+
+
+def _are_arrays(columns):
+    """The set of whether each of the columns, if it is given, is an array."""
+    return {hasattr(column, "chunks") for column in columns if column is not None}
 
 
 def _rows(columns):
@@ -214,6 +241,44 @@ def _check_length(n_values, name, chunks):
         raise ValueError(
             f"X has {sum(chunks)} samples, but {name} has {n_values} values."
         )
+
+
+@contextmanager
+def naming_block(number):
+    """Put the number of a block, if it has one, before errors in its data."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if number is None:
+            raise
+        raise type(error)(f"Block {number}: {error}") from error
+
+
+def score_by_blocks(score):
+    """A ``score`` of samples that gives the accuracy of Dask arrays and frames, too."""
+
+    @wraps(score)
+    def wrapper(self, X, y, sample_weight=None):
+        if not is_dask(X):
+            return score(self, X, y, sample_weight)
+        import dask
+
+        parts = dask.compute(*map_row_blocks(_score, X, y, sample_weight, self))
+        total = sum(weight for weight, _ in parts)
+        if total == 0:
+            raise ValueError("There are no samples: all blocks of X are empty.")
+        return float(sum(right for _, right in parts) / total)
+
+    return wrapper
+
+
+def _score(number, X, y, sample_weight, model):
+    """The weight of a block, and of its samples that are classified correctly."""
+    weight = len(y) if sample_weight is None else np.sum(sample_weight)
+    if len(y) == 0 or weight == 0:
+        return 0.0, 0.0
+    with naming_block(number):
+        return weight, weight * model.score(X, y, sample_weight)
 
 
 def by_blocks(method):

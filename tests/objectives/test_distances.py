@@ -4,7 +4,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.distance import (
     distance_euclid,
     distance_logeuclid,
@@ -26,6 +26,7 @@ from skgeom.objectives import (
     MeanPairwiseDistance,
     parts_of_pairs,
 )
+from skgeom.objectives._fisher_rao_distances import _spectrum
 from skgeom.objectives._matrix_distances import _divided_differences
 
 EVERY = [*DISTANCES.items(), *SECOND_MOMENT_DISTANCES.items()]
@@ -181,6 +182,24 @@ def test_exact_fisher_rao(gaussians):
     expected = distance_fisher_rao(means[i], covariances[i], means[j], covariances[j])
     assert_allclose(found, expected, rtol=1e-8)
     assert (found >= values(DISTANCES["fisher-rao"], means, covariances)).all()
+
+
+def test_spectra_of_good_and_bad_condition(rng):
+    """Each of a stack as alone, and to the precision of its singular values."""
+    left, right = (np.linalg.qr(rng.normal(size=(6, 4, 4)))[0] for _ in range(2))
+    values = np.geomspace(1, [1e-1, 1e-6, 1, 1e-8, 1e-2, 1e-5], 4, axis=1)
+    quotients = (left * values[:, None]) @ right.mT
+    found, vectors = _spectrum(quotients)
+    assert_allclose(np.sort(found), np.sort(values) ** 2, rtol=1e-7)
+    assert_allclose(vectors.mT @ vectors, np.stack([np.eye(4)] * 6), atol=1e-12)
+    # In units of each vector, small ones included.
+    assert_allclose(
+        np.linalg.norm(quotients.mT @ vectors, axis=1), np.sqrt(found), rtol=1e-7
+    )
+    for k in range(6):
+        alone = _spectrum(quotients[k : k + 1])
+        assert_array_equal(alone[0][0], found[k])
+        assert_array_equal(alone[1][0], vectors[k])
 
 
 @pytest.mark.parametrize("offset", [1e10, 1e30, 1e45])
