@@ -11,7 +11,7 @@ from sklearn.utils import check_X_y, gen_batches
 from sklearn.utils.validation import _check_sample_weight
 
 from skgeom.utils._arrays import in_double, namespace, to_numpy
-from skgeom.utils._dask import map_row_blocks, merged, row_blocks
+from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
 
 # Rows of a block of another library than numpy.
 _BLOCK = 4096
@@ -142,15 +142,13 @@ def _read(number, X, y, sample_weight, dtype):
     """Labels, row moments and weights of a block; errors have its number."""
     if len(X) == len(y) == 0:
         return (np.empty(0),)
-    try:
+    with naming_block(number):
         X, y = check_X_y(X, y, dtype=dtype)
         # scikit-learn refuses weights that are all zero, as those of a block may be.
         if sample_weight is not None and np.any(sample_weight):
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-    except ValueError as error:
-        raise ValueError(f"Block {number}: {error}") from error
     return y, *row_moments(X), sample_weight
 
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
-from skgeom.utils._dask import is_dask, refuse_dask, row_blocks
+from skgeom.utils._dask import is_dask, naming_block, refuse_dask, row_blocks
 from skgeom.utils._progress import current_progress
 
 
@@ -58,10 +58,8 @@ def _fit_blocks(model, X, y, sample_weight):
         samples, own_labels, weights = dask.compute(*blocks[number])
         if weights is not None and not np.any(weights):
             continue
-        try:
+        with naming_block(number):
             learner.partial_fit(samples, own_labels, classes, weights)
-        except ValueError as error:
-            raise ValueError(f"Block {number}: {error}") from error
         said = f"loss {learner.loss_curve_[-1]:.6g}"
         if progress.step("", said, learnt, n_steps=len(steps), name="block"):
             break

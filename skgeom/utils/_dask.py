@@ -251,7 +251,9 @@ def naming_block(number):
     except (TypeError, ValueError) as error:
         if number is None:
             raise
-        raise type(error)(f"Block {number}: {error}") from error
+        # Some of their kinds are made of other arguments than a message.
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        raise kind(f"Block {number}: {error}") from error
 
 
 def score_by_blocks(score):
