@@ -86,7 +86,8 @@ LVQ_DOCS = {
     """,
     "max_iter": r"""
     max_iter : int, default=100
-        Number of epochs of ``"sgd"``, largest number of iterations of ``"lbfgs"``.
+        Number of epochs of ``"sgd"``, and with Dask data of blocks that it takes; the
+        largest number of iterations of ``"lbfgs"``.
     """,
     "tol": r"""
     tol : float, default=0.01
