@@ -608,9 +608,9 @@ def test_blocks_that_are_no_more_than_scored_give_all_samples(wine, monkeypatch)
 
 
 def test_samples_and_labels_of_other_lengths(wine):
-    block = 3, wine[0], wine[1][:-1], None, np.array([170])
+    block = 3, wine[0], wine[1][:-1], None, {3: np.array([170])}
     with pytest.raises(ValueError, match=r"Block 3: .*inconsistent numbers of samples"):
-        block_sample._some_of_block(*block)
+        block_sample._sums_and_some(*block)
 
 
 def test_frames_of_features_have_names(wine):

@@ -1,25 +1,20 @@
 """Statistics, and some of the samples, of Dask arrays and frames."""
 
 import numpy as np
-from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from skgeom._filters import noise
-from skgeom._moments import (
-    checked_samples,
-    merge_sums,
-    some_sums,
-    sums_of_block,
-)
+from skgeom._moments import checked_samples, merge_sums, some_sums, sums_of_block
 from skgeom._statistics import ClassStatistics
-from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_chunks
+from skgeom.utils._dask import map_row_blocks, merged, row_chunks
 
 
 def statistics_and_sample(X, y, sample_weight):
     """The statistics of all samples, and those samples that noise is scored on.
 
     These are the same as of samples in memory. Where the lengths of blocks are not
-    known, or samples have weights, they are others, at random. Arrays are read once for
+    known, or samples have weights, they are others, at random. Blocks are read once for
     both.
 
     Returns
@@ -64,20 +59,19 @@ def _some_of_block(number, X, y, sample_weight, rows):
 
     ``rows`` of None are all that have a weight, and of these the first by their keys.
     """
-    columns = [X, y] if sample_weight is None else [X, y, sample_weight]
-    with naming_block(number):
-        check_consistent_length(*columns)
-        if rows is None:
-            rows = np.arange(_num_samples(X))
-            if sample_weight is not None:
-                rows = rows[np.asarray(sample_weight) > 0]
-        keys = np.random.default_rng(number).random(len(rows))
-        order = np.argsort(keys)[: noise.MOST_SAMPLES]
-        if len(order) == 0:
-            return None
-        columns = [_safe_indexing(column, rows[order]) for column in columns]
-        columns += [None] * (3 - len(columns))
-        return keys[order], *checked_samples(*columns, some=False)
+    if rows is None:
+        rows = np.arange(_num_samples(X))
+        if sample_weight is not None:
+            rows = rows[np.asarray(sample_weight) > 0]
+    keys = np.random.default_rng(number).random(len(rows))
+    order = np.argsort(keys)[: noise.MOST_SAMPLES]
+    if len(order) == 0:
+        return None
+    columns = [
+        None if column is None else _safe_indexing(column, rows[order])
+        for column in (X, y, sample_weight)
+    ]
+    return keys[order], *checked_samples(*columns, some=False)
 
 
 def _first(parts):

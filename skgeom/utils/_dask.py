@@ -4,7 +4,6 @@ import copy
 from contextlib import contextmanager
 from functools import partial, wraps
 from itertools import chain
-from operator import getitem
 
 import numpy as np
 from sklearn.utils.validation import column_or_1d
@@ -57,28 +56,15 @@ def row_blocks(X, y, sample_weight=None):
     ValueError
         If the blocks of ``y`` or ``sample_weight`` do not go with those of X.
     """
-    columns = _aligned_columns(X, y, sample_weight)
-    if _are_arrays(columns) != {False}:
-        return _rows(columns)
-    # One by one, Dask may merge the blocks of the columns of a file differently.
-    import dask
-
-    item, blocks = dask.delayed(getitem), _read_together(columns)
-    return [
-        tuple(
-            None if column is None else item(block, k)
-            for k, column in enumerate(columns)
-        )
-        for block in blocks
-    ]
+    return _rows(_aligned_columns(X, y, sample_weight))
 
 
 def map_row_blocks(function, X, y, sample_weight=None, *shared):
     """Delayed ``function(number, X, y, sample_weight, *shared)`` of blocks of rows.
 
     The steps that make a block of arrays are part of its task, where Dask can put them
-    there, so that no block waits in memory between two tasks. Of frames, they are a
-    task before, so that a file is read once for all columns.
+    there, so that no block waits in memory between two tasks. A file of frames is read
+    once for all columns.
 
     Parameters
     ----------
@@ -97,12 +83,10 @@ def map_row_blocks(function, X, y, sample_weight=None, *shared):
 
     columns = _aligned_columns(X, y, sample_weight)
     shared = [dask.delayed(value, traverse=False) for value in shared]
-    are_arrays = _are_arrays(columns)
-    if are_arrays == {True}:
+    if all(_are_arrays(columns)):
         return _map_arrays(function, columns, shared)
-    blocks = _rows(columns) if True in are_arrays else _read_together(columns)
-    of_block = dask.delayed(partial(_of_block, function))
-    return [of_block(number, block, *shared) for number, block in enumerate(blocks)]
+    of_block, blocks = dask.delayed(function), enumerate(_rows(columns))
+    return [of_block(number, *block, *shared) for number, block in blocks]
 
 
 def _map_arrays(function, columns, shared):
@@ -137,34 +121,6 @@ def _with_number(function, number, *arguments):
     return function(int(number[0]), *arguments)
 
 
-def _read_together(columns):
-    """Delayed tuples of the blocks of a frame and its series."""
-    X, *others = columns
-    blocks = X.map_partitions(
-        _together,
-        *others,
-        align_dataframes=False,
-        enforce_metadata=False,
-        meta=X._meta,
-    )
-    return _delayed(blocks)
-
-
-def _together(*columns):
-    lengths = [len(column) for column in columns if column is not None]
-    if len(set(lengths)) > 1:
-        raise ValueError(
-            f"A block has {lengths[0]} samples in X, but {lengths[1:]} in y and "
-            "weights. Take them from one data frame, or call persist() on each: of "
-            "different files, Dask may merge blocks in different ways."
-        )
-    return columns
-
-
-def _of_block(function, number, columns, *shared):
-    return function(number, *columns, *shared)
-
-
 def _aligned_columns(X, y, sample_weight):
     """Samples, labels and weights, or None, in the same blocks of whole rows."""
     X = _whole_rows(X)
@@ -173,15 +129,42 @@ def _aligned_columns(X, y, sample_weight):
 
 
 def _are_arrays(columns):
-    """The set of whether each of the columns, if it is given, is an array."""
-    return {hasattr(column, "chunks") for column in columns if column is not None}
+    """Whether each of the columns that are given is an array, not of a frame."""
+    return [hasattr(column, "chunks") for column in columns if column is not None]
 
 
 def _rows(columns):
     """Delayed blocks of aligned columns; one that is None is so in every block."""
-    n_blocks = len(row_chunks(columns[0]))
-    blocks = ([None] * n_blocks if c is None else _delayed(c) for c in columns)
-    return list(zip(*blocks, strict=True))
+    if any(_are_arrays(columns)):
+        n_blocks = len(row_chunks(columns[0]))
+        blocks = ([None] * n_blocks if c is None else _delayed(c) for c in columns)
+        return list(zip(*blocks, strict=True))
+    # Of a file, Dask may merge the blocks of each column differently if it is not asked
+    # for all of them at once.
+    X, *others = columns
+    together = X.map_partitions(
+        _together,
+        *others,
+        align_dataframes=False,
+        enforce_metadata=False,
+        meta=X._meta,
+    )
+    return [
+        tuple(None if c is None else block[k] for k, c in enumerate(columns))
+        for block in _delayed(together)
+    ]
+
+
+def _together(*columns):
+    """The columns of a block, of one length."""
+    lengths = [len(column) for column in columns if column is not None]
+    if len(set(lengths)) > 1:
+        raise ValueError(
+            f"A block has {lengths[0]} samples in X, but {lengths[1:]} in y and "
+            "weights. Take them from one data frame, or call persist() on each: of "
+            "different files, Dask may merge blocks in different ways."
+        )
+    return columns
 
 
 def _whole_rows(X):
