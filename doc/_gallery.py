@@ -21,7 +21,7 @@ EXTRAS = {"import dask": "dask", "PatternDisplay": "mne"}
 FIRST = [
     "plot_speed_videos.py",
     "plot_digits.py",
-    "plot_comparators.py",
+    "plot_linear_baselines.py",
     "plot_sqfa_toys.py",
     "plot_tabular.py",
     "plot_lvq.py",
