@@ -27,7 +27,7 @@ PUBLISHED = {
 BASELINES = {
     "TSSM+LDA": OneVsRestClassifier(
         make_pipeline(
-            CSP(nfilter=10, log=False),
+            CSP(nfilter=10, metric="riemann", log=False),
             TangentSpace(),
             LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
         )

@@ -36,7 +36,7 @@ logarithms = FunctionTransformer(lambda X: upper(logm(X)))
 kmeans = KMeans(8, n_init=10, random_state=0)
 mixture = GaussianMixture(8, covariance_type="diag", random_state=0)
 lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-sub_manifold = make_pipeline(CSP(6, log=False), TangentSpace(), lda)
+sub_manifold = make_pipeline(CSP(6, metric="riemann", log=False), TangentSpace(), lda)
 models = {
     "class means": mdrm(),
     "k-means": ClusterClassifier(Kmeans(8, n_init=3, random_state=0)),
