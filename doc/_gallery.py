@@ -15,7 +15,7 @@ import skgeom
 
 ROOT = Path(__file__).parents[1]
 # Packages that are not those of skgeom itself, and what tells that a page needs them.
-EXTRAS = {"import dask": "dask", "PatternDisplay": "mne"}
+EXTRAS = {"import dask": "dask", "import plot_topomap": "mne"}
 
 # The pages that come first in their section, in this order.
 FIRST = [

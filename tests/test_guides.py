@@ -22,7 +22,7 @@ PAGES = {
     "user_guide/covariance_hessian.rst": 11,
     "user_guide/datasets.rst": 17,
     "user_guide/large_data.rst": 21,
-    "user_guide/plotting.rst": 33,
+    "user_guide/plotting.rst": 27,
 }
 # The pages whose code has no prompts, with the number of its blocks.
 SCRIPTS = {
