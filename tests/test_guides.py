@@ -20,7 +20,7 @@ PAGES = {
     "installation.rst": 30,
     "user_guide/baselines.rst": 14,
     "user_guide/covariance_hessian.rst": 11,
-    "user_guide/datasets.rst": 17,
+    "user_guide/datasets.rst": 12,
     "user_guide/large_data.rst": 21,
     "user_guide/plotting.rst": 27,
 }
