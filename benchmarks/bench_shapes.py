@@ -37,7 +37,6 @@ from skgeom.baselines import (
     GeneralizedEigenvectors,
     LocalFisherDiscriminantAnalysis,
     SupervisedPCA,
-    WassersteinDiscriminantAnalysis,
 )
 
 WIDE = [(100, 5_000), (316, 1_400), (500, 3_072), (300, 20_000)]
@@ -143,7 +142,6 @@ def compare_linear(repeats):
         LocalFisherDiscriminantAnalysis(regularization=0.1),
         GeneralizedEigenvectors(),
         KernelDiscriminantAnalysis(),
-        WassersteinDiscriminantAnalysis(),
     ]
     table("100 x 5,000", fits(models, X, y), repeats)
     X, y = wide_samples(100, 2_000)

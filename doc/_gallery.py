@@ -15,13 +15,13 @@ import skgeom
 
 ROOT = Path(__file__).parents[1]
 # Packages that are not those of skgeom itself, and what tells that a page needs them.
-EXTRAS = {"import dask": "dask", "PatternDisplay": "mne"}
+EXTRAS = {"import dask": "dask", "import plot_topomap": "mne"}
 
 # The pages that come first in their section, in this order.
 FIRST = [
     "plot_speed_videos.py",
     "plot_digits.py",
-    "plot_comparators.py",
+    "plot_linear_baselines.py",
     "plot_sqfa_toys.py",
     "plot_tabular.py",
     "plot_lvq.py",

@@ -36,7 +36,7 @@ default_role = "code"
 
 # The guide of each public name, by its module or, in skgeom itself, by its own name.
 GUIDES = {
-    "skgeom.baselines": "comparators",
+    "skgeom.baselines": "baselines",
     "skgeom.datasets": "datasets",
     "skgeom.geometry": "distances",
     "skgeom.objectives": "distances",

@@ -49,7 +49,6 @@ def activation_patterns(filters, covariance):
     See Also
     --------
     spatial_filters : Filters that tell two SPD matrices apart.
-    skgeom.plotting.PatternDisplay : Patterns on the scalp.
 
     References
     ----------

@@ -41,7 +41,6 @@ VECTORS = [
     baselines.LOL(),
     baselines.GeneralizedEigenvectors(),
     baselines.LocalFisherDiscriminantAnalysis(),
-    baselines.WassersteinDiscriminantAnalysis(max_iter=3, random_state=0),
 ]
 ALL = [
     *((estimator, X, y) for estimator in VECTORS),

@@ -73,8 +73,6 @@ MATRICES = {
     "TransferDiscriminantAnalysis": TransferDiscriminantAnalysis(),
     "mdrm": baselines.mdrm(),
     "tslda": baselines.tslda(),
-    "tangent_space_svm": baselines.tangent_space_svm(),
-    "log_euclidean_svm": baselines.log_euclidean_svm(),
 }
 
 

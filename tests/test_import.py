@@ -28,13 +28,7 @@ ON_REQUEST = {
     "torch",
 }
 # Methods that are pyriemann's. It imports torch where that is installed.
-OF_PYRIEMANN = {
-    "mdrm",
-    "riemannian_kmeans",
-    "tangent_space_svm",
-    "tslda",
-    "tssm_lda",
-}
+OF_PYRIEMANN = {"mdrm", "tslda"}
 
 WATCH = """
 import json, sys

@@ -43,7 +43,7 @@ ONLY_FOR = {
 # Imported inside functions only, and so not when skgeom is imported: optional packages,
 # pyriemann and pymanopt, which import matplotlib, torch and others where they are
 # installed, and autograd, for what users write.
-OPTIONAL = {"torch", "jax", "matplotlib", "mne", "moabb", "ot", "pandas", "pooch"}
+OPTIONAL = {"torch", "jax", "matplotlib", "mne", "moabb", "pandas"}
 LAZY = OPTIONAL | {"pyriemann", "pymanopt", "autograd"}
 
 
@@ -150,7 +150,7 @@ def test_module_keeps_to_the_layout(path):
         ("_filters/sqfa.py", "from ..plotting import FilterDisplay"),
         ("_filters/sqfa.py", "if True:\n    print(1)"),
         ("plotting/display.py", "import matplotlib.pyplot as plt"),
-        ("datasets/_files.py", "import pooch"),
+        ("datasets/_files.py", "import pandas"),
         ("_kernel/base.py", "from ..objectives import DISTANCES"),
         ("_hessian/projection.py", "from skgeom.objectives._pairwise import A"),
         ("_statistics.py", "from skgeom._filters.sqfa import SQFA"),

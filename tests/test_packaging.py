@@ -11,7 +11,7 @@ def test_minimum_versions_are_the_floors_of_pyproject():
     with open(ROOT / "pyproject.toml", "rb") as file:
         project = tomllib.load(file)["project"]
     extras = project["optional-dependencies"]
-    tested = ["dask", "fetch", "plot", "test"]
+    tested = ["dask", "plot", "test"]
     floors = [*project["dependencies"], *(f for name in tested for f in extras[name])]
     floors = [re.sub(r"\[.*\]", "", f) for f in floors if "skgeom[" not in f]
     floors = dict(floor.split(">=") for floor in floors)

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_sample_images
+from sklearn.datasets import load_breast_cancer, load_sample_images
 
 from benchmarks.papers._runner import Missing
 from skgeom.datasets import (
@@ -15,7 +15,6 @@ from skgeom.datasets import (
     fetch_mnist,
     fetch_pima,
     fetch_svhn,
-    fetch_wbcd,
     make_speed_videos,
     make_syn_spd,
 )
@@ -105,8 +104,9 @@ def table(name):
 
     In "wbcd" the malignant class is 1, and missing values are NaN.
     """
-    data = fetched({"wbcd": fetch_wbcd, "heart": fetch_heart, "pima": fetch_pima}[name])
-    X, y, names = data.data, data.target, data.feature_names
+    fetch = {"wbcd": load_breast_cancer, "heart": fetch_heart, "pima": fetch_pima}
+    data = fetched(fetch[name])
+    X, y, names = data.data, data.target, list(data.feature_names)
     if name == "wbcd":
         y = 1 - y
     elif name == "pima":  # a zero stands for a missing value

@@ -1,12 +1,12 @@
 """
-A diagnosis in the plane of a covariance and a Hessian
-======================================================
+2-D projection of a classifier by its covariance and Hessian
+============================================================
 
 A network classifies samples of cells as benign or malignant by thirty features.
-:class:`~skgeom.CovarianceHessianProjection` shows its decision in a plane: along the
-first axis the data vary most, along the second the loss of the network has the largest
-curvature. The diagnostics show what other eigenvectors contribute to the separation of
-the classes, the spectra, and the contributions of the features.
+:class:`~skgeom.CovarianceHessianProjection` computes a 2-D projection: along the first
+axis the data have the largest variance, along the second axis the loss of the network
+has the largest curvature. The diagnostics show the class separation along further
+eigenvectors, the spectra, and the contributions of the features.
 """
 
 import autograd.numpy as anp
@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
+from sklearn.inspection import DecisionBoundaryDisplay
 from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
@@ -22,12 +23,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from skgeom import CovarianceHessianProjection, input_hessian
-from skgeom.plotting import (
-    ContributionDisplay,
-    EigenspectrumDisplay,
-    ProjectionDisplay,
-    SeparationDisplay,
-)
 
 data = load_breast_cancer()
 X_train, X_test, y_train, y_test = train_test_split(
@@ -35,8 +30,8 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 scaler = StandardScaler().fit(X_train)
 X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
-# The network of the paper. The default one is penalised more, and so is nearly linear
-# here, with a single Hessian eigenvector that matters.
+# The network of the paper. The default network has a larger penalty and is nearly
+# linear here: all but one of its Hessian eigenvalues are negligible.
 network = make_pipeline(
     StandardScaler(),
     MLPClassifier((32, 16, 8), alpha=3, max_iter=2000, random_state=0),
@@ -44,11 +39,11 @@ network = make_pipeline(
 projection = CovarianceHessianProjection(network).fit(X_train, y_train)
 
 # %%
-# The plane
-# ---------
-# A linear support vector machine on two components, with its boundary, on samples that
-# it was not trained with. The Hessian alone is about as good as the plane. PCA does not
-# use the labels.
+# 2-D projections
+# ---------------
+# A linear support vector machine on two components, with its decision boundary, on the
+# test samples. The F1 scores of the Hessian alone and of covariance and Hessian are
+# similar. PCA does not use the labels.
 
 methods = {
     "PCA": PCA(2).fit(X_train),
@@ -60,11 +55,21 @@ methods = {
 figure, axes = plt.subplots(1, 3, figsize=(10, 4), layout="constrained")
 for axis, (name, method) in zip(axes, methods.items(), strict=True):
     svm = LinearSVC(random_state=0).fit(method.transform(X_train), y_train)
-    score = f1_score(y_test, svm.predict(method.transform(X_test)))
-    ProjectionDisplay.from_estimator(
-        method, X_test, data.target_names[y_test], classifier=svm, ax=axis
+    Z = method.transform(X_test)
+    for label, target in enumerate(data.target_names):
+        axis.scatter(*Z[y_test == label].T, s=9, label=target)
+    DecisionBoundaryDisplay.from_estimator(
+        svm,
+        Z,
+        ax=axis,
+        plot_method="contour",
+        levels=[0],
+        colors="black",
+        response_method="decision_function",
     )
-    axis.set_title(f"{name}, F1 {score:.3f}", size=9)
+    axis.set_title(f"{name}, F1 {f1_score(y_test, svm.predict(Z)):.3f}", size=9)
+    axis.set(xlabel="component 0", ylabel="component 1")
+    axis.legend()
 plt.show()
 
 # %%
@@ -77,39 +82,62 @@ plt.show()
 print(projection.conditions_)
 
 # %%
-# Other eigenvectors
-# ------------------
+# Class separation along further eigenvectors
+# -------------------------------------------
 # The distance of the classes along covariance eigenvectors, their variance along
 # Hessian eigenvectors, and the ratio of these, as in figure 1 of the paper. The first
 # covariance eigenvector has by far the largest distance. Unlike in theorem 2 of the
 # paper, the first Hessian eigenvector does not have the smallest variance, so the best
 # ratio is in a later row. The numbers are in a :class:`~skgeom.SeparationGrid`.
 
-SeparationDisplay.from_estimator(projection)
-plt.show()
 grid = projection.separation(X_train, y_train)
+figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+for axis, values, title in zip(
+    axes,
+    (grid.between, grid.within, grid.ratio),
+    ("squared distance of means", "variance within classes", "ratio"),
+    strict=True,
+):
+    figure.colorbar(axis.imshow(values, aspect="auto"), ax=axis)
+    axis.set_title(title)
+    axis.set(xlabel="covariance eigenvector", ylabel="Hessian eigenvector")
+plt.show()
 print(f"best ratio: {grid.ratio.max():.1f}")
 
 # %%
 # Spectra and contributions
 # -------------------------
-# Both spectra decrease over several orders of magnitude. The features that contribute
-# most to the first eigenvectors are those that vary most, and those that matter most to
-# the network.
+# Both spectra decrease over several orders of magnitude; crosses are negative
+# eigenvalues. ``contributions_`` are the magnitudes of the entries of the components:
+# large for features with large variance, and for features with a large influence on
+# the loss of the network.
 
-EigenspectrumDisplay.from_estimator(projection)
+spectra = projection.covariance_eigenvalues_, projection.hessian_eigenvalues_
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
+for axis, values, name in zip(axes, spectra, ("covariance", "Hessian"), strict=True):
+    numbers = np.arange(len(values))
+    axis.semilogy(numbers[values > 0], values[values > 0], "o")
+    axis.semilogy(numbers[values < 0], -values[values < 0], "x")
+    axis.set(title=name, xlabel="number", ylabel="eigenvalue")
 plt.show()
 
 # %%
-ContributionDisplay.from_estimator(projection, feature_names=data.feature_names)
+
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
+for axis, row, name in zip(
+    axes, projection.contributions_, ("covariance", "Hessian"), strict=True
+):
+    largest = np.argsort(row)[-10:]
+    axis.barh(data.feature_names[largest], row[largest])
+    axis.set(title=f"{name} eigenvector", xlabel="contribution")
 plt.show()
 
 # %%
-# A network of another package
-# ----------------------------
-# The classifier may have been trained by another package. Its logits must be given as a
-# function that is written with ``autograd.numpy``. Here they are those of the network
-# above, computed from its weights, and the components are the same.
+# A network of a different package
+# --------------------------------
+# A classifier of a different package is passed as a function that returns logits and
+# is written with ``autograd.numpy``. This function computes the logits of the network
+# above from its weights; the components are equal.
 
 network_scaler, network = projection.estimator_
 layers = list(zip(network.coefs_, network.intercepts_, strict=True))
@@ -130,11 +158,10 @@ print(
 )
 
 # %%
-# The Hessian itself
+# The Hessian matrix
 # ------------------
-# :func:`~skgeom.input_hessian` returns the matrix that the second axis comes from, for
-# uses of your own. Its first eigenvector is that axis, and most of its trace lies in a
-# few directions: the network looks at little else.
+# :func:`~skgeom.input_hessian` returns the Hessian. The second axis is its first
+# eigenvector, and three directions contain most of its trace.
 
 hessian = input_hessian(logits, X_train, y_train)
 values, vectors = np.linalg.eigh(hessian)

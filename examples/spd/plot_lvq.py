@@ -28,7 +28,6 @@ from sklearn.pipeline import make_pipeline
 from skgeom import PLRSQ
 from skgeom.baselines import mdrm, tslda
 from skgeom.geometry import logm, mean_affine_invariant, whiten
-from skgeom.plotting import LossCurveDisplay
 
 rng = np.random.default_rng(0)
 n_trials, n_channels, n_times = 240, 12, 120
@@ -94,14 +93,17 @@ figure.colorbar(image, ax=axes, label="log covariance, relative to the mean")
 plt.show()
 
 # %%
-# The learning curves
-# -------------------
+# Loss curves
+# -----------
 #
-# The cost during the fit: for the stochastic solver, that of each sample before its
-# step; for the other solver, it includes the term that keeps prototypes near samples.
+# The cost during the fit. The stochastic solver records the mean cost of the samples
+# before their steps. L-BFGS records the cost of all samples, with the penalty of the
+# distances between prototypes and samples, and begins with the initial cost.
 
 stochastic = PLRSQ(solver="sgd", max_iter=50, random_state=0).fit(X, y)
-display = LossCurveDisplay.from_estimator(model, name='"lbfgs"')
-LossCurveDisplay.from_estimator(stochastic, name='"sgd"', ax=display.ax_)
-display.ax_.set(xlabel="iteration, or epoch", ylabel="cost", ylim=(0, None))
+_, axis = plt.subplots(layout="constrained")
+axis.plot(model.loss_curve_, label='"lbfgs"')
+axis.plot(np.arange(1, 1 + stochastic.n_iter_), stochastic.loss_curve_, label='"sgd"')
+axis.set(xlabel="iteration, or epoch", ylabel="cost", ylim=(0, None))
+axis.legend()
 plt.show()

@@ -13,6 +13,7 @@ weaker in each trial.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from mne.viz import plot_topomap
 from sklearn.decomposition import PCA
 
 from skgeom import (
@@ -22,7 +23,6 @@ from skgeom import (
     spatial_filters,
 )
 from skgeom.geometry import logm
-from skgeom.plotting import PatternDisplay
 
 ELECTRODES = {
     **{"Fp1": (-2, 6), "Fp2": (2, 6), "F7": (-5, 3.5), "F3": (-2.5, 3.2), "Fz": (0, 3)},
@@ -118,5 +118,10 @@ shown = np.concatenate([filters, patterns])
 shown *= np.sign(shown.sum(axis=1, keepdims=True))
 titles = [f"{name}, {kind}" for kind in ("filter", "pattern") for name in MOVEMENTS]
 figure, axes = plt.subplots(2, 3, figsize=(7.5, 5), layout="constrained")
-display = PatternDisplay(shown, titles).plot(PLACES, axes=axes.ravel(), sensors=True)
+for axis, values, title in zip(axes.flat, shown, titles, strict=True):
+    limit = np.abs(values).max()
+    plot_topomap(
+        values, PLACES, axes=axis, show=False, vlim=(-limit, limit), contours=4
+    )
+    axis.set_title(title, fontsize="medium")
 plt.show()

@@ -1,25 +1,19 @@
 """
-The data sets at a glance
-=========================
+Generators and fetchers of data sets
+====================================
 
-What the generators of :mod:`skgeom.datasets` make, and how to read the data of the
-papers. Toys come as samples or as exact statistics, from which filters can be learnt
-without any samples.
+The generators of :mod:`skgeom.datasets`, and how to fetch the data of the papers. Toy
+problems are samples, or exact statistics for fits without samples.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.decomposition import PCA
-from sklearn.preprocessing import StandardScaler
 
 from skgeom.datasets import (
-    fetch_wbcd,
-    fisher_rao_line_statistics,
     make_gaussian_classes,
     make_spd_classes,
     make_speed_videos,
     make_syn_spd,
-    sqfa_scaling_toy,
     sqfa_toy_statistics,
 )
 from skgeom.plotting import ClassEllipsesDisplay
@@ -28,39 +22,26 @@ from skgeom.plotting import ClassEllipsesDisplay
 # Gaussian classes
 # ----------------
 #
-# Two toys of the paper of SQFA, and samples of one. Classes at given Fisher-Rao
-# distances, here 1 from each to the next. And classes that differ in ten directions of
-# 200: two of those ten, and two of the others. Ellipses are one standard deviation.
+# Two toy problems of the paper of SQFA, and samples of one. Ellipses are one standard
+# deviation.
 
 toy = sqfa_toy_statistics("means")
 X, y = make_gaussian_classes(toy, n_per_class=200, random_state=0)
-line = fisher_rao_line_statistics([0.0, 1.0, 2.0, 3.0], random_state=4)
-scaling = sqfa_scaling_toy(n_informative=10, n_features=200, random_state=0)
-basis, _ = np.linalg.qr(scaling.components.T, mode="complete")
-others = scaling.statistics.project(basis[:, 10:12].T)
-
-figure, panels = plt.subplots(2, 3, figsize=(10, 6.4), layout="constrained")
-shown = {
-    'sqfa_toy_statistics("lda")': (sqfa_toy_statistics("lda"), (0, 1)),
-    'sqfa_toy_statistics("means")': (toy, (2, 3)),
-    "fisher_rao_line_statistics": (line, (0, 1)),
-    "sqfa_scaling_toy, informative": (scaling.subspace_statistics, (0, 1)),
-    "sqfa_scaling_toy, other": (others, (0, 1)),
-}
-places = panels.ravel()[[0, 1, 3, 4, 5]]
-for panel, (name, (statistics, dims)) in zip(places, shown.items(), strict=True):
+figure, panels = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
+shown = {"lda": (sqfa_toy_statistics("lda"), (0, 1)), "means": (toy, (2, 3))}
+for panel, (name, (statistics, dims)) in zip(panels, shown.items(), strict=False):
     ClassEllipsesDisplay.from_statistics(statistics, dims=dims, ax=panel, legend=False)
-    panel.set(title=name, xlabel="", ylabel="")
-panels[0, 2].scatter(*X[:, 2:].T, c=y, cmap="tab10", vmax=9, s=6)
-panels[0, 2].set(title="make_gaussian_classes", aspect="equal")
+    panel.set(title=f'sqfa_toy_statistics("{name}")', xlabel="", ylabel="")
+panels[2].scatter(*X[:, 2:].T, c=y, cmap="tab10", vmax=9, s=6)
+panels[2].set(title="make_gaussian_classes", aspect="equal")
 plt.show()
 
 # %%
-# Matrices
-# --------
+# SPD matrices
+# ------------
 #
-# Symmetric positive definite matrices that scatter around a mean in each class, as
-# ellipses; and the four classes of SynI and SynII, which have 10 x 10 matrices.
+# Symmetric positive definite matrices scattered around the class means, as ellipses,
+# and the eigenvalues of the 10 x 10 matrices of SynI and SynII, by class.
 
 made = make_spd_classes(3, 12, 2, dispersion=0.4, random_state=0)
 angles = np.linspace(0, 2 * np.pi, 80)
@@ -78,42 +59,33 @@ for panel, name in zip(panels[1:], ["SynI", "SynII"], strict=True):
 plt.show()
 
 # %%
-# Videos, and tumours
-# -------------------
+# Videos of moving surfaces
+# -------------------------
 #
-# Natural images that move with several speeds, as pictures of space and time; and the
-# tumours of Wisconsin, which scikit-learn has too, in the plane of two principal
-# components.
+# Natural images that move at three speeds, as images of space and time.
 
 videos = make_speed_videos(speeds=[-4, 0, 4], n_per_speed=30, random_state=2)
-tumours = fetch_wbcd()
-figure, panels = plt.subplots(1, 4, figsize=(10, 2.9), layout="constrained")
-for panel, speed in zip(panels, range(3), strict=False):
+figure, panels = plt.subplots(1, 3, figsize=(8, 2.9), layout="constrained")
+for speed, panel in enumerate(panels):
     video = videos.videos[videos.target == speed][1]
     panel.imshow(video, cmap="gray", aspect="auto")
     panel.set(
         title=f"{videos.speeds[speed]:.0f}°/s", xticks=[], yticks=[], xlabel="space"
     )
 panels[0].set_ylabel("time")
-Z = PCA(2).fit_transform(StandardScaler().fit_transform(tumours.data))
-for label, name in enumerate(tumours.target_names):
-    panels[3].plot(*Z[tumours.target == label].T, ".", ms=3, label=name)
-panels[3].set_title("fetch_wbcd")
-panels[3].set(xlabel="component 1", ylabel="component 2")
-panels[3].legend(markerscale=3)
 plt.show()
 
 # %%
-# Data to fetch
-# -------------
+# Real data
+# ---------
 #
-# The other data of the papers are not part of this package.
-# :func:`~skgeom.datasets.fetch_mnist`, :func:`~skgeom.datasets.fetch_svhn`,
-# :func:`~skgeom.datasets.fetch_heart` and :func:`~skgeom.datasets.fetch_pima` download
-# theirs once, and :func:`~skgeom.datasets.fetch_bci_iv_2a` does so by the package
-# moabb. :func:`~skgeom.datasets.fetch_eth80` reads a file that must be made. All of
-# them look first in the folder that the environment variable ``SKGEOM_DATA`` names, and
-# the error says what is missing where. They are used alike (this is not run here)::
+# Fetchers look for a file in the folder that the environment variable ``SKGEOM_DATA``
+# names. :func:`~skgeom.datasets.fetch_mnist`, :func:`~skgeom.datasets.fetch_heart` and
+# :func:`~skgeom.datasets.fetch_pima` download missing files by scikit-learn, and
+# :func:`~skgeom.datasets.fetch_bci_iv_2a` by the package moabb. The files of
+# :func:`~skgeom.datasets.fetch_svhn` must be downloaded by hand, and the file of
+# :func:`~skgeom.datasets.fetch_eth80` must be computed; the error says how. The
+# interface is the same (this is not run here)::
 #
 #     from skgeom.datasets import fetch_heart, fetch_mnist
 #

@@ -1,7 +1,7 @@
-"""Methods to compare with: linear projections, and classifiers of SPD matrices.
+"""Baselines to compare with: linear projections, and classifiers of SPD matrices.
 
-The functions return unfitted estimators for symmetric positive definite (SPD) matrices,
-X of shape (n_samples, n, n), built from parts of pyriemann and scikit-learn.
+Methods from the literature without another maintained implementation. ``mdrm`` and
+``tslda`` return pipelines of pyriemann and scikit-learn that validate their input.
 """
 
 from skgeom.baselines._cluster_classifier import ClusterClassifier
@@ -9,17 +9,7 @@ from skgeom.baselines._generalized_eigenvectors import GeneralizedEigenvectors
 from skgeom.baselines._geometry_aware_pca import GeometryAwarePCA
 from skgeom.baselines._local_fisher import LocalFisherDiscriminantAnalysis
 from skgeom.baselines._mean_differences import LOL, SupervisedPCA
-from skgeom.baselines._spd import (
-    kernel_kmeans,
-    log_euclidean_kmeans,
-    log_euclidean_svm,
-    mdrm,
-    riemannian_kmeans,
-    tangent_space_svm,
-    tslda,
-    tssm_lda,
-)
-from skgeom.baselines._wasserstein import WassersteinDiscriminantAnalysis
+from skgeom.baselines._spd_pipelines import mdrm, tslda
 
 __all__ = [
     "LOL",
@@ -28,13 +18,6 @@ __all__ = [
     "GeometryAwarePCA",
     "LocalFisherDiscriminantAnalysis",
     "SupervisedPCA",
-    "WassersteinDiscriminantAnalysis",
-    "kernel_kmeans",
-    "log_euclidean_kmeans",
-    "log_euclidean_svm",
     "mdrm",
-    "riemannian_kmeans",
-    "tangent_space_svm",
     "tslda",
-    "tssm_lda",
 ]

@@ -8,16 +8,15 @@ from scipy.linalg import eigh
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from skgeom._statistics import ClassStatistics
-from skgeom.baselines._base import (
+from skgeom.baselines._projection_base import (
     PROJECTION_DOCS,
     LinearProjection,
+    whitening_basis,
 )
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._following import follows_X
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._span import space_of
-from skgeom.utils._threads import map_threads
 from skgeom.utils._undo import all_or_nothing
 
 
@@ -127,22 +126,20 @@ class GeneralizedEigenvectors(LinearProjection):
         space = space_of(X, centred=False, n_least=self.n_per_pair)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
         moments = _second_moments(space.samples / scale, codes)
-        regular = np.array(
-            [self._regularized(moment, k) for k, moment in enumerate(moments)]
+        bases = [self._whitening(moment, k) for k, moment in enumerate(moments)]
+        values, vectors = [], []
+        for i, j in pairs:
+            whitened = bases[j].T @ moments[i] @ bases[j]
+            last = len(whitened) - 1
+            leading = [last - self.n_per_pair + 1, last]
+            of_pair, axes = eigh(whitened, subset_by_index=leading)
+            values.extend(of_pair)
+            vectors.extend((bases[j] @ axes).T)
+        order = np.argsort(-np.array(values), kind="stable")[: self.n_components]
+        self.eigenvalues_ = np.array(values)[order]
+        self.components_ = fix_signs(
+            space.lift(np.array(vectors)[order].T).T / scale,
         )
-        last = len(moments[0]) - 1
-        leading = [last - self.n_per_pair + 1, last]
-
-        def solve(pair):
-            i, j = pair
-            return eigh(moments[i], regular[j], subset_by_index=leading)
-
-        solutions = map_threads(solve, pairs, parallel=last > 50)
-        values = np.concatenate([values for values, _ in solutions])
-        order = np.argsort(-values, kind="stable")[: self.n_components]
-        vectors = np.concatenate([vectors.T for _, vectors in solutions])
-        self.components_ = fix_signs(space.lift(vectors[order].T).T / scale)
-        self.eigenvalues_ = values[order]
         self.pairs_ = self.classes_[np.repeat(pairs, self.n_per_pair, axis=0)[order]]
         return self
 
@@ -160,35 +157,24 @@ class GeneralizedEigenvectors(LinearProjection):
                 f"n_per_pair={self.n_per_pair}; increase that."
             )
 
-    def _regularized(self, moment, code):
-        """The regularised second moment of class j; an error if it is singular."""
-        size = len(moment)
-        noise = self.regularization * np.trace(moment) / self.n_features_in_
-        regular = moment + noise * np.eye(size)
-        # Judged by correlations, since features may have very different scales.
-        deviations = np.sqrt(np.diag(regular))
-        definite = deviations.all()
-        if definite:
-            correlations = regular / np.outer(deviations, deviations)
-            smallest = np.linalg.eigvalsh(correlations)[0]
-            definite = smallest > size * np.finfo(float).eps
-        if not definite:
+    def _whitening(self, moment, code):
+        """Basis in which the regularized second moment of class j is the identity."""
+        variance = self.regularization * np.trace(moment) / self.n_features_in_
+        basis = whitening_basis(moment + variance * np.eye(len(moment)))
+        if basis.shape[1] < len(moment):
+            remedy = "All its samples are zero."
+            if moment.any():
+                remedy = (
+                    "Increase regularization, or remove features that depend on others."
+                )
             raise ValueError(
                 f"The second moment of class {self.classes_.tolist()[code]!r} is "
-                "singular, so that the quotients of others by it have no bound. "
-                + (
-                    "Increase regularization, or remove features that depend on others."
-                    if np.trace(moment) > 0
-                    else "All its samples are zero."
-                )
+                f"singular, so that ratios to it are unbounded. {remedy}"
             )
-        return regular
+        return basis
 
 
 def _second_moments(X, codes):
     """Second moments of the classes about the origin, (n_classes, n, n)."""
-    statistics = ClassStatistics._from_valid_data(X, codes)
-    # Covariances are divided by count - 1, mean squares by count.
-    scatters = (1 - 1 / statistics.counts)[:, None, None] * statistics.covariances
-    means = statistics.means
-    return scatters + means[:, :, None] * means[:, None, :]
+    groups = [X[codes == code] for code in range(codes.max() + 1)]
+    return np.array([group.T @ group / len(group) for group in groups])

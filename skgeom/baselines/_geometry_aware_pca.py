@@ -8,8 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from skgeom.geometry import logm, sqrtm
-from skgeom.geometry._affine_invariant import affine_invariant_mean
+from skgeom.geometry import logm, mean_affine_invariant, sqrtm
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, minimize
 from skgeom.utils._following import follows_fit, follows_X
 from skgeom.utils._signs import fix_signs
@@ -37,20 +36,20 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
     n_components : int, default=2
         Number m of rows of the reduced matrices, at most n.
     n_init : int, default=1
-        Number of starts, of which the best is taken. The first is the leading
-        eigenvectors of the mean square of the logarithms of the matrices at M; others
-        are random.
+        Number of initializations; the result with the largest dispersion is kept. The
+        first is the leading eigenvectors of the mean square of the logarithms of the
+        matrices at M; the others are random.
     optimizer : str or pymanopt optimizer, default="lbfgs"
-        What maximises the dispersion: ``"lbfgs"``, ``"conjugate-gradient"``,
+        Optimizer of the dispersion: ``"lbfgs"``, ``"conjugate-gradient"``,
         ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
         optimizer; see :func:`skgeom.optim.minimize`.
     max_iter : int, default=500
-        Largest number of iterations of each start.
+        Largest number of iterations from each initialization.
     tol : float, default=1e-6
-        The search ends when ten iterations together raise the dispersion by no more
-        than this fraction of it.
+        The optimization stops when ten iterations together increase the dispersion by
+        at most this fraction.
     random_state : int, RandomState instance or None, default=None
-        For random starts.
+        Seed of the random initializations.
 
     Attributes
     ----------
@@ -65,7 +64,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
     total_dispersion_ : float
         That of the matrices themselves, which it cannot exceed.
     n_iter_ : int
-        Number of iterations of the chosen start.
+        Number of iterations from the initialization that was kept.
     n_features_in_ : int
         The size n of the matrices seen during fit.
 
@@ -155,7 +154,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            If the search took ``max_iter`` iterations.
+            If the optimization stopped at ``max_iter`` iterations.
         """
         X = self._check_X(X, reset=True).astype(np.float64)
         if self.n_components > X.shape[1]:
@@ -163,16 +162,17 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
                 f"n_components={self.n_components} must not exceed the size of the "
                 f"matrices: n_features={X.shape[1]}."
             )
-        self.mean_ = affine_invariant_mean(X, None)
+        self.mean_ = mean_affine_invariant(X)
         inverse_root = np.linalg.inv(sqrtm(self.mean_))
         whitened = inverse_root @ X @ inverse_root
         whitened = (whitened + whitened.mT) / 2
-        objective = ProjectedDispersion(whitened)
         result = min(
-            (self._search(objective, start) for start in self._starts(whitened)),
+            (self._optimize(whitened, init) for init in self._inits(whitened)),
             key=lambda result: result.cost,
         )
-        self.total_dispersion_ = float(objective(np.eye(X.shape[1]))[0])
+        self.total_dispersion_ = float(
+            projected_dispersion(np.eye(X.shape[1]), whitened)[0]
+        )
         self.objective_ = -result.cost
         self.n_iter_ = max(result.n_iter, 1)  # as scikit-learn wants it
         differ = np.ptp(X, axis=0).any()  # otherwise there is nothing to find
@@ -208,7 +208,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         least = 2 if reset else 1
         return check_spd_samples(self, X, reset=reset, ensure_min_samples=least)
 
-    def _starts(self, whitened):
+    def _inits(self, whitened):
         """Matrices with orthonormal columns, in whitened coordinates."""
         logarithms = logm(whitened)
         _, axes = np.linalg.eigh((logarithms @ logarithms).mean(axis=0))
@@ -218,15 +218,15 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
             random = rng.standard_normal((len(axes), self.n_components))
             yield CONSTRAINTS["orthonormal"].nearest(random)
 
-    def _search(self, objective, start):
+    def _optimize(self, matrices, init):
         def cost(filters):
-            value, gradient = objective(filters)
+            value, gradient = projected_dispersion(filters, matrices)
             return -value, -gradient
 
         return minimize(
             cost,
-            CONSTRAINTS["orthonormal"].manifold(*start.shape),
-            start,
+            CONSTRAINTS["orthonormal"].manifold(*init.shape),
+            init,
             optimizer=self.optimizer,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -246,44 +246,31 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         return tags
 
 
-class ProjectedDispersion:
-    r"""Mean squared distance of projected matrices from the identity.
+def projected_dispersion(filters, matrices):
+    r"""Mean squared distance of projected matrices from the identity, and gradient.
 
-    For filters G of shape (n, m) with orthonormal columns it is
+    For filters G of shape (n, m) with orthonormal columns the value is
 
     .. math::
 
        \frac1N \sum_i d_{AI}^2(G^\top Y_i G,\; I)
-       = \frac1N \sum_i \|\log(G^\top Y_i G)\|_F^2
+       = \frac1N \sum_i \|\log(G^\top Y_i G)\|_F^2 .
 
-    With :math:`Y_i = M^{-1/2} X_i M^{-1/2}` that is the squared distance of
-    :math:`W^\top X_i W` from :math:`W^\top M W`, for :math:`W = M^{-1/2} G`.
-
-    Parameters
-    ----------
-    matrices : ndarray of shape (N, n, n)
-        The SPD matrices :math:`Y_i`; not copied if C-contiguous.
+    With :math:`S_i = G^\top Y_i G`, the gradient is the mean of
+    :math:`4\, Y_i G\, S_i^{-1} \log S_i`. With :math:`Y_i = M^{-1/2} X_i M^{-1/2}` the
+    value is the mean squared distance of :math:`W^\top X_i W` from
+    :math:`W^\top M W`, for :math:`W = M^{-1/2} G`.
     """
-
-    def __init__(self, matrices):
-        self.matrices = np.ascontiguousarray(matrices)
-
-    def __call__(self, filters):
-        r"""Value and gradient, (n, m).
-
-        With :math:`S_i = G^\top Y_i G`, the gradient is the mean of
-        :math:`4\, Y_i G\, S_i^{-1} \log S_i`.
-        """
-        n_matrices, n_features, _ = self.matrices.shape
-        n_filters = filters.shape[1]
-        # One product with all matrices, which are symmetric.
-        half = filters.T @ self.matrices.reshape(-1, n_features).T
-        by_matrix = half.reshape(n_filters, n_matrices, n_features).swapaxes(0, 1)
-        eigenvalues, vectors = np.linalg.eigh(by_matrix @ filters)
-        if not (eigenvalues > 0).all():
-            raise np.linalg.LinAlgError("A projected matrix is singular.")
-        logarithms = np.log(eigenvalues)
-        slopes = (vectors * (logarithms / eigenvalues)[:, None, :]) @ vectors.mT
-        slopes = slopes.transpose(1, 2, 0).reshape(n_filters, -1)
-        gradient = (slopes @ half.reshape(-1, n_features)).T
-        return np.square(logarithms).sum() / n_matrices, 4 / n_matrices * gradient
+    n_matrices, n_features, _ = matrices.shape
+    n_filters = filters.shape[1]
+    # One product with all matrices, which are symmetric.
+    half = filters.T @ matrices.reshape(-1, n_features).T
+    by_matrix = half.reshape(n_filters, n_matrices, n_features).swapaxes(0, 1)
+    eigenvalues, vectors = np.linalg.eigh(by_matrix @ filters)
+    if not (eigenvalues > 0).all():
+        raise np.linalg.LinAlgError("A projected matrix is singular.")
+    logarithms = np.log(eigenvalues)
+    weights = (vectors * (logarithms / eigenvalues)[:, None, :]) @ vectors.mT
+    weights = weights.transpose(1, 2, 0).reshape(n_filters, -1)
+    gradient = (weights @ half.reshape(-1, n_features)).T
+    return np.square(logarithms).sum() / n_matrices, 4 / n_matrices * gradient

@@ -7,10 +7,10 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._filters.filter_search import whitening_coordinates
-from skgeom.baselines._base import (
+from skgeom.baselines._projection_base import (
     PROJECTION_DOCS,
     LinearProjection,
+    whitening_basis,
 )
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._following import follows_X
@@ -185,7 +185,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
 
     def _solve(self, within, mixture):
         """Components, in columns, and ratios."""
-        basis = whitening_coordinates(mixture).basis
+        basis = whitening_basis(mixture)
         rank = basis.shape[1]
         if self.n_components > rank:
             raise ValueError(

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from skgeom.baselines._base import (
+from skgeom.baselines._projection_base import (
     PROJECTION_DOCS,
     LinearProjection,
     class_sums,
@@ -16,9 +16,6 @@ from skgeom.utils._docs import substitute_docs
 from skgeom.utils._following import follows_X
 from skgeom.utils._signs import fix_signs
 from skgeom.utils._undo import all_or_nothing
-
-# A unit vector is linearly dependent if less than this is left by orthogonalisation.
-_DEPENDENT = 1e-8
 
 
 @substitute_docs(**PROJECTION_DOCS)
@@ -250,7 +247,7 @@ def _orthonormalized(directions, n_directions):
         for _ in range(2):  # twice, because the first pass leaves rounding errors
             direction = direction - (basis @ direction) @ basis
         length = np.linalg.norm(direction)
-        if length > _DEPENDENT:
+        if length > np.sqrt(np.finfo(float).eps):  # linearly independent
             basis = np.vstack([basis, direction / length])
         if len(basis) == n_directions:
             break

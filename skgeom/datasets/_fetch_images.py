@@ -1,44 +1,36 @@
 """Images of digits."""
 
-import os
-
 import numpy as np
 from scipy.io import loadmat
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from skgeom.datasets._files import (
-    DAMAGED,
-    RemoteFile,
-    cache_path,
+    FETCH_CONSTRAINTS,
+    FETCH_DOCS,
     check_arrays,
-    fetch_file,
-    local_path,
+    check_file,
+    downloaded_file,
+    local_file,
+    put_into,
     read_npz,
-    write_npz,
 )
-from skgeom.datasets._openml import changed, fetch_openml_arrays
-from skgeom.datasets._parameters import FETCH_CONSTRAINTS, FETCH_DOCS
 from skgeom.utils._docs import substitute_docs
 
-_MNIST_SHA256 = "14496c267285682a914dff1e35d1758a71f1c8d10bdc17d6b9ce111f32f9365e"
-_SVHN = {
-    "train": RemoteFile(
-        "train_32x32.mat",
-        "http://ufldl.stanford.edu/housenumbers/train_32x32.mat",
-        "435e94d69a87fde4fd4d7f3dd208dfc32cb6ae8af2240d066de1df7508d083b8",
-    ),
-    "test": RemoteFile(
-        "test_32x32.mat",
-        "http://ufldl.stanford.edu/housenumbers/test_32x32.mat",
-        "cdce80dfb2a2c4c6160906d0bd7c68ec5a99d7ca4831afa54f09182025b6a75b",
-    ),
+_MNIST_URL = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
+_MNIST_FILE = "731c5ac602752760c8e48fbffcf8c3b850d9dc2a2aedcf2cc48468fc17b673d1"
+_MNIST_ARRAYS = "14496c267285682a914dff1e35d1758a71f1c8d10bdc17d6b9ce111f32f9365e"
+_SVHN_URL = "http://ufldl.stanford.edu/housenumbers/"
+_SVHN_FILES = {
+    "train": "435e94d69a87fde4fd4d7f3dd208dfc32cb6ae8af2240d066de1df7508d083b8",
+    "test": "cdce80dfb2a2c4c6160906d0bd7c68ec5a99d7ca4831afa54f09182025b6a75b",
 }
+_SUBSETS = StrOptions({"all", "train", "test"})
 
 
 @substitute_docs(**FETCH_DOCS)
 @validate_params(
-    FETCH_CONSTRAINTS | {"subset": [StrOptions({"all", "train", "test"})]},
+    FETCH_CONSTRAINTS | {"subset": [_SUBSETS]},
     prefer_skip_nested_validation=True,
 )
 def fetch_mnist(
@@ -47,8 +39,8 @@ def fetch_mnist(
     """Fetch MNIST, 70,000 handwritten digits.
 
     They are read from a file ``mnist.npz`` in the folder SKGEOM_DATA, with arrays ``X``
-    of 70000 x 28 x 28 bytes and ``y``. Without that file, they are downloaded once from
-    OpenML, data set 554.
+    of 70000 x 28 x 28 bytes and ``y``. Without that file, they are downloaded once, as
+    by Keras.
 
     Parameters
     ----------
@@ -87,65 +79,46 @@ def fetch_mnist(
     >>> X.shape  # doctest: +SKIP
     (60000, 784)
     """
-    name = "mnist.npz"
-    path = local_path(name) or cache_path(name, data_home)
-    if os.path.isfile(path):
+    path = local_file("mnist.npz")
+    if path is not None:
         X, y = read_npz(path, ["X", "y"])
-        try:
-            data, target = _mnist_arrays(X, y)
-        except (TypeError, ValueError) as error:
-            raise OSError(
-                f"{path} has other arrays than those of MNIST ({error}): {DAMAGED}"
-            ) from error
-        check_arrays([data, target], _MNIST_SHA256, path)
     else:
-        contents = "with arrays X (70000 x 28 x 28, uint8) and y"
-        data, target = _mnist_arrays(
-            *fetch_openml_arrays(name, contents, 554, path, download_if_missing)
+        contents = "a file mnist.npz, with arrays X (70000 x 28 x 28, uint8) and y,"
+        path = downloaded_file(
+            _MNIST_URL, contents, data_home, download_if_missing, _MNIST_FILE
         )
-        origin = "data set 554 of OpenML"
-        check_arrays([data, target], _MNIST_SHA256, origin, changed(name))
-        write_npz(path, X=data.reshape(-1, 28, 28), y=target)
+        names = ["x_train", "x_test", "y_train", "y_test"]
+        *images, y_train, y_test = read_npz(path, names)
+        X, y = np.concatenate(images), np.concatenate([y_train, y_test])
+    if X.shape[1:] != (28, 28) or {X.dtype.kind, y.dtype.kind} - set("biuf"):
+        raise OSError(f"{path} does not contain images. Replace or remove it.")
+    data, target = X.reshape(len(X), -1).astype(np.uint8), y.astype(np.uint8)
+    check_arrays([data, target], _MNIST_ARRAYS, path)
     description = "MNIST: 70,000 handwritten digits, of 28 x 28 pixels."
-    parts = _subset(data, target, 60_000, subset)
-    return _images(*parts, (28, 28), description, return_X_y)
-
-
-def _mnist_arrays(X, y):
-    return X.reshape(len(X), -1).astype(np.uint8), y.astype(np.uint8)
+    train, test = slice(60_000), slice(60_000, None)
+    n_train = 0 if subset == "test" else 60_000
+    rows = {"all": slice(None), "train": train, "test": test}[subset]
+    return _images(data[rows], target[rows], n_train, (28, 28), description, return_X_y)
 
 
 @substitute_docs(**FETCH_DOCS)
 @validate_params(
-    FETCH_CONSTRAINTS
-    | {
-        "subset": [StrOptions({"all", "train", "test"})],
-        "color": ["boolean"],
-    },
+    {"subset": [_SUBSETS], "color": ["boolean"], "return_X_y": ["boolean"]},
     prefer_skip_nested_validation=True,
 )
-def fetch_svhn(
-    *,
-    subset="all",
-    color=False,
-    data_home=None,
-    download_if_missing=True,
-    return_X_y=False,
-):
+def fetch_svhn(*, subset="all", color=False, return_X_y=False):
     """Fetch SVHN, 99,289 digits of house numbers in street views.
 
     These are the cropped digits: a training set of 73,257 images and a test set of
     26,032. They are read from files ``train_32x32.mat`` and ``test_32x32.mat`` in the
-    folder SKGEOM_DATA. Without these, they are downloaded once from their source, 174
-    and 61 MiB, by the package pooch.
+    folder SKGEOM_DATA. Their source, http://ufldl.stanford.edu/housenumbers/, does not
+    offer https, so that they must be downloaded by hand (174 and 61 MiB).
 
     Parameters
     ----------
     {subset}
     color : bool, default=False
         Whether to return the three colours instead of their mean.
-    {data_home}
-    {download_if_missing}
     {return_X_y}
 
     Returns
@@ -166,7 +139,6 @@ def fetch_svhn(
     Raises
     ------
     {OSError}
-    {ImportError}
 
     References
     ----------
@@ -181,33 +153,30 @@ def fetch_svhn(
     >>> X.shape  # doctest: +SKIP
     (26032, 1024)
     """
-    names = ["train", "test"] if subset == "all" else [subset]
-    parts = [
-        _read_svhn(fetch_file(_SVHN[name], data_home, download_if_missing), color)
-        for name in names
-    ]
-    images, target = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    n_train = 0 if subset == "test" else len(parts[0][1])
-    description = "SVHN: digits of house numbers in street views, of 32 x 32 pixels."
+    parts = ["train", "test"] if subset == "all" else [subset]
+    images, target = [], []
+    for part in parts:
+        name = f"{part}_32x32.mat"
+        path = local_file(name)
+        if path is None:
+            raise OSError(
+                f"{name} is not on this machine and has no https address. Download "
+                f"{_SVHN_URL}{name}. {put_into('it')}"
+            )
+        check_file(path, _SVHN_FILES[part])
+        contents = loadmat(path)
+        images.append(np.moveaxis(contents["X"], -1, 0))  # stored as (32, 32, 3, n)
+        target.append(contents["y"].ravel() % 10)  # zero is stored as 10
+        if not color:
+            images[-1] = images[-1].mean(axis=-1, dtype=np.float32)
+    n_train = 0 if subset == "test" else len(target[0])
+    images = np.concatenate(images)
     data = images.reshape(len(images), -1)
-    return _images(data, target, n_train, images.shape[1:], description, return_X_y)
-
-
-def _read_svhn(path, color):
-    contents = loadmat(path)
-    images = np.moveaxis(contents["X"], -1, 0)  # stored as (32, 32, 3, n)
-    if not color:
-        images = images.mean(axis=-1, dtype=np.float32)
-    return images, contents["y"].ravel() % 10  # zero is stored as 10
-
-
-def _subset(data, target, n_train, subset):
-    """Data and targets of a subset, and its number of training images."""
-    if subset == "train":
-        return data[:n_train], target[:n_train], n_train
-    if subset == "test":
-        return data[n_train:], target[n_train:], 0
-    return data, target, n_train
+    description = "SVHN: digits of house numbers in street views, of 32 x 32 pixels."
+    shape = images.shape[1:]
+    return _images(
+        data, np.concatenate(target), n_train, shape, description, return_X_y
+    )
 
 
 def _images(data, target, n_train, shape, description, return_X_y):

@@ -7,14 +7,13 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from skgeom.datasets._files import (
-    absent,
+    FETCH_CONSTRAINTS,
+    FETCH_DOCS,
     check_arrays,
-    local_folder,
-    local_path,
+    local_file,
+    put_into,
     read_npz,
-    remedy,
 )
-from skgeom.datasets._parameters import FETCH_CONSTRAINTS, FETCH_DOCS
 from skgeom.utils._docs import substitute_docs
 
 _ETH80_SHA256 = "272ffda0fa92b0ce971e561e0d90fb28662dac18bdfd479215ea693a49087924"
@@ -48,7 +47,7 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
 
     They are read from a file ``eth80_covariances.npz`` in the folder SKGEOM_DATA, with
     the arrays ``cov5`` and ``cov9``, the descriptors of intensity and colour; ``y``,
-    the category; ``object`` and ``view``. Nothing is downloaded, because the
+    the category; ``object`` and ``view``. The file cannot be downloaded, because the
     photographs are not published as one file.
 
     Parameters
@@ -101,13 +100,13 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     (3280, 9, 9)
     """
     name = "eth80_covariances.npz"
-    path = local_path(name)
+    path = local_file(name)
     if path is None:
         raise OSError(
-            f"{name} is not in {local_folder()}, and cannot be downloaded as one file. "
-            "Make it with "
-            f"skgeom.RegionCovariance of the photographs of {_ETH80_SOURCE}; the "
-            "docstring of fetch_eth80 names its arrays."
+            f"{name} is not on this machine, and cannot be downloaded as one file. "
+            "Compute its arrays, which the docstring of fetch_eth80 names, by "
+            f"skgeom.RegionCovariance from the photographs of {_ETH80_SOURCE}. "
+            f"{put_into('the file')}"
         )
     cov5, cov9, target, objects, view = read_npz(
         path, ["cov5", "cov9", "y", "object", "view"]
@@ -194,7 +193,7 @@ def fetch_bci_iv_2a(subject=1, *, download_if_missing=True, return_X_y=False):
     >>> trials.data[~trials.test].shape  # doctest: +SKIP
     (288, 22, 22)
     """
-    path = local_path(_BCI_NAME)
+    path = local_file(_BCI_NAME)
     if path is not None and subject in _BCI_SHA256:
         names = [f"{part}_{subject}" for part in ("cov", "y", "test")]
         data, target, test = read_npz(path, names)
@@ -214,23 +213,23 @@ def fetch_bci_iv_2a(subject=1, *, download_if_missing=True, return_X_y=False):
 
 
 def _bci_by_moabb(subject, download_if_missing):
-    source = "https://www.bbci.de/competition/iv/"
-    wanted = None
+    source = f"subject {subject} of https://www.bbci.de/competition/iv/"
+    by_hand = ""
     if subject in _BCI_SHA256:
-        wanted = (
-            f"a file {_BCI_NAME}, with arrays cov_{subject}, y_{subject} and "
-            f"test_{subject},"
-        )
+        arrays = f"cov_{subject}, y_{subject} and test_{subject}"
+        by_hand = put_into(f"a file {_BCI_NAME}, with arrays {arrays},")
     if not download_if_missing:
-        raise absent(f"Subject {subject} of data set 2a", source, wanted)
+        raise OSError(
+            f"No file of {source} is on this machine, and download_if_missing is "
+            f"False. {by_hand}"
+        )
     try:
         from moabb.datasets import BNCI2014_001
         from moabb.paradigms import MotorImagery
     except ImportError as error:
         raise ImportError(
-            f"Subject {subject} is not in a file {_BCI_NAME} in {local_folder()}, and "
-            "the package moabb, which can download it, is not installed: pip install "
-            "moabb."
+            f"No file of {source} is on this machine, and the package moabb, which can "
+            f"download it, is not installed: pip install moabb. {by_hand}"
         ) from error
     paradigm = MotorImagery(
         events=_BCI_NAMES, n_classes=4, fmin=10, fmax=30, tmin=0.5, tmax=2.5
@@ -238,10 +237,7 @@ def _bci_by_moabb(subject, download_if_missing):
     try:
         signals, labels, trials = paradigm.get_data(BNCI2014_001(), subjects=[subject])
     except OSError as error:
-        raise OSError(
-            f"moabb could not fetch subject {subject} of {source}: {error}. "
-            f"{remedy(wanted)}"
-        ) from error
+        raise OSError(f"moabb could not fetch {source}: {error}. {by_hand}") from error
     target = np.array([_BCI_NAMES.index(label) for label in labels])
     test = np.array(["test" in str(session) for session in trials["session"]])
     # The filter has removed the mean.

@@ -1,25 +1,20 @@
 """Tables of medical data with two classes."""
 
-import os
+import io
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer
 from sklearn.utils import Bunch
 from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils._param_validation import validate_params
 
 from skgeom.datasets._files import (
     DAMAGED,
-    RemoteFile,
-    cache_path,
+    FETCH_CONSTRAINTS,
+    FETCH_DOCS,
     check_arrays,
-    fetch_file,
-    local_path,
-    read_npz,
-    write_npz,
+    downloaded_file,
+    local_file,
 )
-from skgeom.datasets._openml import changed, fetch_openml_arrays
-from skgeom.datasets._parameters import FETCH_CONSTRAINTS, FETCH_DOCS
 from skgeom.utils._docs import substitute_docs
 
 _DOCS = {
@@ -39,63 +34,21 @@ table : Bunch
 }
 _CONSTRAINTS = {**FETCH_CONSTRAINTS, "as_frame": ["boolean"]}
 
-_HEART = RemoteFile(
-    "processed.cleveland.data",
+_HEART_URL = (
     "https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/"
-    "processed.cleveland.data",
-    "a74b7efa387bc9d108d7d0115d831fe9b414b29ae7124f331b622b4efa0427c8",
-    " or a table heart_cleveland.csv, as the docstring of fetch_heart describes it,",
+    "processed.cleveland.data"
 )
-_HEART_SHA256 = "d92c375c6a41cd79e54d8f34597c8c4f8553548e5d396265661ed8a4ef2a6577"
+_HEART_FILE = "a74b7efa387bc9d108d7d0115d831fe9b414b29ae7124f331b622b4efa0427c8"
+_HEART_ARRAYS = "d92c375c6a41cd79e54d8f34597c8c4f8553548e5d396265661ed8a4ef2a6577"
 _HEART_FEATURES = (
     "age sex cp trestbps chol fbs restecg thalach exang oldpeak slope ca thal"
 ).split()
 
-_PIMA_SHA256 = "6183861257383297e300e4695745c9b4e668ce3677bebf1faa21082a5f7cf2a4"
+_PIMA_URL = "https://www.openml.org/data/v1/download/37/diabetes.arff"
+_PIMA_ARRAYS = "6183861257383297e300e4695745c9b4e668ce3677bebf1faa21082a5f7cf2a4"
 _PIMA_FEATURES = (
     "pregnancies glucose blood_pressure skin_thickness insulin bmi pedigree age"
 ).split()
-
-
-@substitute_docs(**_DOCS)
-@validate_params(
-    {"return_X_y": ["boolean"], "as_frame": ["boolean"]},
-    prefer_skip_nested_validation=True,
-)
-def fetch_wbcd(*, return_X_y=False, as_frame=False):
-    """Fetch the Wisconsin breast cancer data (diagnostic), 569 tumours.
-
-    The same as :func:`sklearn.datasets.load_breast_cancer`, without a download: 30
-    features of cell nuclei, without missing values. The classes are ``"malignant"``, 0,
-    and ``"benign"``, 1.
-
-    Parameters
-    ----------
-    {return_X_y}
-    {as_frame}
-
-    Returns
-    -------
-    {bunch}
-    {tuple}
-
-    Examples
-    --------
-    >>> from skgeom.datasets import fetch_wbcd
-    >>> X, y = fetch_wbcd(return_X_y=True)
-    >>> X.shape
-    (569, 30)
-    """
-    table = load_breast_cancer()
-    return _table(
-        table.data,
-        table.target,
-        table.feature_names.tolist(),
-        table.target_names.tolist(),
-        table.DESCR,
-        return_X_y,
-        as_frame,
-    )
 
 
 @substitute_docs(**_DOCS)
@@ -113,7 +66,7 @@ def fetch_heart(
     ``heart_cleveland.csv``, a table with a header and 15 columns (``feature_names``,
     the diagnosis ``num`` from 0 to 4, and ``target``), or
     ``processed.cleveland.data``, the file of the UCI machine learning repository.
-    Without these, the latter is downloaded once, by the package pooch.
+    Without these, ``processed.cleveland.data`` is downloaded once.
 
     Parameters
     ----------
@@ -130,7 +83,6 @@ def fetch_heart(
     Raises
     ------
     {OSError}
-    {ImportError}
 
     References
     ----------
@@ -145,14 +97,18 @@ def fetch_heart(
     >>> X.shape  # doctest: +SKIP
     (303, 13)
     """
-    path = local_path("heart_cleveland.csv")
-    if path is not None:
-        values = _read_csv(path, header=True, n_columns=15)[:, :14]
-    else:
-        path = fetch_file(_HEART, data_home, download_if_missing)
-        values = _read_csv(path, header=False, n_columns=14)
+    path = local_file("heart_cleveland.csv")
+    if path is None:
+        path = local_file("processed.cleveland.data") or downloaded_file(
+            _HEART_URL,
+            "the file, or a table heart_cleveland.csv as in the docstring,",
+            data_home,
+            download_if_missing,
+            _HEART_FILE,
+        )
+    values = _read_table(path)[:, :14]
     # NaN has more than one bit pattern, and would make the digest ambiguous.
-    check_arrays([np.where(np.isnan(values), -1, values)], _HEART_SHA256, path)
+    check_arrays([np.where(np.isnan(values), -1, values)], _HEART_ARRAYS, path)
     return _table(
         values[:, :13],
         values[:, 13] > 0,
@@ -208,22 +164,12 @@ def fetch_pima(
     >>> X.shape  # doctest: +SKIP
     (768, 8)
     """
-    name = "pima_diabetes.csv"
-    local = local_path(name)
-    cache = cache_path("pima_diabetes.npz", data_home)
-    if local is not None:
-        values = _read_csv(local, header=True, n_columns=9)
-        check_arrays([values], _PIMA_SHA256, local)
-    elif os.path.isfile(cache):
-        (values,) = read_npz(cache, ["values"])
-        check_arrays([values], _PIMA_SHA256, cache)
-    else:
-        contents = "with a header and the columns pregnancies to age, and target"
-        X, y = fetch_openml_arrays(name, contents, 37, cache, download_if_missing)
-        values = np.column_stack([X, y == "tested_positive"]).astype(np.float64)
-        origin = "data set 37 of OpenML"
-        check_arrays([values], _PIMA_SHA256, origin, changed(name))
-        write_npz(cache, values=values)
+    contents = "a table pima_diabetes.csv, as described in the docstring,"
+    path = local_file("pima_diabetes.csv") or downloaded_file(
+        _PIMA_URL, contents, data_home, download_if_missing
+    )
+    values = _read_table(path)
+    check_arrays([values], _PIMA_ARRAYS, path)
     return _table(
         values[:, :8],
         values[:, 8],
@@ -235,29 +181,19 @@ def fetch_pima(
     )
 
 
-def _read_csv(path, *, header, n_columns):
-    """Table of ``n_columns`` numbers in a file; what is no number becomes NaN."""
+def _read_table(path):
+    """Numbers of a table in CSV or ARFF format without its header; "?" becomes NaN."""
     try:
-        with open(path, encoding="utf-8") as file:
-            rows = [line.split(",") for line in file if line.strip()][int(header) :]
-        values = np.array([[_number(text) for text in row] for row in rows])
+        text = path.read_text(encoding="utf-8")
+        text = text.replace("tested_negative", "0").replace("tested_positive", "1")
+        rows = [line for line in text.splitlines() if line[:1].isdigit()]
+        if not rows:
+            raise ValueError("it has no rows of numbers")
+        return np.genfromtxt(io.StringIO("\n".join(rows)), delimiter=",", ndmin=2)
     except ValueError as error:
         raise OSError(
             f"{path} cannot be read as a table ({error}): {DAMAGED}"
         ) from error
-    if values.ndim != 2 or values.shape[1] != n_columns:
-        raise OSError(
-            f"{path} must be a table of {n_columns} columns, got shape "
-            f"{values.shape}: {DAMAGED}"
-        )
-    return values
-
-
-def _number(text):
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan
 
 
 def _table(

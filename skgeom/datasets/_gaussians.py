@@ -1,15 +1,20 @@
-"""Gaussian classes: samples of given statistics, and given Fisher-Rao distances."""
+"""Gaussian classes: toy problems as exact statistics, and samples."""
 
 from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
-from sklearn.utils.validation import check_array
 
 from skgeom._statistics import ClassStatistics
-from skgeom.datasets._common import balanced_labels, population, random_orthogonal
-from skgeom.utils._validation import real_array
+
+
+def balanced_labels(n_classes, n_per_class, shuffle, rng):
+    """Labels 0, 1, ..., each ``n_per_class`` times, sorted or in random order."""
+    y = np.repeat(np.arange(n_classes), n_per_class)
+    if shuffle:
+        rng.shuffle(y)
+    return y
 
 
 @validate_params(
@@ -53,7 +58,6 @@ def make_gaussian_classes(
     See Also
     --------
     sqfa_toy_statistics : Toy problems.
-    fisher_rao_line_statistics : Classes with given Fisher-Rao distances.
 
     Examples
     --------
@@ -87,40 +91,84 @@ def _factor(covariance):
         return vectors * np.sqrt(np.maximum(eigenvalues, 0))
 
 
-@validate_params(
-    {
-        "positions": ["array-like"],
-        "n_features": [Interval(Integral, 1, None, closed="left")],
-        "change": [StrOptions({"covariances", "means-and-covariances"})],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
-)
-def fisher_rao_line_statistics(
-    positions=(0.0, 1.0, 2.0),
-    n_features=2,
-    *,
-    change="means-and-covariances",
-    random_state=None,
-):
-    r"""Return statistics of Gaussian classes with given Fisher-Rao distances.
+def _rotation(degrees):
+    angle = np.deg2rad(degrees)
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
-    The classes lie along a geodesic of the manifold of Gaussians, so that the
-    Fisher-Rao distance of classes i and j is exactly :math:`|t_i - t_j|`, where
-    :math:`t_i` are their positions.
+
+def _rotated_covariance(variances, degrees):
+    """Covariance with given variances along two axes that are rotated by an angle."""
+    rotation = _rotation(degrees)
+    return (rotation * variances) @ rotation.T
+
+
+def _covariances_toy():
+    means = np.zeros((3, 6))
+    means[:, 2:4] = [(-0.25, -0.25), (0.25, -0.25), (0, 0.25)]
+    covariances = np.zeros((3, 6, 6))
+    for k, (angle, variance) in enumerate([(10, 0.9), (45, 1.0), (80, 1.1)]):
+        covariances[k, :2, :2] = _rotated_covariance([0.9, 0.02], angle)
+        covariances[k, 2:4, 2:4] = 0.6 * np.eye(2)
+        covariances[k, 4:, 4:] = variance * np.eye(2)
+    return means, covariances
+
+
+def _means_toy():
+    means = np.zeros((3, 4))
+    covariances = np.zeros((3, 4, 4))
+    for k, (angle, sign) in enumerate([(0, 1), (40, -1), (80, 1)]):
+        mean = sign * _rotation(angle)[:, 0]
+        means[k, :2] = mean
+        covariances[k, :2, :2] = 0.05 * np.eye(2)
+        covariances[k, 2:, 2:] = np.outer(mean, mean) + 0.045 * np.eye(2)
+    return means, covariances
+
+
+def _distances_toy():
+    covariances = np.zeros((3, 4, 4))
+    for k in range(3):
+        covariances[k, :2, :2] = _rotated_covariance([0.25, 0.01], 40 * k)
+        covariances[k, 2:, 2:] = _rotated_covariance([1.0, 0.04], 20 * k)
+    return np.zeros((3, 4)), covariances
+
+
+def _lda_toy():
+    means = [(-0.8, 0.2), (-0.84, -0.2), (0.84, 0.6), (0.8, -0.6)]
+    return means, [0.008 * np.eye(2)] * 4
+
+
+_TOYS = {
+    "covariances": _covariances_toy,
+    "means": _means_toy,
+    "distances": _distances_toy,
+    "lda": _lda_toy,
+}
+
+
+@validate_params({"name": [StrOptions(set(_TOYS))]}, prefer_skip_nested_validation=True)
+def sqfa_toy_statistics(name):
+    """Return the statistics of a toy problem of supervised quadratic feature analysis.
+
+    Each problem shows which differences of the classes a method finds, with two filters
+    or, for ``"lda"``, one. :func:`make_gaussian_classes` draws data from them.
 
     Parameters
     ----------
-    positions : array-like of shape (n_classes,), default=(0.0, 1.0, 2.0)
-        Position :math:`t_i` of each class along the geodesic, at least two.
-        ``t * np.arange(n_classes)`` gives classes at equal distances t.
-    n_features : int, default=2
-        Dimension of the Gaussians.
-    change : {"means-and-covariances", "covariances"}, default="means-and-covariances"
-        What changes along the geodesic. Means change along one direction; with
-        ``"covariances"`` all means are zero.
-    random_state : int, RandomState instance or None, default=None
-        For the direction of the geodesic, and a rotation of the data.
+    name : {"covariances", "means", "distances", "lda"}
+        Which problem:
+
+        - ``"covariances"``, 3 classes in 6 axes [1]_: the covariances differ much in
+          axes 1-2, which :class:`~skgeom.SQFA` finds; the means differ a little in
+          axes 3-4, which LDA finds; and axes 5-6 have the largest variance, which PCA
+          finds. The paper has sigma^2 = 0.002.
+        - ``"means"``, 3 classes in 4 axes [1]_: the means differ in axes 1-2, which
+          SQFA finds, and the second moments differ more in axes 3-4, which
+          :class:`~skgeom.SecondMomentSQFA` finds. sigma^2 = 0.001.
+        - ``"distances"``, 3 centred classes in 4 axes [2]_: orientations differ more in
+          axes 1-2, where the variance is small, than in axes 3-4, where it is large.
+          Which axes are found depends on the distance. sigma^2 = 0.001.
+        - ``"lda"``, 4 classes with the same covariance in the plane: the one filter
+          that separates all pairs is not the filter of LDA. sigma^2 = 0.001.
 
     Returns
     -------
@@ -129,81 +177,27 @@ def fisher_rao_line_statistics(
 
     Raises
     ------
-    TypeError
-        If ``positions`` holds no real numbers.
     ValueError
-        If ``positions`` is not a finite vector of at least two numbers, or spans more
-        than 20, where the covariances would be too ill-conditioned.
-
-    See Also
-    --------
-    skgeom.geometry.distance_fisher_rao : The distance.
-    make_gaussian_classes : Draws samples.
-
-    Notes
-    -----
-    The variables are independent, and the mean of at most one of them changes. Then the
-    squared length of a step is the sum over the variables of
-
-    .. math:: (d\mu^2 + 2 d\sigma^2) / \sigma^2
-
-    [1]_. A variable of constant mean moves at unit speed if its log variance changes by
-    :math:`\sqrt 2\, t`, and a variable whose mean changes does so along
-
-    .. math::
-
-       \mu = \sqrt 2 \tanh (t / \sqrt 2), \qquad \sigma = 1 / \cosh (t / \sqrt 2) .
-
-    The speeds of the variables are the entries of a random unit vector, so that the
-    whole moves at unit speed. The position t = 0 of these formulas is the middle of the
-    range of ``positions``. Finally, the data are rotated.
-
-    No path through other Gaussians is shorter. Put the variable with the changing mean
-    first, and write :math:`\Sigma = L D L^\top` with L unit lower triangular. Then the
-    Fisher-Rao metric is at least the sum above for the mean of this variable and the
-    variances in the diagonal matrix D.
+        If there is no problem of this name.
 
     References
     ----------
-    .. [1] S. I. R. Costa, S. A. Santos and J. E. Strapasson, "Fisher information
-       distance: a geometrical reading", Discrete Applied Mathematics 197, 2015.
+    .. [1] D. Herrera-Esposito and J. Burge, "Supervised Quadratic Feature Analysis:
+       Information Geometry for Dimensionality Reduction", 2025: figures 2 and 3.
+    .. [2] The first version of [1]_: figure 7.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from skgeom.datasets import fisher_rao_line_statistics
-    >>> from skgeom.geometry import distance_fisher_rao
-    >>> statistics = fisher_rao_line_statistics([0, 1, 3], n_features=3, random_state=0)
-    >>> means, covariances = statistics.means, statistics.covariances
-    >>> d = distance_fisher_rao(means[0], covariances[0], means[1:], covariances[1:])
-    >>> d.round(6)
-    array([1., 3.])
+    >>> from skgeom import SQFA
+    >>> from skgeom.datasets import sqfa_toy_statistics
+    >>> statistics = sqfa_toy_statistics("covariances")
+    >>> statistics.means.shape
+    (3, 6)
+    >>> sqfa = SQFA(2, regularization=0.002, random_state=0)
+    >>> sqfa.fit_statistics(statistics).components_.round(2).any(axis=0)
+    array([ True,  True, False, False, False, False])
     """
-    positions = real_array(positions, "positions")
-    positions = check_array(
-        positions, dtype=np.float64, ensure_2d=False, input_name="positions"
-    )
-    if positions.ndim != 1 or len(positions) < 2:
-        raise ValueError(
-            "positions must be a vector of at least two numbers, got shape "
-            f"{positions.shape}."
-        )
-    if np.ptp(positions) > 20:
-        raise ValueError(
-            "positions must span at most 20, since covariances further apart are too "
-            f"ill-conditioned, got a range of {np.ptp(positions):.4g}."
-        )
-    rng = check_random_state(random_state)
-    direction = rng.standard_normal(n_features)
-    direction /= np.linalg.norm(direction)
-    rotation = random_orthogonal((n_features, n_features), rng)
-
-    t = positions - (positions.min() + positions.max()) / 2
-    path = t[:, None] * direction / np.sqrt(2)
-    means = np.zeros_like(path)
-    sigmas = np.exp(path)
-    if change == "means-and-covariances":
-        means[:, 0] = np.sqrt(2) * np.tanh(path[:, 0])
-        sigmas[:, 0] = 1 / np.cosh(path[:, 0])
-    covariances = (rotation.T * sigmas[:, None] ** 2) @ rotation
-    return population(means @ rotation, (covariances + covariances.mT) / 2)
+    means, covariances = _TOYS[name]()
+    n_classes = len(means)
+    # Only the ratios of the counts matter.
+    return ClassStatistics(range(n_classes), [100] * n_classes, means, covariances)

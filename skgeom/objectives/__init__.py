@@ -8,7 +8,6 @@ parameters of their own; they are values of ``distance`` of :class:`skgeom.SQFA`
 from skgeom.objectives._device_classes import projected_classes as projected_classes
 from skgeom.objectives._fixed_filters import WithFixedFilters as WithFixedFilters
 from skgeom.objectives._pairwise import MeanPairwiseDistance as MeanPairwiseDistance
-from skgeom.objectives._parts import parts_of_pairs as parts_of_pairs
 from skgeom.objectives._posterior import MeanInformation as MeanInformation
 from skgeom.objectives._registry import DISTANCES as DISTANCES
 from skgeom.objectives._registry import (

@@ -1,27 +1,13 @@
-"""Displays, in the manner of those of scikit-learn. They need matplotlib."""
+"""Displays with the interface of scikit-learn's displays. They require matplotlib."""
 
-from skgeom.plotting._component_curve import ComponentCurveDisplay
-from skgeom.plotting._distances import DistanceMatrixDisplay
-from skgeom.plotting._ellipses import ClassEllipsesDisplay
-from skgeom.plotting._filters import FilterDisplay
-from skgeom.plotting._loss import LossCurveDisplay
-from skgeom.plotting._parts import DistancePartsDisplay
-from skgeom.plotting._patterns import PatternDisplay
-from skgeom.plotting._projection import ProjectionDisplay, SeparationDisplay
-from skgeom.plotting._rejection import AccuracyRejectionDisplay
-from skgeom.plotting._spectra import ContributionDisplay, EigenspectrumDisplay
+from skgeom.plotting._accuracy_rejection import AccuracyRejectionDisplay
+from skgeom.plotting._class_ellipses import ClassEllipsesDisplay
+from skgeom.plotting._distance_matrix import DistanceMatrixDisplay
+from skgeom.plotting._filter_display import FilterDisplay
 
 __all__ = [
     "AccuracyRejectionDisplay",
     "ClassEllipsesDisplay",
-    "ComponentCurveDisplay",
-    "ContributionDisplay",
     "DistanceMatrixDisplay",
-    "DistancePartsDisplay",
-    "EigenspectrumDisplay",
     "FilterDisplay",
-    "LossCurveDisplay",
-    "PatternDisplay",
-    "ProjectionDisplay",
-    "SeparationDisplay",
 ]

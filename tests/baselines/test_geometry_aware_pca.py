@@ -1,9 +1,11 @@
-"""Geometry-aware PCA beside its definition."""
+"""Geometry-aware PCA compared with its definition."""
 
 import pickle
 
+import autograd.numpy as anp
 import numpy as np
 import pytest
+from autograd import grad
 from pyriemann.geometry.mean import mean_riemann
 from scipy.linalg import logm, sqrtm, subspace_angles
 from sklearn.base import clone
@@ -15,6 +17,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from skgeom.baselines import GeometryAwarePCA, mdrm
+from skgeom.baselines._geometry_aware_pca import projected_dispersion
 from skgeom.geometry import distance_affine_invariant
 
 
@@ -44,7 +47,7 @@ class FromVectors(GeometryAwarePCA):
         return tags
 
 
-@parametrize_with_checks([FromVectors(), FromVectors(1, n_init=3)])
+@parametrize_with_checks([FromVectors()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -69,7 +72,7 @@ def dispersion(filters, X, mean):
     return np.mean(distance_affine_invariant(reduced, filters.T @ mean @ filters) ** 2)
 
 
-@pytest.mark.parametrize("n_components", [1, 2, 4, 6])
+@pytest.mark.parametrize("n_components", [1, 4])
 def test_objective_is_the_dispersion_about_the_mean(matrices, n_components):
     model = GeometryAwarePCA(n_components).fit(matrices)
     mean = mean_riemann(matrices, tol=1e-12, maxiter=200)
@@ -98,8 +101,8 @@ def test_more_components_hold_more_of_the_dispersion(matrices):
     assert reached[-1] == pytest.approx(total, rel=1e-9)
 
 
-def test_first_start(matrices):
-    """A tolerance that ends the search at once leaves the leading eigenvectors."""
+def test_first_initialization(matrices):
+    """A large tolerance stops the optimization at the leading eigenvectors."""
     model = GeometryAwarePCA(2, tol=1e9).fit(matrices)
     inverse_root = np.linalg.inv(sqrtm(model.mean_))
     logarithms = [logm(inverse_root @ X @ inverse_root) for X in matrices]
@@ -108,7 +111,7 @@ def test_first_start(matrices):
     assert np.sin(subspace_angles(model.components_.T, span)).max() < 1e-6
 
 
-def test_nothing_near_is_better(matrices, rng):
+def test_neighbouring_filters_are_worse(matrices, rng):
     model = GeometryAwarePCA(2, n_init=10, random_state=0, tol=1e-10).fit(matrices)
     W = model.components_.T
     for size in (1e-2, 0.1, 1, 10):
@@ -117,7 +120,7 @@ def test_nothing_near_is_better(matrices, rng):
             assert dispersion(other, matrices, model.mean_) < model.objective_ + 1e-9
 
 
-def test_objective_of_the_search_rises(matrices):
+def test_max_iter_warns(matrices):
     with pytest.warns(ConvergenceWarning, match="max_iter=2 .*Increase max_iter"):
         early = GeometryAwarePCA(2, max_iter=2).fit(matrices)
     assert early.n_iter_ == 2
@@ -142,13 +145,6 @@ def test_known_directions(make_spd, rng):
     assert model.objective_ == pytest.approx(model.total_dispersion_, rel=1e-5)
     expected = np.linalg.inv(mixing).T[:, :2]
     assert np.sin(subspace_angles(model.components_.T, expected)).max() < 1e-2
-
-
-@pytest.mark.parametrize("optimizer", ["conjugate-gradient", "trust-regions"])
-def test_other_optimizers_reach_the_same(matrices, optimizer):
-    expected = GeometryAwarePCA(3, tol=1e-9).fit(matrices).objective_
-    model = GeometryAwarePCA(3, optimizer=optimizer, tol=1e-9).fit(matrices)
-    assert model.objective_ == pytest.approx(expected, rel=1e-6)
 
 
 def test_use_in_a_pipeline(make_spd, rng):
@@ -187,10 +183,29 @@ def test_bad_input_is_named(matrices, rng):
         model.transform(matrices[:, :5, :5])
 
 
-@pytest.mark.parametrize("n_components", [1, 2, 3])
-def test_matrices_that_are_all_the_same(make_spd, n_components):
-    """There is nothing to find, and no warning that it was not found."""
+def test_equal_matrices_do_not_warn(make_spd):
     for matrix in (np.diag([1.0, 2.0, 3.0]), *make_spd((5,), 3)):
-        model = GeometryAwarePCA(n_components).fit(np.tile(matrix, (4, 1, 1)))
+        model = GeometryAwarePCA(2).fit(np.tile(matrix, (4, 1, 1)))
         assert model.objective_ == pytest.approx(0, abs=1e-20)
         assert np.isfinite(model.components_).all()
+
+
+def test_gradient_by_autograd(make_spd, rng):
+    """Value and gradient; the eigenvalues of 2 x 2 matrices are written out."""
+    matrices, filters = make_spd((7,), 5), np.linalg.qr(rng.normal(size=(5, 2)))[0]
+
+    def value(filters):
+        total = 0.0
+        for matrix in matrices:
+            reduced = anp.dot(filters.T, anp.dot(matrix, filters))
+            half = (reduced[0, 0] + reduced[1, 1]) / 2
+            determinant = reduced[0, 0] * reduced[1, 1] - reduced[0, 1] * reduced[1, 0]
+            root = anp.sqrt(half**2 - determinant)
+            total = total + anp.log(half + root) ** 2 + anp.log(half - root) ** 2
+        return total / len(matrices)
+
+    found, gradient = projected_dispersion(filters, matrices)
+    assert found == pytest.approx(value(filters), rel=1e-12)
+    np.testing.assert_allclose(gradient, grad(value)(filters), rtol=1e-9, atol=1e-12)
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        projected_dispersion(np.eye(3)[:, :1], np.zeros((1, 3, 3)))

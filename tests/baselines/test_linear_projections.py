@@ -1,4 +1,4 @@
-"""What holds for all linear projections: scikit-learn's checks, and hostile inputs."""
+"""Tests of all linear projections: scikit-learn's checks and unusual inputs."""
 
 import pickle
 
@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import (
     estimator_checks_generator,
     parametrize_with_checks,
@@ -20,7 +17,6 @@ from skgeom.baselines import (
     GeneralizedEigenvectors,
     LocalFisherDiscriminantAnalysis,
     SupervisedPCA,
-    WassersteinDiscriminantAnalysis,
 )
 
 ESTIMATORS = [
@@ -29,7 +25,6 @@ ESTIMATORS = [
     GeneralizedEigenvectors(),
     LocalFisherDiscriminantAnalysis(),
     LocalFisherDiscriminantAnalysis(embedding="orthonormalized", regularization=0.1),
-    WassersteinDiscriminantAnalysis(max_iter=20, tol=0.1),
 ]
 
 every_estimator = pytest.mark.parametrize(
@@ -57,7 +52,7 @@ def test_scikit_learn_checks_are_not_silenced(estimator):
     } <= names
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def iris():
     return load_iris(return_X_y=True)
 
@@ -89,26 +84,8 @@ def test_output_has_names(estimator, iris):
 
 
 @every_estimator
-def test_order_of_the_samples_and_names_of_the_classes_do_not_matter(
-    estimator, iris, rng
-):
-    X, y = iris
-    order = rng.permutation(len(y))
-    fitted = clone(estimator).fit(X, y)
-    again = clone(estimator).fit(X[order], np.array(["c", "a", "b"])[y[order]])
-    Z, again = fitted.transform(X), again.transform(X)
-    # Equal eigenvalues leave the directions open; distances they do not change.
-    scale = np.abs(Z - Z[0]).max()
-    np.testing.assert_allclose(
-        np.linalg.norm(Z - Z[0], axis=1),
-        np.linalg.norm(again - again[0], axis=1),
-        atol=1e-6 * scale,
-    )
-
-
-@every_estimator
 def test_scale_of_the_samples_does_not_matter(estimator, iris):
-    """Neither very large nor very small numbers do harm."""
+    """Very large and very small numbers neither overflow nor underflow."""
     X, y = iris
     Z = clone(estimator).fit(X, y).transform(X)
     for factor in (1e-300, 1e-160, 1e160, 1e300):
@@ -135,15 +112,6 @@ def test_one_class_is_named(estimator, iris):
 
 
 @every_estimator
-def test_nan_is_refused(estimator, iris):
-    X, y = iris
-    X = X.copy()
-    X[3, 2] = np.nan
-    with pytest.raises(ValueError, match="contains NaN"):
-        clone(estimator).fit(X, y)
-
-
-@every_estimator
 def test_too_many_components(estimator, iris):
     with pytest.raises(ValueError, match="n_components=40"):
         clone(estimator).set_params(n_components=40).fit(*iris)
@@ -151,7 +119,7 @@ def test_too_many_components(estimator, iris):
 
 @every_estimator
 def test_constant_features_are_ignored(estimator, iris):
-    """They come with a weight that does not matter, zero for most."""
+    """Their weights are zero."""
     X, y = iris
     padded = np.insert(X - X.mean(axis=0), [0, 2], 0.0, axis=1)
     plain = clone(estimator).fit(X - X.mean(axis=0), y).components_
@@ -183,7 +151,7 @@ def test_one_sample_per_class(rng):
 
 
 def test_a_class_of_one_sample(iris):
-    """As the user guide says; WDA has a test of its own."""
+    """As the user guide says."""
     X, y = (array[:101] for array in iris)
     for method in (SupervisedPCA(), LOL(), LocalFisherDiscriminantAnalysis()):
         assert np.isfinite(method.fit(X, y).components_).all()
@@ -210,20 +178,12 @@ def test_more_features_than_samples(estimator, rng):
     assert len(Z) == 30 and np.isfinite(Z).all() and np.ptp(Z, axis=0).min() > 0
 
 
-def test_parameters_can_be_searched(iris):
-    model = make_pipeline(LOL(), QuadraticDiscriminantAnalysis())
-    grid = {"lol__n_components": [1, 2, 3]}
-    search = GridSearchCV(model, grid, error_score="raise").fit(*iris)
-    assert search.best_score_ > 0.94
-
-
 @pytest.mark.parametrize(
     ("model", "noise"),
     [
         (LocalFisherDiscriminantAnalysis(2, regularization=0.1), True),
         (LocalFisherDiscriminantAnalysis(2, embedding="orthonormalized"), False),
         (GeneralizedEigenvectors(2, regularization=0.1), True),
-        (WassersteinDiscriminantAnalysis(2, tol=1e-12), False),
         (LOL(3), False),
         (SupervisedPCA(), False),
     ],
@@ -241,9 +201,5 @@ def test_fewer_samples_than_features(model, noise, rng):
     assert wide.components_.shape == (len(narrow.components_), 40)
     expected = narrow.components_ @ axes.T
     signs = np.sign((expected * wide.components_).sum(axis=1))[:, None]
-    # A search by the gradient ends close to the optimum.
-    tolerance = 1e-4 if isinstance(model, WassersteinDiscriminantAnalysis) else 1e-9
     scale = np.abs(expected).max()
-    np.testing.assert_allclose(
-        wide.components_, signs * expected, atol=tolerance * scale
-    )
+    np.testing.assert_allclose(wide.components_, signs * expected, atol=1e-9 * scale)

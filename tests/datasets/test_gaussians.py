@@ -7,15 +7,8 @@ from scipy.linalg import block_diag
 
 from skgeom import SQFA, ClassStatistics
 from skgeom.datasets import (
-    fisher_rao_line_statistics,
     make_gaussian_classes,
-    sqfa_scaling_toy,
     sqfa_toy_statistics,
-)
-from skgeom.geometry import (
-    distance_affine_invariant,
-    distance_fisher_rao,
-    distance_fisher_rao_diagonal,
 )
 
 TOYS = {"covariances": (3, 6), "means": (3, 4), "distances": (3, 4), "lda": (4, 2)}
@@ -108,32 +101,6 @@ def test_covariances_toy_is_for_pca_and_lda_too():
     assert set(np.flatnonzero(np.diagonal(total - within) > 1e-12)) == {2, 3}
 
 
-def test_scaling_toy():
-    toy = sqfa_scaling_toy(n_informative=7, n_features=20, random_state=3)
-    basis = toy.components
-    assert_allclose(basis @ basis.T, np.eye(7), atol=1e-12)
-    projected = toy.statistics.project(basis)
-    inner = toy.subspace_statistics
-    assert_allclose(projected.means, inner.means, atol=1e-12)
-    assert_allclose(projected.covariances, inner.covariances, atol=1e-12)
-    # Unit variance, and no covariance with the subspace, in all other directions.
-    outside = np.eye(20) - basis.T @ basis
-    for covariance in toy.statistics.covariances:
-        assert_allclose(covariance @ outside, outside, atol=1e-12)
-    assert_allclose(toy.statistics.means @ outside, 0, atol=1e-12)
-    assert_allclose(inner.means[0, :5], [-2, -1.7, -1.4, -1.1, 0], atol=1e-12)
-    values = np.linalg.eigvalsh(inner.covariances)
-    assert_allclose(values, [[1] * 4 + [1 + 6 / np.sqrt(7)] * 3] * 5, rtol=1e-12)
-    # The leading axis of block 1 of class 2 is turned by 72 + 11 degrees.
-    axis = np.linalg.eigh(inner.covariances[2, 2:4, 2:4])[1][:, 1]
-    assert np.degrees(np.arctan(axis[1] / axis[0])) == pytest.approx(83)
-
-
-def test_scaling_toy_names_what_does_not_fit():
-    with pytest.raises(ValueError, match="at least n_informative=10, got 5"):
-        sqfa_scaling_toy(10, 5)
-
-
 @pytest.mark.parametrize("name", TOYS)
 def test_samples_have_the_statistics(name):
     """Within 5 standard errors, of the mean and of the entries of the covariance."""
@@ -164,54 +131,3 @@ def test_samples_need_means():
     moments = ClassStatistics.from_second_moments([0, 1], [1, 1], [np.eye(2)] * 2)
     with pytest.raises(ValueError, match="second moments only"):
         make_gaussian_classes(moments)
-
-
-@pytest.mark.parametrize("change", ["covariances", "means-and-covariances"])
-@pytest.mark.parametrize("n_features", [1, 2, 5])
-def test_distances_along_the_line(change, n_features):
-    positions = np.array([0.0, 0.3, 1.5, 4.0])
-    statistics = fisher_rao_line_statistics(
-        positions, n_features, change=change, random_state=1
-    )
-    means, covariances = statistics.means, statistics.covariances
-    distances = distance_fisher_rao(
-        means[:, None], covariances[:, None], means[None], covariances[None]
-    )
-    assert_allclose(distances, np.abs(positions[:, None] - positions), atol=1e-6)
-    moves = np.ptp(means, axis=0).max() > 0.01
-    assert moves == (change == "means-and-covariances")
-
-
-def test_longest_line():
-    """Of centred Gaussians, whose distance is the affine-invariant one by sqrt(2)."""
-    line = fisher_rao_line_statistics([0, 20], 4, change="covariances", random_state=2)
-    distance = distance_affine_invariant(*line.covariances) / np.sqrt(2)
-    assert distance == pytest.approx(20, rel=1e-6)
-
-
-def test_line_in_one_dimension_against_the_closed_form():
-    statistics = fisher_rao_line_statistics(np.arange(5) * 4, 1, random_state=0)
-    variances = statistics.covariances[:, 0]
-    distances = distance_fisher_rao_diagonal(
-        statistics.means[:, None], variances[:, None], statistics.means, variances
-    )
-    assert_allclose(distances, 4 * np.abs(np.subtract.outer(range(5), range(5))))
-
-
-@pytest.mark.parametrize(
-    ("positions", "match"),
-    [
-        ([1.0], "at least two numbers, got shape"),
-        ([[1.0, 2.0]], r"got shape \(1, 2\)"),
-        ([0, np.nan], "positions contains NaN"),
-        ([0, 30], "positions must span at most 20.* got a range of 30"),
-    ],
-)
-def test_bad_positions(positions, match):
-    with pytest.raises(ValueError, match=match):
-        fisher_rao_line_statistics(positions)
-
-
-def test_positions_that_are_no_numbers():
-    with pytest.raises(TypeError, match="positions must hold real numbers, got dtype"):
-        fisher_rao_line_statistics([0, 1j])

@@ -1,4 +1,4 @@
-"""What all generators have in common: seeds, and the check of arguments."""
+"""Seeds and invalid arguments of all generators."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,10 @@ from skgeom import ClassStatistics, datasets
 STATISTICS = datasets.sqfa_toy_statistics("means")
 # Each generator with cheap arguments.
 GENERATORS = {
-    "fisher_rao_line_statistics": {},
     "make_gaussian_classes": {"statistics": STATISTICS, "n_per_class": 5},
     "make_spd_classes": {"n_per_class": 5},
     "make_speed_videos": {"speeds": [-3.0, 3.0], "n_per_speed": 5, "noise": 0.01},
     "make_syn_spd": {"n_per_class": 5},
-    "sqfa_scaling_toy": {"n_features": 20},
 }
 
 
@@ -54,9 +52,6 @@ def test_global_random_state_is_left_alone(name):
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("fisher_rao_line_statistics", {"change": "means"}),
-        ("fisher_rao_line_statistics", {"n_features": 0}),
-        ("fisher_rao_line_statistics", {"positions": 3}),
         ("make_gaussian_classes", {"statistics": np.eye(2)}),
         ("make_gaussian_classes", {"n_per_class": 0}),
         ("make_gaussian_classes", {"n_per_class": 2.5}),
@@ -69,11 +64,10 @@ def test_global_random_state_is_left_alone(name):
         ("make_syn_spd", {"eigenvalue_noise": 0.2}),
         ("make_syn_spd", {"eigenvector_noise": -0.1}),
         ("make_syn_spd", {"random_state": "seed"}),
-        ("sqfa_scaling_toy", {"n_informative": 3}),
         ("sqfa_toy_statistics", {"name": "toy"}),
     ],
 )
-def test_bad_argument_is_named(name, arguments):
+def test_invalid_argument_is_named(name, arguments):
     valid = GENERATORS.get(name, {})
     (bad,) = arguments
     with pytest.raises((ValueError, TypeError), match=f"'{bad}' parameter"):

@@ -192,27 +192,20 @@ def test_rgb_images_of_different_sizes_and_black_ones():
     ("arguments", "match"),
     [
         ({"images": np.ones((2, 100, 251))}, "72 pixels high and 252 wide.* 100 x 251"),
-        ({"images": np.ones((2, 4, 5))}, "72 pixels high"),
         ({"images": np.ones((72, 252))}, r"must be a list .* \(252,\): put a single"),
         (
             {"images": np.ones((72, 252, 3))},
             r"must be a list .* \(252, 3\): put a sing",
         ),
-        ({"images": np.ones((72, 252)).tolist()}, r"must be a list .* \(252,\)"),
         ({"images": np.ones((1, 72, 252, 4))}, r"images\[0\] must have shape"),
         ({"images": np.zeros((2, 72, 252))}, "images must have contrast"),
-        ({"images": 7 * np.ones((1, 72, 252, 3))}, "images must have contrast"),
         ({"images": -np.ones((1, 72, 252))}, r"images\[0\] must have no negative"),
         ({"images": np.full((1, 72, 252), np.nan)}, r"images\[0\] contains NaN"),
         ({"images": []}, "at least one image"),
         ({"speeds": []}, r"vector of distinct numbers, at least one, got \[\]"),
-        ({"speeds": [[1.0]]}, "vector of distinct numbers"),
         ({"speeds": [1.0, 1.0]}, "vector of distinct numbers"),
         ({"speeds": [np.inf]}, "speeds contains infinity"),
         ({"n_per_speed": 0}, "'n_per_speed' parameter"),
-        ({"noise": -1.0}, "'noise' parameter"),
-        ({"gamma": 0}, "'gamma' parameter"),
-        ({"border": -1}, "'border' parameter"),
     ],
 )
 def test_bad_arguments(arguments, match):

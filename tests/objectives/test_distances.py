@@ -24,7 +24,6 @@ from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
-    parts_of_pairs,
 )
 from skgeom.objectives._fisher_rao_distances import _spectrum
 from skgeom.objectives._matrix_distances import _divided_differences
@@ -295,30 +294,3 @@ def symmetric(values):
     matrix = np.zeros((3, 3))
     matrix[np.triu_indices(3, 1)] = values
     return matrix + matrix.T
-
-
-def test_parts_of_wasserstein_distances_are_its_terms(gaussians):
-    means, covariances = gaussians
-    i, j = np.triu_indices(3, 1)
-    of_means = np.square(means[i] - means[j]).sum(axis=1)
-    bures = distance_wasserstein(covariances[i], covariances[j]) ** 2
-    parts = parts_of_pairs(DISTANCES["wasserstein"], means, covariances)
-    for found, expected in zip(parts, (of_means + bures, of_means, bures), strict=True):
-        assert_allclose(found, symmetric(expected), rtol=1e-8)
-
-
-def test_parts_of_jeffreys_divergences_are_shapley_values(gaussians):
-    """By traces and quadratic forms of inverses."""
-    means, covariances = gaussians
-    expected = []
-    for a, b in zip(*np.triu_indices(3, 1), strict=True):
-        (A, B), offset = covariances[[a, b]], means[a] - means[b]
-        there, back = np.linalg.inv(A), np.linalg.inv(B)
-        traces = np.trace(there @ B + back @ A) / 2 - 4
-        added = offset @ (there + back) @ offset / 2
-        alone = offset @ np.linalg.inv((A + B) / 2) @ offset
-        by_means = (alone + added) / 2
-        expected.append([traces + added, by_means, traces + added - by_means])
-    parts = parts_of_pairs(DISTANCES["jeffreys"], means, covariances)
-    for found, wanted in zip(parts, np.transpose(expected), strict=True):
-        assert_allclose(found, symmetric(wanted), rtol=1e-9)

@@ -1,4 +1,4 @@
-"""DistanceMatrixDisplay draws the distances that the package computes."""
+"""DistanceMatrixDisplay draws the distances between the classes."""
 
 import autograd.numpy as anp
 import matplotlib.pyplot as plt
@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skgeom import SQFA, SQFACV, ClassStatistics, SecondMomentSQFA
+from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
 from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
 from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES, StudentT
 from skgeom.plotting import DistanceMatrixDisplay
@@ -35,10 +35,9 @@ def drawn(display):
 
 
 @pytest.mark.parametrize("regularized", [True, False])
-@pytest.mark.parametrize("kind", [SQFA, SecondMomentSQFA, SQFACV])
+@pytest.mark.parametrize("kind", [SQFA, SecondMomentSQFA])
 def test_from_estimator(iris, kind, regularized):
-    parameters = {"regularizations": [0.01, 0.1]} if kind is SQFACV else {}
-    sqfa = kind(2, random_state=0, **parameters)
+    sqfa = kind(2, random_state=0)
     model = make_pipeline(StandardScaler(), sqfa, QuadraticDiscriminantAnalysis())
     model.fit(*iris)
     for estimator in (sqfa, model):
@@ -153,7 +152,7 @@ def test_labels_of_classes(statistics):
     assert {text.get_rotation() for text in display.ax_.get_xticklabels()} == {90}
 
 
-def test_labels_of_many_classes_are_thinned_out():
+def test_some_labels_of_many_classes():
     speeds = np.linspace(-6, 6, 41)
     matrix = np.abs(speeds[:, None] - speeds)
     display = DistanceMatrixDisplay.from_matrix(matrix, classes=speeds)
@@ -192,14 +191,13 @@ def test_rounding_is_no_error():
     ("matrix", "message"),
     [
         (np.zeros((2, 3)), r"must be square, got shape \(2, 3\)"),
-        ([[0, 1], [2, 0]], r"matrix\[0, 1\] is 1, and matrix\[1, 0\] 2"),
-        ([[0, -1], [-1, 0]], r"matrix\[0, 1\] is -1"),
+        ([[0, 1], [2, 0]], "must contain distances: symmetric"),
+        ([[0, -1], [-1, 0]], "must contain distances: .* not negative"),
+        ([[0, 2], [2, 1]], "must contain distances: .* zero on the diagonal"),
         ([[0, np.nan], [np.nan, 0]], "matrix contains NaN"),
-        ([[0, np.inf], [np.inf, 0]], "matrix contains infinity"),
-        ([[0, 2], [2, 1]], r"from itself zero, but matrix\[1, 1\] is 1"),
     ],
 )
-def test_what_is_no_matrix_of_distances(matrix, message):
+def test_invalid_matrix(matrix, message):
     with pytest.raises(ValueError, match=message):
         DistanceMatrixDisplay.from_matrix(matrix)
     assert not plt.get_fignums()
@@ -224,7 +222,7 @@ def test_errors(iris, statistics):
     for noise in (-1, np.nan, "a"):
         with pytest.raises(ValueError, match="regularization must be at least 0"):
             DistanceMatrixDisplay.from_statistics(statistics, regularization=noise)
-    with pytest.raises(ValueError, match=r"singular.* give a regularization above 0"):
+    with pytest.raises(ValueError, match=r"singular.* Give a regularization above 0"):
         singular = ClassStatistics([0, 1], [3, 3], np.eye(2), np.zeros((2, 2, 2)))
         DistanceMatrixDisplay.from_statistics(singular)
     with pytest.raises(ValueError, match=r"classes must have 3 labels.* got 2"):

@@ -1,9 +1,8 @@
-"""AccuracyRejectionDisplay, drawn without a screen."""
+"""AccuracyRejectionDisplay draws the curve of accuracy_rejection_curve."""
 
-import sys
 from io import BytesIO
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -16,24 +15,13 @@ from skgeom.plotting import AccuracyRejectionDisplay
 
 
 @pytest.fixture
-def pyplot():
-    from matplotlib import pyplot
-
-    backend = matplotlib.get_backend()
-    pyplot.switch_backend("Agg")
-    yield pyplot
-    pyplot.close("all")
-    pyplot.switch_backend(backend)
-
-
-@pytest.fixture
 def fitted():
     X, y = load_iris(return_X_y=True)
     y = np.array(["setosa", "versicolor", "virginica"])[y]
     return GaussianNB().fit(X[::3], y[::3]), X[1::3], y[1::3]
 
 
-def test_from_estimator(fitted, pyplot):
+def test_from_estimator(fitted):
     model, X, y = fitted
     weights = np.arange(len(y)) % 3 + 1
     display = AccuracyRejectionDisplay.from_estimator(
@@ -54,7 +42,7 @@ def test_from_estimator(fitted, pyplot):
     assert display.line_.get_drawstyle() == "steps-post"
 
 
-def test_is_drawn(fitted, pyplot):
+def test_is_drawn(fitted):
     """The picture has pixels of the colour of the line."""
     model, X, y = fitted
     display = AccuracyRejectionDisplay.from_estimator(model, X, y, c="red", lw=3)
@@ -64,37 +52,30 @@ def test_is_drawn(fitted, pyplot):
     assert (pixels == [255, 0, 0, 255]).all(axis=1).sum() > 100
 
 
-def test_several_curves_in_given_axes(fitted, pyplot):
+def test_several_curves_in_given_axes(fitted):
     model, X, y = fitted
-    _, ax = pyplot.subplots()
+    _, ax = plt.subplots()
     score = model.predict_proba(X)
     first = AccuracyRejectionDisplay.from_predictions(y, score, ax=ax)
     assert first.name is None and ax.get_legend() is None
     second = AccuracyRejectionDisplay.from_estimator(model, X, y, ax=ax, name="second")
     third = first.plot(ax, name="third", ds="default", label="my label")
     assert second.ax_ is third.ax_ is ax and third.figure_ is ax.figure
-    assert len(ax.lines) == 3 and len(pyplot.get_fignums()) == 1
+    assert len(ax.lines) == 3 and len(plt.get_fignums()) == 1
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == ["second", "my label"]
     assert third.line_.get_drawstyle() == "default"
 
 
-def test_labels_of_the_columns(fitted, pyplot):
+def test_labels_of_the_columns(fitted):
     model, X, y = fitted
     rows = y != "setosa"
     display = AccuracyRejectionDisplay.from_estimator(model, X[rows], y[rows])
     assert display.accuracies[0] == pytest.approx(model.score(X[rows], y[rows]))
 
 
-def test_classifier_without_probabilities(fitted, pyplot):
+def test_classifier_without_probabilities(fitted):
     _, X, y = fitted
     with pytest.raises(TypeError, match=r"Perceptron has no predict_proba\. Calibrate"):
         AccuracyRejectionDisplay.from_estimator(Perceptron().fit(X, y), X, y)
-    assert not pyplot.get_fignums()
-
-
-def test_without_matplotlib(monkeypatch):
-    display = AccuracyRejectionDisplay(accuracies=[1.0], rejection_rates=[0.0])
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match="pip install matplotlib"):
-        display.plot()
+    assert not plt.get_fignums()

@@ -143,10 +143,6 @@ ESTIMATORS = {
         holds=LINEAR | {SHIFT},
     ),
     "SupervisedPCA": Case(lambda: baselines.SupervisedPCA(2), holds=LINEAR | {SHIFT}),
-    "WassersteinDiscriminantAnalysis": Case(
-        lambda: baselines.WassersteinDiscriminantAnalysis(2, random_state=0),
-        holds=frozenset({SHIFT}),
-    ),
     "GeometryAwarePCA": Case(
         lambda: baselines.GeometryAwarePCA(2), "matrices", holds=frozenset({ORDER})
     ),
@@ -154,30 +150,9 @@ ESTIMATORS = {
     "ClusterClassifier": Case(
         lambda: baselines.ClusterClassifier(KMeans(3, n_init=2, random_state=0))
     ),
-    "kernel_kmeans": Case(
-        lambda: baselines.kernel_kmeans(3, n_init=2, random_state=0), "matrices"
-    ),
-    "log_euclidean_kmeans": Case(
-        lambda: baselines.log_euclidean_kmeans(3, n_init=2, random_state=0), "matrices"
-    ),
-    "riemannian_kmeans": Case(
-        lambda: baselines.riemannian_kmeans(3, n_init=2, random_state=0), "matrices"
-    ),
-    # Pairs of classes vote in support vector machines, and names break ties.
-    "log_euclidean_svm": Case(
-        baselines.log_euclidean_svm, "matrices", holds=frozenset({ORDER})
-    ),
     "mdrm": Case(baselines.mdrm, "matrices", holds=OF_MATRICES | {CONGRUENCE}),
-    "tangent_space_svm": Case(
-        baselines.tangent_space_svm,
-        "matrices",
-        holds=OF_MATRICES - {NAMES} | {CONGRUENCE},
-    ),
     # shrinkage="auto" is scikit-learn's, of features in units of their own.
     "tslda": Case(baselines.tslda, "matrices", holds=frozenset({SCALE, NAMES, ORDER})),
-    "tssm_lda": Case(
-        baselines.tssm_lda, "matrices", holds=frozenset({SCALE, NAMES, ORDER})
-    ),
 }
 # Public names that make no estimator.
 NO_ESTIMATORS = {

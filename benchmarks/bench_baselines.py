@@ -4,7 +4,7 @@ Half of scikit-learn's digits trains and half tests, divided by the training dev
 and centred. Each method gives 9 features, which a quadratic discriminant and the three
 nearest neighbours classify::
 
-    python benchmarks/bench_comparators.py
+    python benchmarks/bench_baselines.py
 
 It needs scikit-learn 1.8 or newer, for a quadratic discriminant with shrinkage.
 """
@@ -29,7 +29,6 @@ from skgeom.baselines import (
     GeometryAwarePCA,
     LocalFisherDiscriminantAnalysis,
     SupervisedPCA,
-    WassersteinDiscriminantAnalysis,
 )
 
 N_COMPONENTS = 9
@@ -65,15 +64,6 @@ def methods():
         gem = GeneralizedEigenvectors(N_COMPONENTS, regularization=regularization)
         yield f"GEM, {regularization}", filters_of(gem)
     yield "gaPCA of second moments", filters_of_gapca
-    yield "WDA, 0.1", filters_of(WassersteinDiscriminantAnalysis(N_COMPONENTS))
-    wda = WassersteinDiscriminantAnalysis(
-        N_COMPONENTS,
-        regularization=1.0,
-        normalize=False,
-        init="random",
-        random_state=0,
-    )
-    yield "WDA, 1.0, not normalised", filters_of(wda)
     for distance in ("fisher-rao", "hellinger"):
         sqfa = SQFA(N_COMPONENTS, distance=distance, regularization=0.1, random_state=0)
         yield f"SQFA, {distance}, 0.1", filters_of(sqfa)

@@ -1,23 +1,26 @@
 """Display of class statistics in two dimensions."""
 
+from numbers import Real
+
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skgeom._statistics import ClassStatistics
-from skgeom.plotting._axes import keep_width, legend_text, one_axes, sparse_labels
-from skgeom.plotting._inputs import check_positive, check_statistics, fitted_step
+from skgeom.plotting._display import (
+    Display,
+    check_statistics,
+    fitted_step,
+    label_text,
+    sparse_labels,
+)
 from skgeom.utils._validation import check_finite
 
-# Up to this many classes take colours of matplotlib's cycle; more take a colour map.
-_CYCLE = 10
 
+class ClassEllipsesDisplay(Display):
+    """Display of class means and covariances in two dimensions, as ellipses.
 
-class ClassEllipsesDisplay:
-    """Display of classes in a plane, each as its mean and an ellipse of its covariance.
-
-    Make it with :meth:`from_statistics` or :meth:`from_estimator`, which also draw it.
+    :meth:`from_statistics` and :meth:`from_estimator` create and draw it.
 
     Parameters
     ----------
@@ -62,7 +65,7 @@ class ClassEllipsesDisplay:
     >>> len(display.ellipses_), display.ax_.get_xlabel()
     (3, 'feature 2')
 
-    The classes as the filters of a fitted estimator see them:
+    The class moments of the features of a fitted estimator:
 
     >>> sqfa = SQFA(2, random_state=0).fit(X, y)
     >>> display = ClassEllipsesDisplay.from_estimator(sqfa, X, y)
@@ -89,7 +92,7 @@ class ClassEllipsesDisplay:
         ax=None,
         **kwargs,
     ):
-        """Draw class statistics in the plane of two features.
+        """Draw the class statistics of two features.
 
         Parameters
         ----------
@@ -120,7 +123,6 @@ class ClassEllipsesDisplay:
             If ``dims`` are not two features, or if ``components`` or ``feature_names``
             have another number of features.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_statistics")
         check_statistics(statistics)
         n_features = statistics.n_features
         dims = _checked_dims(dims, n_features)
@@ -151,7 +153,7 @@ class ClassEllipsesDisplay:
     def from_estimator(
         cls, estimator, X=None, y=None, *, dims=(0, 1), ax=None, **kwargs
     ):
-        """Draw the classes in the plane of two components of a fitted transformer.
+        """Draw the class moments of two components of a fitted transformer.
 
         Parameters
         ----------
@@ -183,7 +185,6 @@ class ClassEllipsesDisplay:
         ValueError
             If ``dims`` are not two components, or if one of ``X`` and ``y`` is given.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
         if (X is None) != (y is None):
             raise ValueError(
@@ -252,17 +253,16 @@ class ClassEllipsesDisplay:
             If ``n_std`` is not positive, or if the means and covariances are not those
             of the classes in a plane.
         """
-        check_matplotlib_support(f"{type(self).__name__}.plot")
+        if not (isinstance(n_std, Real) and 0 < n_std < np.inf):
+            raise ValueError(f"n_std must be positive, got {n_std!r}.")
+        means, covariances = self._checked_moments()
+        beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+        new_figure, ax = ax is None, self._set_axes(ax)
         from matplotlib.patches import Ellipse
 
-        check_positive(n_std, "n_std")
-        means, covariances = self._checked_moments()
         colours, mappable = self._colours(cmap)
-        self._legend_kw = {}
-        if ax is None and mappable is None:  # a new figure has room next to the axes
-            self._legend_kw = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
-        self.ax_ = ax = one_axes(ax)
-        self.figure_, self.arrows_, self.ellipses_ = ax.figure, [], []
+        self._legend_kw = beside if new_figure and mappable is None else {}
+        self.arrows_, self.ellipses_ = [], []
         half_axes, angles = _axes_of_ellipses(covariances)
         for mean, (large, small), angle, colour in zip(
             means, n_std * half_axes, angles, colours, strict=True
@@ -273,15 +273,22 @@ class ClassEllipsesDisplay:
             self.ellipses_.append(ax.add_patch(ellipse))
         self.means_ = ax.scatter(*means.T, s=12, c=colours)
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], aspect="equal")
-        keep_width(ax)  # a feature may be constant
+        # A feature may be constant: the data limits get a smallest ratio of 0.1.
+        low, high = ax.dataLim.min, ax.dataLim.max
+        half = (high - low).max() / 20
+        ax.update_datalim([(low + high) / 2 - half, (low + high) / 2 + half])
         ax.autoscale_view()
         if legend and mappable is None:
             for ellipse, name in zip(self.ellipses_, self.classes, strict=True):
-                ellipse.set_label(legend_text(name))
+                text = label_text(name)  # legends ignore labels that begin with "_"
+                ellipse.set_label(f" {text}" if text.startswith("_") else text)
             self._legend_kw["title"] = label
             ax.legend(**self._legend_kw)
         elif legend:
-            self._draw_colorbar(mappable, label)
+            bar = self.figure_.colorbar(mappable, ax=ax, label=label)
+            if np.asarray(self.classes).dtype.kind not in "iuf":
+                positions, texts = sparse_labels(self.classes)
+                bar.set_ticks(positions, labels=texts)
         return self
 
     def plot_filters(
@@ -363,7 +370,7 @@ class ClassEllipsesDisplay:
         from matplotlib.cm import ScalarMappable
 
         n_classes = len(self.classes)
-        if cmap is None and n_classes <= _CYCLE:
+        if cmap is None and n_classes <= 10:  # the length of matplotlib's colour cycle
             return [f"C{k}" for k in range(n_classes)], None
         classes = np.asarray(self.classes)
         values = classes if classes.dtype.kind in "iuf" else np.arange(n_classes)
@@ -372,12 +379,6 @@ class ClassEllipsesDisplay:
         mappable.set_array(values.astype(np.float64))
         mappable.autoscale()
         return mappable.to_rgba(values), mappable
-
-    def _draw_colorbar(self, mappable, label):
-        bar = self.figure_.colorbar(mappable, ax=self.ax_, label=label)
-        if np.asarray(self.classes).dtype.kind not in "iuf":
-            positions, texts = sparse_labels(self.classes)
-            bar.set_ticks(positions, labels=texts)
 
 
 def _checked_dims(dims, n_features):

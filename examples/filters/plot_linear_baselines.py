@@ -1,10 +1,10 @@
 """
-One data set in the planes of eight methods
-===========================================
+2-D projections of digits by eight linear methods
+=================================================
 
-Two features of handwritten digits, by methods that look for different things: variance,
-means, neighbours, second moments of two classes at a time, or distances between the
-distributions. Each title says how many test images a quadratic classifier gets right.
+Two features of handwritten digits, by methods with different objectives: variance,
+class means, neighbours, second moments of pairs of classes, or distances between the
+class distributions. Each title contains the test accuracy of a quadratic classifier.
 """
 
 import matplotlib.pyplot as plt
@@ -26,13 +26,13 @@ X = X / X.std()
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %%
-# The planes
+# Comparison
 # ----------
 #
-# PCA looks for variance. Supervised PCA, LDA and LOL compare the means of the classes,
-# and the last two the variance within them as well. Local Fisher discriminants bring
-# neighbours of a class together. Generalised eigenvectors keep two classes apart at a
-# time, by their second moments; with two of them, most digits are left out. SQFA and
+# PCA maximizes the variance. Supervised PCA, LDA and LOL compare the means of the
+# classes, LDA and LOL also the variance within them. Local Fisher discriminants bring
+# neighbours of a class together. Each generalized eigenvector separates one pair of
+# classes by their second moments; two of them do not separate most digits. SQFA and
 # AMA-Gauss use means and covariances of all classes.
 
 methods = {
@@ -51,7 +51,7 @@ for panel, (name, method) in zip(panels.flat, methods.items(), strict=True):
     Z_test = method.transform(X_test)
     score = GaussianClassifier().fit(Z, y_train).score(Z_test, y_test)
     points = panel.scatter(*Z_test.T, c=y_test, cmap="tab10", s=8)
-    panel.set(title=f"{name}: {score:.2f} right", xticks=[], yticks=[])
+    panel.set(title=f"{name}: {score:.1%}", xticks=[], yticks=[])
 handles, labels = points.legend_elements()
 figure.legend(handles, labels, loc="outside right upper", title="digit")
 figure.supxlabel("first feature")

@@ -1,14 +1,14 @@
 """Display of the accuracy-rejection curve."""
 
 from skgeom._rejection.curve import accuracy_rejection_curve
-from skgeom.plotting._axes import one_axes
+from skgeom.plotting._display import Display
 from skgeom.utils._arrays import on_host
 
 
-class AccuracyRejectionDisplay:
-    """Display of the accuracy of the kept samples against the rejection rate.
+class AccuracyRejectionDisplay(Display):
+    """Display of the accuracy of the accepted samples against the rejection rate.
 
-    Make it with :meth:`from_estimator` or :meth:`from_predictions`, which also draw it.
+    :meth:`from_estimator` and :meth:`from_predictions` create and draw it.
 
     Parameters
     ----------
@@ -77,15 +77,9 @@ class AccuracyRejectionDisplay:
         TypeError
             If ``ax`` is no matplotlib Axes.
         """
-        try:
-            from matplotlib.cbook import normalize_kwargs
-            from matplotlib.lines import Line2D
-
-            ax = one_axes(ax)
-        except ImportError as error:
-            raise ImportError(
-                "AccuracyRejectionDisplay needs matplotlib: pip install matplotlib."
-            ) from error
+        ax = self._set_axes(ax)
+        from matplotlib.cbook import normalize_kwargs
+        from matplotlib.lines import Line2D
 
         name = self.name if name is None else name
         properties = {"drawstyle": "steps-post"}
@@ -97,7 +91,6 @@ class AccuracyRejectionDisplay:
         ax.set_xlim(0, 1)
         if "label" in properties:
             ax.legend(loc="lower right")
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
     @classmethod
@@ -117,7 +110,7 @@ class AccuracyRejectionDisplay:
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
         name : str, default=None
-            Name of the curve in the legend; None for that of the classifier's class.
+            Name of the curve in the legend; None for the name of its class.
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
         **kwargs : dict

@@ -1,23 +1,20 @@
 """Display of linear filters as images."""
 
 from math import isqrt, prod
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
-from skgeom.plotting._axes import columns_of_grid, new_grid, several_axes
-from skgeom.plotting._inputs import check_positive, fitted_step
-from skgeom.utils._validation import real_array
-
-_LONGEST_NAME = 15  # longer names of outputs do not fit above an image
+from skgeom.plotting._display import Display, check_axes, fitted_step
+from skgeom.utils._validation import check_finite, real_array
 
 
-class FilterDisplay:
+class FilterDisplay(Display):
     """Display of linear filters as images, such as plots of space against time.
 
-    Make it with :meth:`from_estimator`, which also draws it, or from any filters, and
-    call :meth:`plot`.
+    :meth:`from_estimator` creates and draws it. For other filters, create it from the
+    filters and call :meth:`plot`.
 
     Parameters
     ----------
@@ -92,17 +89,16 @@ class FilterDisplay:
         ValueError
             If ``shape`` does not fit the number of features, or as :meth:`plot`.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
         estimator = fitted_step(
             estimator,
             ("components_", "scalings_"),
             "Or give the filters themselves: FilterDisplay(filters).plot().",
             transformer=True,
         )
-        filters = filters_of(estimator)
+        filters = _filters_of(estimator)
         shape = _checked_shape(shape, filters.shape[1])
         if isinstance(titles, str) and titles == "auto":
-            titles = names_of(estimator, len(filters))
+            titles = _names_of(estimator, len(filters))
         display = cls(filters.reshape(len(filters), *shape), titles)
         return display.plot(axes=axes, **kwargs)
 
@@ -159,32 +155,63 @@ class FilterDisplay:
             axes or of titles differs from that of the filters, or if ``limits`` or
             ``n_columns`` is invalid.
         """
-        check_matplotlib_support(f"{type(self).__name__}.plot")
         filters = _checked_filters(self.filters)
-        titles = _checked_titles(self.titles, len(filters))
+        count = len(filters)
+        titles = [None] * count if self.titles is None else list(self.titles)
+        if len(titles) != count:
+            raise ValueError(
+                f"titles must have one entry for each of the {count} filters, got "
+                f"{len(titles)}."
+            )
         if "ax" in kwargs:
             raise TypeError("FilterDisplay takes axes=, one for each filter, not ax=.")
         bounds = _bounds(filters, limits)
-        if axes is None:
-            n_columns = _checked_columns(n_columns, len(filters))
-            width, height = _panel(filters[0], titles)
-            width += 0.2 * (ylabel is not None) + 0.6 * (colorbar and limits == "each")
-            axes = new_grid(len(filters), n_columns, width, height)
-        else:
-            n_columns = 1
-            axes = several_axes(axes, len(filters), "filters")
+        # Axes given by the caller count as one column: each has its own labels.
+        n_columns = _checked_columns(n_columns, count) if axes is None else 1
+        width, height = _panel(filters[0], titles)
+        width += 0.2 * (ylabel is not None) + 0.6 * (colorbar and limits == "each")
+        self._set_grid(axes, count, n_columns, (width, height))
         kwargs = {"aspect": "equal" if extent is None else "auto"} | kwargs
-        self.axes_, self.figure_, self.images_ = axes, axes[0].figure, []
-        for k, (ax, image, bound) in enumerate(zip(axes, filters, bounds, strict=True)):
+        self.images_ = []
+        for k, (ax, image, bound) in enumerate(
+            zip(self.axes_, filters, bounds, strict=True)
+        ):
             colours = {"cmap": cmap, "vmin": -bound, "vmax": bound}
             self.images_.append(ax.imshow(image, extent=extent, **colours | kwargs))
             ax.set_title(titles[k] or "", fontsize="medium")
             if extent is None:
                 ax.set(xticks=[], yticks=[])
         self._label(n_columns, xlabel, ylabel)
-        if colorbar:
-            self._draw_colorbars(shared=limits != "each")
+        if colorbar and limits == "each":
+            for ax, image in zip(self.axes_, self.images_, strict=True):
+                self.figure_.colorbar(image, ax=ax)
+        elif colorbar:
+            self.figure_.colorbar(self.images_[0], ax=list(self.axes_))
         return self
+
+    def _set_grid(self, axes, count, n_columns, panel):
+        """Set ``axes_``: the given axes, or a grid of panels in a new figure."""
+        check_matplotlib_support("FilterDisplay.plot")
+        import matplotlib.pyplot as plt
+
+        if axes is None:
+            n_rows = -(-count // n_columns)
+            size = panel[0] * n_columns, panel[1] * n_rows
+            _, axes = plt.subplots(
+                n_rows, n_columns, figsize=size, layout="constrained", squeeze=False
+            )
+            for ax in axes.ravel()[count:]:
+                ax.remove()
+            axes = axes.ravel()[:count]
+        self.axes_ = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+        if len(self.axes_) != count:
+            raise ValueError(
+                f"axes must have one entry for each of the {count} filters, got "
+                f"{len(self.axes_)}."
+            )
+        for ax in self.axes_:
+            check_axes(ax, "each of axes")
+        self.figure_ = self.axes_[0].figure
 
     def _label(self, n_columns, xlabel, ylabel):
         """Label the left column and the lowest panel of each column."""
@@ -193,21 +220,13 @@ class FilterDisplay:
                 ax.set_ylabel(ylabel or "")
             else:
                 ax.tick_params(labelleft=False)
-            # Axes given by the caller count as one column: each has its own labels.
             if n_columns == 1 or k + n_columns >= len(self.axes_):
                 ax.set_xlabel(xlabel or "")
             else:
                 ax.tick_params(labelbottom=False)
 
-    def _draw_colorbars(self, shared):
-        if shared:
-            self.figure_.colorbar(self.images_[0], ax=list(self.axes_))
-            return
-        for ax, image in zip(self.axes_, self.images_, strict=True):
-            self.figure_.colorbar(image, ax=ax)
 
-
-def filters_of(estimator):
+def _filters_of(estimator):
     """The filters of a fitted transformer, one per row."""
     if hasattr(estimator, "components_"):
         return np.atleast_2d(estimator.components_)
@@ -216,11 +235,11 @@ def filters_of(estimator):
     return np.asarray(estimator.scalings_)[:, :n_components].T
 
 
-def names_of(estimator, count):
+def _names_of(estimator, count):
     """Names of the outputs if they fit above an image, or else numbers."""
     if hasattr(estimator, "get_feature_names_out"):
         names = list(estimator.get_feature_names_out())
-        if max(map(len, names)) <= _LONGEST_NAME:
+        if max(map(len, names)) <= 15:  # longer names do not fit above an image
             return names
     return [f"filter {k}" for k in range(count)]
 
@@ -251,29 +270,17 @@ def _checked_filters(filters):
             f"shape {filters.shape}; filters.reshape(-1, n_rows, n_columns) makes them "
             "of rows of numbers."
         )
-    finite = np.isfinite(filters).all(axis=(1, 2))
-    if not finite.all():
-        raise ValueError(f"filters[{finite.argmin()}] contains NaN or infinity.")
+    check_finite(filters, "filters", axis=(1, 2))
     return filters
-
-
-def _checked_titles(titles, count):
-    titles = [None] * count if titles is None else list(titles)
-    if len(titles) != count:
-        raise ValueError(
-            f"titles must have one entry for each of the {count} filters, got "
-            f"{len(titles)}."
-        )
-    return titles
 
 
 def _checked_columns(n_columns, count):
     if n_columns is None:
-        return columns_of_grid(count)
+        # From sqrt(count), a square grid, to twice as many: fewest empty places.
+        smallest = int(np.ceil(np.sqrt(count)))
+        return min(range(smallest, 2 * smallest + 1), key=lambda n: (-count % n, n))
     if not (isinstance(n_columns, Integral) and n_columns >= 1):
-        raise ValueError(
-            f"n_columns must be a whole number from 1 up, got {n_columns!r}."
-        )
+        raise ValueError(f"n_columns must be an integer >= 1, got {n_columns!r}.")
     return n_columns
 
 
@@ -288,7 +295,8 @@ def _bounds(filters, limits):
         if limits == "shared":
             largest[:] = largest.max()
         return np.where(largest > 0, largest, 1)  # an image of zeros has no range
-    check_positive(limits, "limits")
+    if not (isinstance(limits, Real) and 0 < limits < np.inf):
+        raise ValueError(f"limits must be positive, got {limits!r}.")
     return np.full(len(filters), limits)
 
 

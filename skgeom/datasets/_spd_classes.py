@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from skgeom.datasets._common import balanced_labels, gram_schmidt
+from skgeom.datasets._gaussians import balanced_labels
 from skgeom.geometry import expm, sqrtm
 
 _POSITIVE_INT = Interval(Integral, 1, None, closed="left")
@@ -109,14 +109,14 @@ def make_syn_spd(
     j = np.arange(1, n + 1)
     spectra = np.stack([13.0 - j, 1 + 100 * np.exp(-0.5 * j), 13 - 0.5 * j, 1 / j])
     spectra /= spectra.mean(axis=1, keepdims=True)
-    bases = gram_schmidt(rng.standard_normal((2, n, n)))
+    bases = _gram_schmidt(rng.standard_normal((2, n, n)))
 
     which_spectrum, which_basis = map(np.array, _SYN[name])
     y = balanced_labels(4, n_per_class, shuffle, rng)
     eigenvalues = spectra[which_spectrum[y]]
     eigenvalues += rng.uniform(-eigenvalue_noise, eigenvalue_noise, eigenvalues.shape)
     noise = eigenvector_noise * rng.standard_normal((len(y), n, n))
-    vectors = gram_schmidt(bases[which_basis[y]] + noise)
+    vectors = _gram_schmidt(bases[which_basis[y]] + noise)
     return _symmetric((vectors * eigenvalues[:, None]) @ vectors.mT), y
 
 
@@ -223,3 +223,10 @@ def _gaussian_symmetric(shape, rng):
 
 def _symmetric(matrices):
     return (matrices + matrices.mT) / 2
+
+
+def _gram_schmidt(matrices):
+    """The columns of matrices, (..., n, m), made orthonormal from first to last."""
+    q, r = np.linalg.qr(matrices)
+    signs = np.where(np.diagonal(r, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
+    return q * signs[..., None, :]

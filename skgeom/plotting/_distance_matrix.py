@@ -3,7 +3,6 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_array
 
 from skgeom.objectives import (
@@ -12,27 +11,24 @@ from skgeom.objectives import (
     MeanPairwiseDistance,
     find_distance,
 )
-from skgeom.plotting._axes import one_axes, sparse_labels
-from skgeom.plotting._inputs import check_statistics, fitted_step
+from skgeom.plotting._display import (
+    Display,
+    check_statistics,
+    fitted_step,
+    sparse_labels,
+)
 from skgeom.utils._arrays import on_host
 from skgeom.utils._validation import check_two_classes, real_array
 
-SINGULAR = (
-    "The covariance of a class is singular, so that its distance to others is "
-    "infinite; give a regularization above 0, or project the statistics onto fewer "
-    "components."
-)
-# Numbers are written into the cells of as many classes at most.
-_READABLE = 10
-# Where a name is in both, the distance is the same.
-_REGISTRY = DISTANCES | SECOND_MOMENT_DISTANCES
+# A name that occurs in both has the same distance in both.
+_ALL_DISTANCES = DISTANCES | SECOND_MOMENT_DISTANCES
 
 
-class DistanceMatrixDisplay:
-    """Distances between pairs of classes, as a matrix in colours.
+class DistanceMatrixDisplay(Display):
+    """Display of the distances between pairs of classes, as a matrix in colours.
 
-    Make it with :meth:`from_estimator`, :meth:`from_statistics` or :meth:`from_matrix`,
-    which also draw it.
+    :meth:`from_estimator`, :meth:`from_statistics` and :meth:`from_matrix` create and
+    draw it.
 
     Parameters
     ----------
@@ -41,7 +37,7 @@ class DistanceMatrixDisplay:
     classes : array-like of shape (n_classes,), default=None
         The labels, in the order of the rows; None for numbers from 0.
     label : str, default="distance"
-        What the distances are, written next to the colour bar.
+        Label of the colour bar: the name of the distance.
 
     Attributes
     ----------
@@ -61,8 +57,8 @@ class DistanceMatrixDisplay:
 
     Notes
     -----
-    What is labelled as Fisher-Rao distance is its lower bound by Calvo and Oller, as it
-    is in :class:`~skgeom.SQFA`.
+    The values labelled as Fisher-Rao distance are the lower bound of Calvo and Oller,
+    as in :class:`~skgeom.SQFA`.
 
     Examples
     --------
@@ -88,14 +84,15 @@ class DistanceMatrixDisplay:
 
         Parameters
         ----------
-        estimator : SQFA, SecondMomentSQFA, SQFACV, AMAGauss or AMAGaussCV
-            The fitted estimator, or a fitted pipeline with one.
+        estimator : estimator
+            A fitted estimator with ``class_distances``, such as :class:`~skgeom.SQFA`,
+            or a fitted pipeline with one.
         regularized : bool, default=True
             As for :meth:`skgeom.SQFA.class_distances`.
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
         **kwargs : dict
-            Other parameters of :meth:`plot`.
+            Further parameters of :meth:`plot`.
 
         Returns
         -------
@@ -109,7 +106,6 @@ class DistanceMatrixDisplay:
         ValueError
             If a class covariance of the features is singular, without regularisation.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
         estimator = fitted_step(
             estimator,
             ("class_distances",),
@@ -117,7 +113,7 @@ class DistanceMatrixDisplay:
             "ClassStatistics.from_data(estimator.transform(X), y).",
         )
         matrix = estimator.class_distances(regularized=regularized)
-        label = label_of_distance(estimator._parameters_of_fit["distance"])
+        label = _label(estimator.distance)
         return cls(on_host(matrix), on_host(estimator.classes_), label).plot(
             ax=ax, **kwargs
         )
@@ -139,15 +135,15 @@ class DistanceMatrixDisplay:
         statistics : ClassStatistics
             The statistics of the classes.
         distance : str, StudentT or callable, default="fisher-rao"
-            Distance between two classes, as for :class:`~skgeom.SQFA`; or a name that
-            only :class:`~skgeom.SecondMomentSQFA` knows, such as
+            Distance between two classes, as for :class:`~skgeom.SQFA`; or a name of a
+            distance of :class:`~skgeom.SecondMomentSQFA`, such as
             ``"affine-invariant"``, for the distance between second moments.
         regularization : float, default=0.0
             Variance that is added to each feature.
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
         **kwargs : dict
-            Other parameters of :meth:`plot`.
+            Further parameters of :meth:`plot`.
 
         Returns
         -------
@@ -163,11 +159,8 @@ class DistanceMatrixDisplay:
             a class is singular without regularisation, or if the statistics have no
             means, and the distance needs them.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_statistics")
         matrix = _distances(statistics, distance, regularization)
-        return cls(matrix, statistics.classes, label_of_distance(distance)).plot(
-            ax=ax, **kwargs
-        )
+        return cls(matrix, statistics.classes, _label(distance)).plot(ax=ax, **kwargs)
 
     @classmethod
     def from_matrix(cls, matrix, *, classes=None, label="distance", ax=None, **kwargs):
@@ -180,11 +173,11 @@ class DistanceMatrixDisplay:
         classes : array-like of shape (n_classes,), default=None
             The labels, in the order of the rows; None for numbers from 0.
         label : str, default="distance"
-            What the distances are, written next to the colour bar.
+            Label of the colour bar: the name of the distance.
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
         **kwargs : dict
-            Other parameters of :meth:`plot`.
+            Further parameters of :meth:`plot`.
 
         Returns
         -------
@@ -199,7 +192,6 @@ class DistanceMatrixDisplay:
             If the matrix is not as above, or not finite, or if there is not one label a
             row.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_matrix")
         return cls(matrix, classes, label).plot(ax=ax, **kwargs)
 
     def plot(
@@ -247,27 +239,23 @@ class DistanceMatrixDisplay:
         TypeError, ValueError
             As :meth:`from_matrix`.
         """
-        check_matplotlib_support(f"{type(self).__name__}.plot")
-        import matplotlib.pyplot as plt
-
         matrix, classes = _checked(self.matrix, self.classes)
-        self.ax_ = ax = one_axes(ax)
-        self.figure_ = ax.figure
+        ax = self._set_axes(ax)
         vmax = matrix.max() if matrix.max() > 0 else 1.0
         properties = {"cmap": cmap, "vmin": 0, "vmax": vmax} | (im_kw or {})
         self.im_ = ax.imshow(matrix, **properties)
         positions, texts = sparse_labels(classes)
         ax.set(xlabel="class", ylabel="class")
-        ax.set_xticks(positions, texts)
+        ticks = {"rotation": xticks_rotation}
+        if xticks_rotation == "auto":
+            too_long = len(texts) * max(map(len, texts)) > 30  # labels would overlap
+            slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+            ticks = slanted if too_long else {}
+        ax.set_xticks(positions, texts, **ticks)
         ax.set_yticks(positions, texts)
-        slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-        if xticks_rotation != "auto":
-            plt.setp(ax.get_xticklabels(), rotation=xticks_rotation)
-        elif len(texts) * max(map(len, texts)) > 30:
-            plt.setp(ax.get_xticklabels(), **slanted)
         self.text_ = None
         if include_values == "auto":
-            include_values = len(matrix) <= _READABLE
+            include_values = len(matrix) <= 10
         if include_values:
             self._write(matrix, values_format, text_kw or {})
         if colorbar:
@@ -275,96 +263,84 @@ class DistanceMatrixDisplay:
         return self
 
     def _write(self, matrix, values_format, text_kw):
-        """Write the numbers in what contrasts with the colours of the cells."""
-        luminance = self.im_.to_rgba(matrix)[..., :3] @ [0.299, 0.587, 0.114]
+        """Write the numbers, black or white for contrast with the cells."""
+        dark = self.im_.to_rgba(matrix)[..., :3] @ [0.299, 0.587, 0.114] < 0.5
         size = "medium" if len(matrix) <= 5 else "x-small"
+        properties = {"ha": "center", "va": "center", "fontsize": size}
         self.text_ = np.empty(matrix.shape, dtype=object)
         for (row, column), value in np.ndenumerate(matrix):
-            dark = luminance[row, column] < 0.5
-            properties = {
-                "ha": "center",
-                "va": "center",
-                "color": "white" if dark else "black",
-                "fontsize": size,
-            }
+            color = {"color": "white" if dark[row, column] else "black"}
             self.text_[row, column] = self.ax_.text(
-                column, row, format(value, values_format), **properties | text_kw
+                column,
+                row,
+                format(value, values_format),
+                **properties | color | text_kw,
             )
 
 
-def label_of_distance(distance):
+def _label(distance):
     if isinstance(distance, str):
-        return f"{find_distance(distance, _REGISTRY).label} distance"
+        return f"{find_distance(distance, _ALL_DISTANCES).label} distance"
     return f"distance {getattr(distance, '__name__', repr(distance))}"
-
-
-def check_noise(regularization):
-    """Raise ValueError unless a regularisation is a finite number of at least 0."""
-    if not (isinstance(regularization, Real) and 0 <= regularization < np.inf):
-        raise ValueError(f"regularization must be at least 0, got {regularization!r}.")
 
 
 def _distances(statistics, distance, regularization):
     """Matrix of the distances between the classes of statistics."""
     check_statistics(statistics)
     check_two_classes(statistics.classes, "DistanceMatrixDisplay")
-    check_noise(regularization)
-    kind = find_distance(distance, _REGISTRY)
+    if not (isinstance(regularization, Real) and 0 <= regularization < np.inf):
+        raise ValueError(f"regularization must be at least 0, got {regularization!r}.")
+    kind = find_distance(distance, _ALL_DISTANCES)
     means, matrices = _compared(statistics, distance)
     if kind.translation_invariant:
         means = means - means.mean(axis=0)
     try:
         return MeanPairwiseDistance(means, matrices, regularization, kind).matrix()
     except np.linalg.LinAlgError:
-        raise ValueError(SINGULAR) from None
+        raise ValueError(
+            "The covariance of a class is singular, so that its distance to other "
+            "classes is infinite. Give a regularization above 0, or project the "
+            "statistics onto fewer components."
+        ) from None
 
 
 def _compared(statistics, distance):
-    """Means and covariances; or zeros and second moments, if those are compared."""
-    name = distance if isinstance(distance, str) else None
-    of_gaussians = name is None or name in DISTANCES
-    if statistics.means is not None and of_gaussians:
+    """Means and covariances, or zeros and second moments without means."""
+    named = isinstance(distance, str)
+    if statistics.means is not None and (not named or distance in DISTANCES):
         return statistics.means, statistics.covariances
-    if name in set(DISTANCES) - set(SECOND_MOMENT_DISTANCES):
+    if named and distance not in SECOND_MOMENT_DISTANCES:
         raise ValueError(
-            f"The distance {name!r} compares means, but these statistics hold second "
-            "moments only; use distance='affine-invariant', or another one of "
-            "SecondMomentSQFA."
+            f"The distance {distance!r} compares means, but these statistics contain "
+            "second moments only. Use distance='affine-invariant', or another distance "
+            "of SecondMomentSQFA."
         )
     second_moments = statistics.second_moments
     return np.zeros(second_moments.shape[:2]), second_moments
 
 
 def _checked(matrix, classes):
-    matrix = real_array(matrix, "matrix")
-    matrix = check_array(matrix, dtype=np.float64, input_name="matrix")
+    matrix = check_array(
+        real_array(matrix, "matrix"), dtype=np.float64, input_name="matrix"
+    )
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"matrix must be square, got shape {matrix.shape}.")
-    rounding = 1e-6 * np.abs(matrix).max()
-    if matrix.min() < -rounding:
-        row, column = np.unravel_index(matrix.argmin(), matrix.shape)
+    largest = np.abs(matrix).max()
+    rounding = 1e-6 * largest
+    # The root of a squared distance that is zero up to rounding has half the digits.
+    if (
+        matrix.min() < -rounding
+        or np.abs(np.diagonal(matrix)).max() > 1e-3 * largest
+        or np.abs(matrix - matrix.T).max() > rounding
+    ):
         raise ValueError(
-            f"matrix must hold distances, but matrix[{row}, {column}] is "
-            f"{matrix.min():.3g}."
-        )
-    own = np.abs(np.diagonal(matrix))
-    if own.max() > 1e-3 * np.abs(matrix).max():  # half the digits, if roots were taken
-        raise ValueError(
-            "matrix must hold distances, of each class from itself zero, but "
-            f"matrix[{own.argmax()}, {own.argmax()}] is {own.max():.3g}."
-        )
-    gap = np.abs(matrix - matrix.T)
-    if gap.max() > rounding:
-        row, column = np.unravel_index(gap.argmax(), matrix.shape)
-        raise ValueError(
-            f"matrix must be symmetric, but matrix[{row}, {column}] is "
-            f"{matrix[row, column]:.6g}, and matrix[{column}, {row}] "
-            f"{matrix[column, row]:.6g}."
+            "matrix must contain distances: symmetric, not negative, and zero on the "
+            f"diagonal, got\n{np.array2string(matrix, threshold=50)}"
         )
     classes = range(len(matrix)) if classes is None else list(classes)
     if len(classes) != len(matrix):
         raise ValueError(
-            f"classes must have {len(matrix)} labels, one a row of the matrix, got "
-            f"{len(classes)}."
+            f"classes must have {len(matrix)} labels, one for each row of the matrix, "
+            f"got {len(classes)}."
         )
     return np.maximum(matrix, 0), classes

@@ -1,7 +1,6 @@
-"""The base class of the linear projections, and their common computations."""
+"""Base class and common computations of the linear projections."""
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -35,7 +34,7 @@ PROJECTION_DOCS = {
 class LinearProjection(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """Projection onto components, which a subclass learns from labelled samples."""
+    """Base class: projection onto components learnt from labelled samples."""
 
     _fitted_array = "components_"
 
@@ -47,8 +46,7 @@ class LinearProjection(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples; of another library than numpy, if this was moved there by
-            scikit-learn's ``move_estimator_to``.
+            The samples, in the array namespace of ``components_``.
 
         Returns
         -------
@@ -61,7 +59,7 @@ class LinearProjection(
 
     def _validate(self, X, y):
         """Valid X, in float64, and class numbers; sets the classes."""
-        refuse_dask(self, X, "SQFA takes it in blocks; or fit this to a sample")
+        refuse_dask(self, X, "SQFA accepts it in blocks; or fit this to a sample")
         check_library(X, self)
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
@@ -92,19 +90,27 @@ def class_sums(X, codes, n_classes):
     return np.array([X[codes == code].sum(axis=0) for code in range(n_classes)])
 
 
+def whitening_basis(matrix):
+    """Basis B, in columns, of the range of a semidefinite matrix: B' matrix B = I.
+
+    The rank is that of the correlations, because features may have different units.
+    """
+    deviations = np.sqrt(np.diag(matrix))
+    deviations = np.where(deviations > 0, deviations, 1)
+    variances, axes = np.linalg.eigh(matrix / np.outer(deviations, deviations))
+    kept = variances > len(matrix) * np.finfo(float).eps * variances[-1]
+    return axes[:, kept] / np.sqrt(variances[kept]) / deviations[:, None]
+
+
 def principal_directions(rows, n_directions, smallest):
     """Leading right singular vectors, in rows, and their singular values.
 
-    Singular values up to ``smallest`` are left out.
+    Singular values up to ``smallest`` are dropped.
     """
     n_rows, n_features = rows.shape
     if n_rows > n_features:  # the scatter matrix is smaller than the matrix of rows
         scale = np.abs(rows).max() or 1.0  # squares could overflow or underflow
-        rows = rows / scale
-        first = max(n_features - n_directions, 0)
-        squares, axes = eigh(
-            rows.T @ rows, subset_by_index=[first, n_features - 1], driver="evr"
-        )
+        squares, axes = np.linalg.eigh((rows / scale).T @ (rows / scale))
         sizes, axes = scale * np.sqrt(np.maximum(squares, 0))[::-1], axes.T[::-1]
         # The square root of an eigenvalue has half the digits.
         smallest = max(smallest, np.sqrt(n_features * np.finfo(float).eps) * sizes[0])

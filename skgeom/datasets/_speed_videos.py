@@ -9,7 +9,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_array
 
-from skgeom.datasets._common import balanced_labels
+from skgeom.datasets._gaussians import balanced_labels
 from skgeom.utils._validation import real_array
 
 _PIXELS_PER_DEGREE = 60

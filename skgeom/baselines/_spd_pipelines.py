@@ -1,0 +1,137 @@
+"""Pipelines that classify SPD matrices, built from pyriemann and scikit-learn."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
+
+from skgeom.utils._validation import check_spd_samples, check_two_classes
+
+
+class SPDSamples(TransformerMixin, BaseEstimator):
+    """First step of a pipeline: validate SPD matrices and their class labels.
+
+    Parameters
+    ----------
+    name : str
+        Name of the function that returned the pipeline, for error messages.
+    """
+
+    def __init__(self, name):
+        self.name = name
+
+    def fit(self, X, y=None):
+        """Check X and y."""
+        check_spd_samples(self, X, reset=True, name=self.name)
+        if y is None:
+            raise ValueError(f"{self.name} requires y to be passed, but it is None.")
+        y = np.asarray(y)
+        if y.ndim != 1:  # the next steps do not flatten columns
+            raise ValueError(f"y should be a 1d array, got shape {y.shape}.")
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        if len(y) != len(X):
+            raise ValueError(f"X has {len(X)} samples, but y has {len(y)} labels.")
+        check_two_classes(np.unique(y), self.name)
+        return self
+
+    def transform(self, X):
+        """Return X as exactly symmetric float64 or float32 matrices."""
+        check_is_fitted(self)
+        return check_spd_samples(self, X, reset=False, name=self.name)
+
+    def set_output(self, *, transform=None):
+        """Do nothing: a stack of matrices cannot be a data frame."""
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "n_features_in_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+def mdrm(metric="riemann"):
+    """Minimum distance to the Riemannian mean of a class (MDRM).
+
+    Predicts the class whose Riemannian mean is nearest [1]_.
+
+    Parameters
+    ----------
+    metric : str, default="riemann"
+        Metric of the means and distances, as pyriemann names it. ``"riemann"`` is the
+        affine-invariant metric.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        A check of X, and pyriemann's ``MDM``.
+
+    References
+    ----------
+    .. [1] A. Barachant, S. Bonnet, M. Congedo and C. Jutten, "Multiclass Brain-Computer
+       Interface Classification by Riemannian Geometry", IEEE Transactions on Biomedical
+       Engineering 59(4), 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skgeom import RegionCovariance
+    >>> from skgeom.baselines import mdrm
+    >>> digits = load_digits(n_class=3)
+    >>> X = RegionCovariance().transform(digits.images)
+    >>> model = mdrm().fit(X[:300], digits.target[:300])
+    >>> bool(model.score(X[300:], digits.target[300:]) > 0.8)
+    True
+    """
+    from pyriemann.classification import MDM
+
+    return make_pipeline(SPDSamples("mdrm"), MDM(metric=metric))
+
+
+def tslda(metric="riemann", shrinkage="auto"):
+    """Linear discriminant analysis in the tangent space at the mean.
+
+    Parameters
+    ----------
+    metric : str, default="riemann"
+        Metric of the mean at which the tangent space is taken, as pyriemann names it.
+        ``"riemann"`` is the affine-invariant metric.
+    shrinkage : "auto", float or None, default="auto"
+        Shrinkage of the covariance within the classes: ``"auto"`` for the estimate of
+        Ledoit and Wolf, a number from 0 to 1, or None for no shrinkage. The tangent
+        space of n x n matrices has n (n + 1) / 2 dimensions, often about as many as
+        there are samples. Then shrinkage is necessary.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        A check of X, a ``TangentSpace`` of pyriemann and
+        ``LinearDiscriminantAnalysis``: TSLDA of [1]_, which has no shrinkage.
+
+    References
+    ----------
+    .. [1] A. Barachant, S. Bonnet, M. Congedo and C. Jutten, "Multiclass Brain-Computer
+       Interface Classification by Riemannian Geometry", IEEE Transactions on Biomedical
+       Engineering 59(4), 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skgeom import RegionCovariance
+    >>> from skgeom.baselines import tslda
+    >>> digits = load_digits(n_class=3)
+    >>> X = RegionCovariance().transform(digits.images)
+    >>> model = tslda().fit(X[:300], digits.target[:300])
+    >>> bool(model.score(X[300:], digits.target[300:]) > 0.8)
+    True
+    """
+    from pyriemann.tangentspace import TangentSpace
+
+    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage)
+    return make_pipeline(SPDSamples("tslda"), TangentSpace(metric=metric), lda)

@@ -1,0 +1,75 @@
+"""Base class of the displays, their inputs, and class labels as text."""
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils._optional_dependencies import check_matplotlib_support
+from sklearn.utils.validation import check_is_fitted
+
+from skgeom._statistics import ClassStatistics
+
+
+class Display:
+    """Base class: the axes and the figure that a display draws in."""
+
+    def _set_axes(self, ax):
+        """Set and return ``ax_``: the given axes, or axes of a new figure."""
+        check_matplotlib_support(f"{type(self).__name__}.plot")
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
+        self.ax_ = check_axes(ax, "ax")
+        self.figure_ = ax.figure
+        return ax
+
+
+def check_axes(ax, name):
+    """Return ``ax`` if it is a matplotlib Axes; raise TypeError otherwise."""
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise TypeError(
+            f"{name} must be a matplotlib Axes, got {type(ax).__name__}. "
+            "plt.subplots() returns one."
+        )
+    return ax
+
+
+def fitted_step(estimator, attributes, remedy, *, transformer=False):
+    """The estimator, or the last step of a pipeline, that has one of the attributes.
+
+    With ``transformer``, it must have ``transform`` as well.
+    """
+    check_is_fitted(estimator)
+    steps = [estimator]
+    if isinstance(estimator, Pipeline):
+        steps = [step for _, step in reversed(estimator.steps)]
+    for step in steps:
+        usable = hasattr(step, "transform") or not transformer
+        if usable and any(hasattr(step, attribute) for attribute in attributes):
+            return step
+    kind = "a transformer" if transformer else "an estimator"
+    raise TypeError(
+        f"estimator must be {kind} with {' or '.join(attributes)}, or a pipeline with "
+        f"one, got a {type(estimator).__name__}. {remedy}"
+    )
+
+
+def check_statistics(statistics):
+    """Raise TypeError unless ``statistics`` is a ClassStatistics."""
+    if not isinstance(statistics, ClassStatistics):
+        raise TypeError(
+            f"statistics must be a ClassStatistics, got {type(statistics).__name__}. "
+            "ClassStatistics.from_data(X, y) returns one."
+        )
+
+
+def label_text(label):
+    """A class label as text; floats with six digits, as 0.1 + 0.2 has rounding."""
+    return f"{label:g}" if isinstance(label, (float, np.floating)) else str(label)
+
+
+def sparse_labels(labels, most=11):
+    """Positions and texts of at most ``most`` evenly spaced class labels."""
+    positions = range(0, len(labels), -(-len(labels) // most))
+    return list(positions), [label_text(labels[k]) for k in positions]
