@@ -442,29 +442,6 @@ def test_filters_of_far_classes_are_those_of_a_fit():
     assert_allclose(found, expected, rtol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:The best regularization:UserWarning")
-def test_better_filters_of_little_noise_are_followed_upwards():
-    """They are not missed where those of large noise lead elsewhere."""
-    rng = np.random.default_rng(1)
-    y = np.repeat(np.arange(5), 200)
-    X = np.empty((1000, 10))
-    for label in range(5):
-        spread = rng.normal(size=(10, 10))
-        X[y == label] = rng.normal(size=10) + rng.normal(size=(200, 10)) @ spread.T
-    options = {"covariance_estimator": None, "random_state": 0}
-    values = np.logspace(-4, 2, 4)
-    splits = [(np.arange(0, 1000, 2), np.arange(1, 1000, 2))]
-    scoring = {"scoring": "neg_log_loss", "cv": splits}
-    sqfa = SQFACV(2, regularizations=values, **options, **scoring).fit(X, y)
-    model = make_pipeline(
-        SQFA(2, regularization=values[0], **options),
-        QuadraticDiscriminantAnalysis(tol=0),
-    )
-    expected = cross_val_score(model, X, y, **scoring)
-    # Without these, it is -0.70 instead of -0.65.
-    assert_allclose(sqfa.cv_results_["mean_test_score"][0], expected, rtol=5e-3)
-
-
 def test_some_of_many_held_out_samples_are_scored(noisy, monkeypatch):
     X, y = noisy
     monkeypatch.setattr(regularization_cv, "_MOST_SCORED", 7)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pymanopt.optimizers import TrustRegions
 from pymanopt.optimizers.optimizer import Optimizer, OptimizerResult
 
-from skgeom.optim import OPTIMIZERS, RiemannianLBFGS, _manifolds, minimize
+from skgeom.optim import OPTIMIZERS, _manifolds, minimize
 
 # At random points, to rounding.
 close = {"rtol": 1e-12, "atol": 1e-13}
@@ -212,14 +212,6 @@ def test_searches_are_those_on_manifolds_of_pymanopt(name, shape, optimizer, rng
         expected.n_evaluations,
     )
     assert_allclose(found.point, expected.point, rtol=1e-8, atol=1e-8)
-
-
-@submanifolds
-@pytest.mark.parametrize("optimizer", ["lbfgs", RiemannianLBFGS(memory=4)], ids=str)
-def test_lbfgs_remembers_otherwise_and_finds_the_same(name, shape, optimizer, rng):
-    found, expected = searches(name, shape, rng, optimizer=optimizer, tol=1e-12)
-    assert found.n_evaluations <= 1.5 * expected.n_evaluations
-    assert_allclose(found.point, expected.point, rtol=1e-6, atol=1e-6)
 
 
 def searches(name, shape, rng, **options):
