@@ -36,7 +36,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from suite import matrices
 
-from skgeom import PLRSQ, Recentring, TransferDiscriminantAnalysis
+from skgeom import PLRSQ, Recentering, TransferDiscriminantAnalysis
 from skgeom.geometry import expm
 from skgeom.geometry._spd import from_upper_triangles
 
@@ -58,14 +58,14 @@ class Trials:
     def __init__(self, X, y, subject, day, run):
         self.X, self.y, self.subject = X, y, subject
         self.domains = {"day": day, "run": run}
-        self._recentred = {}
+        self._recentered = {}
 
-    def recentred(self, domain):
-        """The matrices, each recentred by its domain; computed once."""
+    def recentered(self, domain):
+        """The matrices, each re-centered by its domain; computed once."""
         key = id(domain)
-        if key not in self._recentred:
-            self._recentred[key] = Recentring().fit_transform(self.X, domain=domain)
-        return self._recentred[key]
+        if key not in self._recentered:
+            self._recentered[key] = Recentering().fit_transform(self.X, domain=domain)
+        return self._recentered[key]
 
     def splits(self, task):
         """Training trials, and parts of the test that are scored one by one."""
@@ -117,8 +117,8 @@ def by_pyriemann(trials, train, test, domain, classifier):
     return model.predict(Z[~known]).astype(int)
 
 
-def by_recentring(trials, train, test, domain, classifier):
-    Z = trials.recentred(domain)
+def by_recentering(trials, train, test, domain, classifier):
+    Z = trials.recentered(domain)
     return classifier.fit(Z[train], trials.y[train]).predict(Z[test])
 
 
@@ -128,7 +128,7 @@ def by_adaptation(trials, train, test, domain, classifier):
     return model.adapt(X[test], domain[test]).predict(X[test], domain[test])
 
 
-def by_its_recentring(trials, train, test, domain, classifier):
+def by_its_recentering(trials, train, test, domain, classifier):
     X, y = trials.X, trials.y
     model = classifier.fit(X[train], y[train], domain[train])
     return model.predict(X[test], domain[test])
@@ -177,14 +177,14 @@ def accuracy(folder, only=""):
                 print_row(f"{name}, TLCenter", trials, tasks, by_pyriemann, day, model)
             for kind, domain in {"day": day, "run": run}.items():
                 if kind == "day" or run is not day:
-                    row = f"{name}, recentred by {kind}"
-                    print_row(row, trials, tasks, by_recentring, domain, model)
+                    row = f"{name}, re-centered by {kind}"
+                    print_row(row, trials, tasks, by_recentering, domain, model)
         for kind, domain in {"day": day, "run": run}.items():
             name = "TransferDiscriminantAnalysis"
             if only in name and (kind == "day" or run is not day):
                 row = f"{name} by {kind}, "
-                options = tasks, by_its_recentring, domain, adaptive
-                print_row(f"{row}recentred", trials, *options)
+                options = tasks, by_its_recentering, domain, adaptive
+                print_row(f"{row}re-centered", trials, *options)
                 print_row(
                     f"{row}adapted", trials, tasks, by_adaptation, domain, adaptive
                 )
@@ -193,8 +193,8 @@ def accuracy(folder, only=""):
 def one_by_one(trials, train, parts, adapts, window=48, reference_count=1):
     """Kappas of parts that come in turn, matrix by matrix, to one model."""
     day, X = trials.domains["day"], trials.X
-    recentring = Recentring(window=window, reference_count=reference_count)
-    model = TransferDiscriminantAnalysis(recentring=recentring)
+    recentering = Recentering(window=window, reference_count=reference_count)
+    model = TransferDiscriminantAnalysis(recentering=recentering)
     model.fit(X[train], trials.y[train], day[train])
     for number, part in enumerate(parts):
         label, predicted = [f"part {number}"], []
@@ -202,7 +202,7 @@ def one_by_one(trials, train, parts, adapts, window=48, reference_count=1):
             if adapts:
                 model.partial_adapt(x, label)
             else:
-                model.recentring_.partial_fit(x, domain=label)
+                model.recentering_.partial_fit(x, domain=label)
             predicted.append(model.predict(x, label)[0])
         yield cohen_kappa_score(trials.y[part], predicted)
 
@@ -214,7 +214,7 @@ def online(folder):
     ):
         print(f"{title}, a trial at a time, with a reference_count")
         for task, adapts, count in product(tasks, (False, True), (1, 4)):
-            name = f"{task}, {'adapted' if adapts else 'recentred'}, {count}"
+            name = f"{task}, {'adapted' if adapts else 're-centered'}, {count}"
             options = {"adapts": adapts, "reference_count": count}
             print_online(name, trials, trials.splits(task), **options)
 
@@ -231,7 +231,7 @@ def print_online(name, trials, splits, **options):
 
 
 def window(folder):
-    print("Kappa, a trial at a time, recentred; people: SSVEP, adapted")
+    print("Kappa, a trial at a time, re-centered; people: SSVEP, adapted")
     print("halves: BCI IV 2a, first days, trained on runs 1 to 3, tested on 4 to 6")
     trials, others = bci(folder), ssvep(folder)
     day, run = trials.domains["day"], trials.domains["run"]
@@ -265,13 +265,13 @@ def strength(folder):
 
 
 def relevance(folder):
-    print("TransferDiscriminantAnalysis by run, kappa recentred and adapted")
+    print("TransferDiscriminantAnalysis by run, kappa re-centered and adapted")
     for name, trials in (("BCI IV 2a", bci(folder)), ("SSVEP", ssvep(folder))):
         run, tasks = trials.domains["run"], ["days", "back", "people"]
         for value in (0, 0.05, 0.1, 0.15, 0.2, 0.3):
             model = TransferDiscriminantAnalysis(relevance=value)
             for kind, method in {
-                "recentred": by_its_recentring,
+                "re-centered": by_its_recentering,
                 "adapted": by_adaptation,
             }.items():
                 row = f"{name}, relevance={value}, {kind}"
@@ -309,7 +309,7 @@ def simulated_accuracy(model, seed):
 def information(folder):
     """SPDIM's loss: certain predictions and balanced classes, by an SPD parameter P.
 
-    Recentred matrices Z become P^-1/2 Z P^-1/2, with one P for all of the new matrices.
+    Re-centered matrices Z become P^-1/2 Z P^-1/2, with one P for all new matrices.
     P is reached by steps exp(-D / 2) Z exp(-D / 2) along the gradient.
     """
     print("TransferDiscriminantAnalysis by run, kappa with a parameter that maximises")
@@ -330,7 +330,7 @@ def information(folder):
 def by_information(n_steps):
     def method(trials, train, test, domain, classifier):
         model = classifier.fit(trials.X[train], trials.y[train], domain[train])
-        Z = Recentring().fit_transform(trials.X[test], domain=domain[test])
+        Z = Recentering().fit_transform(trials.X[test], domain=domain[test])
         value, towards, scores = gain(model, Z)
         step = 0.1
         for _ in range(n_steps):

@@ -55,7 +55,7 @@ GUIDES = {
     "PLRSQ": "lvq",
     "ProjectionConditions": "covariance_hessian",
     "RSLVQ": "lvq",
-    "Recentring": "transfer",
+    "Recentering": "transfer",
     "RegionCovariance": "spd",
     "RejectionClassifier": "rejection",
     "SQFA": "sqfa",

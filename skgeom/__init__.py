@@ -20,11 +20,9 @@ from skgeom._lvq.plrsq import PLRSQ
 from skgeom._lvq.rslvq import RSLVQ
 from skgeom._patterns import activation_patterns, spatial_filters
 from skgeom._region_covariance import RegionCovariance
-from skgeom._rejection.classifier import RejectionClassifier
-from skgeom._rejection.curve import accuracy_rejection_curve
+from skgeom._rejection import RejectionClassifier, accuracy_rejection_curve
 from skgeom._statistics import ClassStatistics
-from skgeom._transfer.discriminant import TransferDiscriminantAnalysis
-from skgeom._transfer.recentring import Recentring
+from skgeom._transfer import Recentering, TransferDiscriminantAnalysis
 from skgeom.utils._import_name import warn_of_scikit_geometry
 
 __all__ = [
@@ -43,7 +41,7 @@ __all__ = [
     "KernelDiscriminantAnalysisCV",
     "LandmarkKernelPCA",
     "ProjectionConditions",
-    "Recentring",
+    "Recentering",
     "RegionCovariance",
     "RejectionClassifier",
     "SecondMomentSQFA",

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
-__all__ = ['AMAGauss', 'AMAGaussCV', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'KernelDiscriminantAnalysis', 'KernelDiscriminantAnalysisCV', 'LandmarkKernelPCA', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentring', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SQFACV', 'SecondMomentSQFA', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'spatial_filters']
+__all__ = ['AMAGauss', 'AMAGaussCV', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'KernelDiscriminantAnalysis', 'KernelDiscriminantAnalysisCV', 'LandmarkKernelPCA', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentering', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SQFACV', 'SecondMomentSQFA', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'spatial_filters']
 __version__: str
 
 class AMAGauss(TransformerMixin, BaseEstimator):
@@ -266,7 +266,7 @@ class RSLVQ(ClassifierMixin, TransformerMixin, BaseEstimator):
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
     def transform(self, X: ArrayLike) -> NDArray[Any]: ...
 
-class Recentring(TransformerMixin, BaseEstimator):
+class Recentering(TransformerMixin, BaseEstimator):
     means_: Any
     dispersions_: Any
     counts_: Any
@@ -367,9 +367,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     priors_: NDArray[Any]
     shrinkage_: float
-    recentring_: Recentring
+    recentering_: Recentering
     n_features_in_: int
-    def __init__(self, *, shrinkage: Literal['auto'] | float | str = 'auto', relevance: float = 0.1, prior_strength: float = 200, priors: Literal['uniform'] | None | ArrayLike | str = None, recentring: Recentring | None = None) -> None: ...
+    def __init__(self, *, shrinkage: Literal['auto'] | float | str = 'auto', relevance: float = 0.1, prior_strength: float = 200, priors: Literal['uniform'] | None | ArrayLike | str = None, recentring: Recentering | None = None) -> None: ...
     def adapt(self, X: ArrayLike, domain: ArrayLike | None = None) -> Self: ...
     def decision_function(self, X: ArrayLike, domain: ArrayLike | None = None) -> NDArray[Any]: ...
     def fit(self, X: ArrayLike, y: ArrayLike, domain: ArrayLike | None = None) -> Self: ...

@@ -16,7 +16,7 @@ from skgeom import (
     KernelDiscriminantAnalysis,
     KernelDiscriminantAnalysisCV,
     LandmarkKernelPCA,
-    Recentring,
+    Recentering,
     TransferDiscriminantAnalysis,
 )
 from skgeom.baselines import LOL, GeometryAwarePCA, mdrm
@@ -67,7 +67,7 @@ def test_what_torch_knows_and_numpy_does_not():
 
 # Each takes X in a way of its own.
 REFUSING = [
-    Recentring(),
+    Recentering(),
     TransferDiscriminantAnalysis(),
     GeometryAwarePCA(2),
     mdrm(),

@@ -47,7 +47,7 @@ ALL = [
     (skgeom.PLRSQ(metric="logeuclid"), MATRICES, LABELS),
     (skgeom.PLRSQ(n_components=2, metric="logeuclid"), MATRICES, LABELS),
     (skgeom.GLRSQ(), MATRICES, LABELS),
-    (skgeom.Recentring(), MATRICES, LABELS),
+    (skgeom.Recentering(), MATRICES, LABELS),
     (skgeom.TransferDiscriminantAnalysis(), MATRICES, LABELS),
     (baselines.GeometryAwarePCA(), MATRICES, LABELS),
 ]

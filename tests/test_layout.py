@@ -14,7 +14,7 @@ import skgeom
 
 ROOT = Path(skgeom.__file__).parent
 
-# Folders of estimators. None imports from another.
+# Modules and folders of estimators. None imports from another.
 FAMILIES = {"_filters", "_hessian", "_kernel", "_lvq", "_rejection", "_transfer"}
 # The parts of skgeom, in rows. A module may import from its own part, from its own row
 # (unless that is FAMILIES) and from the rows above.

@@ -137,7 +137,7 @@ TREE = (
             ),
         ),
         ("covariance matrices", "PLRSQ, GLRSQ", True),
-        ("those of many people or days", "Recentring, PLRSQ", True),
+        ("those of many people or days", "Recentering, PLRSQ", True),
         (
             "a classifier to look into",
             "CovarianceHessianProjection",

@@ -3,7 +3,7 @@ From other people to a new one, without labels
 ==============================================
 
 Covariances of EEG differ more between people than between the movements they imagine.
-Recentring moves the mean of each person to the identity, and adaptation then finds the
+Recentering moves the mean of each person to the identity, and adaptation then finds the
 new person's classes. The recordings are simulated: nineteen electrodes, and rhythms
 over the left hand's, the right hand's and the feet's motor areas, one of which is
 weaker in each trial.
@@ -17,7 +17,7 @@ from mne.viz import plot_topomap
 from sklearn.decomposition import PCA
 
 from skgeom import (
-    Recentring,
+    Recentering,
     TransferDiscriminantAnalysis,
     activation_patterns,
     spatial_filters,
@@ -59,10 +59,10 @@ new = person == N_PEOPLE - 1
 
 # %%
 # The logarithms of the matrices, in the plane of their two leading principal
-# components: people are apart, and movements hardly. After recentring, people lie on
+# components: people are apart, and movements hardly. After re-centering, people lie on
 # one another. The scores of the movements are learnt from the other people only.
 
-Z = Recentring().fit_transform(X, domain=person)
+Z = Recentering().fit_transform(X, domain=person)
 model = TransferDiscriminantAnalysis().fit(X[~new], y[~new], person[~new])
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 rows, columns = np.triu_indices(len(PLACES))
@@ -79,14 +79,14 @@ for label, name in enumerate(MOVEMENTS):
     axes[1].scatter(*plane[others].T, s=6, alpha=0.3, color=f"C{label}")
     axes[1].scatter(*plane[own].T, s=18, color=f"C{label}", marker="x", label=name)
 axes[1].legend()
-axes[1].set(title="recentred: scores (x: new person)", xticks=[], yticks=[])
+axes[1].set(title="re-centered: scores (x: new person)", xticks=[], yticks=[])
 
 # %%
-# Recentring alone, and adaptation as well; and both a trial at a time, with nothing
+# Recentering alone, and adaptation as well; and both a trial at a time, with nothing
 # known of the new person at first.
 
 session = ["new"] * int(new.sum())
-print(f"recentred: {model.score(X[new], y[new], domain=session):.3f}")
+print(f"re-centered: {model.score(X[new], y[new], domain=session):.3f}")
 print(f"adapted:   {model.adapt(X[new]).score(X[new], y[new]):.3f}")
 
 online = TransferDiscriminantAnalysis().fit(X[~new], y[~new], person[~new])
@@ -100,12 +100,12 @@ print(f"online:    {np.mean(correct):.3f}, the last 50 trials {last:.3f}")
 # %%
 # What tells a movement apart, in the new person: the spatial filter by which the
 # adapted class mean differs most from the identity, and its activation pattern. A
-# filter of recentred signals is one of the recording after :math:`M^{-1/2}`, with the
+# filter of re-centered signals is one of the recording after :math:`M^{-1/2}`, with the
 # person's mean M. Patterns, in the second row, show where the rhythm is that is weaker
 # during the movement: over the motor area, on the opposite side for a hand. Filters do
 # not: they have large weights where they subtract other rhythms.
 
-mean = model.recentring_.means_[None]
+mean = model.recentering_.means_[None]
 values, vectors = np.linalg.eigh(mean)
 whitening = (vectors / np.sqrt(values)) @ vectors.T
 filters = []

@@ -23,7 +23,7 @@ from sklearn.metrics import ConfusionMatrixDisplay
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from skgeom import PLRSQ, Recentring
+from skgeom import PLRSQ, Recentering
 from skgeom.baselines import mdrm, tslda
 
 rng = np.random.default_rng(1)
@@ -117,11 +117,11 @@ plt.show()
 X_2 = covariances.transform(day_2)
 print(f"as it is:            {model.score(X_2, y_2):.3f}")
 
-recentring = Recentring()
+recentering = Recentering()
 day = np.repeat([1, 2], 210)
-X = recentring.fit_transform(np.concatenate([X_1, X_2]), domain=day)
+X = recentering.fit_transform(np.concatenate([X_1, X_2]), domain=day)
 model = PLRSQ().fit(X[day == 1], y_1)
-print(f"recentred:           {model.score(X[day == 2], y_2):.3f}")
+print(f"re-centered:         {model.score(X[day == 2], y_2):.3f}")
 
 # %%
 # With labels of some trials of the second day, the prototypes go on learning.

@@ -1,6 +1,6 @@
 """Display of the accuracy-rejection curve."""
 
-from skgeom._rejection.curve import accuracy_rejection_curve
+from skgeom._rejection import accuracy_rejection_curve
 from skgeom.plotting._display import Display
 from skgeom.utils._arrays import on_host
 

@@ -125,8 +125,8 @@ ESTIMATORS = {
         lambda: skgeom.LandmarkKernelPCA(3, gamma=0.05, random_state=0),
         holds=frozenset({SHIFT, ROTATION}),
     ),
-    "Recentring": Case(
-        skgeom.Recentring, "matrices", holds=frozenset({SCALE, ROTATION, ORDER})
+    "Recentering": Case(
+        skgeom.Recentering, "matrices", holds=frozenset({SCALE, ROTATION, ORDER})
     ),
     "TransferDiscriminantAnalysis": Case(
         skgeom.TransferDiscriminantAnalysis, "matrices", holds=OF_MATRICES

@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.stats import binom
 from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
@@ -31,9 +32,6 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from skgeom._rejection.curve import threshold_of_rate
-from skgeom._rejection.guarantee import threshold_of_error
-from skgeom._rejection.label import with_reject_label
 from skgeom.utils._arrays import (
     check_holds_numbers,
     is_dispatched,
@@ -53,6 +51,13 @@ from skgeom.utils._sklearn import (
 )
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_two_classes
+from skgeom.utils._warnings import warn_user
+
+# Two Gaussian classes, 1,000 samples, target 5 %: 10, 20, 50 candidates accept 69, 72
+# and 70 %. If the first candidate has all of the risk, all samples are rejected in 99 %
+# of draws when the most confident samples have most errors (200 samples, target 20 %),
+# and in none with three quarters (tests/rejection/test_target_error.py).
+_N_CANDIDATES, _FIRST_RISK = 20, 0.75
 
 
 def _has(method):
@@ -144,18 +149,24 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     threshold lies half-way between the smallest confidence and ``1 / n_classes``, the
     confidence of a guess.
 
-    For ``target_error``, up to 20 thresholds are tested, at confidences of fixed ranks.
-    A threshold passes if the upper confidence limit of Clopper and Pearson for the
-    error among the accepted samples is at most the target. The risk
-    ``1 - confidence_level`` is shared equally by the tests, as in [2]_. The smallest
-    threshold that passes is used. With a frozen classifier, and samples that are drawn
-    independently like those to come, this is a guarantee: with probability
+    For ``target_error``, up to 20 thresholds are tested, which accept fixed numbers of
+    samples. A threshold passes if the upper confidence limit of Clopper and Pearson for
+    the error among the accepted samples is at most the target. The order is that of
+    falling thresholds (fixed-sequence testing [2]_), starting with one that accepts at
+    least ``log(1 - confidence_level) / log(1 - target_error)`` samples. The first test
+    has three quarters of the risk ``1 - confidence_level``, the others share the rest,
+    and
+    a threshold that passes hands its risk on to the next one. The smallest threshold
+    that passes is used. Only the order of the
+    confidences matters, so that overconfident probabilities have the same result as
+    calibrated ones. With a frozen classifier, and samples that are drawn independently
+    from the same distribution as later samples, this is a guarantee: with probability
     ``confidence_level`` over the draw of these samples, the classifier makes errors in
-    at most the fraction ``target_error`` of the accepted samples to come. With folds,
-    the classifiers that are tested saw a part of the samples, and the final one saw
-    all. Then it is no strict guarantee, but the final one is usually the better one.
-    The smallest number of samples that can meet a target of .05 at the level .95 is
-    59. If no threshold passes, there is a warning, and all samples are rejected.
+    at most the fraction ``target_error`` of the accepted later samples. With folds, it
+    is not a strict guarantee: each tested classifier was trained with a part of the
+    samples, and the final classifier, which is usually more accurate, with all samples.
+    At least 59 samples are required for a target of .05 at the level .95. If no
+    threshold passes, a warning is raised, and all samples are rejected.
 
     If the classes are numbers, the reject label must be a number; if they are strings,
     a string. Classes of type object allow any label. The predictions have a type that
@@ -166,8 +177,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE
        Transactions on Information Theory 16(1), 41-46, 1970.
-    .. [2] Y. Geifman and R. El-Yaniv, "Selective classification for deep neural
-       networks", Advances in Neural Information Processing Systems 30, 2017.
+    .. [2] A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan and L. Lei, "Learn
+       then test: calibrating predictive algorithms to achieve risk control", Annals of
+       Applied Statistics 19(2), 2025.
 
     Examples
     --------
@@ -280,7 +292,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         routed = self._route(sample_weight, fit_params)
         self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)
         self.classes_ = self.estimator_.classes_
-        self._labels = with_reject_label(to_numpy(self.classes_), self.reject_label)
+        self._labels = _with_reject_label(to_numpy(self.classes_), self.reject_label)
         self.reject_label_ = self._labels[-1]
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
@@ -317,12 +329,12 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     "cv tests some samples more than once, so that their errors are "
                     "not independent. With target_error, use folds without overlap."
                 )
-            return threshold_of_error(
+            return _threshold_of_error(
                 confidences, correct, self.target_error, self.confidence_level
             )
         if not weights[tested].any():
             raise ValueError("sample_weight is zero for all samples that cv tests.")
-        return threshold_of_rate(
+        return _threshold_of_rate(
             confidences,
             weights[tested],
             self.rejection_rate,
@@ -570,3 +582,284 @@ def _outcomes(classifier, X, y):
     probabilities = on_host(classifier.predict_proba(X))
     predicted = to_numpy(classifier.classes_)[probabilities.argmax(axis=1)]
     return probabilities.max(axis=1), predicted == np.asarray(column_or_1d(y))
+
+
+def _with_reject_label(classes, label):
+    """Array of the classes followed by the reject label, in a dtype that holds both.
+
+    None stands for "rejected" if the classes are strings, and if they are numbers for
+    -1 or, if that is not below all of them, the next smaller integer.
+    """
+    kind = classes.dtype.kind
+
+    def all_are(types, kinds):
+        return kind in kinds or (
+            kind == "O" and all(isinstance(c, types) for c in classes)
+        )
+
+    if label is None:
+        if all_are(str, "U"):
+            label = "rejected"
+        elif all_are(Real, "biuf"):
+            label = min(-1, int(np.floor(classes.min())) - 1)
+        else:
+            raise ValueError(
+                "reject_label must be given where the classes are neither all strings "
+                f"nor all numbers; they are {classes.tolist()}."
+            )
+    if any(label == c for c in classes.tolist()):
+        raise ValueError(
+            f"reject_label={label!r} is one of the classes, {classes.tolist()}. Choose "
+            "a different label."
+        )
+    dtype = None  # of classes and label, if they are of one kind
+    if kind == "O":
+        dtype = classes.dtype
+    elif kind == "U" and isinstance(label, str):
+        dtype = np.result_type(classes.dtype, np.asarray(label).dtype)
+    elif kind in "biuf" and isinstance(label, Real):
+        integral = isinstance(label, Integral)
+        dtype = np.result_type(
+            classes.dtype, np.min_scalar_type(label) if integral else np.float64
+        )
+    # The common dtype of int64 and uint64 or float64 is float64, which rounds integers.
+    if (
+        dtype is None
+        or (dtype.kind == "O") != (kind == "O")
+        or classes.astype(dtype).tolist() != classes.tolist()
+    ):
+        raise ValueError(
+            f"reject_label={label!r} and the classes, of dtype {classes.dtype}, do not "
+            "fit into one array. Choose a label of the kind of the classes, or use "
+            "labels of dtype object in fit."
+        )
+    return np.concatenate([classes.astype(dtype), np.array([label], dtype=dtype)])
+
+
+def _threshold_of_error(confidences, correct, target_error, confidence_level):
+    r"""The smallest threshold that provably meets the target; infinite if none does.
+
+    The candidates accept fixed numbers of samples, so that they do not depend on how
+    the confidences are scaled. For m accepted samples with e errors, the probability of
+    at most e errors, where the error rate exceeds the target :math:`\epsilon`, is at
+    most :math:`P(B_{m, \epsilon} \le e)` with a binomial B.
+
+    Candidates are tested in the order of falling thresholds, from the first one that
+    could pass without an error, :math:`m \ge \log(\text{risk}) / \log(1 - \epsilon)`.
+    A candidate that passes hands its risk on to the next one (fixed-sequence testing).
+    A part of the risk is shared by the later candidates, so that an error among the
+    most confident samples does not end the sequence (fallback procedure).
+
+    Parameters
+    ----------
+    confidences : ndarray of shape (n_samples,)
+        Largest probabilities of held-out samples.
+    correct : ndarray of shape (n_samples,)
+        Whether the most probable class is the true one.
+    target_error : float
+        The largest fraction of errors among the accepted samples.
+    confidence_level : float
+        Probability with which it must be met.
+
+    Returns
+    -------
+    float
+        Samples of at least this confidence are accepted.
+    """
+    n, risk = len(confidences), 1 - confidence_level
+    order = np.argsort(-confidences, kind="stable")
+    descending = confidences[order]
+    errors = np.concatenate([[0], np.cumsum(~correct[order])])
+    log_kept = np.log1p(-target_error)
+    first = int(np.ceil(np.log(_FIRST_RISK * risk) / log_kept))
+    first = min(max(first, n // _N_CANDIDATES), n)
+    ranks = np.linspace(first, n, _N_CANDIDATES).round().astype(int)
+    # Samples as confident as the first rejected one are rejected.
+    counts = np.searchsorted(-descending, -descending[ranks[ranks < n]], side="left")
+    counts = np.unique(np.append(counts, n))
+    counts = counts[counts >= first]
+    risks = np.full(len(counts), (1 - _FIRST_RISK) * risk / max(1, len(counts) - 1))
+    risks[0] = risk - risks[1:].sum()
+    threshold, passed_on = np.inf, 0.0
+    for count, own in zip(counts, risks, strict=True):
+        if binom.cdf(errors[count], count, target_error) > passed_on + own:
+            passed_on = 0.0
+            continue
+        passed_on += own
+        threshold = 0.0
+        if count < n:
+            threshold = np.nextafter(descending[count], np.inf, dtype=descending.dtype)
+    if threshold == np.inf:
+        fewest = int(np.ceil(np.log(risk) / log_kept))
+        reason = f"the classifier makes too many errors in the {n} validation samples"
+        if n < fewest:
+            reason = (
+                f"{n} validation samples are too few: at least {fewest} are required, "
+                "without an error"
+            )
+        warn_user(
+            f"All samples are rejected: no threshold meets target_error={target_error} "
+            f"with confidence_level={confidence_level}: {reason}. Use more samples or "
+            "a more accurate classifier, or increase target_error.",
+            UserWarning,
+        )
+    return float(threshold)
+
+
+def _threshold_of_rate(confidences, weights, rate, guess):
+    """Threshold below which a fraction of the weight lies that is nearest to ``rate``.
+
+    Of two that are as near, it is the smaller one. Equal confidences are not separated,
+    and the largest one is kept. The threshold is half-way between two neighbours.
+    ``guess`` is the smallest possible confidence, and stands for the neighbour below
+    the smallest one that occurs.
+    """
+    seen = weights > 0
+    values, which = np.unique(confidences[seen], return_inverse=True)
+    totals = np.cumsum(np.bincount(which, weights[seen]))
+    below = np.concatenate([[0.0], totals[:-1]])
+    gaps = np.abs(below - rate * totals[-1])
+    # 0.29 * 50 is 14.499999999999998: 14 and 15 are as near, but for rounding.
+    first = np.flatnonzero(gaps <= gaps.min() + 1e-9 * totals[-1])[0]
+    lower, upper = values[first - 1] if first else min(guess, values[0]), values[first]
+    middle = lower + (upper - lower) / 2
+    # Between neighbouring floating-point numbers, the middle may round to the lower.
+    return float(middle if middle > lower else upper)
+
+
+def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None):
+    r"""Compute the accuracy of the kept samples and the rejection rate, by threshold.
+
+    The prediction for a sample is the class of its largest score, and that score is its
+    confidence c. With the threshold t, samples with c < t are rejected. So a
+    :class:`RejectionClassifier` with ``threshold=thresholds[k]`` rejects the fraction
+    ``rejection_rates[k]`` of the samples, and has the accuracy ``accuracies[k]`` in the
+    others [1]_:
+
+    .. math:: a(t) = \frac{\sum_i w_i [c_i \ge t] [\hat y_i = y_i]}
+       {\sum_i w_i [c_i \ge t]}, \qquad
+       r(t) = \frac{\sum_i w_i [c_i < t]}{\sum_i w_i}
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        The true labels.
+    y_score : array-like of shape (n_samples, n_classes) or (n_samples,)
+        The probabilities of the classes, or other scores of which the largest wins,
+        such as those of ``decision_function`` for more than two classes. One number per
+        sample is the probability of the second of two classes.
+    labels : array-like of shape (n_classes,), default=None
+        The classes in the order of the columns, such as ``classes_`` of a classifier.
+        None means the sorted labels in ``y_true``.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples, not negative. None means equal weights.
+
+    Returns
+    -------
+    accuracies : ndarray of shape (n_thresholds,)
+        Accuracy of the samples that are not rejected.
+    rejection_rates : ndarray of shape (n_thresholds,)
+        Fraction of the samples that are rejected, increasing from 0.
+    thresholds : ndarray of shape (n_thresholds,)
+        The distinct confidences, increasing.
+
+    Raises
+    ------
+    ValueError
+        If ``labels`` does not name each column once, if a true label is not among the
+        labels, if a score is not finite, if one number per sample is given and it is no
+        probability, or if all weights are zero.
+
+    See Also
+    --------
+    skgeom.plotting.AccuracyRejectionDisplay : Plot of the curve.
+    RejectionClassifier : Rejects below a threshold.
+
+    Notes
+    -----
+    Samples of equal confidence are rejected together. So the curve has one point for
+    each distinct confidence and does not depend on the order of the samples. It ends
+    where only the samples of the largest confidence are kept, since the accuracy of no
+    samples is not defined. If classes have equal scores, the first of them is
+    predicted.
+
+    References
+    ----------
+    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves
+       (ARCs) for comparing classification methods with a reject option", Proceedings of
+       Machine Learning Research 8, 65-81, 2010.
+
+    Examples
+    --------
+    >>> from skgeom import accuracy_rejection_curve
+    >>> y_true = [0, 0, 1, 1]
+    >>> y_score = [[0.9, 0.1], [0.4, 0.6], [0.4, 0.6], [0.2, 0.8]]
+    >>> accuracies, rejection_rates, thresholds = accuracy_rejection_curve(
+    ...     y_true, y_score
+    ... )
+    >>> accuracies
+    array([0.75, 1.  , 1.  ])
+    >>> rejection_rates
+    array([0.  , 0.5 , 0.75])
+    >>> thresholds
+    array([0.6, 0.8, 0.9])
+    """
+    correct, confidences = _scored(y_true, y_score, labels)
+    weights = check_sample_weight(sample_weight, confidences, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight is zero for all samples.")
+    # Samples of weight zero are left out: a threshold of theirs could give 0 / 0.
+    seen = weights > 0
+    thresholds, which = np.unique(confidences[seen], return_inverse=True)
+    weights = weights[seen]
+    totals = np.bincount(which, weights)
+    hits = np.bincount(which, weights * correct[seen])
+    # Summed from the largest confidence down: the last accuracies are of few samples,
+    # and differences of large sums would lose their digits.
+    accuracies = np.cumsum(hits[::-1])[::-1] / np.cumsum(totals[::-1])[::-1]
+    rejected = np.concatenate([[0.0], np.cumsum(totals)])
+    return accuracies, rejected[:-1] / rejected[-1], thresholds
+
+
+def _scored(y_true, y_score, labels):
+    """Whether each prediction is correct, and its confidence."""
+    y_true = column_or_1d(y_true)
+    y_score = _checked_scores(y_true, y_score)
+    found, codes = np.unique(y_true, return_inverse=True)
+    labels = found if labels is None else column_or_1d(labels)
+    if len(labels) != y_score.shape[1] or len(np.unique(labels)) < len(labels):
+        raise ValueError(
+            f"y_score has {y_score.shape[1]} classes, and the labels are "
+            f"{labels.tolist()}. Give labels, one for each column, such as classes_ of "
+            "the classifier."
+        )
+    same = found[:, None] == labels
+    unknown = found[~same.any(axis=1)]
+    if len(unknown):
+        raise ValueError(
+            f"y_true holds {unknown.tolist()}, not among the labels {labels.tolist()}."
+        )
+    predicted = y_score.argmax(axis=1)
+    return same.argmax(axis=1)[codes] == predicted, y_score.max(axis=1)
+
+
+def _checked_scores(y_true, y_score):
+    """Scores with one column per class."""
+    y_score = np.asarray(y_score)
+    if y_score.dtype.kind not in "fiub" or y_score.ndim not in (1, 2):
+        raise ValueError(
+            "y_score must hold numbers, of shape (n_samples, n_classes) or "
+            f"(n_samples,); it has the shape {y_score.shape} and dtype {y_score.dtype}."
+        )
+    check_consistent_length(y_true, y_score)
+    if not np.isfinite(y_score).all():
+        bad = np.flatnonzero(~np.isfinite(y_score).reshape(len(y_score), -1).all(1))
+        raise ValueError(f"y_score of sample {bad[0]} is NaN or infinite.")
+    if y_score.ndim == 2:
+        return y_score
+    if y_score.min() < 0 or y_score.max() > 1:
+        raise ValueError(
+            "y_score with one number a sample must hold probabilities, but there are "
+            f"numbers from {y_score.min()} to {y_score.max()}. Give one column a class."
+        )
+    return np.stack([1 - y_score, y_score], axis=1)

@@ -1,4 +1,4 @@
-"""Recentring, beside pyriemann's and written out."""
+"""Recentering, beside pyriemann's and written out."""
 
 import pickle
 
@@ -28,7 +28,7 @@ from sklearn.utils.estimator_checks import (
 )
 from sklearn.utils.validation import validate_data
 
-from skgeom import PLRSQ, Recentring
+from skgeom import PLRSQ, Recentering
 from skgeom.geometry import (
     distance_affine_invariant,
     expm,
@@ -49,8 +49,8 @@ def people(rng, make_signals, make_symmetric):
     return mixing @ X @ mixing.mT, y, domain
 
 
-class OnVectors(Recentring):
-    """Recentring of matrices that are made of vectors, and of these alone."""
+class OnVectors(Recentering):
+    """Recentering of matrices that are made of vectors, and of these alone."""
 
     def fit(self, X, y=None):
         return super().fit(self._matrices(X, reset=True))
@@ -97,7 +97,7 @@ def test_is_the_centring_of_pyriemann(people, metric):
     _, encoded = encode_domains(X, y, domain)
     theirs = TLCenter(target_domain="cy", metric=metric)
     expected = theirs.fit_transform(X, encoded)
-    ours = Recentring(metric=metric)
+    ours = Recentering(metric=metric)
     assert_allclose(ours.fit_transform(X, domain=domain), expected, atol=1e-6)
     for label, mean in ours.means_.items():
         assert_allclose(mean, MEANS[metric](X[domain == label]), rtol=1e-6)
@@ -108,10 +108,10 @@ def test_is_the_centring_of_pyriemann(people, metric):
 def test_is_the_scaling_of_pyriemann(people):
     X, y, domain = people
     centred, encoded = encode_domains(
-        Recentring().fit_transform(X, domain=domain), y, domain
+        Recentering().fit_transform(X, domain=domain), y, domain
     )
     expected = TLScale("cy", centered_data=True).fit_transform(centred, encoded)
-    ours = Recentring(rescale=True).fit(X, domain=domain)
+    ours = Recentering(rescale=True).fit(X, domain=domain)
     assert_allclose(ours.transform(X, domain), expected, rtol=1e-5, atol=1e-7)
     for label, dispersion in ours.dispersions_.items():
         own = X[domain == label]
@@ -120,9 +120,9 @@ def test_is_the_scaling_of_pyriemann(people):
 
 
 def test_in_a_classifier_of_pyriemann(people):
-    """TLClassifier gets the recentred matrices and their encoded labels."""
+    """TLClassifier gets the re-centered matrices and their encoded labels."""
     X, y, domain = people
-    Z = Recentring().fit_transform(X, domain=domain)
+    Z = Recentering().fit_transform(X, domain=domain)
     _, encoded = encode_domains(Z, y, domain)
     theirs = make_pipeline(TLCenter("cy"), TLClassifier("cy", MDM()))
     expected = theirs.fit(X, encoded).predict(X[domain == "cy"])
@@ -132,7 +132,7 @@ def test_in_a_classifier_of_pyriemann(people):
 
 def test_the_mean_becomes_the_identity(people):
     X, _, domain = people
-    Z = Recentring().fit_transform(X, domain=domain)
+    Z = Recentering().fit_transform(X, domain=domain)
     for label in np.unique(domain):
         mean = mean_affine_invariant(Z[domain == label])
         assert_allclose(mean, np.eye(4), atol=1e-8)
@@ -142,8 +142,8 @@ def test_what_sensors_mix_does_not_matter(people, rng):
     """Distances within a domain are the same after any congruence of it."""
     X, _, domain = people
     mixing = rng.normal(size=(4, 4))
-    Z = Recentring().fit_transform(X, domain=domain)
-    mixed = Recentring().fit_transform(mixing @ X @ mixing.T, domain=domain)
+    Z = Recentering().fit_transform(X, domain=domain)
+    mixed = Recentering().fit_transform(mixing @ X @ mixing.T, domain=domain)
     own = domain == "bo"
     assert_allclose(
         distance_affine_invariant(Z[own][:, None], Z[own]),
@@ -157,28 +157,28 @@ def test_a_domain_of_one_matrix_is_refused(people):
     X, _, domain = people
     alone = np.where(np.arange(len(X)) == 5, "dan", domain)
     with pytest.raises(ValueError, match=r"'dan' has one sample only.*partial_fit"):
-        Recentring().fit(X, domain=alone)
+        Recentering().fit(X, domain=alone)
     with pytest.raises(ValueError, match=r"^X has one sample only"):
-        Recentring().fit(X[:1])
-    model = Recentring().partial_fit(X[:1], domain=["dan"])  # online, it is a start
+        Recentering().fit(X[:1])
+    model = Recentering().partial_fit(X[:1], domain=["dan"])  # online, it is a start
     assert model.counts_ == {"dan": 1}
 
 
 def test_without_domains_there_is_one(people):
     X, _, _ = people
-    one = Recentring().fit(X)
+    one = Recentering().fit(X)
     assert list(one.means_) == [None] and one.counts_ == {None: len(X)}
-    same = Recentring().fit(X, domain=np.zeros(len(X), int))
+    same = Recentering().fit(X, domain=np.zeros(len(X), int))
     assert_array_equal(one.transform(X), same.transform(X, np.zeros(len(X), int)))
     assert_allclose(one.reference_, one.means_[None], rtol=1e-10)
 
 
-def test_a_new_domain_is_recentred_by_its_own_mean(people):
+def test_a_new_domain_is_recentered_by_its_own_mean(people):
     X, _, domain = people
     new = domain == "cy"
-    model = Recentring().fit(X[~new], domain=domain[~new])
+    model = Recentering().fit(X[~new], domain=domain[~new])
     Z = model.transform(X, domain)
-    assert_allclose(Z, Recentring().fit_transform(X, domain=domain), atol=1e-12)
+    assert_allclose(Z, Recentering().fit_transform(X, domain=domain), atol=1e-12)
     assert set(model.means_) == {"ann", "bo"}  # it is not kept
 
 
@@ -186,7 +186,7 @@ def test_a_new_domain_is_recentred_by_its_own_mean(people):
 def test_running_mean(people, metric):
     """Steps along the geodesic, written out; exact for the flat metrics."""
     X, _, domain = people
-    online = Recentring(metric=metric)
+    online = Recentering(metric=metric)
     for x, label in zip(X, domain, strict=True):
         online.partial_fit(x[None], domain=[label])
     for label in np.unique(domain):
@@ -200,7 +200,7 @@ def test_running_mean(people, metric):
             assert distance < 0.3
         else:
             assert_allclose(online.means_[label], MEANS[metric](own), rtol=1e-8)
-    at_once = Recentring(metric=metric).partial_fit(X, domain=domain)
+    at_once = Recentering(metric=metric).partial_fit(X, domain=domain)
     assert_allclose(at_once.transform(X, domain), online.transform(X, domain))
 
 
@@ -208,7 +208,7 @@ def test_running_mean(people, metric):
 def test_a_new_domain_starts_from_the_reference(known_count, people):
     X, _, domain = people
     new = X[domain == "cy"]
-    model = Recentring(reference_count=known_count)
+    model = Recentering(reference_count=known_count)
     model.fit(X[domain != "cy"], domain=domain[domain != "cy"])
     means = [model.means_[label] for label in ("ann", "bo")]
     assert_allclose(model.reference_, mean_riemann(np.stack(means)), rtol=1e-6)
@@ -224,30 +224,30 @@ def test_a_new_domain_starts_from_the_reference(known_count, people):
 def test_window_forgets(people):
     X, _, _ = people
     before, after = X[:30], 50 * X[30:60]
-    model = Recentring(window=5).partial_fit(before).partial_fit(after)
+    model = Recentering(window=5).partial_fit(before).partial_fit(after)
     distances = [
         distance_affine_invariant(model.means_[None], mean_riemann(part))
         for part in (before, after)
     ]
     assert distances[1] < 0.3 * distances[0]
-    two = Recentring(window=2).partial_fit(X[-9:])
-    before = Recentring(window=2).partial_fit(X[-9:-1]).means_[None]
+    two = Recentering(window=2).partial_fit(X[-9:])
+    before = Recentering(window=2).partial_fit(X[-9:-1]).means_[None]
     expected = geodesic_riemann(before, X[-1], 0.5)
     assert_allclose(two.means_[None], expected, rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:Convergence not reached")
 def test_as_a_step_of_a_pipeline(people):
-    """Across people, a classifier is near chance, and right after recentring."""
+    """Across people, a classifier is near chance, and right after re-centering."""
     X, y, domain = people
     splits = list(GroupKFold(3).split(X, y, domain))
-    Z = Recentring().fit_transform(X, domain=domain)
+    Z = Recentering().fit_transform(X, domain=domain)
     for classifier in (
         MDM(),
         PLRSQ(metric="logeuclid"),
         make_pipeline(TangentSpace(), LogisticRegression()),
     ):
-        model, scores, plain = make_pipeline(Recentring(), classifier), [], []
+        model, scores, plain = make_pipeline(Recentering(), classifier), [], []
         for train, test in splits:
             with config_context(enable_metadata_routing=True):
                 model.fit(X[train], y[train], domain=domain[train])
@@ -265,10 +265,10 @@ def test_cross_validations_hand_domains_on(people):
     X, y, domain = people
     splits = list(LeaveOneGroupOut().split(X, y, domain))
     parameters = {"domain": domain}
-    model = make_pipeline(Recentring(), MDM())
+    model = make_pipeline(Recentering(), MDM())
     with config_context(enable_metadata_routing=True):
         scores = cross_val_score(model, X, y, params=parameters, cv=splits)
-        metrics = {"recentring__metric": ["riemann", "euclid"]}
+        metrics = {"recentering__metric": ["riemann", "euclid"]}
         search = GridSearchCV(model, metrics, cv=splits).fit(X, y, domain=domain)
         expected = []
         for train, test in splits:
@@ -283,7 +283,7 @@ def test_cross_validations_hand_domains_on(people):
 def test_keeps_the_type_and_the_data(people):
     X, _, domain = people
     before, labels = X.copy(), domain.copy()
-    model = Recentring().fit(X, domain=domain)
+    model = Recentering().fit(X, domain=domain)
     Z = model.transform(X.astype(np.float32), domain)
     assert Z.dtype == np.float32
     assert_allclose(Z, model.transform(X, domain), rtol=1e-3, atol=1e-3)
@@ -297,14 +297,14 @@ def test_keeps_the_type_and_the_data(people):
 def test_labels_of_domains_may_be_numbers_or_text(people):
     X, _, domain = people
     codes = np.unique(domain, return_inverse=True)[1]
-    expected = Recentring().fit_transform(X, domain=domain)
+    expected = Recentering().fit_transform(X, domain=domain)
     for labels in (codes, codes.tolist(), codes.astype(float), domain.astype(object)):
-        assert_array_equal(Recentring().fit_transform(X, domain=labels), expected)
+        assert_array_equal(Recentering().fit_transform(X, domain=labels), expected)
 
 
-def test_new_domains_are_recentred_by_the_metric_of_the_fit(people):
+def test_new_domains_are_recentered_by_the_metric_of_the_fit(people):
     X, _, domain = people
-    model = Recentring(metric="euclid").fit(X, domain=domain)
+    model = Recentering(metric="euclid").fit(X, domain=domain)
     expected = model.transform(X[:9], ["dan"] * 9)
     model.set_params(metric="riemann", rescale=True)
     assert_array_equal(model.transform(X[:9], ["dan"] * 9), expected)
@@ -313,8 +313,8 @@ def test_new_domains_are_recentred_by_the_metric_of_the_fit(people):
 def test_errors(people):
     X, _, domain = people
     with pytest.raises(NotFittedError):
-        Recentring().transform(X)
-    model = Recentring().fit(X, domain=domain)
+        Recentering().transform(X)
+    model = Recentering().fit(X, domain=domain)
     with pytest.raises(ValueError, match=r"Pass domain.*enable_metadata_routing"):
         model.transform(X)
     with pytest.raises(ValueError, match="'dan' is not known, and X has one matrix"):
@@ -328,7 +328,7 @@ def test_errors(people):
         model.fit(X, domain=mixed)
     with pytest.raises(ValueError, match="one label a matrix, got shape"):
         model.fit(X, domain=np.c_[domain, domain])
-    with pytest.raises(ValueError, match="3 features, but Recentring is expecting 4"):
+    with pytest.raises(ValueError, match="3 features, but Recentering is expecting 4"):
         model.transform(X[:, :3, :3], domain)
     bad = X.copy()
     bad[3] = -np.eye(4)
@@ -339,20 +339,20 @@ def test_errors(people):
     assert all(model.means_[label] is mean for label, mean in before.items())
     for name, value in {"metric": "best", "rescale": "yes", "window": 0}.items():
         with pytest.raises(ValueError, match=f"The '{name}' parameter"):
-            Recentring(**{name: value}).fit(X)
+            Recentering(**{name: value}).fit(X)
 
 
 def test_identical_matrices_have_no_dispersion():
     for matrix in (np.diag([4.0, 9.0]), np.array([[2.0, 0.7], [0.7, 1.1]])):
         X = np.stack([matrix] * 3)
-        Z = Recentring(rescale=True).fit_transform(X)
+        Z = Recentering(rescale=True).fit_transform(X)
         assert_allclose(Z, np.stack([np.eye(2)] * 3), atol=1e-9)
 
 
 def test_running_dispersion(people):
     X, _, domain = people
     known, new = X[domain != "cy"], X[domain == "cy"]
-    model = Recentring(rescale=True).fit(known, domain=domain[domain != "cy"])
+    model = Recentering(rescale=True).fit(known, domain=domain[domain != "cy"])
     at_first = np.mean(list(model.dispersions_.values()))
     model.partial_fit(new[:1], domain=["cy"])
     radius = distance_affine_invariant(new[0], model.means_["cy"]) ** 2

@@ -1,1 +1,0 @@
-"""Classifiers that may reject samples."""

@@ -1,0 +1,975 @@
+"""Re-centering of SPD matrices by domain, and classification across domains."""
+
+from copy import copy
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import log_softmax, logsumexp, softmax
+from scipy.stats import multivariate_normal
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    TransformerMixin,
+    _fit_context,
+    clone,
+)
+from sklearn.metrics import accuracy_score
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_is_fitted,
+    column_or_1d,
+)
+
+from skgeom.geometry import (
+    distance_affine_invariant,
+    expm,
+    invsqrtm,
+    logm,
+    mean_affine_invariant,
+)
+from skgeom.geometry._spd import from_upper_triangles, upper_triangles
+from skgeom.utils._folds import turns
+from skgeom.utils._undo import all_or_nothing
+from skgeom.utils._validation import check_priors, check_spd_samples, check_two_classes
+
+_MEANS = {
+    "riemann": mean_affine_invariant,
+    "logeuclid": lambda matrices: expm(logm(matrices).mean(axis=0)),
+    "euclid": lambda matrices: matrices.mean(axis=0),
+}
+# Dispersion of equal matrices, up to rounding: such domains are not rescaled.
+_NO_DISPERSION = 1e-12
+
+# Candidate shrinkages, in decreasing order: the first of equally accurate ones is used.
+_SHRINKAGES = np.array([1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05])
+_N_FOLDS = 5
+# Eigenvalues of the relevance are at least this fraction of the largest: class means
+# are multiplied by its inverse twice, which would amplify rounding.
+_LEAST_RELEVANCE = 1e-5
+
+# Expectation maximization stops when no mean moves by more, in standard deviations, and
+# no expected class proportion deviates by a larger fraction.
+_EM_TOLERANCE = 1e-3
+_EM_MAX_ITER = 200
+_TINY = 1e-100
+# The three constants of adapt were chosen in `bench_transfer.py checks`: pseudo-counts
+# of each class in estimated priors, matrices per class from which on the test of an
+# adaptation is reliable, and the standard errors that the gain must exceed.
+_PRIOR_COUNTS = 5
+_MATRICES_PER_CLASS = 10
+_STANDARD_ERRORS = 2
+
+
+class Recentering(TransformerMixin, BaseEstimator):
+    r"""Move the mean of each domain to the identity.
+
+    A domain is a group of samples with its own distribution, such as the matrices of
+    one subject, recording session or run. Each matrix X of the domain d, whose mean is
+    :math:`M_d`, becomes [1]_
+
+    .. math:: Z = M_d^{-1/2} \, X \, M_d^{-1/2}
+
+    which requires no labels. The matrices of a new domain are then centered at the same
+    point as the matrices that the next classifier was trained on.
+
+    Parameters
+    ----------
+    metric : {"riemann", "logeuclid", "euclid"}, default="riemann"
+        Metric of the means. ``"riemann"`` is the affine-invariant metric: the mean of
+        the re-centered matrices is exactly the identity. ``"euclid"`` is the Euclidean
+        alignment of [2]_.
+    rescale : bool, default=False
+        Whether to equalize the dispersions of the domains: Z is raised to the power
+        :math:`1 / \sqrt{\sigma_d^2}`, where :math:`\sigma_d^2` is the mean of
+        :math:`\|\log Z\|_F^2` over the domain [3]_.
+    window : int, default=None
+        For :meth:`partial_fit`: the step towards a new matrix is at least
+        ``1 / window``, so that old matrices are forgotten. At least 2; None forgets
+        nothing.
+    reference_count : int, default=1
+        For :meth:`partial_fit`: the number of matrices that ``reference_``, the initial
+        mean of a new domain, counts as. Values of 2 to 8 suit domains that differ
+        little, such as sessions of one subject. Limited to ``window - 1``.
+
+    Attributes
+    ----------
+    means_ : dict of ndarray of shape (n, n)
+        The mean of each domain, by its label. Without labels, the key is None.
+    dispersions_ : dict of float
+        The dispersion :math:`\sigma_d^2` of each domain.
+    counts_ : dict of int
+        Number of matrices in each mean; ``reference_`` counts as ``reference_count``.
+    reference_ : ndarray of shape (n, n)
+        The mean of the domain means in :meth:`fit`, which is the initial mean of new
+        domains in :meth:`partial_fit`.
+    n_features_in_ : int
+        Number of rows of the matrices.
+
+    See Also
+    --------
+    TransferDiscriminantAnalysis : A classifier that re-centers and adapts class means.
+
+    Notes
+    -----
+    :meth:`fit`, :meth:`partial_fit` and :meth:`transform` request the metadata
+    ``domain``. A pipeline passes it on after
+    ``sklearn.set_config(enable_metadata_routing=True)``.
+
+    References
+    ----------
+    .. [1] P. Zanini, M. Congedo, C. Jutten, S. Said and Y. Berthoumieu, "Transfer
+       learning: a Riemannian geometry framework with applications to brain-computer
+       interfaces", IEEE Transactions on Biomedical Engineering 65(5), 2018.
+    .. [2] H. He and D. Wu, "Transfer learning for brain-computer interfaces: a
+       Euclidean space data alignment approach", IEEE Transactions on Biomedical
+       Engineering 67(2), 2020.
+    .. [3] P. L. C. Rodrigues, C. Jutten and M. Congedo, "Riemannian Procrustes
+       analysis: transfer learning for brain-computer interfaces", IEEE Transactions on
+       Biomedical Engineering 66(8), 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgeom import Recentering
+    >>> from skgeom.datasets import make_spd_classes
+    >>> X, y = make_spd_classes(2, 20, 3, random_state=0)
+    >>> domain = np.arange(40) % 2
+    >>> X[domain == 1] *= 9  # another subject
+    >>> Z = Recentering().fit_transform(X, domain=domain)
+    >>> [float(np.linalg.det(Z[domain == d]).mean().round(1)) for d in (0, 1)]
+    [1.4, 1.2]
+    """
+
+    # Otherwise users would have to call set_fit_request and the like.
+    __metadata_request__fit = {"domain": True}
+    __metadata_request__partial_fit = {"domain": True}
+    __metadata_request__transform = {"domain": True}
+
+    _parameter_constraints = {
+        "metric": [StrOptions(set(_MEANS))],
+        "rescale": ["boolean"],
+        "window": [None, Interval(Integral, 2, None, closed="left")],
+        "reference_count": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self, *, metric="riemann", rescale=False, window=None, reference_count=1
+    ):
+        self.metric = metric
+        self.rescale = rescale
+        self.window = window
+        self.reference_count = reference_count
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def fit(self, X, y=None, domain=None):
+        """Compute the mean of each domain.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            SPD matrices; not modified.
+        y : None
+            Not used.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of the domains; None for a single domain.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            If a matrix is not symmetric or not positive definite (the message names
+            the matrix), if an array is malformed, or if a domain has one matrix only,
+            which would become the identity.
+        """
+        X = check_spd_samples(self, X, reset=True).astype(np.float64, copy=False)
+        self._used_metric, self._used_rescale = self.metric, self.rescale
+        self.means_, self.dispersions_, self.counts_ = {}, {}, {}
+        for label, members in _domains(domain, len(X)):
+            if len(members) == 1:
+                raise ValueError(
+                    f"{'X' if label is None else f'The domain {label!r}'} has one "
+                    "sample only, which re-centering would turn into the identity. "
+                    "Pass several matrices of each domain, or add one matrix at a time "
+                    "by partial_fit (partial_adapt of TransferDiscriminantAnalysis)."
+                )
+            mean, dispersion = _mean_and_dispersion(X[members], self.metric)
+            self.means_[label], self.dispersions_[label] = mean, dispersion
+            self.counts_[label] = len(members)
+        self.reference_ = _MEANS[self.metric](np.stack(list(self.means_.values())))
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def partial_fit(self, X, y=None, domain=None):
+        """Move the mean of each domain towards new matrices, one after another.
+
+        The n-th matrix of a domain moves its mean by 1/n of the way along the geodesic
+        of the metric, or by 1/``window`` if that is more. The initial mean of a new
+        domain is ``reference_``, which counts as ``reference_count`` matrices, or its
+        first matrix if :meth:`fit` was not called.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            SPD matrices in temporal order; not modified.
+        y : None
+            Not used.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of the domains; None for a single domain.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`fit`, except that a domain may have one matrix.
+        """
+        X = check_spd_samples(self, X, reset=not hasattr(self, "means_"))
+        X = X.astype(np.float64, copy=False)
+        self._used_metric, self._used_rescale = self.metric, self.rescale
+        for name in ("means_", "dispersions_", "counts_"):
+            # Copies: an error must leave the previous dicts unchanged.
+            setattr(self, name, dict(getattr(self, name, {})))
+        for label, members in _domains(domain, len(X)):
+            for matrix in X[members]:
+                self._move_mean(label, matrix)
+        return self
+
+    def _move_mean(self, label, matrix):
+        """Update the mean, dispersion and count of a domain with a matrix."""
+        from pyriemann.geometry.geodesic import geodesic
+
+        if label in self.means_:
+            mean, count = self.means_[label], self.counts_[label]
+        elif hasattr(self, "reference_"):
+            mean, count = self.reference_, int(self.reference_count)
+            self.dispersions_[label] = np.mean(list(self.dispersions_.values()))
+        else:
+            mean, count, self.dispersions_[label] = matrix, 0, 0.0
+        step = max(1 / (count + 1), 0 if self.window is None else 1 / self.window)
+        mean = geodesic(mean, matrix, step, metric=self.metric)
+        mean = (mean + mean.T) / 2
+        squared = distance_affine_invariant(matrix, mean, squared=True)
+        self.means_[label], self.counts_[label] = mean, count + 1
+        self.dispersions_[label] += step * (squared - self.dispersions_[label])
+
+    def fit_transform(self, X, y=None, domain=None):
+        """Compute the mean of each domain, and re-center the same matrices.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            SPD matrices; not modified.
+        y : None
+            Not used.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of the domains; None for a single domain.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n, n)
+            The re-centered matrices.
+        """
+        return self.fit(X, domain=domain).transform(X, domain=domain)
+
+    def transform(self, X, domain=None):
+        """Re-center matrices by the means of their domains.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            SPD matrices.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of the domains. A domain without a fitted mean is re-centered by the
+            mean of its matrices in X, which must be several. None if :meth:`fit` was
+            called without labels.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n, n)
+            The re-centered matrices; float32 for X of float32.
+
+        Raises
+        ------
+        ValueError
+            If the domain of a matrix has no mean, and as for :meth:`fit`.
+        """
+        check_is_fitted(self)
+        X = check_spd_samples(self, X, reset=False)
+        Z = np.empty_like(X)
+        for label, members in _domains(domain, len(X)):
+            matrices = X[members].astype(np.float64, copy=False)
+            if label in self.means_:
+                mean, dispersion = self.means_[label], self.dispersions_[label]
+            else:
+                _check_new_domain(label, len(matrices))
+                mean, dispersion = _mean_and_dispersion(matrices, self._used_metric)
+            root = invsqrtm(mean)  # the symmetric root adds no rotation
+            recentered = root @ matrices @ root
+            recentered = (recentered + recentered.mT) / 2
+            if self._used_rescale and dispersion > _NO_DISPERSION:
+                recentered = expm(logm(recentered) / dispersion**0.5)
+            Z[members] = recentered
+        return Z
+
+    def set_output(self, *, transform=None):
+        """Do nothing: matrices are not stored in data frames.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+            Not used.
+
+        Returns
+        -------
+        self
+            This object.
+        """
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _check_new_domain(label, count):
+    """Raise ValueError unless a domain without a fitted mean has its own mean."""
+    if label is None:
+        raise ValueError(
+            "Pass domain, the domain of each matrix, as in fit. In a pipeline, "
+            "sklearn.set_config(enable_metadata_routing=True) passes it on."
+        )
+    if count == 1:
+        raise ValueError(
+            f"The domain {label!r} is not known, and X has one matrix of it only, "
+            "which is not enough for a mean. Call partial_fit (partial_adapt of "
+            "TransferDiscriminantAnalysis) with this matrix first."
+        )
+
+
+def _mean_and_dispersion(matrices, metric):
+    mean = _MEANS[metric](matrices)
+    squared = distance_affine_invariant(matrices, mean, squared=True)
+    return mean, float(squared.mean())
+
+
+def _domains(domain, n_samples):
+    """Pairs of a label and the indices of its samples; without labels, of None."""
+    if domain is None:
+        return [(None, np.arange(n_samples))]
+    shape = np.shape(domain)
+    if len(shape) not in (1, 2) or (len(shape) == 2 and shape[1] != 1):
+        raise ValueError(f"domain must hold one label a matrix, got shape {shape}.")
+    domain = column_or_1d(domain)
+    assert_all_finite(domain, input_name="domain")
+    if len(domain) != n_samples:
+        raise ValueError(
+            f"X has {n_samples} matrices, but domain has {len(domain)} labels."
+        )
+    try:
+        labels, indices = np.unique(domain, return_inverse=True)
+    except TypeError:
+        raise TypeError(
+            "domain has labels of several kinds, or None, which have no order. Pass "
+            "numbers or strings only, for example domain.astype(str)."
+        ) from None
+    return [(k, np.flatnonzero(indices == i)) for i, k in enumerate(labels.tolist())]
+
+
+class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
+    r"""Discriminant analysis of SPD matrices whose class means depend on the domain.
+
+    A domain is a group of samples with its own distribution, such as one subject,
+    recording session or run. Matrices Z are re-centered by domain. Their logarithms,
+    weighted by the relevance R of the directions, are the vectors v of a hierarchical
+    model: classes are Gaussians with a common covariance, and the class means of a new
+    subject scatter around the class means of training,
+
+    .. math::
+
+       v = \mathrm{vec}(R \log(Z) R), \qquad
+       v \mid c \sim \mathcal{N}(\mu_c, S), \qquad
+       \mu_c \sim \mathcal{N}(\bar\mu_c, S / \kappa).
+
+    :meth:`fit` estimates :math:`\bar\mu_c` and S from labelled domains; with
+    ``relevance=0``, R is the identity, and the classifier is shrunk linear discriminant
+    analysis in the tangent space [1]_ of re-centered matrices [2]_. :meth:`adapt`
+    estimates the means :math:`\mu_c` of a new subject from matrices without labels by
+    expectation maximization, and keeps the means of training if held-out matrices do
+    not support the adaptation.
+
+    Parameters
+    ----------
+    shrinkage : "auto" or float, default="auto"
+        Weight, from 0 to 1, of a multiple of the identity in S, which has the same
+        trace. ``"auto"`` selects, of nine weights from 0.05 to 1, the weight with the
+        highest accuracy in five folds of training: whole domains if there are several,
+        samples otherwise.
+    relevance : float, default=0.1
+        The exponent a, from 0 to 1, of :math:`R = (\sum_c L_c^2)^a`, where :math:`L_c`
+        is the mean of :math:`\log(Z)` in class c, and R is scaled to a norm of 1.
+        Directions in which classes differ are then shrunk less than others. 0 weights
+        all directions equally.
+    prior_strength : float, default=200
+        :math:`\kappa`: the number of matrices of a class that the mean of training
+        counts as in :meth:`adapt`.
+    priors : None, "uniform" or array-like of shape (n_classes,), default=None
+        Class probabilities; None for the proportions in training. :meth:`adapt`
+        estimates them for a new subject if they do not fit its matrices.
+    recentering : Recentering or None, default=None
+        How matrices are re-centered; None for ``Recentering()``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    means_ : ndarray of shape (n_classes, n, n)
+        The class means as SPD matrices, in re-centered coordinates: the means of
+        training, or of the subject of the last :meth:`adapt`.
+    priors_ : ndarray of shape (n_classes,)
+        The class probabilities: ``priors``, or the estimates for the subject of the
+        last :meth:`adapt`.
+    adaptation_ : {"none", "means", "means and priors"}
+        What the last :meth:`adapt` or :meth:`partial_adapt` changed. ``"none"`` before
+        the first one, and if the matrices do not support an adaptation.
+    adaptation_evidence_ : dict of float
+        For each adaptation that was tested, by its name, the gain of held-out
+        log-likelihood in standard errors; an adaptation is used if it exceeds 2.
+    shrinkage_ : float
+        The shrinkage that was used.
+    recentering_ : Recentering
+        The means of the domains.
+    n_features_in_ : int
+        Number of rows of the matrices.
+
+    See Also
+    --------
+    Recentering : Re-centering alone, before any classifier.
+    PLRSQ : Prototypes of SPD matrices.
+
+    Notes
+    -----
+    All methods request the metadata ``domain``; see :class:`Recentering`.
+
+    :meth:`adapt` tests two adaptations in turn and uses the first one with sufficient
+    evidence: class means at the given ``priors``, and class means at estimated priors.
+    Both are fitted to each half of the matrices. In the span of the class means, the
+    log-likelihood of the other half under the mixture of the classes, with their common
+    covariance estimated from the half, is compared with its log-likelihood under a
+    single Gaussian. If the mixture is not better by two standard errors, the
+    matrices show no clusters at the adapted means, and the means of training are kept.
+    Fewer than 10 matrices per class are never sufficient.
+
+    References
+    ----------
+    .. [1] A. Barachant, S. Bonnet, M. Congedo and C. Jutten, "Multiclass brain-computer
+       interface classification by Riemannian geometry", IEEE Transactions on Biomedical
+       Engineering 59(4), 2012.
+    .. [2] P. Zanini, M. Congedo, C. Jutten, S. Said and Y. Berthoumieu, "Transfer
+       learning: a Riemannian geometry framework with applications to brain-computer
+       interfaces", IEEE Transactions on Biomedical Engineering 65(5), 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgeom import TransferDiscriminantAnalysis
+    >>> from skgeom.datasets import make_spd_classes
+    >>> X, y = make_spd_classes(2, 60, 3, random_state=0)
+    >>> domain = np.arange(120) % 4  # four subjects, with different sensor gains
+    >>> gains = np.random.default_rng(0).lognormal(size=(4, 3))[domain]
+    >>> X = gains[:, :, None] * X * gains[:, None, :]
+    >>> known, new = domain < 3, domain == 3
+    >>> model = TransferDiscriminantAnalysis().fit(X[known], y[known], domain[known])
+    >>> model = model.adapt(X[new])  # no labels
+    >>> model.score(X[new], y[new])
+    0.9
+    """
+
+    # Otherwise users would have to call set_fit_request and the like.
+    __metadata_request__fit = {"domain": True}
+    __metadata_request__predict = {"domain": True}
+    __metadata_request__predict_proba = {"domain": True}
+    __metadata_request__predict_log_proba = {"domain": True}
+    __metadata_request__decision_function = {"domain": True}
+    __metadata_request__score = {"domain": True}
+
+    _parameter_constraints = {
+        "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
+        "relevance": [Interval(Real, 0, 1, closed="both")],
+        "prior_strength": [Interval(Real, 0, None, closed="neither")],
+        "priors": [None, StrOptions({"uniform"}), "array-like"],
+        "recentering": [None, Recentering],
+    }
+
+    def __init__(
+        self,
+        *,
+        shrinkage="auto",
+        relevance=0.1,
+        prior_strength=200,
+        priors=None,
+        recentering=None,
+    ):
+        self.shrinkage = shrinkage
+        self.relevance = relevance
+        self.prior_strength = prior_strength
+        self.priors = priors
+        self.recentering = recentering
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    @all_or_nothing
+    def fit(self, X, y, domain=None):
+        """Estimate the class distributions from labelled domains.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            SPD matrices; not modified.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of the domains; None for a single domain.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            If a matrix is not symmetric or not positive definite (the message names
+            the matrix), if an array is malformed, if there is one class only, or if the
+            matrices of all domains, or of all classes, are equal.
+        """
+        X = check_spd_samples(self, X, reset=True)
+        self.classes_, y = self._check_y(y, len(X))
+        self.recentering_ = clone(self.recentering or Recentering())
+        Z = self.recentering_.fit_transform(X, domain=domain)
+        logarithms = logm(Z.astype(np.float64, copy=False))
+        if max(self.recentering_.dispersions_.values()) <= _NO_DISPERSION:
+            raise ValueError(
+                "After re-centering, all matrices are the identity: the matrices of "
+                "each domain are equal. Pass domains of matrices that differ."
+            )
+        groups = np.empty(len(X), dtype=int)
+        for index, (_, members) in enumerate(_domains(domain, len(X))):
+            groups[members] = index
+
+        counts = np.bincount(y)
+        self.priors_ = check_priors(self.priors, counts)
+        self._relevance = _relevance_matrix(logarithms, y, self.relevance)
+        V = upper_triangles(self._relevance @ logarithms @ self._relevance)
+        self.shrinkage_ = self.shrinkage
+        if self.shrinkage == "auto":
+            self.shrinkage_ = _select_shrinkage(V, y, groups, self.priors_)
+        means = _class_means(V, y)
+        residuals = V - means[y]
+        covariance = _shrunk(residuals.T @ residuals / len(V), self.shrinkage_)
+        try:
+            self._factor = np.linalg.cholesky(covariance)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "The covariance within the classes is singular. Pass more than one "
+                f"matrix of each class, and shrinkage above {self.shrinkage_:g}."
+            ) from None
+        # Whitened coordinates, in which the covariance S is the identity.
+        self._means = np.linalg.solve(self._factor, means.T).T
+        self._source = _Source(
+            self._means, self.priors_, counts / len(y), self.prior_strength
+        )
+        self._adaptation_vectors = np.empty((0, V.shape[1]))
+        self.adaptation_, self.adaptation_evidence_ = "none", {}
+        return self
+
+    @all_or_nothing
+    def adapt(self, X, domain=None):
+        """Adapt the class means to a new subject, from matrices without labels.
+
+        Expectation maximization moves the means of training towards the matrices of the
+        new subject, if held-out matrices support it; ``adaptation_`` tells. Earlier
+        adaptations are forgotten.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            SPD matrices of one subject; not modified.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of their domains, such as sessions or runs, which are re-centered
+            separately; None for a single domain. From then on, predictions use the
+            means of these domains instead of the domains of training.
+
+        Returns
+        -------
+        self
+            This object, adapted.
+
+        Raises
+        ------
+        ValueError
+            If X is malformed, as for :meth:`fit`.
+        """
+        check_is_fitted(self)
+        X = check_spd_samples(self, X, reset=False)
+        self.recentering_ = clone(self.recentering_).fit(X, domain=domain)
+        self._adaptation_vectors = self._whitened_vectors(X, domain)
+        return self._adapt_means()
+
+    @all_or_nothing
+    def partial_adapt(self, X, domain=None):
+        """Adapt to further matrices of the same subject, such as one trial at a time.
+
+        First the means of their domains move towards each matrix
+        (:meth:`Recentering.partial_fit`). Then the class means are adapted, as in
+        :meth:`adapt`, to all matrices since the last :meth:`fit` or :meth:`adapt`,
+        those of :meth:`adapt` included, each as it was re-centered on arrival. The time
+        of a call grows with their number. Use a new label ``domain`` for a new subject:
+        a domain of training continues from its mean.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            SPD matrices in temporal order; not modified.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of their domains; None for a single domain.
+
+        Returns
+        -------
+        self
+            This object, adapted.
+
+        Raises
+        ------
+        ValueError
+            If X is malformed, as for :meth:`fit`.
+        """
+        check_is_fitted(self)
+        X = check_spd_samples(self, X, reset=False)
+        self.recentering_ = copy(self.recentering_).partial_fit(X, domain=domain)
+        vectors = self._whitened_vectors(X, domain)
+        self._adaptation_vectors = np.concatenate([self._adaptation_vectors, vectors])
+        return self._adapt_means()
+
+    def _adapt_means(self):
+        (
+            self._means,
+            self.priors_,
+            self.adaptation_,
+            self.adaptation_evidence_,
+        ) = _tested_adaptation(self._adaptation_vectors, self._source)
+        return self
+
+    @property
+    def means_(self):
+        """The class means as SPD matrices, in re-centered coordinates."""
+        inverse = np.linalg.inv(self._relevance)
+        weighted = from_upper_triangles(self._means @ self._factor.T)
+        logarithms = inverse @ weighted @ inverse
+        return expm((logarithms + logarithms.mT) / 2)
+
+    def decision_function(self, X, domain=None):
+        """Logarithms of the class probabilities, up to a constant of each sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            SPD matrices.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of their domains, as in :meth:`Recentering.transform`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            One column per class; with two classes, the difference of the second and the
+            first.
+        """
+        scores = self._joint_log_likelihood(X, domain)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X, domain=None):
+        """Predict the classes of matrices.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            SPD matrices.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of their domains, as in :meth:`Recentering.transform`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The most probable classes.
+        """
+        scores = self._joint_log_likelihood(X, domain)
+        return self.classes_[scores.argmax(axis=1)]
+
+    def predict_proba(self, X, domain=None):
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            SPD matrices.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of their domains, as in :meth:`Recentering.transform`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            The probabilities of each sample sum to 1.
+        """
+        return np.exp(self.predict_log_proba(X, domain))
+
+    def predict_log_proba(self, X, domain=None):
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            SPD matrices.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of their domains, as in :meth:`Recentering.transform`.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            The logarithms of :meth:`predict_proba`.
+        """
+        return log_softmax(self._joint_log_likelihood(X, domain), axis=1)
+
+    def score(self, X, y, sample_weight=None, domain=None):
+        """Accuracy of the predicted classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n)
+            SPD matrices.
+        y : array-like of shape (n_samples,)
+            Their true classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of their domains, as in :meth:`Recentering.transform`.
+
+        Returns
+        -------
+        accuracy : float
+            The weighted fraction of correctly classified samples.
+        """
+        predicted = self.predict(X, domain)
+        return accuracy_score(y, predicted, sample_weight=sample_weight)
+
+    def _joint_log_likelihood(self, X, domain):
+        check_is_fitted(self)
+        X = check_spd_samples(self, X, reset=False)
+        vectors = self._whitened_vectors(X, domain)
+        return _log_joint(vectors, self._means, self.priors_)
+
+    def _whitened_vectors(self, X, domain):
+        """Weighted logarithms of re-centered matrices, in whitened coordinates."""
+        Z = self.recentering_.transform(X, domain=domain)
+        logarithms = logm(Z.astype(np.float64, copy=False))
+        vectors = upper_triangles(self._relevance @ logarithms @ self._relevance)
+        return np.linalg.solve(self._factor, vectors.T).T
+
+    def _check_y(self, y, n_samples):
+        """The classes, and the encoded labels."""
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        if len(y) != n_samples:
+            raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
+        check_classification_targets(y)
+        classes, encoded = np.unique(y, return_inverse=True)
+        check_two_classes(classes, type(self).__name__)
+        return classes, encoded
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+def _class_means(V, y):
+    """Means of the classes, (n_classes, p)."""
+    members = np.arange(y.max() + 1)[:, None] == y
+    return members @ V / members.sum(axis=1, keepdims=True)
+
+
+def _relevance_matrix(logarithms, y, exponent):
+    """``(sum_c L_c^2)^exponent`` of the mean logarithms L_c, of norm 1.
+
+    The identity if the classes have equal means.
+    """
+    means = np.stack([logarithms[y == label].mean(axis=0) for label in np.unique(y)])
+    eigenvalues, axes = np.linalg.eigh((means @ means).sum(axis=0))
+    largest = eigenvalues[-1] if eigenvalues[-1] > 0 else 1.0
+    weights = np.maximum(eigenvalues / largest, _LEAST_RELEVANCE) ** exponent
+    return (axes * (weights / weights[-1])) @ axes.T
+
+
+def _shrunk(covariance, shrinkage):
+    """Covariance with a weight on the identity of the same trace."""
+    size = np.trace(covariance) / len(covariance)
+    return (1 - shrinkage) * covariance + shrinkage * size * np.eye(len(covariance))
+
+
+def _select_shrinkage(V, y, groups, priors):
+    """The shrinkage with the highest accuracy on held-out folds."""
+    correct = np.zeros(len(_SHRINKAGES))
+    folds = _folds(V, y, groups)
+    for fold in range(folds.max() + 1):
+        train, test = folds != fold, folds == fold
+        if len(np.unique(y[train])) < len(priors):  # a class is in this fold only
+            continue
+        means = _class_means(V[train], y[train])
+        residuals = V[train] - means[y[train]]
+        eigenvalues, axes = np.linalg.eigh(residuals.T @ residuals / train.sum())
+        size = eigenvalues.mean()
+        if size <= 0:
+            continue
+        projected, means = V[test] @ axes, means @ axes
+        for index, shrinkage in enumerate(_SHRINKAGES):
+            scale = np.sqrt((1 - shrinkage) * eigenvalues + shrinkage * size)
+            scores = _log_joint(projected / scale, means / scale, priors)
+            correct[index] += (scores.argmax(axis=1) == y[test]).sum()
+    return float(_SHRINKAGES[correct.argmax()])
+
+
+def _folds(V, y, groups):
+    """Fold of each sample: whole domains in turn, or the samples of each class."""
+    if groups.max() > 0:
+        return groups % min(_N_FOLDS, groups.max() + 1)
+    distances = cdist(V, _class_means(V, y))
+    own = distances[np.arange(len(y)), y]
+    distances = np.column_stack([own, distances])
+    return turns(y, distances, distances.max() or 1) % _N_FOLDS
+
+
+def _log_joint(V, means, priors):
+    """Logarithms of prior times density of each class, up to a common term."""
+    return V @ means.T - (means**2).sum(axis=1) / 2 + np.log(priors)
+
+
+class _Source(NamedTuple):
+    """Class distributions of training, in whitened coordinates."""
+
+    means: np.ndarray  # (n_classes, p)
+    priors: np.ndarray  # (n_classes,), as given
+    proportions: np.ndarray  # (n_classes,), of the training samples
+    strength: float  # number of matrices that each mean counts as
+
+
+def _tested_adaptation(V, source):
+    """Means and priors for a new domain, what was adapted, and the evidence for it."""
+    evidence = {}
+    if len(V) >= _MATRICES_PER_CLASS * len(source.means):
+        distances = np.linalg.norm(V[:, None] - source.means, axis=2)
+        scale = distances.max() or 1
+        first = turns(np.zeros(len(V), dtype=int), distances, scale) % 2 == 0
+        for name, estimate in (("means", False), ("means and priors", True)):
+            gains = np.concatenate(
+                [
+                    _held_out_gains(V[half], V[~half], source, estimate)
+                    for half in (first, ~first)
+                ]
+            )
+            error = gains.std(ddof=1) / np.sqrt(len(gains))
+            evidence[name] = float(gains.mean() / error) if error > 0 else 0.0
+            if evidence[name] > _STANDARD_ERRORS:
+                means, priors, _ = _adapted(V, source, estimate)
+                return means, priors, name, evidence
+    return source.means, source.priors, "none", evidence
+
+
+def _held_out_gains(V, held_out, source, estimate):
+    """Log-likelihoods of held-out vectors: adapted classes versus one Gaussian.
+
+    Both are in the span of the class means, with covariances estimated from V: what is
+    outside the span does not distinguish the classes.
+    """
+    means, priors, responsibilities = _adapted(V, source, estimate)
+    _, _, axes = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
+    axes = axes[: len(means) - 1].T
+    V, held_out, means = V @ axes, held_out @ axes, means @ axes
+    residuals = V[:, None] - means
+    within = np.einsum("nc,nci,ncj->ij", responsibilities, residuals, residuals)
+    total = np.atleast_2d(np.cov(V.T, bias=True))
+
+    def log_density(mean, covariance):
+        normal = multivariate_normal(mean, covariance, allow_singular=True)
+        return normal.logpdf(held_out)
+
+    joint = [log_density(mean, within / len(V)) for mean in means] + np.log(priors)[
+        :, None
+    ]
+    return logsumexp(joint, axis=0) - log_density(V.mean(axis=0), total)
+
+
+def _adapted(V, source, estimate):
+    r"""Class means, priors and responsibilities in a new domain, without labels.
+
+    Expectation maximization of the posterior of the means, whose logarithm is
+
+    .. math::
+
+       \sum_i \log \sum_c \pi_c \, \mathcal{N}(v_i; \mu_c, I)
+       - \frac{\kappa}{2} \sum_c \|\mu_c - \bar\mu_c\|^2,
+
+    under the constraint that the mean responsibilities are the priors: without it, a
+    class that is far from its mean loses its samples to others. One iteration of
+    iterative proportional fitting (the offsets) follows each step.
+    """
+    priors = _estimated_priors(V, source) if estimate else source.priors
+    start = _recentered_means(source, priors)
+    means, offsets = start, np.zeros(len(start))
+    for _ in range(_EM_MAX_ITER):
+        responsibilities = softmax(_log_joint(V, means, priors) + offsets, axis=1)
+        counts = responsibilities.sum(axis=0)
+        gaps = np.log(np.maximum(counts / len(V), _TINY) / priors)
+        offsets = offsets - gaps
+        previous = means
+        means = source.strength * start + responsibilities.T @ V
+        means /= (source.strength + counts)[:, None]
+        move = np.linalg.norm(means - previous, axis=1).max()
+        if max(move, np.abs(gaps).max()) <= _EM_TOLERANCE:
+            break
+    return means, priors, responsibilities
+
+
+def _estimated_priors(V, source):
+    """Class probabilities of a new domain, by expectation maximization."""
+    priors = source.priors
+    counts_before = _PRIOR_COUNTS * len(priors) * source.priors
+    for _ in range(_EM_MAX_ITER):
+        joint = _log_joint(V, _recentered_means(source, priors), priors)
+        counts = counts_before + softmax(joint, axis=1).sum(axis=0)
+        previous, priors = priors, counts / counts.sum()
+        if np.abs(priors / previous - 1).max() <= _EM_TOLERANCE:
+            break
+    return priors
+
+
+def _recentered_means(source, priors):
+    """Class means of training after re-centering a domain with other proportions.
+
+    Re-centering moves the mean of each domain to the identity, so that the class means
+    depend on the proportions of the classes.
+    """
+    return source.means - (priors - source.proportions) @ source.means

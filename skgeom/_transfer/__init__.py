@@ -1,1 +1,0 @@
-"""Classifiers of SPD matrices across people and days."""
