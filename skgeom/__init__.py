@@ -9,7 +9,7 @@ from skgeom._filters.sqfa import SQFA, SecondMomentSQFA
 from skgeom._filters.sqfa_cv import SQFACV
 from skgeom._gaussian_classifier import GaussianClassifier
 from skgeom._hessian.diagnostics import ProjectionConditions, SeparationGrid
-from skgeom._hessian.input_hessians import input_hessian
+from skgeom._hessian.input_hessian import input_hessian
 from skgeom._hessian.projection import CovarianceHessianProjection
 from skgeom._kernel.discriminant import KernelDiscriminantAnalysis
 from skgeom._kernel.discriminant_cv import KernelDiscriminantAnalysisCV

@@ -90,22 +90,21 @@ class ProjectionConditions:
     n_samples: int
 
     def __str__(self):
+        parts = zip(self.classes.tolist(), self.isotropy, self.correlation, strict=True)
         rows = [
             f"class {label!r}: isotropy {isotropy:.2f} (best 1), "
             f"correlation {correlation:.2f} (best 0)"
-            for label, isotropy, correlation in zip(
-                self.classes.tolist(), self.isotropy, self.correlation, strict=True
-            )
+            for label, isotropy, correlation in parts
         ]
         rows += [
-            f"cosine of first covariance eigenvector and mean differences: "
+            "cosine of first covariance eigenvector and mean differences: "
             f"{self.mean_alignment:.2f} (best 1)",
-            f"first / second eigenvalue of the covariance: "
+            "first / second eigenvalue of the covariance: "
             f"{self.covariance_dominance:.3g} (best large)",
         ]
         if not np.isnan(self.hessian_dominance):
             rows += [
-                f"first / second eigenvalue of the Hessian: "
+                "first / second eigenvalue of the Hessian: "
                 f"{self.hessian_dominance:.3g} (best large)",
                 f"samples that decide on the Hessian: {self.effective_samples:.0f} of "
                 f"{self.n_samples}",
@@ -114,67 +113,60 @@ class ProjectionConditions:
 
 
 def separation_grid(X, codes, covariance_axes, hessian_axes):
-    """Separation of classes along each pair of axes, given as rows."""
-    distances, _ = _separation(X, codes, covariance_axes)
-    _, variances = _separation(X, codes, hessian_axes)
-    shape = len(variances), len(distances)
-    between = np.broadcast_to(distances, shape).copy()
-    within = np.broadcast_to(variances[:, None], shape).copy()
+    """Separation of classes along each pair of axes, given as rows.
+
+    With several classes, the means over the pairs of classes. Variances are mean
+    squares, so that theorem 1 holds exactly: the variance of the union of two classes
+    of one size is their variance plus a quarter of the squared distance.
+    """
+    Z = to_numpy(X @ like(np.concatenate([covariance_axes, hessian_axes]).T, X))
+    groups = [Z[codes == code] for code in range(codes.max() + 1)]
+    means = np.array([group.mean(axis=0) for group in groups])
+    variances = np.mean([group.var(axis=0) for group in groups], axis=0)
+    distances = np.mean([(a - b) ** 2 for a, b in combinations(means, 2)], axis=0)
+    count = len(covariance_axes)
+    shape = len(hessian_axes), count
+    between = np.broadcast_to(distances[:count], shape).copy()
+    within = np.broadcast_to(2 * variances[count:, None], shape).copy()
     ratio = np.divide(
         between, within, out=np.where(between > 0, np.inf, 0.0), where=within > 0
     )
     return SeparationGrid(between, within, ratio)
 
 
-def _separation(X, codes, axes):
-    """Squared distance of means and sum of variances, along each axis.
-
-    Variances are mean squares, so that theorem 1 holds exactly: the variance of the
-    union of two classes of one size is that of one plus a quarter of the distance.
-    """
-    Z = to_numpy(X @ like(axes.T, X))
-    groups = [Z[codes == code] for code in range(codes.max() + 1)]
-    means = np.array([group.mean(axis=0) for group in groups])
-    variances = np.array([group.var(axis=0) for group in groups])
-    distances = [(means[i] - means[j]) ** 2 for i, j in _pairs(len(groups))]
-    return np.mean(distances, axis=0), 2 * variances.mean(axis=0)
-
-
-def _pairs(n):
-    return combinations(range(n), 2)
-
-
-def check_conditions(
-    X, codes, classes, covariance_eigenvalues, first_axis, hessian_eigenvalues, traces
-):
-    """Conditions of training samples; Hessian eigenvalues of None if there is none."""
+def check_conditions(projection, X, codes, traces):
+    """Conditions of training samples, with the traces of their Gauss-Newton terms."""
+    n_classes = len(projection.classes_)
     moments = [
         mean_and_covariance(take(X, np.flatnonzero(codes == code)))
-        for code in range(len(classes))
+        for code in range(n_classes)
     ]
-    shapes = [_isotropy_and_correlation(covariance) for _, covariance in moments]
-    isotropy, correlation = np.array(shapes).T
+    means = np.array([mean for mean, _ in moments])
+    isotropy, correlation = np.transpose(
+        [_isotropy_and_correlation(covariance) for _, covariance in moments]
+    )
     hessian_dominance = effective = np.nan
-    if hessian_eigenvalues is not None:
-        hessian_dominance = _dominance(hessian_eigenvalues)
+    if traces is not None:
+        hessian_dominance = _dominance(projection.hessian_eigenvalues_)
         # The quotient has no scale, and squares of small traces might vanish.
         traces = traces / max(traces.max(), np.finfo(np.float64).tiny)
         effective = _ratio(traces.sum() ** 2, (traces**2).sum())
-    means = np.array([mean for mean, _ in moments])
     return ProjectionConditions(
-        classes=classes,
+        classes=projection.classes_,
         isotropy=isotropy,
         correlation=correlation,
-        covariance_dominance=_dominance(covariance_eigenvalues),
+        covariance_dominance=_dominance(projection.covariance_eigenvalues_),
         hessian_dominance=hessian_dominance,
-        mean_alignment=_alignment(means - means.mean(axis=0), first_axis),
+        mean_alignment=_alignment(
+            means - means.mean(axis=0), projection.covariance_eigenvectors_[0]
+        ),
         effective_samples=effective,
         n_samples=len(codes),
     )
 
 
 def mean_and_covariance(samples):
-    """Mean of samples, and the mean square about it; computed where they are."""
+    """Mean of samples, and the mean square about it, computed on their device."""
     mean = namespace(samples).mean(samples, axis=0)
     centred = samples - mean
     return to_numpy(mean), to_numpy(centred.T @ centred / samples.shape[0])

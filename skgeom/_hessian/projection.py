@@ -8,24 +8,24 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     _fit_context,
+    clone,
 )
+from sklearn.frozen import FrozenEstimator
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    validate_data,
-)
+from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from skgeom._hessian.diagnostics import (
     check_conditions,
     mean_and_covariance,
     separation_grid,
 )
-from skgeom._hessian.input_hessians import mean_curvature
-from skgeom._hessian.leading_axes import check_rank, leading_axes, positive_rank
-from skgeom._hessian.logit_estimators import classifier_name
-from skgeom._hessian.logit_torch import is_module
-from skgeom._hessian.trained_classifier import trained_classifier
+from skgeom._hessian.input_hessian import is_function, mean_curvature
+from skgeom._hessian.models import classifier_name, is_module
 from skgeom._moments import check_underflow
 from skgeom.utils._arrays import (
     astype,
@@ -36,17 +36,17 @@ from skgeom.utils._arrays import (
 )
 from skgeom.utils._dask import by_blocks, refuse_dask
 from skgeom.utils._following import follows_fit, follows_X
+from skgeom.utils._frames import with_names
 from skgeom.utils._progress import current_progress, shows_progress
+from skgeom.utils._signs import fix_signs
 from skgeom.utils._sklearn import (
     ARRAY_API,
     CallbackSupportMixin,
+    check_feature_names,
     check_library,
 )
 from skgeom.utils._validation import check_two_classes
 from skgeom.utils._warnings import warn_user
-
-# Number of leading eigenvectors of each matrix in the grid of the diagnostics.
-_GRID = 10
 
 
 class CovarianceHessianProjection(
@@ -248,23 +248,38 @@ class CovarianceHessianProjection(
             decide on the Hessian; if ``class_weight`` does not reach the training.
         """
         X, codes = self._validate(X, y)
-        current_progress().start(X, self.classes_[codes])
+        progress, y = current_progress(), self.classes_[codes]
+        progress.start(X, y)
         self.covariance_ = _covariance(X)
-        values, axes = leading_axes(self.covariance_)
+        values, axes = _eigenvectors(self.covariance_)
         self.covariance_eigenvalues_, self.covariance_eigenvectors_ = values, axes
-        check_rank(values, self.n_covariance, "n_covariance", "covariance of X")
-        traces = self._fit_hessian(X, codes) if self.n_hessian else self._no_hessian()
-
-        components = [axes[: self.n_covariance]]
+        _check_rank(values, self.n_covariance, "n_covariance", "covariance of X")
+        self.estimator_ = self.hessian_ = self.separation_ = None
+        self.hessian_eigenvalues_ = self.hessian_eigenvectors_ = traces = None
+        self.components_ = axes[: self.n_covariance]
         if self.n_hessian:
-            components.append(self.hessian_eigenvectors_[: self.n_hessian])
-        self.components_ = np.concatenate(components)
+            progress.stage("training", n_steps=1)
+            # torch modules accept samples on their device.
+            samples = X if is_module(self.estimator) else to_numpy(X)
+            weights = self._weights(y)
+            self.estimator_ = self._trained(samples, y, weights)
+            name = classifier_name(self.estimator_)
+            progress.step("training", name, name="classifier")
+            mean = mean_curvature(
+                self.estimator_, samples, y, weights, self.curvature, self.derivatives
+            )
+            _check_saturation(mean, name)
+            self.hessian_, traces = mean.matrix, mean.traces
+            values, axes = _eigenvectors(self.hessian_)
+            self.hessian_eigenvalues_, self.hessian_eigenvectors_ = values, axes
+            _check_rank(values, self.n_hessian, "n_hessian", f"Hessian of {name}")
+            self.components_ = np.concatenate(
+                [self.components_, axes[: self.n_hessian]]
+            )
+            self.separation_ = self._separation(X, codes)
         self.n_covariance_ = self.n_covariance
         self.contributions_ = np.abs(self.components_)
-        self.separation_ = self._separation(X, codes) if self.n_hessian else None
-        self.conditions_ = check_conditions(
-            X, codes, self.classes_, values, axes[0], self.hessian_eigenvalues_, traces
-        )
+        self.conditions_ = check_conditions(self, X, codes, traces)
         move_attributes(self, X)
         return self
 
@@ -329,80 +344,54 @@ class CovarianceHessianProjection(
         self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
         check_two_classes(self.classes_, type(self).__name__)
         n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
-        if not n_components:
+        if not 0 < n_components <= n_features:
             raise ValueError(
-                "n_covariance and n_hessian are both 0; ask for a component."
-            )
-        if n_components > n_features:
-            raise ValueError(
-                f"n_covariance + n_hessian = {n_components} is more than "
-                f"n_features={n_features}; ask for fewer components."
+                f"n_covariance + n_hessian = {n_components} must be at least 1 and at "
+                f"most n_features={n_features}."
             )
         return X, codes
 
-    def _fit_hessian(self, X, codes):
-        """Set the classifier and its Hessian; returns traces as `MeanCurvature`."""
-        y = self.classes_[codes]
-        weights = np.ones(len(y))
-        if self.class_weight is not None:
-            weights = compute_sample_weight(self.class_weight, y)
-            if not (weights >= 0).all() or not weights.any():
-                raise ValueError(
-                    "class_weight must not be negative, nor zero for all classes, got "
-                    f"{self.class_weight}."
-                )
-        progress = current_progress()
-        progress.stage("training", n_steps=1)
-        # Modules of torch take samples from where they are.
-        X = X if is_module(self.estimator) else to_numpy(X)
-        self.estimator_ = trained_classifier(
-            self.estimator,
-            X,
-            y,
-            weights if self.class_weight is not None else None,
-            getattr(self, "feature_names_in_", None),
-            self.random_state,
-        )
-        name = classifier_name(self.estimator_)
-        progress.step("training", name, name="classifier")
-        mean = mean_curvature(
-            self.estimator_, X, y, weights, self.curvature, self.derivatives
-        )
-        self.hessian_ = mean.matrix
-        name = f"Hessian of {classifier_name(self.estimator_)}"
-        if not np.abs(self.hessian_).max() > np.finfo(np.float64).tiny:
+    def _weights(self, y):
+        """Weights of the samples by ``class_weight``."""
+        weights = compute_sample_weight(self.class_weight, y)
+        if not (weights >= 0).all() or not weights.any():
             raise ValueError(
-                f"The {name} is zero: its probabilities do not change with X, or they "
-                "are all zero or one. Stop its training earlier or regularise it more "
-                "if it is saturated, and less if it always predicts the same; a "
-                "classifier that is piecewise constant, such as a tree, has no Hessian."
+                "class_weight must not be negative, nor zero for all classes, got "
+                f"{self.class_weight}."
             )
-        if mean.saturated:
+        return weights
+
+    def _trained(self, X, y, weights):
+        """A fitted clone of the classifier; functions are used as they are."""
+        if self.estimator is None:
+            n_classes = len(self.classes_)
+            estimator = default_network(len(y), n_classes, self.random_state)
+        elif is_function(self.estimator):
+            return self.estimator
+        else:
+            estimator = clone(self.estimator)
+        names = getattr(self, "feature_names_in_", None)
+        if isinstance(estimator, FrozenEstimator) and names is not None:
+            check_feature_names(estimator, with_names(X, names), reset=False)
+        parameters = {}
+        if self.class_weight is not None:
+            parameters = _weight_parameter(estimator, weights)
+        if parameters is None:
             warn_user(
-                f"All probabilities of {classifier_name(self.estimator_)} are zero or "
-                "one up to rounding. So its Hessian is nearly zero, and one or a few "
-                "samples decide on the eigenvectors. Regularise its training more, or "
-                "stop it earlier.",
+                "class_weight weights the average of the Hessian alone: the training "
+                f"of {classifier_name(estimator)} takes no sample_weight. Weight the "
+                "classes by its own parameters, or freeze a trained classifier.",
                 UserWarning,
             )
-        self.hessian_eigenvalues_, self.hessian_eigenvectors_ = leading_axes(
-            self.hessian_
-        )
-        check_rank(self.hessian_eigenvalues_, self.n_hessian, "n_hessian", name)
-        return mean.traces
-
-    def _no_hessian(self):
-        self.estimator_ = self.hessian_ = None
-        self.hessian_eigenvalues_ = self.hessian_eigenvectors_ = None
+        X = X.copy() if names is None else with_names(X.copy(), names)
+        return estimator.fit(X, y, **(parameters or {}))
 
     def _separation(self, X, codes):
-        rank = positive_rank(to_numpy(self.hessian_eigenvalues_))
-        return separation_grid(
-            X,
-            codes,
-            to_numpy(self.covariance_eigenvectors_)[:_GRID],
-            to_numpy(self.hessian_eigenvectors_)[: min(rank, _GRID)],
-        )
+        # The ten leading eigenvectors of each matrix, as in figure 1.
+        rank = min(_positive_rank(to_numpy(self.hessian_eigenvalues_)), 10)
+        covariance_axes = to_numpy(self.covariance_eigenvectors_)[:10]
+        hessian_axes = to_numpy(self.hessian_eigenvectors_)[:rank]
+        return separation_grid(X, codes, covariance_axes, hessian_axes)
 
     @property
     def _n_features_out(self):
@@ -416,15 +405,87 @@ class CovarianceHessianProjection(
         return tags
 
 
+def default_network(n_samples, n_classes, random_state=None):
+    """The classifier that ``estimator=None`` stands for.
+
+    Its squared weights are penalised. Otherwise the probabilities become zeros and
+    ones, and a few samples decide on the Hessian. The penalty, which is added to the
+    sum of the losses of the samples, increases with the number of samples of a class up
+    to 500 samples in all, where the sum of the losses outweighs it.
+
+    There is one hidden layer: with several, a penalty that is large enough makes the
+    weights vanish if the classes overlap. It is smooth, so that L-BFGS converges, and
+    nearly always to the same classifier.
+    """
+    network = MLPClassifier(
+        (32,),
+        activation="tanh",
+        solver="lbfgs",
+        alpha=min(n_samples, 500) / (5 * n_classes),
+        max_iter=2000,
+        random_state=random_state,
+    )
+    return make_pipeline(StandardScaler(), network)
+
+
+def _weight_parameter(estimator, weights):
+    """Arguments of fit with weights of samples; None if the estimator takes none."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = _weight_parameter(last, weights)
+        return inner and {f"{name}__{key}": inner[key] for key in inner}
+    frozen = isinstance(estimator, FrozenEstimator)  # ignores all arguments
+    if frozen or has_fit_parameter(estimator, "sample_weight"):
+        return {"sample_weight": weights}
+    return None
+
+
+def _check_saturation(mean, name):
+    """Raise ValueError if a Hessian is zero, and warn if all samples are saturated."""
+    if not np.abs(mean.matrix).max() > np.finfo(np.float64).tiny:
+        raise ValueError(
+            f"The Hessian of {name} is zero: its probabilities do not change with X, "
+            "or are all zero or one. If it is saturated, stop its training earlier or "
+            "regularise it more; piecewise constant classifiers have no Hessian."
+        )
+    if mean.saturated:
+        warn_user(
+            f"All probabilities of {name} are zero or one up to rounding, so that a "
+            "few samples decide on the eigenvectors of its Hessian. Regularise its "
+            "training more, or stop it earlier.",
+            UserWarning,
+        )
+
+
+def _eigenvectors(matrix):
+    """Eigenvalues in falling order, and eigenvectors in rows, of determined signs."""
+    values, vectors = np.linalg.eigh(matrix)
+    return values[::-1].copy(), fix_signs(vectors.T[::-1])
+
+
+def _positive_rank(eigenvalues):
+    """Number of eigenvalues above rounding."""
+    rounding = len(eigenvalues) * np.finfo(np.float64).eps * np.abs(eigenvalues).max()
+    return np.count_nonzero(eigenvalues > rounding)
+
+
+def _check_rank(eigenvalues, n_components, parameter, name):
+    """Raise ValueError if there are fewer positive eigenvalues than components."""
+    rank = _positive_rank(eigenvalues)
+    if n_components > rank:
+        raise ValueError(
+            f"{parameter}={n_components} is more than the {rank} positive eigenvalues "
+            f"of the {name}. Reduce {parameter}; curvature='gauss-newton' has no "
+            "negative eigenvalues."
+        )
+
+
 def _covariance(X):
-    """Sample covariance matrix, on the host."""
+    """Sample covariance matrix, in CPU memory."""
     with np.errstate(over="ignore", invalid="ignore"):
         check_underflow(float(namespace(X).sum(X * X)), X)
-        if namespace(X) is np:
-            covariance = np.atleast_2d(np.cov(X, rowvar=False))
-        else:
-            _, covariance = mean_and_covariance(X)
-            covariance = covariance * (X.shape[0] / (X.shape[0] - 1))
+        _, covariance = mean_and_covariance(X)
+        covariance = covariance * (X.shape[0] / (X.shape[0] - 1))
     if not np.isfinite(covariance).all():
         raise ValueError(
             "The squares of the numbers of X are too large for floating-point numbers. "

@@ -34,7 +34,7 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import CovarianceHessianProjection, input_hessian
-from skgeom._hessian.trained_classifier import default_network
+from skgeom._hessian.projection import default_network
 
 CHP = CovarianceHessianProjection
 
@@ -387,7 +387,7 @@ def test_names_and_types(cancer):
         "covariancehessianprojection0",
         "covariancehessianprojection1",
     ]
-    with pytest.raises(ValueError, match=r"features \['a', .* but X has \['e'"):
+    with pytest.raises(ValueError, match="feature names should match"):
         CHP(FrozenEstimator(estimator)).fit(frame[list("edcba")], y)
     assert model.transform(frame.astype(np.float32)).dtype == np.float32
 

@@ -22,8 +22,8 @@ CHP = CovarianceHessianProjection
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (CHP(n_covariance=0, n_hessian=0), "both 0; ask for a component"),
-        (CHP(n_covariance=4, n_hessian=3), r"= 7 is more than n_features=5"),
+        (CHP(n_covariance=0, n_hessian=0), "= 0 must be at least 1"),
+        (CHP(n_covariance=4, n_hessian=3), "= 7 must be .* at most n_features=5"),
         (CHP(LinearSVC()), "LinearSVC, has no class probabilities"),
         (CHP(LogisticRegression(), n_hessian=2), "more than the 1 positive eigenv"),
         (CHP(DecisionTreeClassifier()), "no Hessian of DecisionTreeClassifier by diff"),

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from autograd import hessian, jacobian
 from scipy.special import expit, log_softmax, softmax
+from sklearn import config_context
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -24,11 +25,11 @@ from sklearn.preprocessing import (
 )
 
 from skgeom import input_hessian
-from skgeom._hessian.input_hessians import cross_entropy_derivatives
-from skgeom._hessian.logit_models import ACTIVATIONS
+from skgeom._hessian.input_hessian import cross_entropy_derivatives
+from skgeom._hessian.models import ACTIVATIONS
 
 CURVATURES = ["hessian", "gauss-newton"]
-LAYERS = [(), (3,), (9,), (4, 3), (9, 4, 3)]  # narrower and wider than 6 features
+LAYERS = [(), (3,), (9, 4, 3)]
 
 
 @pytest.fixture(params=[2, 4], ids=["binary", "multi-class"])
@@ -109,10 +110,9 @@ def test_network(data, rng, activation, layers, curvature):
 
 
 @pytest.mark.parametrize("curvature", CURVATURES)
-@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
-def test_network_by_differences(data, rng, activation, curvature):
+def test_network_by_differences(data, rng, curvature):
     X, y = data
-    model = network(X, y, rng, activation, gain=3)
+    model = network(X, y, rng, "tanh", gain=3)
     H = input_hessian(model, X, y, curvature=curvature)
     expected = input_hessian(
         model, X, y, curvature=curvature, derivatives="differences"
@@ -123,7 +123,7 @@ def test_network_by_differences(data, rng, activation, curvature):
 @pytest.mark.filterwarnings("ignore:Output seems independent of input")  # autograd's
 @pytest.mark.parametrize("curvature", CURVATURES)
 @pytest.mark.parametrize("labels", ["predicted", "random"])
-@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_saturated_network(data, rng, activation, labels, curvature):
     """Logits of +-40, where the probabilities of the usual formulas have no digits."""
     X, y = data
@@ -170,12 +170,12 @@ def test_relu_identity(data, rng):
     assert_close(input_hessian(model, X, 1 - y), expected, 1e-12)
 
 
-def test_blocks_of_samples(data, rng, monkeypatch):
+def test_blocks_of_samples(data, rng):
     X, y = data
     model = network(X, y, rng, "tanh")
     whole = input_hessian(model, X, y)
-    monkeypatch.setattr("skgeom._hessian.logit_models._BLOCK", 200)
-    assert_close(input_hessian(model, X, y), whole, 1e-13)
+    with config_context(working_memory=1e-3):
+        assert_close(input_hessian(model, X, y), whole, 1e-13)
 
 
 # Other classifiers.
@@ -272,7 +272,7 @@ def test_linear_classifier_has_one_direction(rng):
 
 @pytest.mark.parametrize("curvature", CURVATURES)
 @pytest.mark.parametrize("normalised", [False, True])
-@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_function(data, rng, activation, normalised, curvature):
     """A function written with autograd, of log-probabilities or of logits."""
     X, y = data
@@ -293,8 +293,8 @@ def test_function(data, rng, activation, normalised, curvature):
 # Cross-entropy.
 
 
-@pytest.mark.parametrize("n_logits", [1, 2, 5])
-@pytest.mark.parametrize("size", [1, 40, 300])
+@pytest.mark.parametrize("n_logits", [1, 5])
+@pytest.mark.parametrize("size", [1, 300])
 def test_cross_entropy(rng, n_logits, size):
     logits = rng.normal(size=(50, n_logits))
     logits *= size / np.abs(logits).max(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Hessians of networks of torch and skorch, and projections on devices."""
+"""Hessians of torch modules, and projections on devices."""
 
 import pickle
 import subprocess
@@ -13,7 +13,6 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import CovarianceHessianProjection, input_hessian
@@ -58,7 +57,7 @@ def trained(X, y, activation="tanh"):
 
 
 @pytest.mark.parametrize("curvature", ["hessian", "gauss-newton"])
-@pytest.mark.parametrize("activation", ["relu", "tanh", "logistic"])
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_module_has_the_hessian_of_the_same_network(torch, data, activation, curvature):
     """A ReLU network is piecewise linear: both leave its second derivatives zero."""
     network = trained(*data, activation)
@@ -138,10 +137,13 @@ def test_module_of_images(torch):
 @pytest.mark.parametrize(
     ("forward", "message"),
     [
-        (lambda X: X[:, :2], r"one column a class, \(150, 3\).*got shape \(150, 2\)"),
-        (lambda X: X[:, :3].softmax(1), "returns probabilities; return logits"),
+        (
+            lambda X: X[:, :2],
+            r"one column a class of y, \(150, 3\).*got shape \(150, 2\)",
+        ),
+        (lambda X: X[:, :3].softmax(1), "returns probabilities. Return logits"),
         (lambda X: X[:, :3].log(), "returned NaN or infinity"),
-        (lambda X: X[:, :3] - X[:, :3].mean(), "gives sample 0 other values alone"),
+        (lambda X: X[:, :3] - X[:, :3].mean(), "different values for sample 0 alone"),
         (lambda X: X @ X, "raised RuntimeError"),
     ],
     ids=["columns", "probabilities", "infinite", "batch", "error"],
@@ -169,7 +171,7 @@ import sys
 
 class Missing:
     def find_spec(name, *args):
-        if name.partition(".")[0] in ("torch", "skorch", "array_api_compat"):
+        if name.partition(".")[0] in ("torch", "array_api_compat"):
             raise ImportError(name)
 
 sys.meta_path.insert(0, Missing)
@@ -179,60 +181,6 @@ X = np.random.default_rng(0).normal(size=(30, 3))
 CovarianceHessianProjection().fit(X, np.arange(30) % 2).transform(X)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-# skorch.
-
-
-def net_of(torch, X, y, criterion, *last, **settings):
-    skorch = pytest.importorskip("skorch")
-    torch.manual_seed(0)
-    layers = torch.nn.Linear(X.shape[1], 6), torch.nn.Tanh(), *last
-    kind = skorch.NeuralNetClassifier
-    if criterion is torch.nn.BCEWithLogitsLoss:
-        kind = skorch.NeuralNetBinaryClassifier
-    return kind(
-        torch.nn.Sequential(*layers),
-        criterion=criterion,
-        lr=0.1,
-        verbose=0,
-        train_split=None,
-        **settings,
-    )
-
-
-@pytest.mark.parametrize("loss", ["CrossEntropyLoss", "NLLLoss", "BCEWithLogitsLoss"])
-def test_skorch(torch, loss):
-    """The Hessian is that of predict_proba, whatever the loss."""
-    X, y = load_breast_cancer(return_X_y=True)
-    X = X[:, :5] / X[:, :5].std(axis=0)
-    criterion = getattr(torch.nn, loss)
-    last = [torch.nn.Linear(6, 1 if loss == "BCEWithLogitsLoss" else 2)]
-    if loss == "NLLLoss":
-        last.append(torch.nn.Softmax(dim=1))
-    y = y.astype(np.float32) if loss == "BCEWithLogitsLoss" else y
-    net = net_of(torch, X, y, criterion, *last)
-    model = CovarianceHessianProjection(make_pipeline(StandardScaler(), net)).fit(X, y)
-    pipeline = model.estimator_
-    pipeline[-1].module_.double()
-
-    def log_proba(X):
-        with np.errstate(divide="ignore"):
-            return np.log(pipeline.predict_proba(X))
-
-    expected = input_hessian(log_proba, X, y, derivatives="differences")
-    size = np.abs(expected).max()
-    assert_allclose(input_hessian(pipeline, X, y), expected, rtol=0, atol=1e-4 * size)
-    assert_allclose(model.hessian_, expected, rtol=0, atol=1e-4 * size)
-    frozen = CovarianceHessianProjection(FrozenEstimator(pipeline)).fit(X, y)
-    assert_allclose(frozen.hessian_, expected, rtol=0, atol=1e-4 * size)
-
-
-def test_skorch_with_another_loss_is_refused(torch):
-    X, y = load_breast_cancer(return_X_y=True)
-    net = net_of(torch, X, y, torch.nn.MultiMarginLoss, torch.nn.Linear(6, 2))
-    with pytest.raises(ValueError, match=r"loss MultiMarginLoss.*does not tell"):
-        CovarianceHessianProjection(net).fit(X / X.max(axis=0), y)
 
 
 # The projection.
@@ -309,7 +257,7 @@ def test_module_and_samples_stay_on_their_device(torch, monkeypatch):
         X_there = torch.tensor(X)
         model = CovarianceHessianProjection(module).fit(X_there, torch.tensor(y))
         H = input_hessian(module, X_there, torch.tensor(y))
-        assert max(sizes) == 10 * len(y)  # along the ten leading eigenvectors
+        assert max(sizes) <= 20 * len(y)  # along the leading eigenvectors
         sizes.clear()
         Z = model.transform(X_there)
         assert not sizes

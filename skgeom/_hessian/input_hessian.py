@@ -1,31 +1,23 @@
 """Mean Hessian of a classifier's cross-entropy with respect to its inputs."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.utils import (
-    check_array,
-    check_consistent_length,
-    column_or_1d,
-    gen_batches,
-)
+from sklearn.utils import check_X_y, gen_batches
 from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
-from skgeom._hessian.logit_estimators import (
+from skgeom._hessian.differences import estimator_differences, function_differences
+from skgeom._hessian.models import (
     CLASSIFIERS,
     TRANSFORMERS,
-    analytic_model,
+    autograd_function,
     classifier_name,
-    raise_several_labels,
+    fitted_classifier,
+    is_module,
+    torch_module,
 )
-from skgeom._hessian.logit_numeric import (
-    callable_model,
-    estimator_differences,
-    function_differences,
-)
-from skgeom._hessian.logit_torch import is_module, module_function, module_model
 from skgeom.utils._arrays import (
     dtype_name,
     float_dtypes,
@@ -35,8 +27,16 @@ from skgeom.utils._arrays import (
     on_host,
     to_numpy,
 )
+from skgeom.utils._frames import named_like_fit
 from skgeom.utils._progress import current_progress
 from skgeom.utils._sklearn import check_feature_names, check_sample_weight
+
+_NAMES = ", ".join(kind.__name__ for kind in (*CLASSIFIERS, *TRANSFORMERS))
+SUPPORTED = (
+    f"There are formulas for {_NAMES} and their pipelines. Other classifiers need "
+    "predict_proba, and functions of X must be written with autograd.numpy, unless "
+    "derivatives='differences'."
+)
 
 
 @validate_params(
@@ -150,10 +150,8 @@ def input_hessian(
     if not is_function(estimator):
         check_is_fitted(estimator)
         check_feature_names(estimator, X, reset=False)
-    given = check_array(X, dtype=float_dtypes(X)[0])
-    X = given if is_module(estimator) else to_numpy(given)
-    y = to_numpy(column_or_1d(y))
-    check_consistent_length(X, y)
+    given, y = check_X_y(X, y, dtype=float_dtypes(X)[0])
+    X, y = given if is_module(estimator) else to_numpy(given), to_numpy(y)
     weights = check_sample_weight(
         on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
     )
@@ -163,8 +161,7 @@ def input_hessian(
     return like(mean.matrix, given)
 
 
-@dataclass
-class MeanCurvature:
+class MeanCurvature(NamedTuple):
     """The mean Hessian of samples.
 
     Attributes
@@ -189,70 +186,60 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
     codes = order[np.searchsorted(classes, y, sorter=order)]
     model = _model(estimator, X, len(classes), curvature, derivatives)
     weights = weights / weights.sum()
-    n_samples = len(y)
-    total, traces, saturated = 0.0, np.empty(n_samples), True
-    progress = current_progress()
+    total, traces, saturated = 0.0, np.empty(len(y)), True
+    progress, name = current_progress(), classifier_name(estimator)
+    batches = list(gen_batches(len(y), model.rows_of_a_block(X)))
     # An overflow is reported after the sum, with its cause.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        gram = model.gram()
-        batches = list(gen_batches(n_samples, model.block_rows(X)))
+        # For the affine map A, the trace of A^T (B J)^T (B J) A needs A A^T only.
+        gram = None if model.matrix is None else model.matrix @ model.matrix.T
         for batch in batches:
             expansion = model.expand(model.inputs(X[batch, ...]))
-            _check_own_probability(expansion.logits, codes[batch], y[batch], estimator)
+            _check_own_probability(expansion.logits, codes[batch], y[batch], name)
             residuals, factors = cross_entropy_derivatives(
                 expansion.logits, codes[batch]
             )
+            share = weights[batch]
             # The sum of the squares of a sample's factors is 1 - sum_k p_k^2.
-            spread = np.square(factors[weights[batch] > 0]).sum(axis=(1, 2))
-            saturated &= bool((spread < np.finfo(np.float64).eps).all())
-            part, traces[batch] = _curvature(
-                expansion, residuals, factors, weights[batch], curvature, gram
-            )
-            total = total + part
-            said = f"{batch.stop} of {n_samples} samples"
+            variances = np.square(factors[share > 0]).sum(axis=(1, 2))
+            saturated &= bool((variances < np.finfo(np.float64).eps).all())
+            # Equation 3 by the chain rule. The Gauss-Newton part J^T B^T B J of all
+            # samples is one product of the rows B J with themselves, so that it is
+            # semidefinite whatever the rounding.
+            products = expansion.vjp(factors * np.sqrt(share)[:, None, None])
+            xp = namespace(products)
+            rows = xp.reshape(products, (-1, products.shape[2]))
+            total = total + in_double(rows.T @ rows)
+            images = rows if gram is None else rows @ like(gram, rows, dtype_name(rows))
+            parts = xp.reshape(rows * images, (len(share), -1))
+            traces[batch] = to_numpy(xp.sum(parts, axis=1))
+            # The other part weights the Hessians of the logits by p - [y = k].
+            if curvature == "hessian":
+                hessian = expansion.weighted_hessian(residuals * share[:, None])
+                total = total + in_double(hessian)
+            said = f"{batch.stop} of {len(y)} samples"
             progress.step("Hessian", said, n_steps=len(batches), name="block")
-        matrix = model.to_samples(to_numpy(total))
+        matrix = to_numpy(total)
+        if model.matrix is not None:
+            matrix = model.matrix.T @ matrix @ model.matrix
     if not np.isfinite(matrix).all():
         raise ValueError(
-            f"The Hessian of {classifier_name(estimator)} is not finite: its "
-            "parameters, or its logits of these samples, are NaN, infinite or too "
-            "large. Scale the features, or regularise its training."
+            f"The Hessian of {name} is not finite: its parameters or logits are NaN, "
+            "infinite or too large. Scale the features, or regularise its training."
         )
     return MeanCurvature((matrix + matrix.T) / 2, traces, saturated)
 
 
-def _curvature(expansion, residuals, factors, weights, curvature, gram):
-    """Weighted sum of samples' Hessians, and the traces of their Gauss-Newton parts."""
-    # Equation 3 by the chain rule. The Gauss-Newton part J^T B^T B J of all samples is
-    # one product of the rows B J with themselves, so that it is semidefinite whatever
-    # the rounding.
-    products = expansion.pull_back(factors * np.sqrt(weights)[:, None, None])
-    xp = namespace(products)
-    rows = xp.reshape(products, (-1, products.shape[2]))
-    total = in_double(rows.T @ rows)
-    # For the affine map A, the trace of A^T (B J)^T (B J) A needs A A^T only.
-    images = rows if gram is None else rows @ like(gram, rows, dtype_name(rows))
-    # The other part weights the Hessians of the logits by the gradient, p - [y = k].
-    if curvature == "hessian":
-        weighted = expansion.weighted_hessian(residuals * weights[:, None])
-        total = total + in_double(weighted)
-    traces = xp.sum(xp.reshape(rows * images, (products.shape[0], -1)), axis=1)
-    return total, to_numpy(traces)
-
-
-def _check_own_probability(logits, codes, y, estimator):
+def _check_own_probability(logits, codes, y, name):
     """Raise ValueError if a sample's own class has probability zero."""
     if logits.shape[1] == 1:
-        own = np.where(codes == 1, 1, -1) * logits[:, 0]
-    else:
-        own = logits[np.arange(len(codes)), codes]
-    if np.isneginf(own).any():
-        label = y[np.isneginf(own)].tolist()[0]
+        logits = np.hstack([-logits, logits])
+    lost = np.isneginf(logits[np.arange(len(codes)), codes])
+    if lost.any():
         raise ValueError(
-            f"{classifier_name(estimator)} gives a sample of class {label!r} "
-            "probability zero for it, so that the cross-entropy is infinite. Give the "
-            "class a prior above zero, or leave its samples out; if the probabilities "
-            "are saturated, regularise the training more."
+            f"{name} gives a sample of class {y[lost].tolist()[0]!r} probability zero "
+            "for it, so that the cross-entropy is infinite. Give the class a prior "
+            "above zero, or remove its samples."
         )
 
 
@@ -303,62 +290,43 @@ def check_classifier(estimator, X, y):
     n_features = getattr(estimator, "n_features_in_", X.shape[1])
     if n_features != X.shape[1]:
         raise ValueError(
-            f"estimator was fitted on {n_features} features, but X has {X.shape[1]}; "
-            "give the features that it was fitted on, or an estimator that is not "
-            "frozen, which is fitted on X."
+            f"estimator was fitted on {n_features} features, but X has {X.shape[1]}. "
+            "Give the same features, or an estimator that is not frozen."
         )
     if not (hasattr(estimator, "predict_proba") and hasattr(estimator, "classes_")):
         raise ValueError(
             f"estimator, {type(estimator).__name__}, has no class probabilities "
-            f"(predict_proba and classes_). {supported_classifiers()}"
+            f"(predict_proba and classes_). {SUPPORTED}"
         )
-    if any(np.ndim(label) for label in estimator.classes_):
-        raise_several_labels(estimator)
+    with np.errstate(all="ignore"):
+        proba = estimator.predict_proba(named_like_fit(X[:1], estimator))
+    if isinstance(proba, list) or (np.abs(proba.sum(axis=1) - 1) > 1e-3).any():
+        raise ValueError(
+            f"estimator, {type(estimator).__name__}, predicts several labels at once, "
+            "which have no common cross-entropy. Fit one classifier a label."
+        )
     classes = np.asarray(estimator.classes_)
     unknown = np.setdiff1d(y, classes)
     if len(unknown):
         raise ValueError(
             f"y has the class {unknown.tolist()[0]!r}, which estimator was not fitted "
-            f"on: it knows {classes.tolist()}."
+            f"on: its classes are {classes.tolist()}."
         )
     return classes
 
 
 def is_function(estimator):
-    """Whether the classifier is a plain function of the samples."""
-    return is_module(estimator) or (
-        callable(estimator) and not hasattr(estimator, "fit")
-    )
-
-
-def supported_classifiers():
-    """A sentence for messages that tells which classifiers are supported."""
-    classifiers = ", ".join(kind.__name__ for kind in CLASSIFIERS)
-    transformers = ", ".join(kind.__name__ for kind in TRANSFORMERS)
-    return (
-        f"There are formulas for {classifiers}, and for pipelines of {transformers} "
-        "with one of these; other classifiers need predict_proba, for "
-        "derivatives='differences'; a function of X that returns log-probabilities "
-        "must be written with autograd.numpy, unless derivatives='differences'."
-    )
+    """Whether the classifier is a function of the samples, or a torch module."""
+    return is_module(estimator) or not hasattr(estimator, "fit")
 
 
 def _model(estimator, X, n_classes, curvature, derivatives):
-    differences = derivatives == "differences"
-    if is_module(estimator):
-        if not differences:
-            return module_model(estimator, n_classes)
-        estimator = module_function(estimator, n_classes)
     if is_function(estimator):
-        if differences:
-            return function_differences(estimator, X, n_classes, curvature)
-        return callable_model(estimator, n_classes)
-    model = None if derivatives == "differences" else analytic_model(estimator)
-    if model is not None:
-        return model
-    if derivatives == "analytic":
-        raise ValueError(
-            f"derivatives='analytic': there is no formula for {estimator!r}. "
-            f"{supported_classifiers()}"
-        )
-    return estimator_differences(estimator, X, curvature)
+        if derivatives == "differences":
+            return function_differences(estimator, to_numpy(X), n_classes, curvature)
+        kind = torch_module if is_module(estimator) else autograd_function
+        return kind(estimator, n_classes)
+    model = None if derivatives == "differences" else fitted_classifier(estimator)
+    if model is None and derivatives == "analytic":
+        raise ValueError(f"There is no formula for {estimator!r}. {SUPPORTED}")
+    return model or estimator_differences(estimator, X, curvature)

@@ -1,0 +1,192 @@
+"""Any function of samples as logits, with derivatives by central differences.
+
+`scipy.differentiate` has no second derivatives of sums over samples: its Hessians are
+Jacobians of Jacobians, with at least four times as many evaluations as here.
+"""
+
+import numpy as np
+from scipy.special import expit, log_softmax, softmax
+
+from skgeom._hessian.models import (
+    Expansion,
+    LogitModel,
+    check_logits,
+    classifier_name,
+    is_module,
+    module_function,
+)
+from skgeom.utils._arrays import to_numpy
+from skgeom.utils._frames import named_like_fit
+
+
+def function_differences(function, X, n_classes, curvature):
+    """Model of a function or module X -> logits or log-probabilities."""
+    name = classifier_name(function)
+    call = function
+    if is_module(function):
+        of_tensors, tensor = module_function(function)
+
+        def call(X):
+            return to_numpy(of_tensors(tensor(X)))
+
+    check_logits(lambda X: call(X.copy()), X, n_classes, f"the function {name}")
+    return difference_model(lambda X: _floats(call(X.copy())), X, name, curvature)
+
+
+def estimator_differences(estimator, X, curvature):
+    """Model of a fitted classifier, by differences of its most precise output.
+
+    A probability close to one has lost the digits of its complement. So decision values
+    are preferred, if their softmax agrees with `predict_proba`, and next the result of
+    `predict_log_proba`, if its softmax does.
+    """
+
+    def output(method):
+        def values(X):
+            X = named_like_fit(X.copy(), estimator)
+            with np.errstate(divide="ignore"):
+                values = _floats(getattr(estimator, method)(X))
+            return values[:, None] if values.ndim == 1 else values
+
+        return values
+
+    def log_proba(X):
+        with np.errstate(divide="ignore"):
+            return np.log(output("predict_proba")(X))
+
+    name = classifier_name(estimator)
+    proba = output("predict_proba")(X)
+    logits = log_proba
+    for method in ("predict_log_proba", "decision_function"):
+        if hasattr(estimator, method):
+            found = output(method)(X)
+            if found.shape[1] == 1:
+                found = np.hstack([expit(-found), expit(found)])
+            else:
+                found = softmax(found, axis=1)
+            rounding = np.sqrt(np.finfo(proba.dtype).eps)
+            if found.shape == proba.shape and np.abs(found - proba).max() <= rounding:
+                logits = output(method)
+    return difference_model(logits, X, name, curvature)
+
+
+def _floats(values):
+    values = np.asarray(values)
+    return values if values.dtype.kind == "f" else values.astype(np.float64)
+
+
+def difference_model(function, X, name, curvature):
+    """Model of a function X -> logits by central differences.
+
+    The step in a feature is about the fourth root of the precision of the logits, times
+    the standard deviation of the feature. A second difference with the step h has a
+    rounding error of the order eps / h^2 and a truncation error of the order h^2, which
+    are equal there.
+    """
+    logits = function(X)
+    precision = np.finfo(logits.dtype).eps
+    steps = _steps(X, precision)
+    n_features = X.shape[1]
+    if not _is_smooth(function, X, steps, precision, curvature):
+        _raise_not_smooth(name, curvature)
+
+    def shifted(X, *features, sign):
+        X = X.copy()
+        for feature in features:
+            X[:, feature] += sign * steps[feature]
+        return _finite(function(X))
+
+    def expand(X):
+        logits = function(X).astype(np.float64)
+        central = _finite(logits)
+
+        def vjp(V):
+            gradients = [
+                (shifted(X, j, sign=1) - shifted(X, j, sign=-1)) / (2 * steps[j])
+                for j in range(n_features)
+            ]
+            return V @ np.stack(gradients, axis=2)
+
+        def weighted_hessian(G):
+            # The second difference along some features together. Each side is compared
+            # with the centre first: subtracting twice a large logit would cancel.
+            def change(*features):
+                up, down = (shifted(X, *features, sign=sign) for sign in (1, -1))
+                return (G * ((up - central) + (down - central))).sum()
+
+            single = np.array([change(j) for j in range(n_features)])
+            total = np.diag(single / steps**2)
+            # Along h_j e_j + h_k e_k the second difference is h_j^2 H_jj + h_k^2 H_kk
+            # + 2 h_j h_k H_jk, up to higher orders.
+            for j, k in zip(*np.triu_indices(n_features, 1), strict=True):
+                mixed = change(j, k) - single[j] - single[k]
+                total[j, k] = total[k, j] = mixed / (2 * steps[j] * steps[k])
+            return total
+
+        return Expansion(logits, vjp, weighted_hessian)
+
+    n_floats = n_features * (logits.shape[1] + 1)
+    return LogitModel(expand, n_floats, lambda X: np.copy(to_numpy(X)))
+
+
+def _finite(logits):
+    """Logits in float64, with a large negative number for minus infinity."""
+    smallest = np.log(np.finfo(np.float64).tiny)
+    return np.where(np.isneginf(logits), smallest, logits).astype(np.float64)
+
+
+def _steps(X, precision):
+    """Steps of differences, as powers of two, so that adding them rounds less."""
+    size = np.abs(X).max(axis=0)
+    deviation = X.std(axis=0)
+    constant = deviation <= 10 * np.finfo(np.float64).eps * size
+    scale = np.where(constant, size, deviation)
+    scale = np.where(scale > 0, scale, 1.0)
+    return np.exp2(np.round(np.log2(precision**0.25 * scale)))
+
+
+def _is_smooth(function, X, steps, precision, curvature):
+    """Whether differences by steps h and 2 h agree.
+
+    For a smooth function they differ by truncation, of the order h^2, and for a
+    function with jumps or kinks by a factor. These are differences of
+    log-probabilities, along two random directions in which all features change,
+    weighted by the probabilities, as in the Hessian.
+    """
+    central = _finite(function(X))
+    levels = _log_probabilities(central)
+    weights = np.exp(levels / 2)
+    rounding = 30 * precision * np.linalg.norm(weights * (1 + np.abs(levels)))
+    varies = np.ptp(central, axis=0).max() > 1e-3
+    signs = np.random.default_rng(0).choice([-1, 1], size=(2, len(steps)))
+    for direction in signs * steps / np.sqrt(len(steps)):
+        flat, firsts, seconds = True, [], []
+        for h in (1, 2):
+            ends = [_finite(function(X + sign * h * direction)) for sign in (1, -1)]
+            change = np.abs(ends[0] - ends[1])
+            flat &= (change <= 10 * precision * (1 + np.abs(central))).all()
+            up, down = (_log_probabilities(end) - levels for end in ends)
+            firsts.append(weights * (up - down) / h)
+            seconds.append(weights * (up + down) / h**2)
+        checked = [firsts] if curvature == "gauss-newton" else [firsts, seconds]
+        gaps = [np.linalg.norm(a - b) - 0.1 * np.linalg.norm(b) for a, b in checked]
+        if (flat and varies) or max(gaps) > rounding:
+            return False
+    return True
+
+
+def _log_probabilities(logits):
+    if logits.shape[1] == 1:
+        logits = np.hstack([np.zeros_like(logits), logits])
+    return log_softmax(logits, axis=1)
+
+
+def _raise_not_smooth(name, curvature):
+    remedy = "Use a classifier with a formula, or method='sigmoid' in a calibration"
+    if curvature == "hessian":
+        remedy += "; for piecewise linear logits, use curvature='gauss-newton'"
+    raise ValueError(
+        f"There is no Hessian of {name} by differences: its probabilities are not a "
+        "smooth function of X, like those of trees, nearest neighbours and isotonic "
+        f"calibrations. {remedy}."
+    )

@@ -1,0 +1,498 @@
+"""Classifiers as logits with first and second derivatives.
+
+One function for each kind of classifier returns a `LogitModel`: an affine map of the
+samples, followed by a function whose result is an `Expansion`. A term that is common to
+all logits cancels in the probabilities, so log-probabilities serve as logits, too.
+
+torch is not imported to recognise a module: without an earlier import there is none.
+"""
+
+import sys
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+from sklearn import get_config
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    RobustScaler,
+    StandardScaler,
+)
+
+from skgeom.utils._arrays import namespace, to_numpy
+from skgeom.utils._frames import named_like_fit
+
+
+class Expansion(NamedTuple):
+    """Logits of samples, and functions for their first and second derivatives.
+
+    Attributes
+    ----------
+    logits : ndarray of shape (n_samples, n_logits)
+        One column for each class, or for two classes the logit of the second.
+    vjp : callable
+        From V, (n_samples, n_rows, n_logits), the products V J with each sample's
+        Jacobian of the logits, (n_samples, n_rows, n_inputs).
+    weighted_hessian : callable
+        From weights G, (n_samples, n_logits), the sum of G_ik times the Hessian of the
+        logit k at the sample i, over all i and k, (n_inputs, n_inputs). V and G are
+        NumPy arrays; the results may belong to a different library.
+    """
+
+    logits: np.ndarray
+    vjp: Callable
+    weighted_hessian: Callable
+
+
+@dataclass
+class LogitModel:
+    """Logits as a function of an affine map of the samples.
+
+    Attributes
+    ----------
+    expand : callable
+        From inputs, (n_samples, n_inputs), the `Expansion`.
+    floats_per_sample : int or None
+        Numbers in memory for the expansion of a sample; None for 64 times its size.
+    inputs : callable
+        The affine map, from samples to inputs. It may change its argument.
+    matrix : ndarray of shape (n_inputs, n_features) or None
+        Its Jacobian; None stands for the identity.
+    """
+
+    expand: Callable
+    floats_per_sample: int | None = None
+    inputs: Callable = np.copy
+    matrix: np.ndarray | None = None
+
+    def after(self, transform, matrix):
+        """The model of samples before an affine map, given with its Jacobian."""
+        if self.matrix is not None:
+            matrix = self.matrix @ matrix
+        return replace(self, inputs=lambda X: self.inputs(transform(X)), matrix=matrix)
+
+    def rows_of_a_block(self, X):
+        """Number of samples for which an expansion fits in the working memory."""
+        floats = get_config()["working_memory"] * 2**17
+        return max(int(floats / (self.floats_per_sample or 64 * X.shape[1])), 1)
+
+
+# Classifiers of scikit-learn. Each function returns None without a formula.
+
+
+def linear_classifier(estimator):
+    """Logits ``X @ coef.T + intercept``."""
+    return _layers([estimator.coef_.T], [estimator.intercept_], "identity")
+
+
+def logistic_regression(estimator):
+    """Linear logits, unless there is one regression for each of several classes."""
+    one_vs_rest = estimator.solver == "liblinear" and len(estimator.classes_) > 2
+    # Before scikit-learn 1.8, this parameter has other values than "deprecated".
+    if one_vs_rest or getattr(estimator, "multi_class", "deprecated") != "deprecated":
+        return None
+    return linear_classifier(estimator)
+
+
+@np.errstate(divide="ignore", invalid="ignore")  # variances may be zero
+def quadratic_discriminant(estimator):
+    """Gaussian classes whose covariances have eigenvalues and eigenvectors."""
+    covariances = zip(estimator.rotations_, estimator.scalings_, strict=True)
+    precisions = [(axes / variances) @ axes.T for axes, variances in covariances]
+    log_determinants = [np.log(variances).sum() for variances in estimator.scalings_]
+    return _gaussian_classes(
+        estimator, estimator.means_, precisions, estimator.priors_, log_determinants
+    )
+
+
+@np.errstate(divide="ignore")  # variances may be zero
+def naive_bayes(estimator):
+    """Gaussian classes of independent features."""
+    means, variances, priors = estimator.theta_, estimator.var_, estimator.class_prior_
+    precisions = [np.diag(1 / row) for row in variances]
+    log_determinants = np.log(variances).sum(axis=1)
+    return _gaussian_classes(estimator, means, precisions, priors, log_determinants)
+
+
+def _gaussian_classes(estimator, means, precisions, priors, log_determinants):
+    singular = np.isneginf(log_determinants)
+    if singular.any():
+        raise ValueError(
+            f"estimator, {type(estimator).__name__}, has a variance of zero in class "
+            f"{estimator.classes_[singular].tolist()[0]!r}. Fit it with a larger "
+            "reg_param or var_smoothing, or without constant features."
+        )
+    precisions = np.stack(precisions)
+    with np.errstate(divide="ignore"):  # a prior may be zero
+        offsets = np.log(priors) - np.array(log_determinants) / 2
+
+    def expand(X):
+        centred = X - means[:, None]
+        gradients = -centred @ precisions
+        logits = (centred * gradients).sum(axis=2).T / 2 + offsets
+        gradients = gradients.swapaxes(0, 1)
+        return Expansion(
+            logits,
+            lambda V: V @ gradients,
+            lambda G: -np.tensordot(G.sum(axis=0), precisions, 1),
+        )
+
+    return LogitModel(expand, 3 * means.size)
+
+
+def network(estimator):
+    """Fully connected layers, with one activation between them."""
+    return _layers(estimator.coefs_, estimator.intercepts_, estimator.activation)
+
+
+def _layers(coefs, intercepts, activation):
+    """Layers; the first one is the affine map of the model.
+
+    Derivatives are taken with respect to its output, and multiplied by its matrix once,
+    after the summation.
+    """
+    coefs = [np.asarray(coef, dtype=np.float64) for coef in coefs]
+    intercepts = [np.asarray(bias, dtype=np.float64) for bias in intercepts]
+
+    def expand(layer):
+        firsts, seconds = [], []
+        for coef, intercept in zip(coefs[1:], intercepts[1:], strict=True):
+            value, first, second = activate(layer, activation)
+            firsts.append(first)
+            seconds.append(second)
+            layer = value @ coef + intercept
+
+        def vjp(V):
+            for coef, first in zip(coefs[:0:-1], firsts[::-1], strict=True):
+                V = _times(V, coef.T) * first[:, None]
+            return V
+
+        def weighted_hessian(G):
+            return _network_hessian(G, coefs[1:], firsts, seconds)
+
+        return Expansion(layer, vjp, weighted_hessian)
+
+    widest, width = max(coef.shape[1] for coef in coefs), coefs[0].shape[1]
+    model = LogitModel(expand, widest * (width + coefs[-1].shape[1]))
+    return model.after(lambda X: X @ coefs[0] + intercepts[0], coefs[0].T)
+
+
+ACTIVATIONS = "identity", "logistic", "relu", "tanh"
+
+
+def activate(a, activation):
+    """Value, and first and second derivative, of an activation; None for zero.
+
+    Derivatives are products of expit(a) and expit(-a), which keep their digits where
+    the unit is saturated. The usual 1 - tanh(a)^2 would cancel.
+    """
+    if activation == "identity":
+        return a, np.ones_like(a), None
+    if activation == "relu":
+        return np.maximum(a, 0), (a > 0).astype(a.dtype), None
+    scale = 2 if activation == "tanh" else 1  # tanh(a) = 2 expit(2 a) - 1
+    value, rest = expit(scale * a), expit(-scale * a)
+    first = value * rest
+    second = first * (rest - value)
+    if activation == "tanh":
+        return np.tanh(a), 4 * first, 8 * second
+    return value, first, second
+
+
+def _times(stack, matrix):
+    """Product of stacks (a, b, m) and a matrix (m, n), as one product of matrices."""
+    product = stack.reshape(-1, stack.shape[2]) @ matrix
+    return product.reshape(*stack.shape[:2], -1)
+
+
+def _network_hessian(G, coefs, firsts, seconds):
+    r"""Weighted sum of the Hessians of the logits of a network.
+
+    Only the activations :math:`\phi` have second derivatives. Let :math:`a_l` be the
+    preactivations of layer l, :math:`J_l` their Jacobian with respect to the first
+    layer, and :math:`\delta_l` the gradient of the weighted logits with respect to the
+    output of the layer. By the chain rule, the Hessian for a sample is
+    :math:`\sum_l J_l^\top \operatorname{diag}(\delta_l \phi''(a_l)) J_l`. A backward
+    pass computes the :math:`\delta_l`, and a forward pass the :math:`J_l`.
+    """
+    width = coefs[0].shape[0] if coefs else G.shape[1]
+    if not coefs or seconds[0] is None:  # piecewise linear
+        return np.zeros((width, width))
+    weights = []
+    for coef, first, second in zip(
+        coefs[::-1], firsts[::-1], seconds[::-1], strict=True
+    ):
+        delta = G @ coef.T
+        weights.insert(0, delta * second)
+        G = delta * first
+    total = np.diag(weights[0].sum(axis=0))  # the Jacobian of the first layer is I
+    jacobian = np.eye(width)[:, None]  # (width, n_samples, width of the layer)
+    for coef, first, weight in zip(coefs, firsts, weights[1:], strict=False):
+        jacobian = _times(jacobian * first, coef)
+        flat = jacobian.reshape(width, -1)
+        total += (flat * weight.ravel()) @ flat.T
+    return total
+
+
+TRANSFORMERS = StandardScaler, RobustScaler, MaxAbsScaler, MinMaxScaler, PCA
+# A subclass may compute different probabilities, and has no formula.
+CLASSIFIERS = {
+    MLPClassifier: network,
+    LogisticRegression: logistic_regression,
+    LinearDiscriminantAnalysis: linear_classifier,
+    QuadraticDiscriminantAnalysis: quadratic_discriminant,
+    GaussianNB: naive_bayes,
+}
+
+
+def _jacobian(transformer):
+    """Jacobian of an affine transformer, (n_components, n_features), or None."""
+    kind = type(transformer)
+    if kind is PCA:
+        if not transformer.whiten:
+            return transformer.components_
+        scale = np.sqrt(transformer.explained_variance_)
+        scale = np.maximum(scale, np.finfo(scale.dtype).eps)  # as `transform` does
+        return transformer.components_ / scale[:, None]
+    if kind is MinMaxScaler:
+        return None if transformer.clip else np.diag(transformer.scale_)
+    if kind not in TRANSFORMERS:
+        return None
+    scale = 1.0 if transformer.scale_ is None else transformer.scale_
+    return np.diag(np.ones(transformer.n_features_in_) / scale)
+
+
+def fitted_classifier(estimator):
+    """The model of a fitted classifier, or None if there is no formula for it.
+
+    Raises
+    ------
+    ValueError
+        If there is a formula, but the parameters of this classifier have no Hessian.
+    """
+    *transformers, classifier = steps_of(estimator)
+    convert = CLASSIFIERS.get(type(classifier))
+    model = convert and convert(classifier)
+    for transformer in transformers[::-1]:
+        matrix = _jacobian(transformer)
+        if model is None or matrix is None:
+            return None
+        matrix = np.asarray(matrix, dtype=np.float64)
+        model = model.after(partial(_transform, transformer), matrix)
+    return model
+
+
+def _transform(transformer, X):
+    """Transformed samples with the rounding of the transformer, not of its matrix.
+
+    The difference matters where a whitening PCA divides rounding errors by a variance
+    of zero.
+    """
+    X = named_like_fit(X.copy(), transformer)  # which may change in place
+    return np.asarray(transformer.transform(X), dtype=np.float64)
+
+
+def steps_of(estimator):
+    """The estimators of a pipeline, with those of nested pipelines and of searches."""
+    if isinstance(estimator, FrozenEstimator):
+        return steps_of(estimator.estimator)
+    if hasattr(estimator, "best_estimator_"):
+        return steps_of(estimator.best_estimator_)
+    if not isinstance(estimator, Pipeline):
+        return [estimator]
+    steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
+    return [inner for step in steps for inner in steps_of(step)]
+
+
+def classifier_name(estimator):
+    """Name of a classifier for messages."""
+    if is_module(estimator) or hasattr(estimator, "fit"):
+        names = [type(step).__name__ for step in steps_of(estimator)]
+        return names[0] if len(names) == 1 else f"Pipeline({', '.join(names)})"
+    return getattr(estimator, "__name__", repr(estimator))
+
+
+# Functions and modules, which autograd or torch differentiate.
+
+
+def autograd_function(function, n_classes):
+    """A function X -> logits or log-probabilities, written with autograd."""
+    from autograd import make_vjp
+
+    def vjp(function, X):
+        pull, values = make_vjp(function)(X)
+        return values, pull
+
+    name = f"the function {classifier_name(function)}"
+    return _differentiated(function, vjp, np.array, name, n_classes)
+
+
+def torch_module(module, n_classes):
+    """A module X -> logits or log-probabilities, in its precision and on its device.
+
+    With two classes, it may return one column, the logit of the second.
+    """
+    import torch
+
+    def vjp(function, X):
+        values, pull = torch.func.vjp(function, X)
+        return values, lambda V: pull(V)[0]
+
+    function, tensor = module_function(module)
+    name = f"the module {type(module).__name__}"
+    *_, last = module.modules()
+    if isinstance(last, torch.nn.Sigmoid):
+        _raise_probabilities(name)
+
+    return _differentiated(function, vjp, tensor, name, n_classes)
+
+
+def is_module(estimator):
+    """Whether this is a ``torch.nn.Module``."""
+    torch = sys.modules.get("torch")
+    return hasattr(torch, "nn") and isinstance(estimator, torch.nn.Module)
+
+
+def module_function(module):
+    """A module as a function of tensors that leaves it unchanged, and its tensors.
+
+    The module is in evaluation mode during a call, so that samples are independent. Its
+    parameters are constants: no gradients are added to them. The second function copies
+    arrays to tensors of its precision and device.
+    """
+    import torch
+    from torch.func import functional_call
+
+    named = [*module.named_parameters(), *module.named_buffers()]
+    state = {name: tensor.detach() for name, tensor in named}
+    floats = [t for t in state.values() if t.is_floating_point()] or [torch.empty(0)]
+
+    def function(X):
+        modes = [(part, part.training) for part in module.modules()]
+        module.eval()
+        try:
+            values = functional_call(module, state, (X,))
+        finally:
+            for part, training in modes:
+                part.training = training
+        values = values[0] if isinstance(values, tuple) else values
+        return values[:, None] if values.ndim == 1 else values
+
+    def tensor(array):
+        if not isinstance(array, torch.Tensor):
+            array = torch.tensor(to_numpy(array))
+        return array.detach().to(floats[0].device, floats[0].dtype, copy=True)
+
+    return function, tensor
+
+
+def _differentiated(function, vjp, copied, name, n_classes):
+    """Model of a function that a library differentiates.
+
+    ``vjp`` returns the value of a function at X, and its vector-Jacobian product.
+    """
+    explained = _errors_explained(name)
+
+    def expand(X):
+        check_logits(lambda X: function(copied(X)), X, n_classes, name)
+        with explained:
+            values, pull = vjp(function, X)
+        xp = namespace(X)
+
+        @explained
+        def products(V):
+            V = copied(V)
+            return xp.stack([pull(V[:, row]) for row in range(V.shape[1])], axis=1)
+
+        # Without the second term, autograd warns that the gradient of linear logits
+        # does not depend on X.
+        @explained
+        def weighted_hessian(G):
+            G, rows = copied(G), []
+            _, pull = vjp(lambda X: vjp(function, X)[1](G) + 0 * X, X)
+            # The logits of a sample depend on that sample only. So one product with
+            # ones in a feature is that row of the Hessians of all samples.
+            for feature in range(X.shape[1]):
+                direction = xp.zeros_like(X)
+                direction[:, feature] = 1
+                rows.append(xp.sum(pull(direction), axis=0))
+            return xp.stack(rows)
+
+        logits = to_numpy(values).astype(np.float64)
+        return Expansion(logits, products, weighted_hessian)
+
+    return LogitModel(expand, inputs=copied)
+
+
+class _errors_explained(ContextDecorator):
+    """Turn errors of a function or module into a ValueError with the remedy."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if isinstance(error, Exception):
+            raise ValueError(
+                f"estimator, {self.name}, raised {kind.__name__}: {error}. It must "
+                "return logits, (n_samples, n_classes), of X, (n_samples, n_features). "
+                "Write functions with autograd.numpy, or use derivatives='differences'."
+            ) from error
+
+
+def check_logits(function, X, n_classes, name):
+    """Raise ValueError unless a function returns logits of samples, row by row."""
+
+    @_errors_explained(name)
+    def values_of(X):
+        return to_numpy(function(X))
+
+    values, n_samples = values_of(X), X.shape[0]
+    shapes = {(n_samples, n_classes)} | ({(n_samples, 1)} if n_classes == 2 else set())
+    if np.shape(values) not in shapes:
+        raise ValueError(
+            f"estimator, {name}, must return one row a sample and one column a class "
+            f"of y, {(n_samples, n_classes)}, or one column for two classes, got shape "
+            f"{np.shape(values)}. Each class must occur in y."
+        )
+    values = np.asarray(values, dtype=np.result_type(values, np.float32))
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"estimator, {name}, returned NaN or infinity. Scale the features, and "
+            "compute log-probabilities from logits."
+        )
+    if (values >= 0).all() and np.allclose(values.sum(axis=1), 1):
+        _raise_probabilities(name)
+    tolerance = np.finfo(values.dtype).eps ** 0.4
+    for row in {0, n_samples // 2, n_samples - 1}:
+        alone = values_of(X[row : row + 1])
+        if not np.allclose(alone, values[row], rtol=tolerance, atol=tolerance):
+            raise ValueError(
+                f"estimator, {name}, returns different values for sample {row} alone "
+                "and among other samples. Each row of its result may depend on that "
+                "row of X only."
+            )
+
+
+def _raise_probabilities(name):
+    raise ValueError(
+        f"estimator, {name}, returns probabilities. Return logits, without the "
+        "Softmax or Sigmoid at the end."
+    )
