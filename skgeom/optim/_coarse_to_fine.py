@@ -127,22 +127,23 @@ def maximize_on_samples(
     ValueError
         If the objective is not finite at any start; other starts are ignored.
     """
-    fast = objective
+    fast, sample = objective, None
     if not complete and batches is None and optimizer == "lbfgs" and tol >= _SINGLE_TOL:
         fast = objective.in_single_precision()
-    coarse, sample = fast.project(basis), None
-    stages = _Stages(constraint, basis, metric, optimizer, max_iter, batches, callback)
+    single = fast is not objective
+    coarse = fast.project(basis)
+    space = _space(constraint, None if metric is None else basis.T @ metric @ basis)
+    stages = _Stages(space, basis, optimizer, max_iter, batches, callback)
+    stage_tol = tol if complete else max(tol, _STAGE_TOL)
     if samples is None:
         samples = objective.growing_samples(random_state)
     if not samples:
-        stage_tol = tol if complete else max(tol, _STAGE_TOL)
         run, values = stages.from_starts(coarse, starts, stage_tol)
     else:
         tolerable = tol if objective.sample(samples[-1]).complete else max(tol, _LOSS)
     for previous, sample in zip([None, *samples], samples, strict=False):
         part = coarse.sample(sample)
-        stage_tol = tol if complete else max(tol, _STAGE_TOL)
-        stages.label = f"{len(sample):,} {objective.terms}"
+        stages = replace(stages, label=f"{len(sample):,} {objective.terms}, ")
         if previous is None:
             run, values = stages.from_starts(part, starts, stage_tol)
             continue
@@ -151,19 +152,23 @@ def maximize_on_samples(
         gain = (-run.cost - before) / abs(run.cost)
         if gain <= tolerable * (len(sample) / len(previous) - 1):
             break
+    run = replace(run, point=stages.lift(run.point))
     whole = sample is None or part.complete
-    if complete:
-        run = replace(run, point=stages.lift(run.point))
-    else:
-        fine = fast if sample is None else fast.sample(sample)
-        run = stages.in_whole_space(
-            fine, run, tol if whole else max(tol, _STAGE_TOL), fast is not objective
-        )
+    if not complete:
+        stages = replace(stages, space=_space(constraint, metric), basis=None)
+        if sample is not None:
+            fast = fast.sample(sample)
+        last_tol = tol if whole else max(tol, _STAGE_TOL)
+        run = stages.in_whole_space(fast, run, last_tol, single)
     if not whole:
         run = replace(run, cost=-objective.mean(run.point))
-    elif fast is not objective:
+    elif single:
         run = replace(run, cost=-objective(run.point)[0])
     return run, values
+
+
+def _space(constraint, metric):
+    return CONSTRAINTS[constraint] if metric is None else RotationQuotient(metric)
 
 
 # The objective of noise selection has no samples.
@@ -199,36 +204,33 @@ def within(label, callback):
     return lambda stage, *report: callback(f"{label}, {stage}", *report)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Stages:
     """The stages of an optimization, each from the filters of the stage before.
 
-    The attributes are parameters of :func:`maximize_on_samples`, and a label of the
-    present sample.
+    Attributes
+    ----------
+    space : Constraint
+        The constraint, or the quotient by rotations.
+    basis : ndarray of shape (n, k) or None
+        The basis of the subspace; None for the whole space.
+    optimizer, max_iter, batches, callback
+        Parameters of :func:`maximize_on_samples`.
+    label : str
+        What is put before the names of the stages.
     """
 
-    constraint: str
-    basis: np.ndarray
-    metric: np.ndarray | None
+    space: Any
+    basis: np.ndarray | None
     optimizer: Any
     max_iter: int
     batches: Any
     callback: Callable | None
     label: str = ""
 
-    def __post_init__(self):
-        metric = self.metric
-        if metric is not None:
-            metric = self.basis.T @ metric @ self.basis
-        self._set_space(metric)
-
-    def _set_space(self, metric):
-        constraint = CONSTRAINTS[self.constraint]
-        self._space = constraint if metric is None else RotationQuotient(metric)
-
     def lift(self, filters):
         """Filters of shape (n, m) that meet the constraint."""
-        return self._space.nearest(
+        return self.space.nearest(
             filters if self.basis is None else self.basis @ filters
         )
 
@@ -271,9 +273,6 @@ class _Stages:
 
     def in_whole_space(self, objective, before, tol, single):
         """Optimize among all features; ``single`` for single precision."""
-        before = replace(before, point=self.lift(before.point))
-        self.basis = None
-        self._set_space(self.metric)
         precision = _SINGLE_PRECISION if single else EPS
         try:
             run = self.go_on("all features", objective, before, tol, precision)
@@ -291,13 +290,12 @@ class _Stages:
 
     def _ascend(self, name, objective, start, tol, max_iter, precision=EPS):
         """Optimize from given filters; the point of the result are filters, too."""
-        space, report = self._space, None
-        name = f"{self.label}, {name}" if self.label else name
+        space, report = self.space, None
         if self.callback is not None:
 
             def report(point, cost):
                 filters = self.lift(space.filters_of(point))
-                return self.callback(name, filters, -cost)
+                return self.callback(self.label + name, filters, -cost)
 
         manifold, point = space.manifold(*start.shape), space.point_of(start)
         options = {"max_iter": max_iter, "callback": report}

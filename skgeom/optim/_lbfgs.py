@@ -198,15 +198,16 @@ class RiemannianLBFGS:
             step_size = manifold.norm(point, step)
             reach = 2 * step_size
             point, cost, gradient = new_point, new_cost, new_gradient
+        seconds = time.perf_counter() - start_time
         return OptimizerResult(
-            point=point,
-            cost=cost,
-            iterations=iteration,
-            stopping_criterion=reason,
-            time=time.perf_counter() - start_time,
-            cost_evaluations=evaluations,
-            step_size=step_size,
-            gradient_norm=gradient_norm,
+            point,
+            cost,
+            iteration,
+            reason,
+            seconds,
+            evaluations,
+            step_size,
+            gradient_norm,
         )
 
     def _reached_limit(self, seconds, iteration, gradient_norm, step_size, evaluations):
@@ -219,11 +220,9 @@ class RiemannianLBFGS:
             "min step_size": step_size < limits["min_step_size"],
             "max cost evals": evaluations >= limits["max_cost_evaluations"],
         }
-        for name, is_reached in reached.items():
-            if is_reached:
-                after = f"after {iteration} iterations, {seconds:.2f} seconds."
-                return f"Terminated - {name} reached {after}"
-        return None
+        after = f"after {iteration} iterations, {seconds:.2f} seconds."
+        names = (name for name, is_reached in reached.items() if is_reached)
+        return next((f"Terminated - {name} reached {after}" for name in names), None)
 
     def _next(self, problem, point, cost, gradient, history, reach):
         """The next (point, cost, step) or None, and the number of costs evaluated."""

@@ -10,7 +10,12 @@ import numpy as np
 from skgeom.utils._linalg import inverse_of_triangle
 
 
-class Submanifold:
+class _Manifold:
+    def norm(self, point, tangent_vector):
+        return np.sqrt(self.inner_product(point, tangent_vector, tangent_vector))
+
+
+class Submanifold(_Manifold):
     """Submanifold of a Euclidean space, with its inner product.
 
     Subclasses have ``projection(point, vector)``, to the tangent space,
@@ -27,9 +32,6 @@ class Submanifold:
 
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
         return np.vdot(tangent_vector_a, tangent_vector_b)
-
-    def norm(self, point, tangent_vector):
-        return np.sqrt(self.inner_product(point, tangent_vector, tangent_vector))
 
     def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
         return self.projection(point, euclidean_gradient)
@@ -100,7 +102,7 @@ class Stiefel(Submanifold):
 _LARGEST = 100.0
 
 
-class AffineInvariant:
+class AffineInvariant(_Manifold):
     """SPD matrices, (k, n, n), with steps and parallel transport along geodesics.
 
     pymanopt's class differs: its transport leaves the vectors as they are, which
@@ -130,13 +132,8 @@ class AffineInvariant:
         a, b = (inverse @ u @ inverse.mT for u in (tangent_vector_a, tangent_vector_b))
         return np.sum(a * b)
 
-    def norm(self, point, tangent_vector):
-        return np.sqrt(self.inner_product(point, tangent_vector, tangent_vector))
-
     def retraction(self, point, tangent_vector):
-        factor = np.linalg.cholesky(point)
-        inverse = np.linalg.inv(factor)
-        eigenvalues, vectors = np.linalg.eigh(inverse @ tangent_vector @ inverse.mT)
+        factor, _, eigenvalues, vectors = _spectra(point, tangent_vector)
         # A step beyond the range of floats is cut; the line search then shortens it.
         roots = np.exp(np.clip(eigenvalues / 2, -_LARGEST, _LARGEST))
         half = (factor @ vectors) * roots[..., None, :]
@@ -149,16 +146,21 @@ class AffineInvariant:
         return self._isometry @ tangent_vector_a @ self._isometry.mT
 
 
+def _spectra(point, matrices):
+    """Factors of SPD matrices, and the spectra of others in their coordinates."""
+    factor = np.linalg.cholesky(point)
+    inverse = np.linalg.inv(factor)
+    return factor, inverse, *np.linalg.eigh(inverse @ matrices @ inverse.mT)
+
+
 def _isometry(point_a, point_b):
     """The matrices A of the parallel transport ``A @ U @ A.T`` along a geodesic."""
-    factor = np.linalg.cholesky(point_a)
-    inverse = np.linalg.inv(factor)
-    eigenvalues, vectors = np.linalg.eigh(inverse @ point_b @ inverse.mT)
+    factor, inverse, eigenvalues, vectors = _spectra(point_a, point_b)
     root = (vectors * np.sqrt(eigenvalues)[..., None, :]) @ vectors.mT
     return factor @ root @ inverse
 
 
-class Product:
+class Product(_Manifold):
     """Product of manifolds; points are lists with a part for each manifold."""
 
     def __init__(self, manifolds):
@@ -172,9 +174,6 @@ class Product:
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
         vectors = tangent_vector_a, tangent_vector_b
         return sum(self._of_parts("inner_product", point, *vectors))
-
-    def norm(self, point, tangent_vector):
-        return np.sqrt(self.inner_product(point, tangent_vector, tangent_vector))
 
     def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
         method = "euclidean_to_riemannian_gradient"
@@ -216,16 +215,11 @@ def as_pymanopt(manifold):
 
     pymanopt's optimizers require more methods than :class:`RiemannianLBFGS`.
     """
+    if not isinstance(manifold, Submanifold):
+        return manifold
     import pymanopt.manifolds
 
-    kinds = {
-        Euclidean: pymanopt.manifolds.Euclidean,
-        Oblique: pymanopt.manifolds.Oblique,
-        Sphere: pymanopt.manifolds.Sphere,
-        Stiefel: pymanopt.manifolds.Stiefel,
-    }
-    kind = kinds.get(type(manifold))
-    return manifold if kind is None else kind(*manifold.shape)
+    return getattr(pymanopt.manifolds, type(manifold).__name__)(*manifold.shape)
 
 
 class Constraint:

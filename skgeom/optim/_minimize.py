@@ -7,6 +7,7 @@ relative stopping rules: every optimizer evaluates one gradient per iteration.
 """
 
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -177,14 +178,10 @@ def _make_optimizer(optimizer):
         )
     if optimizer == "lbfgs":
         return RiemannianLBFGS(**_NO_LIMITS)
-    from pymanopt.optimizers import ConjugateGradient, SteepestDescent, TrustRegions
+    import pymanopt.optimizers
 
-    made = {
-        "conjugate-gradient": ConjugateGradient,
-        "trust-regions": TrustRegions,
-        "steepest-descent": SteepestDescent,
-    }
-    return made[optimizer](**_NO_LIMITS, verbosity=0)
+    name = optimizer.title().replace("-", "")  # such as ConjugateGradient
+    return getattr(pymanopt.optimizers, name)(**_NO_LIMITS, verbosity=0)
 
 
 def _is_of_pymanopt(optimizer):
@@ -326,17 +323,15 @@ class _MonitoredProblem:
 
     def _compute(self, point):
         self._n_evaluations += 1
-        try:
+        manifold = self.manifold
+        with suppress(np.linalg.LinAlgError):
             cost, gradient = self._value_and_gradient(point)
-            if not np.isfinite(cost):
-                return np.inf, None, np.inf
-            gradient = self.manifold.euclidean_to_riemannian_gradient(point, gradient)
-            norm = self.manifold.norm(point, gradient)
-        except np.linalg.LinAlgError:
-            return np.inf, None, np.inf
-        if not np.isfinite(norm):
-            return np.inf, None, np.inf
-        return cost, gradient, norm
+            if np.isfinite(cost):
+                gradient = manifold.euclidean_to_riemannian_gradient(point, gradient)
+                norm = manifold.norm(point, gradient)
+                if np.isfinite(norm):
+                    return cost, gradient, norm
+        return np.inf, None, np.inf
 
     def _stop_if_done(self, norm):
         if norm == np.inf:
