@@ -11,6 +11,7 @@ reStructuredText, and the page "Optimisation" of the user guide shows it::
 import argparse
 import statistics
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,8 @@ from skgeom.optim import RiemannianLBFGS
 ACCURACY = 1e-8
 OPTIMIZERS = {
     "L-BFGS": RiemannianLBFGS,
-    "CG": ConjugateGradient,
-    "steepest descent": SteepestDescent,
+    "CG": partial(ConjugateGradient, verbosity=0),
+    "steepest descent": partial(SteepestDescent, verbosity=0),
 }
 
 
@@ -162,9 +163,7 @@ def count(make_optimizer, problem):
     monitored = pymanopt.Problem(problem.manifold, cost, euclidean_gradient=gradient)
     limits = {"max_iterations": 10**4, "max_cost_evaluations": 10**5}
     try:
-        make_optimizer(verbosity=0, **limits).run(
-            monitored, initial_point=problem.start
-        )
+        make_optimizer(**limits).run(monitored, initial_point=problem.start)
     except GoalReached:
         return len(points)
     return np.inf

@@ -1,18 +1,41 @@
-"""Distances that the user writes, differentiated by autograd, torch or JAX."""
+"""Distances by name, as an object, or as a function that autograd, torch or JAX
+differentiates.
+"""
 
 import inspect
 import sys
 
 import numpy as np
 
-from skgeom.objectives._base_distance import Distance, DistanceTraits, stacked
+from skgeom.objectives._distances import Distance, DistanceTraits
 
-# What rounding makes of a zero: relative to the other values, and after numbers of
-# order 1 were added and subtracted.
+# Rounding errors of a zero: relative to the other values, and after numbers of order 1
+# were added and subtracted.
 _RELATIVE, _ABSOLUTE = 1e-12, 100 * np.finfo(float).eps
 
-
 _INDEPENDENT = "Its result does not depend on its arguments."
+
+
+def find_distance(distance, registry):
+    """The distance of a name, or the object for a user's distance.
+
+    The methods of a distance are described in ``_distances.py``.
+    """
+    if isinstance(distance, str):
+        if distance not in registry:
+            raise ValueError(
+                f"distance must be one of {sorted(registry)}, a StudentT or a "
+                f"function, got {distance!r}."
+            )
+        return registry[distance]
+    if isinstance(distance, type):
+        raise TypeError(
+            f"distance is the class {distance.__name__}; give an object of it, such as "
+            f"{distance.__name__}(3)."
+        )
+    if isinstance(distance, DistanceTraits):
+        return distance
+    return CallableDistance(distance)
 
 
 class CallableDistance(DistanceTraits):
@@ -23,40 +46,63 @@ class CallableDistance(DistanceTraits):
     function : callable
         ``function(means_a, covariances_a, means_b, covariances_b)`` maps stacks of
         shapes (p, m), (p, m, m), (p, m) and (p, m, m), the moments of p pairs, to p
-        distances, in terms of ``autograd.numpy``, torch or JAX. It is given what
-        autograd can follow first; if it refuses that, tensors of torch, and then arrays
-        of JAX, in double precision and on the host, of those that are imported.
+        distances, in terms of ``autograd.numpy``, torch or JAX. It is called with
+        autograd's arrays first; if it raises an error, with tensors of torch, and then
+        with arrays of JAX, in double precision and CPU memory, if they are imported.
 
     Raises
     ------
     TypeError
-        If the function does not take four arguments, or is one of skgeom.geometry.
+        If the function does not accept four arguments, or is one of skgeom.geometry.
     """
 
-    # For all that is known.
+    # Nothing is known about the function.
     affine_invariant = translation_invariant = rotation_invariant = False
     parallel = False  # autograd keeps a global stack
 
     def __init__(self, function):
         _check_signature(function)
         self.function = function
+        self.name = getattr(function, "__name__", repr(function))
         self.known_symmetric = False
-        self.differentiate = None  # of the library that it is written with, once known
+        self._library = None  # that differentiates the function, once known
 
     def __call__(self, means, covariances):
         return _CalledDistance(means, covariances, self)
+
+    def differentiate(self, moments):
+        """The values, and a function from their weights to gradients of the moments."""
+        if self._library is not None:
+            return self._library(self.function, self.name, moments)
+        try:
+            result = _by_autograd(self.function, self.name, moments)
+            self._library = _by_autograd
+            return result
+        except np.linalg.LinAlgError:
+            raise
+        except Exception as error:
+            # A function that is written with a library has imported it.
+            for name, library in (("torch", _by_torch), ("jax", _by_jax)):
+                if name in sys.modules:
+                    try:
+                        result = library(self.function, self.name, moments)
+                        self._library = library
+                        return result
+                    except np.linalg.LinAlgError:
+                        raise
+                    except Exception as other:
+                        error.add_note(f"Given arrays of {name}, it fails by: {other}")
+            raise
 
 
 class _CalledDistance(Distance):
     def __init__(self, means, covariances, parent):
         super().__init__(means, covariances)
         self._parent = parent
-        self._function = parent.function
-        self._name = getattr(parent.function, "__name__", repr(parent.function))
 
     def pairs(self, i, j):
         moments = self.means[i], self.covariances[i], self.means[j], self.covariances[j]
-        values, pull_back = self._differentiate(moments)
+        values, pull_back = self._parent.differentiate(moments)
         values = self._checked(values, i, j)
         if not self._parent.known_symmetric:
             self._check_symmetric(values, moments)
@@ -65,128 +111,17 @@ class _CalledDistance(Distance):
             try:
                 mean_i, covariance_i, mean_j, covariance_j = pull_back(weights)
             except Exception as error:
-                raise ValueError(self._not_differentiable(error)) from error
-            parts = (covariance_i, mean_i), (covariance_j, mean_j)
-            self._check_gradients(parts, i, j)
-            # autograd knows nothing of the symmetry of covariances.
+                message = _not_differentiable(self._parent.name, error)
+                raise ValueError(message) from error
+            # autograd does not account for the symmetry of covariances.
             of_i, of_j = (
-                stacked((covariance + covariance.mT) / 2, mean)
-                for covariance, mean in parts
+                np.concatenate([(of + of.mT) / 2, mean[..., None]], axis=-1)
+                for of, mean in ((covariance_i, mean_i), (covariance_j, mean_j))
             )
+            self._check_gradients(of_i + of_j, i, j)
             return self.by_class(i, j, of_i, of_j)
 
         return values, gradient
-
-    def _differentiate(self, moments):
-        """The values, and a function from their weights to gradients of the moments."""
-        parent = self._parent
-        if parent.differentiate is None:
-            result, parent.differentiate = self._by_any(moments)
-            return result
-        return parent.differentiate(self, moments)
-
-    def _by_any(self, moments):
-        """The result by the first library that takes the function, and its method."""
-        try:
-            return self._by_autograd(moments), _CalledDistance._by_autograd
-        except np.linalg.LinAlgError:
-            raise
-        except Exception as error:
-            # Who writes a function with a library has imported it.
-            for name, method in _OTHERS.items():
-                if name in sys.modules:
-                    try:
-                        return method(self, moments), method
-                    except np.linalg.LinAlgError:
-                        raise
-                    except Exception as other:
-                        error.add_note(f"Given arrays of {name}, it fails by: {other}")
-            raise
-
-    def _by_torch(self, moments):
-        import torch
-
-        tensors = [torch.tensor(array, requires_grad=True) for array in moments]
-        try:
-            traced = self._function(*tensors)
-        except torch.linalg.LinAlgError as error:
-            raise np.linalg.LinAlgError(str(error)) from error
-        values = traced.detach().numpy()
-        self._check_shape(values, moments)
-
-        def pull_back(weights):
-            weights = torch.as_tensor(weights, dtype=traced.dtype)
-            gradients = torch.autograd.grad(
-                traced, tensors, weights, retain_graph=True, materialize_grads=True
-            )
-            return [gradient.numpy() for gradient in gradients]
-
-        if not traced.requires_grad:
-            raise ValueError(_INDEPENDENT)
-        return values, pull_back
-
-    def _by_jax(self, moments):
-        import jax
-
-        # JAX computes in single precision unless it is asked for more.
-        enable_x64 = getattr(jax, "enable_x64", None)
-        if enable_x64 is None:  # older versions
-            from jax.experimental import enable_x64
-        traced = None
-
-        def function(*moments):
-            nonlocal traced
-            traced = self._function(*moments)
-            return traced
-
-        with enable_x64(True):
-            values, of_moments = jax.vjp(function, *moments)
-        self._check_shape(values, moments)
-        if not isinstance(traced, jax.core.Tracer):
-            raise ValueError(_INDEPENDENT)
-
-        def pull_back(weights):
-            with enable_x64(True):
-                gradients = of_moments(jax.numpy.asarray(weights, dtype=values.dtype))
-            return [np.asarray(gradient) for gradient in gradients]
-
-        return np.asarray(values), pull_back
-
-    def _by_autograd(self, moments):
-        from autograd import make_vjp
-        from autograd.tracer import getval, isbox
-
-        traced = None
-
-        def function(*moments):
-            nonlocal traced
-            traced = self._function(*moments)
-            return traced
-
-        try:
-            pull_back, _ = make_vjp(function, argnum=(0, 1, 2, 3))(*moments)
-        except np.linalg.LinAlgError:
-            raise
-        except Exception as error:
-            values = self._function(*moments)  # raises what is not due to autograd
-            self._check_shape(values, moments)
-            raise ValueError(self._not_differentiable(error)) from error
-        if not isbox(traced):
-            # Functions of numpy can make arrays of autograd's objects.
-            self._check_shape(self._function(*moments), moments)
-            raise ValueError(self._not_differentiable())
-        values = getval(traced)
-        self._check_shape(values, moments)
-        return np.asarray(values), pull_back
-
-    def _check_shape(self, values, moments):
-        values, n_pairs = np.asarray(values), len(moments[0])
-        if values.shape != (n_pairs,) or values.dtype.kind not in "fiu":
-            raise ValueError(
-                f"The distance {self._name} must return a real number for each of the "
-                f"{n_pairs} pairs that it is given, an array of shape ({n_pairs},), "
-                f"got shape {values.shape} and dtype {values.dtype}."
-            )
 
     def _checked(self, values, i, j):
         finite = np.abs(values[np.isfinite(values)])
@@ -195,50 +130,133 @@ class _CalledDistance(Distance):
         if wrong.any():
             pair = np.flatnonzero(wrong)[0]
             raise ValueError(
-                f"The distance {self._name} must return numbers of at least 0, got "
-                f"{values[pair]} for the classes of index {i[pair]} and {j[pair]}."
+                f"The distance {self._parent.name} must return numbers of at least 0, "
+                f"got {values[pair]} for the classes of index {i[pair]} and {j[pair]}."
             )
         if np.isinf(values).any():
             raise np.linalg.LinAlgError("A distance is infinite.")
         return np.maximum(values, 0)
 
     def _check_symmetric(self, values, moments):
-        swapped, _ = self._differentiate((*moments[2:], *moments[:2]))
+        swapped, _ = self._parent.differentiate((*moments[2:], *moments[:2]))
         atol = 1e-9 * np.abs(values).max() + _ABSOLUTE
         if not np.allclose(swapped, values, rtol=1e-6, atol=atol):
             raise ValueError(
-                f"The distance {self._name} must be symmetric, but it changes when the "
-                "two classes are exchanged, so that the result would depend on the "
-                "order of the labels. Take the sum of both directions."
+                f"The distance {self._parent.name} must be symmetric, but it changes "
+                "when the two classes are exchanged, so that the result would depend "
+                "on the order of the labels. Take the sum of both directions."
             )
         self._parent.known_symmetric = True
 
-    def _not_differentiable(self, error=None):
-        reason = "" if error is None else f" The first error is: {error}"
-        return (
-            f"The distance {self._name} cannot be differentiated: autograd cannot "
-            "follow its result back to its arguments. Use autograd.numpy in the place "
-            "of numpy, scipy or skgeom.geometry, or use torch or JAX, those of its "
-            "functions that it can differentiate, and no assignments to parts of "
-            f"arrays.{reason}"
+    def _check_gradients(self, gradients, i, j):
+        wrong = ~np.isfinite(gradients).all(axis=(1, 2))
+        if wrong.any():
+            pair = np.flatnonzero(wrong)[0]
+            raise ValueError(
+                f"The derivative of the distance {self._parent.name} is not finite for "
+                f"the classes of index {i[pair]} and {j[pair]}. A square root has "
+                "none where two classes coincide: add a small positive number "
+                "under it."
+            )
+
+
+def _by_autograd(function, name, moments):
+    from autograd import make_vjp
+    from autograd.tracer import getval, isbox
+
+    traced = None
+
+    def recorded(*moments):
+        nonlocal traced
+        traced = function(*moments)
+        return traced
+
+    try:
+        pull_back, _ = make_vjp(recorded, argnum=(0, 1, 2, 3))(*moments)
+    except np.linalg.LinAlgError:
+        raise
+    except Exception as error:
+        values = function(*moments)  # raises errors that are not due to autograd
+        _check_shape(values, name, moments)
+        raise ValueError(_not_differentiable(name, error)) from error
+    if not isbox(traced):
+        # Functions of numpy can convert autograd's objects to arrays.
+        _check_shape(function(*moments), name, moments)
+        raise ValueError(_not_differentiable(name))
+    values = np.asarray(getval(traced))
+    _check_shape(values, name, moments)
+    return values, pull_back
+
+
+def _by_torch(function, name, moments):
+    import torch
+
+    tensors = [torch.tensor(array, requires_grad=True) for array in moments]
+    try:
+        traced = function(*tensors)
+    except torch.linalg.LinAlgError as error:
+        raise np.linalg.LinAlgError(str(error)) from error
+    values = traced.detach().numpy()
+    _check_shape(values, name, moments)
+
+    def pull_back(weights):
+        weights = torch.as_tensor(weights, dtype=traced.dtype)
+        gradients = torch.autograd.grad(
+            traced, tensors, weights, retain_graph=True, materialize_grads=True
+        )
+        return [gradient.numpy() for gradient in gradients]
+
+    if not traced.requires_grad:
+        raise ValueError(_INDEPENDENT)
+    return values, pull_back
+
+
+def _by_jax(function, name, moments):
+    import jax
+
+    # JAX computes in single precision by default.
+    enable_x64 = getattr(jax, "enable_x64", None)
+    if enable_x64 is None:  # older versions
+        from jax.experimental import enable_x64
+    traced = None
+
+    def recorded(*moments):
+        nonlocal traced
+        traced = function(*moments)
+        return traced
+
+    with enable_x64(True):
+        values, of_moments = jax.vjp(recorded, *moments)
+    _check_shape(values, name, moments)
+    if not isinstance(traced, jax.core.Tracer):
+        raise ValueError(_INDEPENDENT)
+
+    def pull_back(weights):
+        with enable_x64(True):
+            gradients = of_moments(jax.numpy.asarray(weights, dtype=values.dtype))
+        return [np.asarray(gradient) for gradient in gradients]
+
+    return np.asarray(values), pull_back
+
+
+def _check_shape(values, name, moments):
+    values, n_pairs = np.asarray(values), len(moments[0])
+    if values.shape != (n_pairs,) or values.dtype.kind not in "fiu":
+        raise ValueError(
+            f"The distance {name} must return a real number for each of the {n_pairs} "
+            f"pairs that it is given, an array of shape ({n_pairs},), got shape "
+            f"{values.shape} and dtype {values.dtype}."
         )
 
-    def _check_gradients(self, parts, i, j):
-        for of_i, of_j in zip(*parts, strict=True):
-            both = (of_i + of_j).reshape(len(i), -1)
-            wrong = ~np.isfinite(both).all(axis=1)
-            if wrong.any():
-                pair = np.flatnonzero(wrong)[0]
-                raise ValueError(
-                    f"The derivative of the distance {self._name} is not finite for "
-                    f"the classes of index {i[pair]} and {j[pair]}. A square root has "
-                    "none where two classes coincide: add a small positive number "
-                    "under it."
-                )
 
-
-# What is tried if autograd cannot follow a function.
-_OTHERS = {"torch": _CalledDistance._by_torch, "jax": _CalledDistance._by_jax}
+def _not_differentiable(name, error=None):
+    reason = "" if error is None else f" The first error is: {error}"
+    return (
+        f"The distance {name} cannot be differentiated: autograd cannot follow its "
+        "result back to its arguments. Use autograd.numpy instead of numpy, scipy or "
+        "skgeom.geometry, or use torch or JAX, those of its functions that it can "
+        f"differentiate, and no assignments to parts of arrays.{reason}"
+    )
 
 
 def _check_signature(function):

@@ -59,6 +59,16 @@ class WithFixedFilters:
         """Whether an evaluation mostly projects what the objective is made of."""
         return self.objective.projection_dominates(self.fixed.shape[1] + n_filters)
 
+    @property
+    def terms(self):
+        """The terms of the objective: pairs or samples."""
+        return self.objective.terms
+
+    @property
+    def complete(self):
+        """Whether the objective has all of its terms."""
+        return self.objective.complete
+
     def growing_samples(self, random_state):
         """What a search begins with, if that is not the whole objective."""
         return self.objective.growing_samples(random_state)

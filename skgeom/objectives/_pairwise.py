@@ -2,11 +2,9 @@
 
 from copy import copy
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
-from skgeom.objectives._device_classes import projected_classes
 from skgeom.objectives._pair_samples import (
     all_pairs,
     growing_samples,
@@ -14,21 +12,20 @@ from skgeom.objectives._pair_samples import (
     n_first_pairs,
     n_weighted_pairs,
 )
+from skgeom.objectives._projection import ProjectedClasses
 from skgeom.utils._threads import map_threads
 
-# Pairs are evaluated in blocks of at most this size, each by one thread: with many
-# classes, most of the work is in the factorisations of small matrices, which keep one
-# core busy only. The blocks, and so the result, do not depend on the number of threads.
-_PAIRS_PER_BLOCK = 512
-# Each block makes gradients of all classes. So beyond this number of classes, blocks
-# grow with it, and gradients are added up by threads, in at most so many sums.
-_MANY_CLASSES, _MOST_SUMS = 512, 64
+# Pairs are evaluated in blocks, each by one thread: with many classes, most of the work
+# is in the factorizations of small matrices, which keep one core busy only. The blocks,
+# and so the result, do not depend on the number of threads. Each block has gradients of
+# all classes, which limits the number of blocks.
+_PAIRS_PER_BLOCK, _MOST_BLOCKS = 512, 64
 
-# The mean is computed of up to so many pairs (those of 1,024 classes), and estimated
+# The mean is computed from up to so many pairs (those of 1,024 classes), and estimated
 # from as many if there are more.
 _PAIRS_OF_MEAN = 2**19
 
-# An eigendecomposition of a small matrix takes the time of about this many products.
+# An eigendecomposition of a small matrix costs as much as about this many products.
 _PRODUCTS_PER_DECOMPOSITION = 60
 
 
@@ -55,10 +52,11 @@ class MeanPairwiseDistance:
         Whether to average the squares of the distances.
     weights : ndarray of shape (c,), default=None
         Weights :math:`w_i` of the classes: the mean is then that with the weights
-        :math:`w_i w_j` of the pairs. None: all count alike.
+        :math:`w_i w_j` of the pairs. None: equal weights.
     """
 
-    _is_sample = False
+    terms = "pairs"
+    is_sample = False
 
     def __init__(
         self,
@@ -73,7 +71,7 @@ class MeanPairwiseDistance:
         self.squared = squared
         self.weights = np.ones(means.shape[0]) if weights is None else weights
         self.n_pairs = n_weighted_pairs(self.weights)
-        self.classes = projected_classes(
+        self.classes = ProjectedClasses(
             means, covariances, regularization, self.parallel
         )
 
@@ -81,12 +79,10 @@ class MeanPairwiseDistance:
     def _pairs(self):
         return all_pairs(self.weights)
 
-    @cached_property
-    def _parts(self):
-        """The pairs in blocks, and these in parts, for each of which a sum is kept."""
-        blocks = self._blocks(self._pairs)
-        ends = np.linspace(0, len(blocks), min(len(blocks), _MOST_SUMS) + 1)
-        return [blocks[a:b] for a, b in pairwise(ends.astype(int))]
+    @property
+    def complete(self):
+        """Whether this is the mean over all pairs, not over a sample of them."""
+        return not self.is_sample or self._pairs.complete
 
     @property
     def n_features(self):
@@ -95,7 +91,7 @@ class MeanPairwiseDistance:
 
     @property
     def parallel(self):
-        """Whether threads share the work, so that those of BLAS are in their way."""
+        """Whether threads share the work, so that BLAS should have one thread."""
         return self.distance.parallel and self.n_pairs > _PAIRS_PER_BLOCK
 
     def projection_dominates(self, n_filters):
@@ -132,7 +128,7 @@ class MeanPairwiseDistance:
         """
         projected = copy(self)
         moments = self.classes.project(basis)
-        projected.classes = projected_classes(*moments, self.parallel)
+        projected.classes = ProjectedClasses(*moments, self.parallel)
         return projected
 
     def growing_samples(self, random_state):
@@ -141,7 +137,7 @@ class MeanPairwiseDistance:
         A sample has none either. See
         :func:`skgeom.objectives._pair_samples.growing_samples`.
         """
-        if self._is_sample:
+        if self.is_sample:
             return []
         return growing_samples(self.weights, random_state)
 
@@ -149,8 +145,7 @@ class MeanPairwiseDistance:
         """The same objective, estimated from some pairs only."""
         sampled = copy(self)
         sampled._pairs, sampled.n_pairs = pairs, len(pairs)
-        sampled._is_sample = True
-        vars(sampled).pop("_parts", None)
+        sampled.is_sample = True
         return sampled
 
     def small_sample(self, n_pairs):
@@ -174,14 +169,8 @@ class MeanPairwiseDistance:
             values, slopes = self._averaged(values)
             return values @ weights, gradient(slopes * weights)
 
-        def add_up(part):
-            value, gradient = evaluate(part[0])
-            for block in part[1:]:
-                more, more_gradient = evaluate(block)
-                value, gradient = value + more, gradient + more_gradient
-            return value, gradient
-
-        sums = map_threads(add_up, self._parts, self.distance.parallel)
+        blocks = _blocks(self._pairs)
+        sums = map_threads(evaluate, blocks, self.distance.parallel)
         values, gradients = zip(*sums, strict=True)
         return sum(values), pull_back(*distance.pull_back(sum(gradients)))
 
@@ -214,17 +203,8 @@ class MeanPairwiseDistance:
             values, _ = distance.pairs(i, j)
             return values
 
-        blocks = self._blocks(pairs)
-        values = map_threads(evaluate, blocks, self.distance.parallel)
+        values = map_threads(evaluate, _blocks(pairs), self.distance.parallel)
         return np.concatenate(values)
-
-    def _blocks(self, pairs):
-        """Pairs of classes, (i, j), with weights, in parts of about equal size."""
-        size = _PAIRS_PER_BLOCK * max(len(self.weights) // _MANY_CLASSES, 1)
-        n_blocks = -(-len(pairs) // size)
-        arrays = (pairs.i, pairs.j, pairs.weights)
-        parts = (np.array_split(array, n_blocks) for array in arrays)
-        return list(zip(*parts, strict=True))
 
     def _averaged(self, values):
         """What is averaged, and its derivative, given what ``pairs`` returns."""
@@ -238,3 +218,56 @@ class MeanPairwiseDistance:
         slopes = np.zeros_like(roots)
         np.divide(0.5, roots, out=slopes, where=roots > 0)
         return roots, slopes
+
+
+def _blocks(pairs):
+    """Pairs of classes, (i, j), with weights, in parts of about equal size."""
+    n_blocks = min(-(-len(pairs) // _PAIRS_PER_BLOCK), _MOST_BLOCKS)
+    arrays = (pairs.i, pairs.j, pairs.weights)
+    return list(zip(*(np.array_split(a, n_blocks) for a in arrays), strict=True))
+
+
+def parts_of_pairs(distance, means, covariances):
+    r"""Distances of all pairs of classes, and their parts by means and covariances.
+
+    What ``pairs`` of a distance returns, the square of one that is a root, is split.
+    With the average :math:`\bar\Sigma = (\Sigma_i + \Sigma_j) / 2` of the covariances
+    of a pair, the means alone make :math:`v(\bar\Sigma, \mu)`, the covariances alone
+    :math:`v(\Sigma, 0)`, both together v. The part of the means is the average of what
+    they add to nothing, and of what they add to the covariances,
+
+    .. math:: \tfrac12 \big( v(\bar\Sigma, \mu) + v - v(\Sigma, 0) \big)
+
+    and that of the covariances likewise: the Shapley values of the two (Shapley, 1953).
+
+    Parameters
+    ----------
+    distance : callable
+        An entry of the registries, or what ``find_distance`` returns.
+    means : ndarray of shape (c, m)
+    covariances : ndarray of shape (c, m, m)
+
+    Returns
+    -------
+    total, by_means, by_covariances : ndarray of shape (c, c)
+        Symmetric, with zeros on the diagonal; the first is the sum of the others.
+    """
+    i, j = np.triu_indices(len(means), 1)
+    ends = np.arange(len(i)), np.arange(len(i), 2 * len(i))
+
+    def values(means_a, covariances_a, means_b, covariances_b):
+        classes = distance(
+            np.concatenate([means_a, means_b]),
+            np.concatenate([covariances_a, covariances_b]),
+        )
+        return classes.pairs(*ends)[0]
+
+    middle = (means[i] + means[j]) / 2
+    average = (covariances[i] + covariances[j]) / 2
+    together = values(means[i], covariances[i], means[j], covariances[j])
+    means_alone = values(means[i], average, means[j], average)
+    covariances_alone = values(middle, covariances[i], middle, covariances[j])
+    by_means = (means_alone + together - covariances_alone) / 2
+    matrices = np.zeros((3, len(means), len(means)))
+    matrices[:, i, j] = together, by_means, together - by_means
+    return matrices + matrices.mT

@@ -4,7 +4,7 @@ from copy import copy
 
 import numpy as np
 
-from skgeom.objectives._device_classes import projected_classes
+from skgeom.objectives._projection import ProjectedClasses
 from skgeom.utils._arrays import in_double, like, namespace, take, to_numpy
 from skgeom.utils._threads import map_threads
 
@@ -58,6 +58,9 @@ class MeanInformation:
         Weights of the samples in the mean; None: all count alike.
     """
 
+    terms = "samples"
+    complete = True  # whether all samples are there
+
     def __init__(
         self,
         X,
@@ -70,7 +73,7 @@ class MeanInformation:
     ):
         self.X = X
         self.labels = like(labels, X)
-        self.classes = projected_classes(means, covariances, regularization)
+        self.classes = ProjectedClasses(means, covariances, regularization)
         self.log_priors = log_priors
         weights = np.ones(len(labels)) if weights is None else weights
         self.weights = in_double(like(weights, X))
@@ -111,9 +114,16 @@ class MeanInformation:
         """No samples of pairs, as :class:`MeanPairwiseDistance` has."""
         return []
 
+    def in_single_precision(self):
+        """The objective itself: its samples keep their precision."""
+        return self
+
     def sample(self, rows):
         """The same objective of some samples only; the classes remain as they are."""
+        if len(rows) == self.n_samples:
+            return self
         sampled = copy(self)
+        sampled.complete = False
         for name in ("X", "labels", "weights"):
             setattr(sampled, name, take(getattr(self, name), rows))
         return sampled

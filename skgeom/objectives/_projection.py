@@ -6,13 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from skgeom.utils._arrays import in_double, like, namespace, to_numpy
 from skgeom.utils._threads import map_threads
 
-# If by several threads, classes are projected in blocks of about so many numbers.
+# With several threads, classes are projected in blocks of about so many numbers.
 _NUMBERS_PER_BLOCK = 2**21
 
-# The least noise, beside the variance of a class, for single precision.
-_LEAST_NOISE = 100 * np.finfo(np.float32).eps
+# Least regularization for single precision, relative to the variance of a class.
+_LEAST_NOISE = 100 * float(np.finfo(np.float32).eps)
 
 
 class ProjectedClasses:
@@ -21,72 +22,65 @@ class ProjectedClasses:
     With filters F of shape (n, m), class i has the features' mean
     :math:`F^\top \gamma_i` and covariance :math:`F^\top \Phi_i F + \sigma^2 I`.
 
+    The covariances may be arrays of another library than NumPy. The products with them,
+    nearly all of the cost, are then computed on their device. All other arguments and
+    results are NumPy arrays.
+
     Parameters
     ----------
-    means : ndarray of shape (c, n)
+    means : array of shape (c, n)
         Class means :math:`\gamma_i`.
-    covariances : ndarray of shape (c, n, n)
+    covariances : array of shape (c, n, n)
         Class covariances :math:`\Phi_i`; not copied if C-contiguous.
     regularization : float
         :math:`\sigma^2`, in squared units of the data.
     parallel : bool, default=False
-        Whether to project by threads of our own instead of those of BLAS.
+        Whether to project NumPy arrays with our own threads instead of those of BLAS.
     """
 
     def __init__(self, means, covariances, regularization, parallel=False):
-        self.means = means
-        self.covariances = np.ascontiguousarray(covariances)
+        of_numpy = namespace(covariances) is np
+        self.means = to_numpy(means)
+        self.covariances = (
+            np.ascontiguousarray(covariances) if of_numpy else covariances
+        )
         self.regularization = regularization
-        self.parallel = parallel
+        self.parallel = parallel and of_numpy
         self._unit = 1.0  # of the covariances
 
     def in_single_precision(self):
         """The same with covariances in single precision, which takes half the time.
 
-        All else is in double precision. Where rounding could be seen beside the
-        regularisation, this is the object itself.
+        All else is in double precision. Where rounding would be visible next to the
+        regularization, this is the object itself.
         """
-        traces = self._traces()
-        if not self.regularization > _LEAST_NOISE * traces.max() > 0:
+        xp, covariances = namespace(self.covariances), self.covariances
+        largest = float(xp.max(xp.linalg.trace(covariances)))
+        if not self.regularization > _LEAST_NOISE * largest > 0:
+            return self
+        if covariances.dtype == xp.float32:
             return self
         single = copy(self)
         # Neither small nor large numbers may leave the range of single precision.
-        single._unit = float(2.0 ** np.round(np.log2(traces.max())))
-        single.covariances = self._rounded(single._unit)
+        single._unit = float(2.0 ** np.round(np.log2(largest)))
+        if xp is np:  # without an array in double precision
+            rounded = np.empty(covariances.shape, dtype=np.float32)
+            np.multiply(covariances, 1 / single._unit, out=rounded)
+        else:
+            rounded = xp.astype(covariances * (1 / single._unit), xp.float32)
+        single.covariances = rounded
         return single
-
-    def _traces(self):
-        return np.einsum("cii->c", self.covariances)
-
-    def _rounded(self, unit):
-        """The covariances in single precision, in some unit."""
-        rounded = np.empty(self.covariances.shape, dtype=np.float32)
-        return np.multiply(self.covariances, 1 / unit, out=rounded)  # then rounded
 
     def project(self, basis):
         """Arguments of the same for filters ``basis @ G``, as a function of G."""
-        rounded = basis.astype(self.covariances.dtype, copy=False)
-        covariances = map_threads(
-            lambda block: rounded.T @ (self.covariances[block] @ rounded),
-            self._blocks,
-            self.parallel,
+        columns = self._beside(basis)
+        products = self._by_blocks(lambda part: columns.T @ (part @ columns))
+        covariances = namespace(products[0]).concat(products)
+        return (
+            self.means @ basis,
+            _in_numpy(self._in_double(covariances)),
+            self.regularization,
         )
-        covariances = self._in_double_precision(np.concatenate(covariances))
-        return self.means @ basis, covariances, self.regularization
-
-    def _in_double_precision(self, products):
-        if products.dtype == np.float64:
-            return products
-        return np.multiply(products, self._unit, dtype=np.float64)
-
-    @cached_property
-    def _blocks(self):
-        """Slices of the classes, one for each thread and turn."""
-        n_classes, n_blocks = len(self.means), 1
-        if self.parallel:
-            n_blocks = min(self.covariances.size // _NUMBERS_PER_BLOCK + 1, n_classes)
-        ends = np.linspace(0, n_classes, n_blocks + 1).astype(int)
-        return [slice(*pair) for pair in pairwise(ends)]
 
     def __call__(self, filters):
         """Means (c, m), covariances (c, m, m), and a function of their gradients.
@@ -94,33 +88,58 @@ class ProjectedClasses:
         The function maps gradients of these shapes, the latter symmetric, to the
         gradient with respect to the filters, (n, m).
         """
+        xp = namespace(self.covariances)
         n_classes, n_features = self.means.shape
-        n_filters = filters.shape[1]
+        n_filters, rows = filters.shape[1], self._beside(filters.T)
         # One pass over the covariances, which is nearly all of the cost: (m, c n), as
-        # one product, since the covariances are symmetric.
-        dtype = self.covariances.dtype
-        half = np.empty((n_filters, n_classes * n_features), dtype)
-        rounded = filters.T.astype(dtype)
-
-        def multiply(block):
-            columns = slice(block.start * n_features, block.stop * n_features)
-            rows = self.covariances[block].reshape(-1, n_features)
-            np.matmul(rounded, rows.T, out=half[:, columns])
-
-        map_threads(multiply, self._blocks, self.parallel)
-        half = self._in_double_precision(half)
-        by_class = half.reshape(n_filters, n_classes, n_features).swapaxes(0, 1)
-        covariances = self._regularized(by_class @ filters)
+        # products of few rows, since the covariances are symmetric.
+        halves = self._by_blocks(
+            lambda part: rows @ xp.reshape(part, (-1, n_features)).T
+        )
+        half = self._in_double(xp.concat(halves, axis=1))
+        by_class = xp.reshape(half, (n_filters, n_classes, n_features))
+        products = xp.permute_dims(by_class, (1, 0, 2)) @ like(filters, half)
+        covariances = _in_numpy(products)
+        covariances = (covariances + covariances.mT) / 2
+        covariances += self.regularization * np.eye(n_filters)
 
         def pull_back(of_means, of_covariances):
             # The sum over the classes of of_covariances @ by_class, as one product.
-            of_covariances = of_covariances.transpose(1, 2, 0).reshape(n_filters, -1)
-            of_filters = 2 * (of_covariances @ half.reshape(-1, n_features)).T
-            return of_filters + self.means.T @ of_means
+            weights = of_covariances.transpose(1, 2, 0).reshape(n_filters, -1)
+            of_filters = like(weights, half) @ xp.reshape(half, (-1, n_features))
+            return 2 * _in_numpy(of_filters).T + self.means.T @ of_means
 
         return self.means @ filters, covariances, pull_back
 
-    def _regularized(self, covariances):
-        covariances = (covariances + covariances.mT) / 2
-        covariances += self.regularization * np.eye(covariances.shape[1])
-        return covariances
+    @cached_property
+    def _blocks(self):
+        """Slices of the classes, one for each call of a thread."""
+        n_classes, n_blocks = len(self.means), 1
+        if self.parallel:
+            n_blocks = min(self.covariances.size // _NUMBERS_PER_BLOCK + 1, n_classes)
+        ends = np.linspace(0, n_classes, n_blocks + 1).astype(int)
+        return [slice(*pair) for pair in pairwise(ends)]
+
+    def _by_blocks(self, function):
+        """Results of a function of blocks of the covariances."""
+        return map_threads(
+            lambda block: function(self.covariances[block, ...]),
+            self._blocks,
+            self.parallel,
+        )
+
+    def _beside(self, array):
+        """A NumPy array with the dtype and on the device of the covariances."""
+        return like(array, self.covariances, self.covariances.dtype)
+
+    def _in_double(self, products):
+        if self._unit == 1:
+            return in_double(products)
+        return in_double(products) * self._unit
+
+
+def _in_numpy(array):
+    return np.asarray(to_numpy(array), dtype=np.float64)
+
+
+projected_classes = ProjectedClasses

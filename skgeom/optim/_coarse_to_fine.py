@@ -1,9 +1,15 @@
-"""Maximise an objective of filters first in a small subspace, then in the whole space.
+"""Maximise an objective of filters in stages, from coarse to fine.
 
 An evaluation of an objective of n x m filters reads c n^2 numbers. In the span of k
-leading principal axes it reads c k^2 only, so that is where starts are compared and
-many iterations are made; the rest is done in the whole space, by covariances in single
-precision, half as many bytes, as long as rounding does not show.
+leading principal axes it reads c k^2 numbers only, so that starts are compared and most
+iterations are made there; the whole space follows, with covariances in single precision
+as long as rounding does not matter, which are half as many bytes.
+
+Many samples, or pairs of classes, are another dimension. The filters that are best for
+p of them lose a part of the objective that falls with 1 / p. So most iterations are
+made on a small sample, which then grows (after Byrd, Chin, Nocedal and Wu, "Sample size
+selection in optimization methods for machine learning", Mathematical Programming 134,
+2012).
 """
 
 from collections.abc import Callable
@@ -14,26 +20,34 @@ from typing import Any
 import numpy as np
 
 from skgeom.optim._batches import maximize_in_batches
-from skgeom.optim._constraints import CONSTRAINTS, FreeRotation
-from skgeom.optim._minimize import WENT_ASTRAY, StartError, minimize
+from skgeom.optim._lbfgs import EPS
+from skgeom.optim._manifolds import CONSTRAINTS, RotationQuotient
+from skgeom.optim._minimize import INFINITE_COST, StartError, minimize
 
-# How closely all starts are optimised before the best ones are chosen.
+# How closely all starts are optimized before the best one is chosen.
 _SCREENING_TOL = 1e-3
 _SCREENING_ITERATIONS = 100
-# By how much, relatively, the runner-up may be behind the best one to be followed as
-# well: less than _LEAD, but more than if both were at the same optimum.
-_LEAD = 1e-2
-_SAME = 1e-4
-# The least tolerance of a search in the small subspace. Its optimum is a start for the
-# whole space only, so its last digits would be wasted.
-_COARSE_TOL = 1e-4
-# The least tolerance of a search with covariances in single precision, and the relative
-# error of the objective, generously.
+# The least tolerance in the subspace, if the whole space follows, and for samples that
+# are not the whole objective: the last digits of the optimum would be wasted.
+_STAGE_TOL = 1e-4
+# What a sample may lose of the objective, relatively, if the whole is not affordable.
+_LOSS = 5e-4
+# The least tolerance with covariances in single precision, and the relative error of
+# the objective, generously.
 _SINGLE_TOL = 1e-6
 _SINGLE_PRECISION = 2.0**-26
 
+# Samples of the first part of many samples, in all and for each entry of the filters: a
+# part that is too small would have an optimum of its own.
+_LEAST_SAMPLES = 16_000
+_SAMPLES_PER_ENTRY = 200
+# How much larger each part is than the one before.
+_GROWTH = 4
+# The least tolerance of many samples, which do not determine more digits.
+_LEAST_TOL = 1e-5
 
-def maximize_coarse_to_fine(
+
+def maximize_on_samples(
     objective,
     starts,
     basis,
@@ -46,15 +60,26 @@ def maximize_coarse_to_fine(
     tol=1e-6,
     batches=None,
     callback=None,
-    coarse=None,
+    random_state=None,
+    samples=None,
 ):
     """Maximise an objective over constrained filters, from several starts.
+
+    If the objective has samples, the sample grows until its filters lose at most
+    ``tol``, relatively, or until it is the last one; if that is not the whole
+    objective, they may lose .0005. The loss is estimated from what the growth has
+    gained: with four times as many terms it is a quarter of what it was, and so a third
+    of the gain.
 
     Parameters
     ----------
     objective : callable
         Maps filters of shape (n, m) to ``(value, gradient)``; ``objective.project(b)``
         is the same objective for filters ``b @ g``, as a function of g.
+        ``objective.growing_samples`` maps ``random_state`` to samples, each part of the
+        next one, or to none; ``objective.sample(s)`` is the objective on one of them,
+        whose ``complete`` states whether it is the whole objective, and
+        ``objective.mean`` maps filters to the value to report.
     starts : list of ndarray of shape (k, m)
         Points of the constraint to start from, in the coordinates of the basis.
     basis : ndarray of shape (n, k)
@@ -66,206 +91,225 @@ def maximize_coarse_to_fine(
     constraint : {"unit-norm", "orthonormal"}
         A key of ``CONSTRAINTS``.
     metric : ndarray of shape (n, n), default=None
-        If given, filters of unit norm are sought by :class:`FreeRotation`, with this
-        metric. The objective must not change when filters are rotated, ``f @ r``.
+        If given, filters of unit norm are optimized up to rotations, with this metric
+        (:class:`RotationQuotient`). The objective must not change when filters are
+        rotated, ``f @ r``.
     optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
         As for :func:`minimize`.
     max_iter : int, default=500
-        Largest number of iterations of each call of :func:`minimize`.
+        Largest number of iterations of each stage.
     tol : float, default=1e-6
         Relative tolerance, as for :func:`minimize`.
     batches : (int, RandomState), default=None
-        If given, the size and the source of the batches in which the samples of the
-        objective are taken, by :func:`maximize_in_batches` instead of the optimizer.
+        If given, the size and the source of the batches of samples of the objective
+        that :func:`maximize_in_batches` uses instead of the optimizer.
     callback : callable, default=None
         Called as ``callback(stage, filters, value)`` after each iteration, where
-        filters has shape (n, m), and stage is the name of what goes on: "start 1" and
-        so on, or "search" if there is one start only, "best start" for the refinement
-        in the subspace, and "all features" for that in the whole space. A stage ends if
-        it returns True.
-    coarse : callable, default=None
-        ``objective.project(basis)``, if it is known.
+        filters has shape (n, m) and stage is the name of the stage: "start 1" and so
+        on, or "search" if there is one start only, "best start" for the refinement in
+        the subspace, and "all features" for that in the whole space, after the size of
+        the sample, if any. A stage ends if it returns True.
+    random_state : int, RandomState instance or None, default=None
+        Draws the samples.
+    samples : list, default=None
+        The samples, instead of ``objective.growing_samples``.
 
     Returns
     -------
     MinimizeResult
         The filters, of shape (n, m), with the *negative* objective as the cost; counts
-        are those of the chosen start and of all that followed it.
+        are those of the chosen start and of all stages after it.
     list of float
-        The value that each start reached when one was chosen.
+        The value that each start reached, on the first sample, when one was chosen.
 
     Raises
     ------
     ValueError
-        If the objective is not finite at any start; other starts are left out.
+        If the objective is not finite at any start; other starts are ignored.
     """
-    space = CONSTRAINTS[constraint]
-    if metric is not None:
-        space = FreeRotation(basis.T @ metric @ basis)
-
-    def lift(filters):
-        return space.nearest(basis @ filters)
-
-    quick = objective
-    # Other optimizers know nothing of the precision of a cost.
-    single = optimizer == "lbfgs" and hasattr(objective, "in_single_precision")
-    if single and not complete:
-        quick = objective.in_single_precision()
-    if coarse is None:
-        coarse = quick.project(basis)
-    ascend = _Ascent(space, lift, optimizer, max_iter, tol, batches, callback)
-    coarse_tol = tol if complete else max(tol, _COARSE_TOL)
-    runs = candidates = _from_starts(ascend, coarse, starts, coarse_tol)
-    if len(starts) > 1 and (complete or coarse_tol < _SCREENING_TOL):
-        # They were followed a little way only.
-        leaders = _leaders(runs)[: 1 if metric is None else 2]
-        candidates = _followed(ascend, coarse, leaders, coarse_tol, metric is not None)
-    result = min(candidates, key=_cost)
-    result = replace(result, point=lift(result.point))
+    fast, sample = objective, None
+    if not complete and batches is None and optimizer == "lbfgs" and tol >= _SINGLE_TOL:
+        fast = objective.in_single_precision()
+    single = fast is not objective
+    coarse = fast.project(basis)
+    space = _space(constraint, None if metric is None else basis.T @ metric @ basis)
+    stages = _Stages(space, basis, optimizer, max_iter, batches, callback)
+    stage_tol = tol if complete else max(tol, _STAGE_TOL)
+    if samples is None:
+        samples = objective.growing_samples(random_state)
+    if not samples:
+        run, values = stages.from_starts(coarse, starts, stage_tol)
+    else:
+        tolerable = tol if objective.sample(samples[-1]).complete else max(tol, _LOSS)
+    for previous, sample in zip([None, *samples], samples, strict=False):
+        part = coarse.sample(sample)
+        stages = replace(stages, label=f"{len(sample):,} {objective.terms}, ")
+        if previous is None:
+            run, values = stages.from_starts(part, starts, stage_tol)
+            continue
+        before, _ = part(run.point)
+        run = stages.go_on("search", part, run, stage_tol)
+        gain = (-run.cost - before) / abs(run.cost)
+        if gain <= tolerable * (len(sample) / len(previous) - 1):
+            break
+    run = replace(run, point=stages.lift(run.point))
+    whole = sample is None or part.complete
     if not complete:
-        finish = np.asarray  # points of the constraint are filters of unit norm
-        if metric is not None:
-            space = space.beyond(basis, metric)
-            finish = space.nearest
-        ascend = replace(ascend, space=space, lift=finish)
-        result = _refined(ascend, objective, quick, result)
-        result = replace(result, point=finish(result.point))
-    return result, [-run.cost for run in runs]
+        stages = replace(stages, space=_space(constraint, metric), basis=None)
+        if sample is not None:
+            fast = fast.sample(sample)
+        last_tol = tol if whole else max(tol, _STAGE_TOL)
+        run = stages.in_whole_space(fast, run, last_tol, single)
+    if not whole:
+        run = replace(run, cost=-objective.mean(run.point))
+    elif single:
+        run = replace(run, cost=-objective(run.point)[0])
+    return run, values
 
 
-@dataclass(frozen=True)
-class _Ascent:
-    """Searches from given filters, in a space of their own.
+def _space(constraint, metric):
+    return CONSTRAINTS[constraint] if metric is None else RotationQuotient(metric)
 
-    ``lift`` maps the filters of that space to those of shape (n, m) which are reported.
-    The other attributes are the parameters of :func:`maximize_coarse_to_fine`.
+
+# The objective of noise selection has no samples.
+maximize_coarse_to_fine = maximize_on_samples
+
+
+def sizes_of_parts(n_samples, n_entries):
+    """Numbers of samples, rising to all of them: one number if these are not many."""
+    sizes = [max(_LEAST_SAMPLES, _SAMPLES_PER_ENTRY * n_entries)]
+    while _GROWTH * sizes[-1] <= n_samples:
+        sizes.append(_GROWTH * sizes[-1])
+    return [*sizes[:-1], n_samples]
+
+
+def maximize_over_many_samples(objective, starts, basis, *, tol=1e-6, **options):
+    """Maximise the mean of an objective over samples, for more and more of them.
+
+    The parameters and results are those of :func:`maximize_on_samples`. The parts are
+    random, but always the same.
     """
-
-    space: Any
-    lift: Callable
-    optimizer: Any
-    max_iter: int
-    tol: float
-    batches: Any
-    callback: Callable | None
-
-    def __call__(self, stage, objective, start, **limits):
-        space = self.space
-        limits = {"tol": self.tol, "max_iter": self.max_iter, **limits}
-        value_and_gradient = space.at_points(objective)
-
-        def cost(point):
-            value, gradient = value_and_gradient(point)
-            return -value, -gradient
-
-        def report(point, cost):
-            return self.callback(stage, self.lift(space.filters_of(point)), -cost)
-
-        manifold, point = space.manifold(*start.shape), space.point_of(start)
-        if self.callback is not None:
-            limits["callback"] = report
-        if self.batches is None:
-            limits["optimizer"] = self.optimizer
-            run = minimize(cost, manifold, point, **limits)
-        else:
-            limits = {k: limits[k] for k in ("max_iter", "callback") if k in limits}
-            batches = self.batches
-            run = maximize_in_batches(objective, manifold, point, *batches, **limits)
-        filters = space.rotated(space.filters_of(run.point), like=start)
-        return replace(run, point=filters)
+    n_samples = objective.n_samples
+    sizes = sizes_of_parts(n_samples, len(basis) * starts[0].shape[1])
+    order = np.random.default_rng(0).permutation(n_samples)
+    samples = [np.sort(order[:size]) for size in sizes] if len(sizes) > 1 else []
+    options |= {"tol": max(tol, _LEAST_TOL), "samples": samples}
+    return maximize_on_samples(objective, starts, basis, **options)
 
 
 def within(label, callback):
-    """The callback of a part of the search, which puts a label before its stages."""
+    """The callback of a part of an optimization: a label before its stages."""
     if callback is None:
         return None
     return lambda stage, *report: callback(f"{label}, {stage}", *report)
 
 
-def _from_starts(ascend, objective, starts, tol):
-    """The searches from all starts; of several, each goes a little way only."""
-    limits = {"tol": tol}
-    if len(starts) > 1:
-        most = min(ascend.max_iter, _SCREENING_ITERATIONS)
-        limits = {"tol": max(tol, _SCREENING_TOL), "max_iter": most}
-    runs = []
-    for number, start in enumerate(starts, start=1):
-        stage = f"start {number}" if len(starts) > 1 else "search"
-        with suppress(StartError):
-            runs.append(ascend(stage, objective, start, **limits))
-    if not runs:
-        raise ValueError(
-            "The objective is not finite at any start: the classes are too close to "
-            "singular. Increase regularization, or give another init."
-        )
-    return runs
+@dataclass(frozen=True)
+class _Stages:
+    """The stages of an optimization, each from the filters of the stage before.
 
-
-def _leaders(runs):
-    """The best run, and the next one that may still become better."""
-    best, *others = sorted(runs, key=_cost)
-
-    def may_win(run):
-        behind, scale = run.cost - best.cost, abs(best.cost)
-        return _SAME * scale < behind <= _LEAD * scale
-
-    return [best, *filter(may_win, others)]
-
-
-def _followed(ascend, objective, runs, tol, free):
-    """The runs, followed to a tolerance; ``free`` if filters may be rotated."""
-    results = []
-    for number, run in enumerate(runs):
-        stage = "next best start" if number else "best start"
-        limits = {"tol": tol}
-        if free and tol < _SCREENING_TOL:  # else it would go on much more closely
-            limits["gradient_scale"] = run.gradient_scale
-        results.append(_after(run, ascend(stage, objective, run.point, **limits)))
-    return results
-
-
-def _refined(ascend, objective, quick, result):
-    """The result, followed in the whole space.
-
-    ``quick`` is the objective in single precision, or itself where that will not do.
+    Attributes
+    ----------
+    space : Constraint
+        The constraint, or the quotient by rotations.
+    basis : ndarray of shape (n, k) or None
+        The basis of the subspace; None for the whole space.
+    optimizer, max_iter, batches, callback
+        Parameters of :func:`maximize_on_samples`.
+    label : str
+        What is put before the names of the stages.
     """
-    try:
-        if quick is objective:
-            run = ascend("all features", objective, result.point)
-            return _after(result, run)
-        run = _in_single_precision(ascend, objective, quick, result.point)
-        result = _after(result, run)
-        if ascend.tol < _SINGLE_TOL:
-            stage = "all features in double precision"
-            run = ascend(stage, objective, result.point)
-            result = _after(result, run)
-    except StartError:
-        raise ValueError(
-            "The objective is finite for filters in the subspace of the leading "
-            "principal axes, but not for the same ones among all features: some "
-            "covariances are too close to singular, or their numbers too far "
-            "apart. Increase regularization, or scale the features."
-        ) from None
-    return result
 
+    space: Any
+    basis: np.ndarray | None
+    optimizer: Any
+    max_iter: int
+    batches: Any
+    callback: Callable | None
+    label: str = ""
 
-def _in_single_precision(ascend, objective, quick, start):
-    limits = {"tol": max(ascend.tol, _SINGLE_TOL), "precision": _SINGLE_PRECISION}
-    run = ascend("all features", quick, start, **limits)
-    value, _ = objective(run.point)
-    # It has converged if it ended where rounding hides any progress.
-    ended = run.n_iter < ascend.max_iter and run.reason != WENT_ASTRAY
-    return replace(run, cost=-value, converged=run.converged or ended)
+    def lift(self, filters):
+        """Filters of shape (n, m) that meet the constraint."""
+        return self.space.nearest(
+            filters if self.basis is None else self.basis @ filters
+        )
 
+    def from_starts(self, objective, starts, tol):
+        """The best start's result, and the values that all starts reached.
 
-def _after(first, second):
-    """The result of two searches, of which the second went on from the first."""
-    return replace(
-        second,
-        n_iter=first.n_iter + second.n_iter,
-        n_evaluations=first.n_evaluations + second.n_evaluations,
-    )
+        One start is optimized to the tolerance. Several are optimized loosely, and the
+        best of them then to the tolerance.
+        """
+        if len(starts) == 1:
+            names, loose, max_iter = ["search"], tol, self.max_iter
+        else:
+            names = [f"start {number + 1}" for number in range(len(starts))]
+            loose = max(tol, _SCREENING_TOL)
+            max_iter = min(self.max_iter, _SCREENING_ITERATIONS)
+        runs = []
+        for name, start in zip(names, starts, strict=True):
+            with suppress(StartError):
+                runs.append(self._ascend(name, objective, start, loose, max_iter))
+        if not runs:
+            raise ValueError(
+                "The objective is not finite at any start: the classes are too close "
+                "to singular. Increase regularization, or give another init."
+            )
+        run = min(runs, key=lambda run: run.cost)
+        if len(starts) > 1 and tol < _SCREENING_TOL:
+            run = self.go_on("best start", objective, run, tol)
+        return run, [-run.cost for run in runs]
 
+    def go_on(self, name, objective, before, tol, precision=EPS):
+        """Optimize from the filters of a result, and add up the counts."""
+        run = self._ascend(
+            name, objective, before.point, tol, self.max_iter, precision=precision
+        )
+        return replace(
+            run,
+            n_iter=before.n_iter + run.n_iter,
+            n_evaluations=before.n_evaluations + run.n_evaluations,
+        )
 
-def _cost(run):
-    return run.cost
+    def in_whole_space(self, objective, before, tol, single):
+        """Optimize among all features; ``single`` for single precision."""
+        precision = _SINGLE_PRECISION if single else EPS
+        try:
+            run = self.go_on("all features", objective, before, tol, precision)
+        except StartError:
+            raise ValueError(
+                "The objective is finite for filters in the subspace of the leading "
+                "principal axes, but not for the same ones among all features: some "
+                "covariances are too close to singular, or their numbers too far "
+                "apart. Increase regularization, or scale the features."
+            ) from None
+        # In single precision, it has converged where rounding hides any progress.
+        ended = run.n_iter - before.n_iter < self.max_iter
+        converged = run.converged or (single and ended and run.reason != INFINITE_COST)
+        return replace(run, point=self.lift(run.point), converged=converged)
+
+    def _ascend(self, name, objective, start, tol, max_iter, precision=EPS):
+        """Optimize from given filters; the point of the result are filters, too."""
+        space, report = self.space, None
+        if self.callback is not None:
+
+            def report(point, cost):
+                filters = self.lift(space.filters_of(point))
+                return self.callback(self.label + name, filters, -cost)
+
+        manifold, point = space.manifold(*start.shape), space.point_of(start)
+        options = {"max_iter": max_iter, "callback": report}
+        if self.batches is not None:
+            run = maximize_in_batches(
+                objective, manifold, point, *self.batches, **options
+            )
+        else:
+            value_and_gradient = space.at_points(objective)
+
+            def cost(point):
+                value, gradient = value_and_gradient(point)
+                return -value, -gradient
+
+            options |= {"optimizer": self.optimizer, "tol": tol, "precision": precision}
+            run = minimize(cost, manifold, point, **options)
+        return replace(run, point=space.aligned(space.filters_of(run.point), start))

@@ -1,32 +1,45 @@
 """Limited-memory BFGS on a Riemannian manifold.
 
-The quasi-Newton direction comes from the last few steps s and changes of the gradient
-y, as in Euclidean space, except that each pair lives in the tangent space in which it
-was made and has to be brought to the current one. As that direction is, up to rounding,
-always one of descent, a backtracking search on the cost suffices.
+The quasi-Newton direction is computed from the last few steps s and changes of the
+gradient y, as in Euclidean space, except that each pair belongs to the tangent space of
+a point, and has to be transported to those of later points. A pair is
+stored only if its curvature is positive ("cautious" update). The direction is then a
+direction of descent up to rounding, and a backtracking line search suffices.
 """
 
 import time
-from collections import defaultdict
-from dataclasses import asdict, dataclass, fields
+from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from skgeom.optim._curvature import remembered_pairs
+from skgeom.optim._manifolds import Submanifold
 
 EPS = np.finfo(float).eps
 
-# Iterations without progress after which the search has reached the rounding floor.
+# The limits of pymanopt's optimizers, with its defaults.
+_LIMITS = {
+    "max_time": 1000,
+    "max_iterations": 1000,
+    "min_gradient_norm": 1e-6,
+    "min_step_size": 1e-10,
+    "max_cost_evaluations": 5000,
+}
+
+# Iterations without progress after which rounding hides any further progress.
 _PATIENCE = 5
 
-# How much longer than by the preconditioner alone a direction may become by history.
+# How much longer the history may make a direction than the preconditioner alone does.
 _LONGER = 4.0
+
+# Least curvature of a pair, relative to the gradient norm times the squared step.
+_LEAST_CURVATURE = 1e-6
 
 
 @dataclass
 class OptimizerResult:
-    """What a run found; the class of pymanopt of this name has the same attributes."""
+    """The result of a run, with the attributes of pymanopt's class except ``log``."""
 
     point: Any
     cost: float
@@ -36,44 +49,18 @@ class OptimizerResult:
     cost_evaluations: int
     step_size: float
     gradient_norm: float
-    log: dict
-
-
-@dataclass(frozen=True)
-class _Limits:
-    """The limits of pymanopt's optimisers, with its defaults."""
-
-    max_time: float = 1000
-    max_iterations: int = 1000
-    min_gradient_norm: float = 1e-6
-    min_step_size: float = 1e-10
-    max_cost_evaluations: int = 5000
-
-    def reason_to_stop(self, seconds, iteration, gradient_norm, step_size, evaluations):
-        """Which limit has been reached, in the words of pymanopt; None if none has."""
-        after = f"after {iteration} iterations, {seconds:.2f} seconds."
-        if seconds >= self.max_time:
-            return f"Terminated - max time reached {after}"
-        if iteration >= self.max_iterations:
-            return f"Terminated - max iterations reached {after}"
-        if gradient_norm < self.min_gradient_norm:
-            return f"Terminated - min grad norm reached {after}"
-        if step_size < self.min_step_size:
-            return f"Terminated - min step_size reached {after}"
-        if evaluations >= self.max_cost_evaluations:
-            return f"Terminated - max cost evals reached {after}"
-        return None
 
 
 class RiemannianLBFGS:
     r"""Riemannian limited-memory BFGS for any pymanopt manifold.
 
-    It needs the manifold's inner product, norm, retraction, vector transport and
-    typical distance, and works on product manifolds as well. The method is the one of
-    [1]_ with the cautious update of [2]_. Besides its limits, it ends where rounding
-    hides any further progress.
+    It requires the manifold's inner product, norm, retraction, vector transport and
+    typical distance, and supports product manifolds. The method is that of [1]_ with
+    the cautious update of [2]_. Besides its limits, it stops where rounding hides any
+    further progress.
 
-    It is used as the optimisers of pymanopt are, but does not import pymanopt.
+    It has the interface of pymanopt's optimizers, but does not import pymanopt, and
+    neither prints nor logs its iterations: :func:`minimize` has a callback for that.
 
     Parameters
     ----------
@@ -81,21 +68,16 @@ class RiemannianLBFGS:
         Number of pairs of steps and gradient changes that are kept.
     preconditioned : bool, default=False
         Whether the recursion starts from the problem's ``preconditioner``, which should
-        come close to the inverse of the Hessian, instead of a multiple of the identity.
-        The history is then forgotten as soon as it misleads: if it makes the direction
-        more than four times as long, or if the whole step does not lower the cost.
+        approximate the inverse of the Hessian, instead of a multiple of the identity.
+        The history is then cleared if it makes the direction more than four times as
+        long, or if the whole step does not lower the cost.
     sufficient_decrease : float, default=1e-4
         A step of length t along a direction of slope g is accepted if it lowers the
         cost by at least ``sufficient_decrease * t * abs(g)``.
     max_line_search : int, default=25
         Number of step lengths that are tried along one direction.
     precision : float, default=2**-52
-        The relative precision of the cost: no step is sought that gains less.
-    verbosity : int, default=0
-        With 2, a line is printed for each iteration.
-    log_verbosity : int, default=0
-        With 1, the result has a log with the point, cost and gradient norm of each
-        iteration.
+        The relative precision of the cost: smaller decreases are not attempted.
     **limits : dict
         ``max_iterations``, ``max_time``, ``min_gradient_norm``, ``min_step_size`` and
         ``max_cost_evaluations`` of pymanopt's ``Optimizer``, with its defaults.
@@ -138,19 +120,14 @@ class RiemannianLBFGS:
         sufficient_decrease=1e-4,
         max_line_search=25,
         precision=EPS,
-        verbosity=0,
-        log_verbosity=0,
         **limits,
     ):
-        names = [field.name for field in fields(_Limits)]
-        if unknown := [name for name in limits if name not in names]:
+        if unknown := [name for name in limits if name not in _LIMITS]:
             raise TypeError(
                 f"RiemannianLBFGS has no parameter {unknown[0]!r}. Its limits are "
-                f"{', '.join(names)}."
+                f"{', '.join(_LIMITS)}."
             )
-        self._limits = _Limits(**limits)
-        self._verbosity = verbosity
-        self._log_verbosity = log_verbosity
+        self._limits = _LIMITS | limits
         self.memory = memory
         self.preconditioned = preconditioned
         self.sufficient_decrease = sufficient_decrease
@@ -168,8 +145,8 @@ class RiemannianLBFGS:
         problem : pymanopt.Problem
             The problem, with a Riemannian or Euclidean gradient.
         initial_point : point of the manifold, default=None
-            Where to start; drawn by the manifold, from numpy's global random state, if
-            not given.
+            The initial point. If None, the manifold draws it from NumPy's global random
+            state.
 
         Returns
         -------
@@ -177,26 +154,36 @@ class RiemannianLBFGS:
             With the attributes of pymanopt's ``OptimizerResult``: the last ``point``,
             which up to rounding is also the best, its ``cost`` and ``gradient_norm``,
             the reason for stopping in ``stopping_criterion``, the number of
-            ``iterations`` and of ``cost_evaluations``, ``time``, ``step_size`` and
-            ``log``.
+            ``iterations`` and of ``cost_evaluations``, ``time`` and ``step_size``.
         """
         manifold = problem.manifold
         point = manifold.random_point() if initial_point is None else initial_point
         cost = problem.cost(point)
         gradient = problem.riemannian_gradient(point)
-        history = self._first_history(manifold)
+        history = _History(manifold, self.memory)
         iteration, evaluations, step_size = 0, 1, np.inf
         reach = 0.1 * manifold.typical_dist
-        progress = _Progress(self.precision)
+        least_cost, least_norm, idle = np.inf, np.inf, 0
         start_time = time.perf_counter()
-        log = self._empty_log()
         while True:
             gradient_norm = manifold.norm(point, gradient)
-            self._report(log, iteration, point, cost, gradient_norm)
             seconds = time.perf_counter() - start_time
-            reason = self._limits.reason_to_stop(
+            reason = self._reached_limit(
                 seconds, iteration, gradient_norm, step_size, evaluations
-            ) or progress.reason_to_stop(cost, gradient_norm)
+            )
+            # At the rounding floor, the line search accepts changes of the cost that
+            # are within rounding, and iterations could go on for ever.
+            idle += 1
+            if cost < least_cost - rounding(cost, self.precision):
+                least_cost, idle = cost, 0
+            if gradient_norm < least_norm / 2:
+                least_norm, idle = gradient_norm, 0
+            if gradient_norm == 0:
+                reason = "Terminated - the gradient is zero."
+            elif idle >= _PATIENCE:
+                reason = (
+                    "Terminated - cost and gradient have reached the rounding floor."
+                )
             if reason:
                 break
             found, trials = self._next(problem, point, cost, gradient, history, reach)
@@ -211,40 +198,50 @@ class RiemannianLBFGS:
             step_size = manifold.norm(point, step)
             reach = 2 * step_size
             point, cost, gradient = new_point, new_cost, new_gradient
+        seconds = time.perf_counter() - start_time
         return OptimizerResult(
-            point=point,
-            cost=cost,
-            iterations=iteration,
-            stopping_criterion=reason,
-            time=time.perf_counter() - start_time,
-            cost_evaluations=evaluations,
-            step_size=step_size,
-            gradient_norm=gradient_norm,
-            log=log,
+            point,
+            cost,
+            iteration,
+            reason,
+            seconds,
+            evaluations,
+            step_size,
+            gradient_norm,
         )
 
-    def _first_history(self, manifold):
-        """The pairs that a run begins with."""
-        return remembered_pairs(manifold, self.memory, self.preconditioned)
+    def _reached_limit(self, seconds, iteration, gradient_norm, step_size, evaluations):
+        """The first limit that has been reached, in pymanopt's words, or None."""
+        limits = self._limits
+        reached = {
+            "max time": seconds >= limits["max_time"],
+            "max iterations": iteration >= limits["max_iterations"],
+            "min grad norm": gradient_norm < limits["min_gradient_norm"],
+            "min step_size": step_size < limits["min_step_size"],
+            "max cost evals": evaluations >= limits["max_cost_evaluations"],
+        }
+        after = f"after {iteration} iterations, {seconds:.2f} seconds."
+        names = (name for name, is_reached in reached.items() if is_reached)
+        return next((f"Terminated - {name} reached {after}" for name in names), None)
 
     def _next(self, problem, point, cost, gradient, history, reach):
         """The next (point, cost, step) or None, and the number of costs evaluated."""
         directions = self._directions(problem, point, gradient, history, reach)
         evaluations = 0
         for direction, limit in directions:
-            found, trials = self._search(
+            found, trials = self._line_search(
                 problem, point, cost, gradient, direction, limit
             )
             evaluations += trials
             if found:
                 return found, evaluations
-            history.clear()  # it misled; once more, along the gradient
+            history.clear()  # it misled; the next direction does not use it
         return None, evaluations
 
     def _directions(self, problem, point, gradient, history, reach):
-        """Directions to search along, with how many step lengths to try.
+        """Directions to search along, with the number of step lengths to try.
 
-        ``reach`` is the length of the first step to try along the gradient.
+        ``reach`` is the length of the first step along the gradient.
         """
         manifold, limit = problem.manifold, self.max_line_search
         if self.preconditioned:
@@ -260,13 +257,11 @@ class RiemannianLBFGS:
                     yield direction, 1
                 history.clear()
             yield plain, limit
-        else:
-            direction = history.direction(point, gradient)
-            if direction is not None:
-                yield direction, limit
+        elif history:
+            yield history.direction(point, gradient), limit
         yield -(reach / manifold.norm(point, gradient)) * gradient, limit
 
-    def _search(self, problem, point, cost, gradient, direction, limit):
+    def _line_search(self, problem, point, cost, gradient, direction, limit):
         """Backtrack along a direction of descent until the cost is lowered enough.
 
         Returns (point, cost, step) or None, and the number of costs evaluated.
@@ -275,8 +270,8 @@ class RiemannianLBFGS:
         slope = manifold.inner_product(point, gradient, direction)
         if not slope < 0:  # by rounding, or a gradient that is not finite
             return None, 0
-        # Without the slack, the last digits of a minimum are out of reach of a test
-        # that compares costs.
+        # Without the slack, a test that compares costs cannot reach the last digits of
+        # a minimum.
         slack = rounding(cost, self.precision)
         length = 1.0
         for trial in range(1, limit + 1):
@@ -286,63 +281,84 @@ class RiemannianLBFGS:
             if new_cost <= cost + self.sufficient_decrease * length * slope + slack:
                 return (new_point, new_cost, step), trial
             excess = new_cost - cost - length * slope
-            # The minimum of the parabola through what is known, kept within reason.
-            # An infinite or undefined cost only shortens the step.
+            # The minimum of the parabola through the known values, within bounds. An
+            # infinite or undefined cost only shortens the step.
             parabola = -slope * length**2 / (2 * excess) if excess > 0 else 0.0
             length = float(np.clip(parabola, 0.1 * length, 0.5 * length))
             if -length * slope <= slack:
-                break  # what a shorter step may gain is lost in rounding
+                break  # a shorter step would decrease the cost by less than rounding
         return None, trial
 
-    def _empty_log(self):
-        """A log as those of pymanopt's optimisers are."""
-        return {
-            "optimizer": str(self),
-            "stopping_criteria": asdict(self._limits),
-            "optimizer_parameters": {"memory": self.memory},
-            "iterations": defaultdict(list) if self._log_verbosity >= 1 else None,
-        }
 
-    def _report(self, log, iteration, point, cost, gradient_norm):
-        if log["iterations"] is not None:
-            entry = {
-                "time": time.time(),
-                "iteration": iteration,
-                "point": point,
-                "cost": cost,
-                "gradient_norm": gradient_norm,
-            }
-            for key, value in entry.items():
-                log["iterations"][key].append(value)
-        if self._verbosity >= 2:
-            print(f"{iteration:6d} {cost:+.16e} {gradient_norm:.8e}")
+class _History:
+    """The last steps and gradient changes, as tangent vectors.
 
-
-class _Progress:
-    """Notices that neither the cost decreases nor the gradient, by half.
-
-    At the rounding floor steps may go on for ever, because the line search has to
-    accept changes of the cost that are within rounding.
+    Each pair is transported to the point of the next pair. On a submanifold of a
+    Euclidean space that is omitted, and the direction is projected instead: as
+    accurate in practice, and much cheaper.
     """
 
-    def __init__(self, precision):
-        self._precision = precision
-        self._least_cost = self._least_norm = np.inf
-        self._idle = 0
+    def __init__(self, manifold, memory):
+        self._manifold = manifold
+        self._embedded = isinstance(manifold, Submanifold)
+        self._pairs = deque(maxlen=memory)
 
-    def reason_to_stop(self, cost, gradient_norm):
-        if gradient_norm == 0:
-            return "Terminated - the gradient is zero."
-        self._idle += 1
-        if cost < self._least_cost - rounding(cost, self._precision):
-            self._least_cost, self._idle = cost, 0
-        if gradient_norm < self._least_norm / 2:
-            self._least_norm, self._idle = gradient_norm, 0
-        if self._idle >= _PATIENCE:
-            return "Terminated - cost and gradient have reached the rounding floor."
-        return None
+    def __len__(self):
+        return len(self._pairs)
+
+    def clear(self):
+        self._pairs.clear()
+
+    def add(self, point, new_point, step, gradient, new_gradient):
+        """Add the pair of the step to a new point, in the tangent space there."""
+        manifold = self._manifold
+
+        def carry(vector):
+            return manifold.transport(point, new_point, vector)
+
+        def inner(a, b):
+            return manifold.inner_product(new_point, a, b)
+
+        pairs = [(carry(step), new_gradient - carry(gradient))]
+        if not self._embedded:
+            # Tested again: a transport that is no isometry may change curvatures.
+            pairs = [(carry(s), carry(y)) for s, y, _ in self._pairs] + pairs
+            self._pairs.clear()
+        least = _LEAST_CURVATURE * manifold.norm(point, gradient)
+        for s, y in pairs:
+            curvature = inner(s, y)
+            if least * inner(s, s) < curvature < np.inf:
+                self._pairs.append((s, y, curvature))
+
+    def direction(self, point, gradient, first=None):
+        """The quasi-Newton direction, by the two-loop recursion.
+
+        ``first`` multiplies a tangent vector by the first approximation of the inverse
+        Hessian, by default a multiple of the identity.
+        """
+
+        def inner(a, b):
+            return self._manifold.inner_product(point, a, b)
+
+        direction, coefficients = -gradient, []
+        for step, change, curvature in reversed(self._pairs):
+            coefficients.append(inner(step, direction) / curvature)
+            direction = direction - coefficients[-1] * change
+        if first is None:
+            _, change, curvature = self._pairs[-1]
+            direction = (curvature / inner(change, change)) * direction
+        else:
+            direction = first(direction)
+        for (step, change, curvature), coefficient in zip(
+            self._pairs, reversed(coefficients), strict=True
+        ):
+            correction = coefficient - inner(change, direction) / curvature
+            direction = direction + correction * step
+        if self._embedded:
+            return self._manifold.projection(point, direction)
+        return direction
 
 
 def rounding(cost, precision=EPS):
-    """What rounding may add to a cost of some relative precision."""
+    """Largest change that rounding may cause in a cost of some relative precision."""
     return 4 * precision * abs(cost)

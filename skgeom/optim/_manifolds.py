@@ -1,17 +1,24 @@
 """The manifolds of filters, the columns of a matrix, and of prototypes.
 
-They have what :class:`RiemannianLBFGS` asks for, by the names that pymanopt gives it.
-pymanopt has more, but it imports torch, JAX and TensorFlow wherever they are installed.
+They have the methods that :class:`RiemannianLBFGS` requires, by pymanopt's names.
+pymanopt's own manifolds have more methods, but importing pymanopt imports torch, JAX
+and TensorFlow wherever they are installed.
 """
 
 import numpy as np
 
+from skgeom.utils._linalg import inverse_of_triangle
 
-class Submanifold:
-    """Part of a Euclidean space, whose inner product it takes over.
 
-    Subclasses have ``projection(point, vector)``, to the tangent space, ``normal(point,
-    vectors)``, the coordinates (k, r) of what it takes away from each of k vectors,
+class _Manifold:
+    def norm(self, point, tangent_vector):
+        return np.sqrt(self.inner_product(point, tangent_vector, tangent_vector))
+
+
+class Submanifold(_Manifold):
+    """Submanifold of a Euclidean space, with its inner product.
+
+    Subclasses have ``projection(point, vector)``, to the tangent space,
     ``retraction(point, tangent_vector)`` and ``typical_dist``.
 
     Parameters
@@ -25,9 +32,6 @@ class Submanifold:
 
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
         return np.vdot(tangent_vector_a, tangent_vector_b)
-
-    def norm(self, point, tangent_vector):
-        return np.sqrt(self.inner_product(point, tangent_vector, tangent_vector))
 
     def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
         return self.projection(point, euclidean_gradient)
@@ -46,9 +50,6 @@ class Euclidean(Submanifold):
     def projection(self, point, vector):
         return vector
 
-    def normal(self, point, vectors):
-        return np.zeros((len(vectors), 0))
-
     def retraction(self, point, tangent_vector):
         return point + tangent_vector
 
@@ -60,9 +61,6 @@ class Sphere(Submanifold):
 
     def projection(self, point, vector):
         return vector - np.vdot(point, vector) * point
-
-    def normal(self, point, vectors):
-        return (vectors.reshape(len(vectors), -1) @ point.ravel())[:, None]
 
     def retraction(self, point, tangent_vector):
         moved = point + tangent_vector
@@ -78,9 +76,6 @@ class Oblique(Submanifold):
 
     def projection(self, point, vector):
         return vector - point * (point * vector).sum(axis=0)
-
-    def normal(self, point, vectors):
-        return np.einsum("nm,knm->km", point, vectors)
 
     def retraction(self, point, tangent_vector):
         moved = point + tangent_vector
@@ -98,28 +93,25 @@ class Stiefel(Submanifold):
         product = point.T @ vector
         return vector - point @ ((product + product.T) / 2)
 
-    def normal(self, point, vectors):
-        products = point.T @ vectors
-        return ((products + products.mT) / 2).reshape(len(vectors), -1)
-
     def retraction(self, point, tangent_vector):
         q, r = np.linalg.qr(point + tangent_vector)
         return q * np.copysign(1, np.diagonal(r))  # else not continuous
 
 
-# The largest logarithm of the root of an eigenvalue that a step may give.
+# Largest logarithm of the square root of an eigenvalue after a step.
 _LARGEST = 100.0
 
 
-class AffineInvariant:
+class AffineInvariant(_Manifold):
     """SPD matrices, (k, n, n), with steps and parallel transport along geodesics.
 
-    Those of pymanopt have other ones. Its transport leaves the vectors as they are, and
-    so changes their length. Its retraction goes much less far than the geodesic, and
-    cannot come near zero.
+    pymanopt's class differs: its transport leaves the vectors as they are, which
+    changes their length, and its retraction is much shorter than the geodesic and
+    cannot approach singular matrices.
 
-    A search takes many products at a point, and carries many vectors between two. So
-    what depends on the points alone is kept for the latest ones.
+    An optimizer computes many inner products at a point, and transports many vectors
+    between two points. The factors that depend on the points alone are therefore kept
+    for the latest points.
     """
 
     def __init__(self, *shape):
@@ -140,14 +132,9 @@ class AffineInvariant:
         a, b = (inverse @ u @ inverse.mT for u in (tangent_vector_a, tangent_vector_b))
         return np.sum(a * b)
 
-    def norm(self, point, tangent_vector):
-        return np.sqrt(self.inner_product(point, tangent_vector, tangent_vector))
-
     def retraction(self, point, tangent_vector):
-        factor = np.linalg.cholesky(point)
-        inverse = np.linalg.inv(factor)
-        eigenvalues, vectors = np.linalg.eigh(inverse @ tangent_vector @ inverse.mT)
-        # A step that numbers cannot hold is cut; the search then takes a shorter one.
+        factor, _, eigenvalues, vectors = _spectra(point, tangent_vector)
+        # A step beyond the range of floats is cut; the line search then shortens it.
         roots = np.exp(np.clip(eigenvalues / 2, -_LARGEST, _LARGEST))
         half = (factor @ vectors) * roots[..., None, :]
         return half @ half.mT
@@ -159,17 +146,22 @@ class AffineInvariant:
         return self._isometry @ tangent_vector_a @ self._isometry.mT
 
 
+def _spectra(point, matrices):
+    """Factors of SPD matrices, and the spectra of others in their coordinates."""
+    factor = np.linalg.cholesky(point)
+    inverse = np.linalg.inv(factor)
+    return factor, inverse, *np.linalg.eigh(inverse @ matrices @ inverse.mT)
+
+
 def _isometry(point_a, point_b):
     """The matrices A of the parallel transport ``A @ U @ A.T`` along a geodesic."""
-    factor = np.linalg.cholesky(point_a)
-    inverse = np.linalg.inv(factor)
-    eigenvalues, vectors = np.linalg.eigh(inverse @ point_b @ inverse.mT)
+    factor, inverse, eigenvalues, vectors = _spectra(point_a, point_b)
     root = (vectors * np.sqrt(eigenvalues)[..., None, :]) @ vectors.mT
     return factor @ root @ inverse
 
 
-class Product:
-    """Points that are lists, one part for each of some manifolds."""
+class Product(_Manifold):
+    """Product of manifolds; points are lists with a part for each manifold."""
 
     def __init__(self, manifolds):
         self._manifolds = manifolds
@@ -182,9 +174,6 @@ class Product:
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
         vectors = tangent_vector_a, tangent_vector_b
         return sum(self._of_parts("inner_product", point, *vectors))
-
-    def norm(self, point, tangent_vector):
-        return np.sqrt(self.inner_product(point, tangent_vector, tangent_vector))
 
     def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
         method = "euclidean_to_riemannian_gradient"
@@ -222,17 +211,141 @@ class TangentVector(list):
 
 
 def as_pymanopt(manifold):
-    """The manifold of pymanopt that a submanifold is: its optimisers ask for more.
+    """The pymanopt manifold that equals a submanifold; others are returned unchanged.
 
-    Other manifolds are returned as they are.
+    pymanopt's optimizers require more methods than :class:`RiemannianLBFGS`.
     """
+    if not isinstance(manifold, Submanifold):
+        return manifold
     import pymanopt.manifolds
 
-    kinds = {
-        Euclidean: pymanopt.manifolds.Euclidean,
-        Oblique: pymanopt.manifolds.Oblique,
-        Sphere: pymanopt.manifolds.Sphere,
-        Stiefel: pymanopt.manifolds.Stiefel,
-    }
-    kind = kinds.get(type(manifold))
-    return manifold if kind is None else kind(*manifold.shape)
+    return getattr(pymanopt.manifolds, type(manifold).__name__)(*manifold.shape)
+
+
+class Constraint:
+    """A manifold of filter matrices of shape (n, m), for any n and m.
+
+    The points of the manifold are the filters here; :class:`RotationQuotient` has
+    different ones.
+
+    Parameters
+    ----------
+    manifold : callable
+        (n, m) -> manifold.
+    nearest : callable
+        Maps a matrix of full column rank to the closest point of the manifold.
+    """
+
+    def __init__(self, manifold, nearest):
+        self.manifold = manifold
+        self.nearest = nearest
+
+    def point_of(self, filters):
+        return filters
+
+    def filters_of(self, point):
+        return point
+
+    def at_points(self, objective):
+        return objective
+
+    def aligned(self, filters, like):
+        return filters
+
+
+def _normalize_columns(matrix):
+    return matrix / np.linalg.norm(matrix, axis=0)
+
+
+def _polar_factor(matrix):
+    left, _, right = np.linalg.svd(matrix, full_matrices=False)
+    return left @ right
+
+
+CONSTRAINTS = {
+    "unit-norm": Constraint(Oblique, _normalize_columns),
+    "orthonormal": Constraint(Stiefel, _polar_factor),
+}
+
+
+def rotated_to_unit_norm(filters):
+    """The columns of a matrix, scaled by one factor and rotated to unit norms.
+
+    Each plane rotation, of a column that is too long and one that is too short, sets
+    the norm of one of them to one.
+    """
+    n_filters = filters.shape[1]
+    filters = filters * (np.sqrt(n_filters) / np.linalg.norm(filters))
+    for _ in range(n_filters - 1):
+        squares = np.square(filters).sum(axis=0)
+        i, j = squares.argmax(), squares.argmin()
+        longer, shorter = squares[i] - 1, 1 - squares[j]
+        if min(longer, shorter) < 1e-12:
+            break
+        # |f_i + t f_j|^2 = 1 + t^2, by the root of smaller magnitude.
+        product = filters[:, i] @ filters[:, j]
+        root = np.sqrt(product**2 + longer * shorter)
+        tangent = -longer / (product + np.copysign(root, product))
+        rotation = np.array([[1, -tangent], [tangent, 1]]) / np.hypot(1, tangent)
+        filters[:, [i, j]] = filters[:, [i, j]] @ rotation
+    return _normalize_columns(filters)
+
+
+class RotationQuotient(Constraint):
+    r"""Filters of unit norm up to rotations, for a rotation-invariant objective.
+
+    If :math:`F R`, with R orthogonal, has the same value as F, only :math:`F F^\top`
+    matters: the objective is a function on the quotient by the orthogonal group O(m).
+    Any F whose squared norms sum to m has a rotation of unit norms (Schur and Horn), so
+    that one constraint replaces m constraints:
+
+    .. math:: F = \sqrt{m} \, L^{-\top} G / \|L^{-\top} G\|, \quad \|G\| = 1
+
+    Optimization on this sphere needs fewer iterations. The metric, :math:`L L^\top`, is
+    the identity in the coordinates of G.
+
+    Parameters
+    ----------
+    metric : ndarray of shape (n, n)
+        A symmetric positive definite matrix, such as the covariance of the features: a
+        step then changes the outputs of the filters equally in all directions.
+    """
+
+    def __init__(self, metric):
+        super().__init__(Sphere, rotated_to_unit_norm)
+        self._factor = np.linalg.cholesky(metric)
+        # Inverted once instead of a triangular solution per point, which only scipy
+        # has: the threads of its BLAS would compete with those of numpy.
+        self._inverse = inverse_of_triangle(self._factor)
+
+    def aligned(self, filters, like):
+        """The rotation of filters that brings them closest to others.
+
+        The optimization leaves the rotation to rounding.
+        """
+        return filters @ _polar_factor(filters.T @ like)
+
+    def point_of(self, filters):
+        """The point G of given filters, up to their norm."""
+        point = self._factor.T @ filters
+        return point / np.linalg.norm(point)
+
+    def filters_of(self, point):
+        """The filters F of a point, which may differ in their norms."""
+        return self._filters_and_scale(point)[0]
+
+    def at_points(self, objective):
+        """Value and gradient of an objective of filters, as a function of the point."""
+
+        def value_and_gradient(point):
+            filters, scale = self._filters_and_scale(point)
+            value, gradient = objective(filters)
+            radial = np.vdot(filters, gradient) / filters.shape[1]
+            return value, scale * (self._inverse @ (gradient - radial * filters))
+
+        return value_and_gradient
+
+    def _filters_and_scale(self, point):
+        filters = self._inverse.T @ point
+        scale = np.sqrt(point.shape[1]) / np.linalg.norm(filters)
+        return scale * filters, scale

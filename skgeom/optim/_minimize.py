@@ -1,12 +1,13 @@
-"""One way to minimise a cost on a manifold, whichever optimiser does it.
+"""One interface to minimise a cost on a manifold by different optimizers.
 
-The optimisers ask for the cost and for the gradient separately, and each has its own
-absolute stopping rules. Here a monitor stands between them and the objective. It
-computes value and gradient together, once a point; it counts; and, as every optimiser
-asks for one gradient an iteration, it also applies relative stopping rules to all.
+The optimizers evaluate the cost and the gradient separately, and each has its own
+absolute stopping rules. A monitored problem between them and the objective computes
+value and gradient together, once per point, counts the evaluations, and applies
+relative stopping rules: every optimizer evaluates one gradient per iteration.
 """
 
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +16,14 @@ import numpy as np
 from skgeom.optim._lbfgs import EPS, RiemannianLBFGS, rounding
 from skgeom.optim._manifolds import as_pymanopt
 
-# By name. All but the first are those of pymanopt, which is imported if they are.
+# Names of optimizers. All but the first require pymanopt, which is then imported.
 OPTIMIZERS = ("lbfgs", "conjugate-gradient", "trust-regions", "steepest-descent")
 
-# The reason of a search that ends where there is nothing to go on from.
-WENT_ASTRAY = "The optimizer went where the cost is infinite."
+# The reason for stopping if an optimizer accepted a point without a finite cost.
+INFINITE_COST = "The optimizer accepted a point where the cost is infinite."
 
 # Limits of an optimizer that are never reached.
-NO_LIMITS = {
+_NO_LIMITS = {
     "max_time": np.inf,
     "max_iterations": np.iinfo(np.int64).max,
     "max_cost_evaluations": np.iinfo(np.int64).max,
@@ -30,8 +31,8 @@ NO_LIMITS = {
     "min_step_size": 0.0,
 }
 
-# The decrease of the cost is measured over this many iterations: a few short steps, as
-# they happen on a plateau, must not end the search.
+# The decrease of the cost is measured over this many iterations: a few short steps on a
+# plateau must not stop the optimizer.
 _WINDOW = 10
 
 # A gradient is zero up to rounding if it is this much smaller than the first one, or
@@ -41,7 +42,7 @@ _NEGLIGIBLE = 1e-4
 
 @dataclass(frozen=True)
 class MinimizeResult:
-    """What :func:`minimize` found.
+    """The result of :func:`minimize`.
 
     Attributes
     ----------
@@ -60,9 +61,7 @@ class MinimizeResult:
         Whether a stopping rule was met, or the callback asked to stop, before
         ``max_iter``.
     reason : str
-        Why the optimiser stopped.
-    gradient_scale : float
-        The norm of the gradient that the tolerance was compared with.
+        Why the optimizer stopped.
     """
 
     point: Any
@@ -72,7 +71,6 @@ class MinimizeResult:
     n_evaluations: int
     converged: bool
     reason: str
-    gradient_scale: float | None = None
 
 
 def minimize(
@@ -86,15 +84,14 @@ def minimize(
     callback=None,
     preconditioner=None,
     precision=EPS,
-    gradient_scale=None,
 ):
     r"""Minimise a cost with analytic gradient on a pymanopt manifold.
 
-    The search stops when ten iterations together have lowered the cost by no more than
-    ``tol * abs(cost)``, or when the norm of the gradient has fallen to ``tol`` times
-    that at the start, or when the optimiser no longer moves. These rules are relative:
-    they do not change when the cost is multiplied by a constant. There is no limit of
-    time, nothing is printed, and no random numbers are drawn.
+    The optimization stops when ten iterations together have lowered the cost by no more
+    than ``tol * abs(cost)``, or when the norm of the gradient has fallen to ``tol``
+    times the norm at the start, or when the optimizer no longer moves. These rules are
+    relative: they do not change when the cost is multiplied by a constant. There is no
+    time limit, nothing is printed, and no random numbers are drawn.
 
     Parameters
     ----------
@@ -103,41 +100,38 @@ def minimize(
         and a gradient are lists of arrays. A ``numpy.linalg.LinAlgError``, or a cost
         or gradient that is not finite, counts as an infinite cost, which is avoided.
     manifold : pymanopt.manifolds.manifold.Manifold
-        Where to search.
+        The manifold.
     start : point of the manifold
-        Where to begin; not modified.
+        The initial point; not modified.
     optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
         ``"lbfgs"``, ``"conjugate-gradient"``, ``"trust-regions"`` (with the Hessian
         from differences of gradients), ``"steepest-descent"``, or an instance of an
-        optimiser that uses gradients, whose own limits and verbosity apply as well.
+        optimizer that uses gradients, whose own limits and verbosity apply as well.
     max_iter : int, default=500
         Largest number of iterations.
     tol : float, default=1e-6
-        Relative tolerance; with 0 the search goes on until nothing changes.
+        Relative tolerance; with 0 the optimizer runs until nothing changes.
     callback : callable, default=None
         Called as ``callback(point, cost)`` with the best iterate so far after each
-        iteration; the search stops if it returns True.
+        iteration; the optimization stops if it returns True.
     preconditioner : callable, default=None
         Maps a point and a tangent vector to the product of the vector and a symmetric
         positive definite approximation of the inverse Hessian of the cost, which
         ``"lbfgs"`` and ``"conjugate-gradient"`` start from.
     precision : float, default=2**-52
-        The relative precision of the cost, for ``"lbfgs"``, which ends where rounding
+        The relative precision of the cost, for ``"lbfgs"``, which stops where rounding
         hides any progress.
-    gradient_scale : float, default=None
-        The norm of the gradient that takes the place of that at the start, for a search
-        that goes on from another one.
 
     Returns
     -------
     MinimizeResult
-        The best point, with honest counts and the reason for stopping.
+        The best point, with counts and the reason for stopping.
 
     Raises
     ------
     ValueError
         If the cost or its gradient at the start is not finite, or for an unknown
-        optimiser.
+        optimizer.
 
     Examples
     --------
@@ -162,19 +156,19 @@ def minimize(
     if optimizer == "lbfgs":
         solver.preconditioned = preconditioner is not None
         solver.precision = precision
-    # The limits of an instance are meant for the cost as it is.
-    problem.begin(start, isinstance(optimizer, str), gradient_scale)
+    # The limits of an instance refer to the cost as it is.
+    problem.begin(start, isinstance(optimizer, str))
     try:
-        outcome = solver.run(problem, initial_point=start)
+        result = solver.run(problem, initial_point=start)
     except _Stop as stop:
         return problem.result(stop.reason, stop.converged)
-    problem.record(outcome.point)  # steepest descent has not asked for its gradient
-    reason = outcome.stopping_criterion
+    problem.record(result.point)  # steepest descent has not evaluated its gradient
+    reason = result.stopping_criterion
     return problem.result(reason, "grad norm" in reason or problem.is_stationary())
 
 
 def _make_optimizer(optimizer):
-    """An optimiser without limits of its own, unless the user made it."""
+    """An optimizer without limits of its own, unless it is the user's instance."""
     if isinstance(optimizer, RiemannianLBFGS) or _is_of_pymanopt(optimizer):
         return optimizer
     if optimizer not in OPTIMIZERS:
@@ -183,19 +177,15 @@ def _make_optimizer(optimizer):
             f"pymanopt's Optimizer, got {optimizer!r}."
         )
     if optimizer == "lbfgs":
-        return RiemannianLBFGS(**NO_LIMITS)
-    from pymanopt.optimizers import ConjugateGradient, SteepestDescent, TrustRegions
+        return RiemannianLBFGS(**_NO_LIMITS)
+    import pymanopt.optimizers
 
-    made = {
-        "conjugate-gradient": ConjugateGradient,
-        "trust-regions": TrustRegions,
-        "steepest-descent": SteepestDescent,
-    }
-    return made[optimizer](**NO_LIMITS, verbosity=0)
+    name = optimizer.title().replace("-", "")  # such as ConjugateGradient
+    return getattr(pymanopt.optimizers, name)(**_NO_LIMITS, verbosity=0)
 
 
 def _is_of_pymanopt(optimizer):
-    """Whether it is an optimiser of pymanopt; if so, pymanopt has been imported."""
+    """Whether it is one of pymanopt's optimizers; if so, pymanopt is imported."""
     module = sys.modules.get("pymanopt.optimizers.optimizer")
     return module is not None and isinstance(optimizer, module.Optimizer)
 
@@ -205,7 +195,7 @@ class StartError(ValueError):
 
 
 class _Stop(Exception):
-    """Ends an optimiser from within."""
+    """Stops an optimizer from within."""
 
     def __init__(self, reason, converged):
         super().__init__(reason)
@@ -214,9 +204,9 @@ class _Stop(Exception):
 
 
 class _MonitoredProblem:
-    """What an optimiser sees of an objective: memo, counter and stopping rule.
+    """An objective with memo, counters and stopping rules, as a pymanopt problem.
 
-    It has the attributes of ``pymanopt.Problem`` that optimisers use.
+    It has the attributes of ``pymanopt.Problem`` that optimizers use.
     """
 
     def __init__(
@@ -235,10 +225,10 @@ class _MonitoredProblem:
         self._first_norm = None
         self._n_evaluations = 0
 
-    def begin(self, start, normalized, gradient_scale):
-        """Evaluate the start; on demand make its gradient the unit of the cost.
+    def begin(self, start, normalized):
+        """Evaluate the start; if ``normalized``, its gradient is the unit of the cost.
 
-        Some optimisers, trust regions among them, have absolute thresholds.
+        Some optimizers, such as trust regions, have absolute thresholds.
         """
         cost, _, norm = self._evaluate(start)
         if not np.isfinite(cost):
@@ -246,7 +236,7 @@ class _MonitoredProblem:
                 "The cost or its gradient at the start is not finite; choose another "
                 "start."
             )
-        self._first_norm = norm if gradient_scale is None else gradient_scale
+        self._first_norm = norm
         if normalized and norm > 0:
             self._unit = norm
 
@@ -254,7 +244,7 @@ class _MonitoredProblem:
         return self._evaluate(point)[0] / self._unit
 
     def riemannian_gradient(self, point):
-        """The gradient at the next iterate; ends the search if that is good enough."""
+        """The gradient at the next iterate; stops if that meets a stopping rule."""
         if not self.record(point):
             raise _Stop("No step lowers the cost any more.", self.is_stationary())
         if self._callback is not None and len(self._costs) > 1:
@@ -291,7 +281,7 @@ class _MonitoredProblem:
         while gradient_near is None:  # a shorter step where the cost is infinite
             length /= 2
             near = self.manifold.retraction(point, length * vector)
-            # Evaluated past the memo, which the optimiser still needs.
+            # Not stored in the memo, which the optimizer still needs.
             _, gradient_near, _ = self._compute(near)
         carried = self.manifold.transport(near, point, gradient_near)
         return (carried - gradient) / (length * self._unit)
@@ -317,13 +307,12 @@ class _MonitoredProblem:
             n_evaluations=self._n_evaluations,
             converged=converged,
             reason=reason,
-            gradient_scale=self._first_norm,
         )
 
     def _evaluate(self, point):
-        """Cost, Riemannian gradient and its norm, computed once a point.
+        """Cost, Riemannian gradient and its norm, computed once per point.
 
-        Both the latest point and the latest iterate are kept: an optimiser returns to
+        Both the latest point and the latest iterate are kept: an optimizer returns to
         its iterate when a trial has failed.
         """
         for memo in (self._latest, self._iterate):
@@ -334,21 +323,19 @@ class _MonitoredProblem:
 
     def _compute(self, point):
         self._n_evaluations += 1
-        try:
+        manifold = self.manifold
+        with suppress(np.linalg.LinAlgError):
             cost, gradient = self._value_and_gradient(point)
-            if not np.isfinite(cost):
-                return np.inf, None, np.inf
-            gradient = self.manifold.euclidean_to_riemannian_gradient(point, gradient)
-            norm = self.manifold.norm(point, gradient)
-        except np.linalg.LinAlgError:
-            return np.inf, None, np.inf
-        if not np.isfinite(norm):
-            return np.inf, None, np.inf
-        return cost, gradient, norm
+            if np.isfinite(cost):
+                gradient = manifold.euclidean_to_riemannian_gradient(point, gradient)
+                norm = manifold.norm(point, gradient)
+                if np.isfinite(norm):
+                    return cost, gradient, norm
+        return np.inf, None, np.inf
 
     def _stop_if_done(self, norm):
         if norm == np.inf:
-            raise _Stop(WENT_ASTRAY, False)
+            raise _Stop(INFINITE_COST, False)
         if norm <= self._tol * self._first_norm:
             raise _Stop("The gradient fell below tol times its first norm.", True)
         costs = self._costs

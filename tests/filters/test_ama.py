@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import SQFA, AMAGauss
 from skgeom.objectives import MeanInformation
-from skgeom.optim import _many_samples
+from skgeom.optim import _coarse_to_fine
 
 
 @pytest.fixture
@@ -136,8 +136,8 @@ def test_many_samples(group_size, gaussians, monkeypatch):
     X[:, 0] += y
     model = AMAGauss(2, group_size=group_size, random_state=0)
     expected = model.fit(X, y).objective_
-    monkeypatch.setattr(_many_samples, "_LEAST_SAMPLES", 500)
-    monkeypatch.setattr(_many_samples, "_SAMPLES_PER_ENTRY", 1)
+    monkeypatch.setattr(_coarse_to_fine, "_LEAST_SAMPLES", 500)
+    monkeypatch.setattr(_coarse_to_fine, "_SAMPLES_PER_ENTRY", 1)
     sizes = []
     evaluate = MeanInformation.__call__
 

@@ -20,7 +20,7 @@ from skgeom import (
     GaussianClassifier,
     SecondMomentSQFA,
 )
-from skgeom.objectives import _device_classes, _posterior, projected_classes
+from skgeom.objectives import _posterior, _projection, projected_classes
 from skgeom.utils import _arrays, _sklearn
 from skgeom.utils._arrays import to_numpy
 from skgeom.utils._sklearn import ARRAY_API
@@ -233,7 +233,7 @@ def crossings():
     counted = Crossings()
     with (
         mock.patch.multiple(
-            _device_classes,
+            _projection,
             to_numpy=counted.counting(to_numpy),
             like=counted.counting(_arrays.like),
         ),

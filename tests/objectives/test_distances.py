@@ -25,8 +25,7 @@ from skgeom.objectives import (
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
 )
-from skgeom.objectives._fisher_rao_distances import _spectrum
-from skgeom.objectives._matrix_distances import _divided_differences
+from skgeom.objectives._distances import _divided_differences, _spectrum
 
 EVERY = [*DISTANCES.items(), *SECOND_MOMENT_DISTANCES.items()]
 IDS = [f"{name}-{i}" for i, (name, _) in enumerate(EVERY)]

@@ -174,8 +174,7 @@ def test_mean_of_too_many_pairs_is_an_estimate(problem, monkeypatch):
 def test_many_blocks_are_added_up(problem, monkeypatch):
     objective, filters = problem
     value, gradient = objective(filters)
-    monkeypatch.setattr("skgeom.objectives._pairwise._MOST_SUMS", 3)
-    monkeypatch.setattr("skgeom.objectives._pairwise._MANY_CLASSES", 60)
+    monkeypatch.setattr("skgeom.objectives._pairwise._MOST_BLOCKS", 3)
     added, added_gradient = objective(filters)
     assert added == pytest.approx(value, rel=1e-13)
     assert_allclose(added_gradient, gradient, rtol=1e-11)

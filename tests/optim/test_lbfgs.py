@@ -154,6 +154,7 @@ class Counted:
     def __init__(self, manifold, cost, gradient, goal=-np.inf):
         self.goal = goal
         self.points = set()
+        self.iterates = []
         self.n_costs = self.n_gradients = 0
 
         @pymanopt.function.numpy(manifold)
@@ -168,6 +169,7 @@ class Counted:
         @pymanopt.function.numpy(manifold)
         def counted_gradient(*point):
             self.n_gradients += 1
+            self.iterates.append(point[0])
             self.points.add(b"".join(array.tobytes() for array in point))
             return gradient(*point)
 
@@ -319,12 +321,12 @@ def test_every_step_decreases_the_cost_sufficiently(sufficient):
         return 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2
 
     counted = Counted(Euclidean(2), rosenbrock, gradient)
-    optimizer = RiemannianLBFGS(sufficient_decrease=sufficient, log_verbosity=1)
+    optimizer = RiemannianLBFGS(sufficient_decrease=sufficient)
     result = counted.run(optimizer, np.array([-1.2, 1.0]))
     assert_allclose(result.point, 1, rtol=1e-6)
     assert result.iterations > 10
-    points = np.array(result.log["iterations"]["point"])
-    costs = np.array(result.log["iterations"]["cost"])
+    points = np.array(counted.iterates)
+    costs = rosenbrock(points.T)
     steps = np.diff(points, axis=0)
     slopes = (np.array([gradient(x) for x in points[:-1]]) * steps).sum(axis=1)
     assert (np.diff(costs) <= sufficient * slopes + 1e-15 * costs[:-1]).all()
@@ -441,9 +443,9 @@ def test_limits(limit, value, attribute):
 
 def test_limit_of_step_size():
     counted = quadratic(np.logspace(0, 3, 20))
-    options = {"log_verbosity": 1, "min_gradient_norm": 0, "min_step_size": 1e-3}
+    options = {"min_gradient_norm": 0, "min_step_size": 1e-3}
     result = counted.run(RiemannianLBFGS(**options), np.ones(20))
-    steps = np.linalg.norm(np.diff(result.log["iterations"]["point"], axis=0), axis=1)
+    steps = np.linalg.norm(np.diff(counted.iterates, axis=0), axis=1)
     assert result.step_size < 1e-3
     assert_allclose(result.step_size, steps[-1])
     assert (steps[:-1] >= 1e-3).all()
@@ -455,33 +457,13 @@ def test_unknown_limit():
         RiemannianLBFGS(max_iter=3)
 
 
-def test_limits_and_result_are_those_of_pymanopt():
+def test_result_has_the_attributes_of_that_of_pymanopt(capsys):
     counted = quadratic([1.0, 10.0])
-    ours, theirs = (
-        counted.run(make(verbosity=0, log_verbosity=1), np.ones(2))
-        for make in (RiemannianLBFGS, ConjugateGradient)
-    )
-    assert vars(ours).keys() == vars(theirs).keys()
-    assert ours.log.keys() == theirs.log.keys()
-    assert ours.log["stopping_criteria"] == theirs.log["stopping_criteria"]
-    assert ours.log["iterations"].keys() <= theirs.log["iterations"].keys()
+    ours = counted.run(RiemannianLBFGS(), np.ones(2))
+    theirs = counted.run(ConjugateGradient(verbosity=0), np.ones(2))
+    assert vars(ours).keys() == vars(theirs).keys() - {"log"}
     assert 0 < ours.time < 100
-
-
-def test_log_and_silence(capsys):
-    counted = quadratic([1.0, 10.0, 100.0])
-    result = counted.run(RiemannianLBFGS(log_verbosity=1), np.ones(3))
     assert capsys.readouterr() == ("", "")
-    log = result.log["iterations"]
-    assert log["iteration"] == list(range(result.iterations + 1))
-    assert (np.diff(log["cost"]) < 0).all()
-    assert log["cost"][-1] == result.cost
-    assert log["gradient_norm"][-1] == result.gradient_norm < 1e-6
-    assert_array_equal(log["point"][-1], result.point)
-
-    result = counted.run(RiemannianLBFGS(verbosity=2), np.ones(3))
-    assert len(capsys.readouterr().out.splitlines()) == result.iterations + 1
-    assert result.log["iterations"] is None
 
 
 def test_global_random_state():

@@ -77,16 +77,6 @@ def test_submanifold(name, shape, rng):
 
 
 @submanifolds
-def test_normal_coordinates(name, shape, rng):
-    ours, theirs = pair(name, shape)
-    point, vectors = theirs.random_point(), rng.standard_normal((4, *shape))
-    coordinates = ours.normal(point, vectors)
-    parts = vectors - [ours.projection(point, vector) for vector in vectors]
-    flat = parts.reshape(4, -1)
-    assert_allclose(coordinates @ coordinates.T, flat @ flat.T, atol=1e-12)
-
-
-@submanifolds
 def test_tangent_vectors_are_left_alone(name, shape, rng):
     ours, theirs = pair(name, shape)
     point = theirs.random_point()

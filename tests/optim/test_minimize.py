@@ -14,12 +14,12 @@ from skgeom.optim import OPTIMIZERS, RiemannianLBFGS, minimize
 
 
 def instances(**limits):
-    limits = {"verbosity": 0, **limits}
+    silent = {"verbosity": 0, **limits}
     return [
         RiemannianLBFGS(memory=3, **limits),
-        ConjugateGradient(beta_rule="PolakRibiere", **limits),
-        SteepestDescent(**limits),
-        TrustRegions(**limits),
+        ConjugateGradient(beta_rule="PolakRibiere", **silent),
+        SteepestDescent(**silent),
+        TrustRegions(**silent),
     ]
 
 

@@ -1,0 +1,599 @@
+"""Distances between projected classes, with analytic gradients.
+
+A distance of the package is a class of this file. It inherits from :class:`Distance`,
+or from :class:`MatrixDistance` if it does not use the means, and has the following
+methods and attributes.
+
+``Distance(means, covariances)``
+    takes the projected statistics of all classes, (c, m) and (c, m, m), and does once
+    per class whatever can be done once per class. It, or ``pairs``, raises
+    ``numpy.linalg.LinAlgError`` where what it factors is not positive definite;
+``distance.pairs(i, j)``
+    takes two integer arrays of p class indices and returns p values and a function
+    that maps p weights to the gradient of the weighted sum of the values, an array
+    whose first axis is the class, as ``by_class`` returns it. Values are not negative:
+    what rounding makes negative is set to zero, since roots are taken of squares;
+``distance.pull_back(gradient)``
+    turns such an array into the gradients with respect to means and covariances,
+    (c, m) and (c, m, m), the latter symmetric matrices G such that a change dS of the
+    covariance changes the value by the sum of the entries of G * dS;
+``Distance.label``
+    is what figures call it: its name in the registry with capitals and accents, to
+    which they add "distance";
+``Distance.returns_square``
+    says that ``pairs`` returns the square of the distance. Where the distance is a
+    root, only its square has a gradient at zero. A divergence is its own distance;
+``Distance.affine_invariant``
+    says that an invertible linear map of the features changes nothing;
+``Distance.translation_invariant``
+    says that a common offset of all means changes nothing;
+``Distance.rotation_invariant``
+    says that an orthogonal map of the features changes nothing;
+``Distance.parallel``
+    says that several threads may call ``pairs``;
+``Distance.decomposes_pairs``
+    says that ``pairs`` takes an eigendecomposition for each pair, so that where classes
+    are many most of the work is there.
+
+Estimators, displays and tests support all distances that are named in ``DISTANCES`` or
+``SECOND_MOMENT_DISTANCES`` at the end of this file.
+
+A distance with parameters, such as :class:`StudentT`, is an object that is called in
+the place of the class. It inherits from :class:`DistanceTraits`, and needs no name.
+"""
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from skgeom.geometry._affine_invariant import inverse_factors as _inverse_factors
+from skgeom.geometry._fibres import shortest_on_fibres, squared_distance_slopes
+
+# A sum over so many pairs and classes is faster by products than by a sparse matrix.
+_FEW = 2**14
+
+
+class DistanceTraits:
+    """What is asked of a distance before it is computed; this is true of most."""
+
+    returns_square = False
+    affine_invariant = True
+    translation_invariant = True
+    rotation_invariant = True
+    parallel = True
+    decomposes_pairs = False
+
+
+class Distance(DistanceTraits):
+    """What most distances of means and covariances have in common.
+
+    The gradients of a pair, or of a class, are kept as one array, (m, m + 1): that of
+    the covariance, and that of the mean as a last column.
+    """
+
+    def __init__(self, means, covariances):
+        self.means = means
+        self.covariances = covariances
+
+    def by_class(self, i, j, of_i, of_j, of_mean=None):
+        """Sum arrays of pairs, (p, ...), over those of each class, to (c, ...).
+
+        ``of_mean`` has the gradients, (p, m), of the mean of class i, if these are the
+        negative ones of class j, and of_i and of_j do not contain them.
+        """
+        if of_mean is not None:
+            of_i, of_j = stacked(of_i, of_mean), stacked(of_j, -of_mean)
+        arrays = np.concatenate([of_i, of_j])
+        labels = np.concatenate([i, j])
+        n_arrays, n_classes = len(arrays), len(self.means)
+        if n_arrays * n_classes <= _FEW:
+            indicator = np.equal.outer(np.arange(n_classes), labels).astype(float)
+            return np.tensordot(indicator, arrays, 1)
+        one_a_column = np.ones(n_arrays), labels, np.arange(n_arrays + 1)
+        indicator = csc_array(one_a_column, shape=(n_classes, n_arrays))
+        sums = indicator @ arrays.reshape(n_arrays, -1)
+        return sums.reshape(n_classes, *arrays.shape[1:])
+
+    def pull_back(self, gradient):
+        return gradient[..., -1], gradient[..., :-1]
+
+
+class MatrixDistance(Distance):
+    """A distance of the covariances alone; the gradient of one is an array (m, m)."""
+
+    def pull_back(self, gradient):
+        return np.zeros_like(self.means), gradient
+
+
+def stacked(of_covariance, of_mean):
+    """The gradients of covariances, (p, m, m), and means, (p, m), as one array."""
+    return np.concatenate([of_covariance, of_mean[..., None]], axis=-1)
+
+
+class EuclideanDistance(MatrixDistance):
+    """Frobenius distance of the matrices; means are not used."""
+
+    label = "Euclidean"
+    returns_square = True
+    affine_invariant = False
+
+    def pairs(self, i, j):
+        offsets = self.covariances[i] - self.covariances[j]
+
+        def gradient(weights):
+            of_i = 2 * weights[:, None, None] * offsets
+            return self.by_class(i, j, of_i, -of_i)
+
+        return (offsets**2).sum(axis=(1, 2)), gradient
+
+
+class LogEuclideanDistance(EuclideanDistance):
+    r"""Frobenius distance of the matrix logarithms; means are not used.
+
+    The derivative of the logarithm at :math:`V \Lambda V^\top` multiplies, in the basis
+    V, by the divided differences of the logarithm at the eigenvalues (Daleckii and
+    Krein): one eigendecomposition a class serves all pairs.
+    """
+
+    label = "log-Euclidean"
+
+    def __init__(self, means, covariances):
+        eigenvalues, self._vectors = np.linalg.eigh(covariances)
+        if not (eigenvalues > 0).all():
+            raise np.linalg.LinAlgError("A projected class is singular.")
+        logs = np.log(eigenvalues)
+        self._differences = _divided_differences(eigenvalues, logs)
+        # From here on, a Euclidean distance of the logarithms.
+        super().__init__(means, (self._vectors * logs[:, None]) @ self._vectors.mT)
+
+    def pull_back(self, gradient):
+        inside = self._vectors.mT @ gradient @ self._vectors * self._differences
+        return super().pull_back(self._vectors @ inside @ self._vectors.mT)
+
+
+def _divided_differences(eigenvalues, logs):
+    """(log a - log b) / (a - b) for all pairs of eigenvalues, 1 / a if they agree."""
+    a, b = eigenvalues[:, :, None], eigenvalues[:, None, :]
+    ratio = (a - b) / b
+    close = np.abs(ratio) < 1e-5
+    safe = np.where(close, 1.0, a - b)
+    far = (logs[:, :, None] - logs[:, None, :]) / safe
+    near = (1 - ratio / 2 + ratio**2 / 3) / b
+    return np.where(close, near, far)
+
+
+class _FactoredDistance(Distance):
+    """A distance by Cholesky factors of the classes and one decomposition per pair."""
+
+    returns_square = True
+    decomposes_pairs = True
+
+    def __init__(self, means, covariances):
+        super().__init__(means, covariances)
+        self._factors = np.linalg.cholesky(covariances)
+        self._inverse_factors = np.linalg.inv(self._factors)
+
+
+class AffineInvariantDistance(_FactoredDistance, MatrixDistance):
+    r"""Affine-invariant distance of matrices; means are not used.
+
+    With :math:`A_j V = A_i V \Lambda` and :math:`V^\top A_i V = I`,
+
+    .. math::
+
+       d^2 = \sum_k \log^2 \lambda_k, \quad
+       \frac{\partial d^2}{\partial A_i} = -2 V \log(\Lambda) V^\top, \quad
+       \frac{\partial d^2}{\partial A_j} = 2 V \log(\Lambda) \Lambda^{-1} V^\top
+
+    so one symmetric eigendecomposition a pair gives value and gradient. It is that of
+    :math:`Q Q^\top` with the quotient :math:`Q = L_i^{-1} L_j` of Cholesky factors.
+    """
+
+    label = "affine-invariant"
+
+    def pairs(self, i, j):
+        inverse_factors = self._inverse_factors[i]
+        eigenvalues, vectors = _spectrum(inverse_factors @ self._factors[j])
+        logs = np.log(eigenvalues)
+
+        def gradient(weights):
+            scaled = 2 * weights[:, None] * logs
+            v = inverse_factors.mT @ vectors
+            of_i = (v * -scaled[:, None]) @ v.mT
+            of_j = (v * (scaled / eigenvalues)[:, None]) @ v.mT
+            return self.by_class(i, j, of_i, of_j)
+
+        return (logs**2).sum(axis=1), gradient
+
+
+class CalvoOllerDistance(_FactoredDistance):
+    r"""Calvo-Oller bound of the Fisher-Rao distance.
+
+    :math:`d^2 = \tfrac12 d_{AI}^2(\Omega_i, \Omega_j)` with the embedding
+    :math:`\Omega` of equation 5 of Herrera-Esposito and Burge (2025), which has the
+    factor :math:`K = [[L, \mu], [0, 1]]`. The quotient
+    :math:`K_i^{-1} K_j = [[L_i^{-1} L_j, L_i^{-1} (\mu_j - \mu_i)], [0, 1]]` holds the
+    difference of the means only, so that classes far apart cost no digits. In these
+    coordinates class i is the standard Gaussian, and the derivatives are those of
+    :class:`AffineInvariantDistance` with :math:`V` orthogonal.
+    """
+
+    label = "Fisher-Rao"
+
+    # d^2 = spread * sum(log^2) - dilation * sum(log)^2, for the sake of StudentT.
+    spread, dilation = 0.5, 0.0
+
+    def pairs(self, i, j):
+        inverse_factors = self._inverse_factors[i]
+        offsets = self.means[j] - self.means[i]
+        order = offsets.shape[1] + 1
+        quotients = np.zeros((len(i), order, order))
+        quotients[:, :-1, :-1] = inverse_factors @ self._factors[j]
+        quotients[:, :-1, -1:] = inverse_factors @ offsets[:, :, None]
+        quotients[:, -1, -1] = 1
+        eigenvalues, vectors = _spectrum(quotients)
+        logs = np.log(eigenvalues)
+        sums = logs.sum(axis=1)
+
+        def gradient(weights):
+            slopes = 2 * self.spread * logs - 2 * self.dilation * sums[:, None]
+            scaled = weights[:, None] * slopes
+            v = inverse_factors.mT @ vectors[:, :-1]
+            of_i = (v * -scaled[:, None]) @ v.mT
+            of_j = (v * (scaled / eigenvalues)[:, None]) @ v.mT
+            # The means enter by their difference; the mean of class i is at the origin,
+            # where its derivative is twice the last column of that of the embedding.
+            of_mean = -2 * _product(v, scaled * vectors[:, -1])
+            return self.by_class(i, j, of_i, of_j, of_mean)
+
+        squares = self.spread * (logs**2).sum(axis=1) - self.dilation * sums**2
+        return squares, gradient
+
+
+def _spectrum(quotients):
+    """Eigenvalues and eigenvectors of Q Q' for a stack of square matrices Q.
+
+    Singular values keep twice as many digits and cost twice as much, so they are taken
+    where the eigenvalues of the product would not be good to about 1e-7.
+    """
+    eigenvalues, vectors = np.linalg.eigh(quotients @ quotients.mT)
+    lost = ~(eigenvalues[:, 0] > 1e-9 * eigenvalues[:, -1])
+    if lost.any():
+        vectors[lost], singular_values, _ = np.linalg.svd(quotients[lost])
+        eigenvalues[lost] = singular_values**2
+        if not (eigenvalues > 0).all():
+            raise np.linalg.LinAlgError("A projected class is singular.")
+    return eigenvalues, vectors
+
+
+# Error of a distance, relative to it where it exceeds 1. That of the gradient is about
+# the same, as the bracket of the distance has the width of a gradient.
+_TOL = 1e-12
+# Numbers in the coordinates of a pair beyond which their squares could overflow.
+_LARGEST = 1e50
+
+
+class FisherRaoDistance(_FactoredDistance):
+    r"""Fisher-Rao distance of Gaussians, by a search of the shortest geodesic.
+
+    With a factor :math:`L_i` of the covariance of class i, and singular vectors R of
+    :math:`L_i^{-1} L_j`, class j has the mean :math:`R^\top L_i^{-1} (\mu_j - \mu_i)`
+    and a diagonal covariance S where class i is the standard Gaussian; there the
+    distance is found (``geometry/_fibres.py``). Its derivatives g and G with respect to
+    that mean d and to S are those of class j. Those of class i follow, as no linear map
+    of both classes changes the distance: :math:`-g` and
+    :math:`-(G S + \tfrac12 g d^\top)`, which is symmetric.
+    """
+
+    label = "Fisher-Rao-exact"
+
+    def pairs(self, i, j):
+        inverse_factors = self._inverse_factors[i]
+        rotations, scales, _ = np.linalg.svd(inverse_factors @ self._factors[j])
+        to_standard = rotations.mT @ inverse_factors
+        offsets = _product(to_standard, self.means[j] - self.means[i])
+        _check_range(offsets, scales)
+        (distances, *_), fibres = shortest_on_fibres(offsets, scales, _TOL)
+
+        def gradient(weights):
+            of_offset, of_square = squared_distance_slopes(offsets, scales, fibres)
+            of_own = of_square * scales[:, None] ** 2
+            of_own += of_offset[:, :, None] * offsets[:, None] / 2
+            of_own = -(of_own + of_own.mT) / 2
+            weighted = weights[:, None, None] * to_standard.mT
+            of_i = weighted @ of_own @ to_standard
+            of_j = weighted @ of_square @ to_standard
+            of_mean = _product(weighted, of_offset)
+            return self.by_class(i, j, of_i, of_j, -of_mean)
+
+        return distances**2, gradient
+
+
+def _check_range(offsets, scales):
+    extent = (1 + np.abs(offsets) * np.maximum(1, 1 / scales)) ** 2
+    if not (extent * np.maximum(scales, 1 / scales) < _LARGEST**2).all():
+        raise np.linalg.LinAlgError("A projected class is singular.")
+
+
+class WassersteinDistance(_FactoredDistance):
+    r"""2-Wasserstein distance of Gaussians; of centred ones, the Bures distance.
+
+    .. math::
+
+       d^2 = \|\mu_i - \mu_j\|^2 + \operatorname{tr} (\Sigma_i + \Sigma_j
+       - 2 (\Sigma_i^{1/2} \Sigma_j \Sigma_i^{1/2})^{1/2}), \quad
+       \frac{\partial d^2}{\partial \Sigma_i} = I - T_{ij}
+
+    with the optimal map :math:`T_{ij}` from class i to j (Dowson and Landau, 1982;
+    Bhatia, Jain and Lim, 2019). With :math:`\Sigma_i = L L^\top` and
+    :math:`L^\top \Sigma_j L = U S^2 U^\top`, it is
+    :math:`L^{-\top} U S U^\top L^{-1}`, and :math:`T_{ji}` its inverse.
+    """
+
+    label = "Wasserstein"
+    affine_invariant = False
+
+    def __init__(self, means, covariances):
+        super().__init__(means, covariances)
+        self._traces = covariances.trace(axis1=1, axis2=2)
+
+    def pairs(self, i, j):
+        factors = self._factors[i]
+        squares, vectors = np.linalg.eigh(factors.mT @ self.covariances[j] @ factors)
+        if not (squares > 0).all():
+            raise np.linalg.LinAlgError("A projected class is singular.")
+        roots = np.sqrt(squares)
+        offsets = self.means[i] - self.means[j]
+        bures = self._traces[i] + self._traces[j] - 2 * roots.sum(axis=1)
+        # Rounding may make the difference of two equal classes negative.
+        squared = (offsets**2).sum(axis=1) + np.maximum(bures, 0)
+
+        def gradient(weights):
+            left = self._inverse_factors[i].mT @ vectors
+            right = factors @ vectors
+            map_ij = (left * roots[:, None]) @ left.mT
+            map_ji = (right / roots[:, None]) @ right.mT
+            identity, w = np.eye(len(factors[0])), weights[:, None, None]
+            of_mean = 2 * weights[:, None] * offsets
+            of_i, of_j = w * (identity - map_ij), w * (identity - map_ji)
+            return self.by_class(i, j, of_i, of_j, of_mean)
+
+        return squared, gradient
+
+
+class MahalanobisDistance(Distance):
+    r"""Mahalanobis distance of the means, by the average of the two covariances.
+
+    With :math:`\delta = \mu_i - \mu_j`, :math:`\bar\Sigma = (\Sigma_i + \Sigma_j) / 2`
+    and :math:`u = \bar\Sigma^{-1} \delta`: :math:`d^2 = \delta^\top u`, and its
+    derivatives are :math:`2 u` and :math:`-u u^\top`.
+    """
+
+    label = "Mahalanobis"
+    returns_square = True
+
+    def _by_average(self, i, j):
+        """Offsets, inverse factors and inverses of averages, and u, of the pairs."""
+        offsets = self.means[i] - self.means[j]
+        average = (self.covariances[i] + self.covariances[j]) / 2
+        inverse_factors = _inverse_factors(average)
+        inverses = inverse_factors.mT @ inverse_factors
+        return offsets, inverse_factors, inverses, _product(inverses, offsets)
+
+    def pairs(self, i, j):
+        offsets, _, _, u = self._by_average(i, j)
+
+        def gradient(weights):
+            of_mean = 2 * weights[:, None] * u
+            of_each = -weights[:, None, None] * u[:, :, None] * u[:, None] / 2
+            return self.by_class(i, j, of_each, of_each, of_mean)
+
+        return (offsets * u).sum(axis=1), gradient
+
+
+class BhattacharyyaDistance(MahalanobisDistance):
+    r"""Bhattacharyya distance of Gaussians, equation 6 of the paper.
+
+    With the notation of :class:`MahalanobisDistance`,
+
+    .. math::
+
+       d = \tfrac18 \delta^\top u + \tfrac12 \log\det \bar\Sigma
+       - \tfrac14 \log\det \Sigma_i - \tfrac14 \log\det \Sigma_j
+    """
+
+    label = "Bhattacharyya"
+    returns_square = False
+
+    def __init__(self, means, covariances):
+        super().__init__(means, covariances)
+        inverse_factors = _inverse_factors(covariances)
+        self._inverses = inverse_factors.mT @ inverse_factors
+        self._log_dets = _log_dets(inverse_factors)
+
+    def pairs(self, i, j):
+        offsets, inverse_factors, inverses, u = self._by_average(i, j)
+        ends = (self._log_dets[i] + self._log_dets[j]) / 2
+        values = (offsets * u).sum(axis=1) / 8 + (_log_dets(inverse_factors) - ends) / 2
+
+        def gradient(weights):
+            w = weights[:, None, None]
+            middle = inverses / 4 - u[:, :, None] * u[:, None] / 16
+            of_mean = weights[:, None] * u / 4
+            of_i = w * (middle - self._inverses[i] / 4)
+            of_j = w * (middle - self._inverses[j] / 4)
+            return self.by_class(i, j, of_i, of_j, of_mean)
+
+        # Rounding may make the value of two equal classes negative.
+        return np.maximum(values, 0), gradient
+
+
+class HellingerDistance(BhattacharyyaDistance):
+    r"""Hellinger distance of Gaussians: :math:`d^2 = 1 - e^{-d_B}`, at most 1."""
+
+    label = "Hellinger"
+    returns_square = True
+
+    def pairs(self, i, j):
+        values, gradient = super().pairs(i, j)
+        overlap = np.exp(-values)
+        return -np.expm1(-values), lambda weights: gradient(weights * overlap)
+
+
+class JeffreysDistance(Distance):
+    r"""Jeffreys divergence of Gaussians: the sum of both Kullback-Leibler divergences.
+
+    .. math::
+
+       d = \tfrac12 \operatorname{tr} (\Sigma_i^{-1} \Sigma_j + \Sigma_j^{-1} \Sigma_i)
+       - m + \tfrac12 \delta^\top (\Sigma_i^{-1} + \Sigma_j^{-1}) \delta
+    """
+
+    label = "Jeffreys"
+
+    def __init__(self, means, covariances):
+        super().__init__(means, covariances)
+        inverse_factors = _inverse_factors(covariances)
+        self._inverses = inverse_factors.mT @ inverse_factors
+
+    def pairs(self, i, j):
+        offsets = self.means[i] - self.means[j]
+        inverse_i, inverse_j = self._inverses[i], self._inverses[j]
+        spread = offsets[:, :, None] * offsets[:, None]
+        u = _product(inverse_i + inverse_j, offsets)
+        traces = (inverse_i * self.covariances[j]).sum(axis=(1, 2))
+        traces += (inverse_j * self.covariances[i]).sum(axis=(1, 2))
+        values = traces / 2 - offsets.shape[1] + (offsets * u).sum(axis=1) / 2
+
+        def gradient(weights):
+            w = weights[:, None, None] / 2
+            of_mean = weights[:, None] * u
+            slope_i = inverse_j - inverse_i @ (self.covariances[j] + spread) @ inverse_i
+            slope_j = inverse_i - inverse_j @ (self.covariances[i] + spread) @ inverse_j
+            return self.by_class(i, j, w * slope_i, w * slope_j, of_mean)
+
+        return np.maximum(values, 0), gradient
+
+
+def _product(matrices, vectors):
+    """The products of (p, m, m) matrices and (p, m) vectors."""
+    return (matrices @ vectors[:, :, None])[:, :, 0]
+
+
+def _log_dets(inverse_factors):
+    """Logarithms of the determinants, given the inverses of the Cholesky factors."""
+    diagonals = np.diagonal(inverse_factors, axis1=-2, axis2=-1)
+    return -2 * np.log(diagonals).sum(axis=-1)
+
+
+@dataclass(frozen=True)
+class StudentT(DistanceTraits):
+    r"""Lower bound of the Fisher-Rao distance between Student t distributions.
+
+    A value for the parameter ``distance`` of :class:`skgeom.SQFA` where classes have
+    heavier tails than Gaussians. Each class is taken for a multivariate t distribution
+    of m dimensions, with :math:`\nu` degrees of freedom, whose location and scatter
+    matrix are the projected mean and covariance. With the eigenvalues
+    :math:`\lambda_k` of the bound for Gaussians
+    (:func:`skgeom.geometry.distance_calvo_oller`), which is the limit for large
+    :math:`\nu`,
+
+    .. math::
+
+       d^2 = \frac{\nu + m}{2 (\nu + m + 2)} \sum_k \log^2 \lambda_k
+       - \frac{1}{2 (\nu + m + 2)} \Big( \sum_k \log \lambda_k \Big)^2
+
+    This is the geodesic distance between the same embedded matrices, in the invariant
+    metric that induces the Fisher metric of the t distributions (after [1]_). So it is
+    a distance, invariant under affine maps, and exact where the locations agree.
+
+    Parameters
+    ----------
+    df : float
+        Degrees of freedom :math:`\nu`, at least 1, the Cauchy distribution.
+
+    Attributes
+    ----------
+    df : float
+        Degrees of freedom :math:`\nu`, at least 1, the Cauchy distribution.
+
+    Raises
+    ------
+    ValueError
+        If ``df`` is below 1, where the metric of the embedding is not positive, or not
+        finite.
+
+    See Also
+    --------
+    skgeom.SQFA : Maximises it with ``distance=StudentT(df)``.
+
+    Notes
+    -----
+    The covariance of such a distribution is :math:`\nu / (\nu - 2)` times its scatter
+    matrix for :math:`\nu > 2`, and does not exist otherwise. For heavy tails, let
+    ``covariance_estimator`` be a robust one, such as ``"mcd"``.
+
+    References
+    ----------
+    .. [1] M. Calvo and J. M. Oller, "A distance between elliptical distributions based
+       in an embedding into the Siegel group", Journal of Computational and Applied
+       Mathematics 145(2), 2002.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skgeom import SQFA
+    >>> from skgeom.objectives import StudentT
+    >>> X, y = load_iris(return_X_y=True)
+    >>> sqfa = SQFA(2, distance=StudentT(df=3), random_state=0).fit(X, y)
+    >>> sqfa.components_.shape
+    (2, 4)
+    """
+
+    df: float
+
+    returns_square = True
+    decomposes_pairs = True
+
+    def __post_init__(self):
+        if not (isinstance(self.df, Real) and 1 <= self.df < np.inf):
+            raise ValueError(
+                "df, the degrees of freedom, must be a finite number of at least 1 "
+                f"(1 for the Cauchy distribution), got {self.df!r}."
+            )
+
+    def __call__(self, means, covariances):
+        """Return the distance of projected classes; see the docstring of this file."""
+        return _StudentTDistance(means, covariances, self.df)
+
+
+class _StudentTDistance(CalvoOllerDistance):
+    def __init__(self, means, covariances, df):
+        super().__init__(means, covariances)
+        total = df + means.shape[1]
+        self.spread = total / (2 * (total + 2))
+        self.dilation = 1 / (2 * (total + 2))
+
+
+DISTANCES = {
+    "fisher-rao": CalvoOllerDistance,
+    "fisher-rao-exact": FisherRaoDistance,
+    "bhattacharyya": BhattacharyyaDistance,
+    "hellinger": HellingerDistance,
+    "jeffreys": JeffreysDistance,
+    "wasserstein": WassersteinDistance,
+    "mahalanobis": MahalanobisDistance,
+}
+
+# Of centred classes: the covariances are their second moments, and the means zero.
+SECOND_MOMENT_DISTANCES = {
+    "affine-invariant": AffineInvariantDistance,
+    "log-euclidean": LogEuclideanDistance,
+    "bhattacharyya": BhattacharyyaDistance,
+    "hellinger": HellingerDistance,
+    "jeffreys": JeffreysDistance,
+    "wasserstein": WassersteinDistance,
+    "euclidean": EuclideanDistance,
+}
