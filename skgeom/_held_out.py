@@ -52,19 +52,37 @@ def held_out_folds(X, y, n_folds=5):
         Numbers below ``n_folds``; -1 for the samples of a class that are all equal: the
         remaining samples would have none of the class, so that they are never held out.
     """
+    order, is_first = _sort(X, y)
+    folds = np.empty(len(y), dtype=int)
+    of_distinct = folds_of_distinct(y[order][is_first], n_folds)
+    folds[order] = of_distinct[np.cumsum(is_first) - 1]
+    return folds
+
+
+def distinct_samples(X, y, sample_weight):
+    """Distinct samples, sorted as for ``held_out_folds``, and their summed weights."""
+    order, is_first = _sort(X, y)
+    rows, first = order[is_first], np.flatnonzero(is_first)
+    return X[rows], y[rows], np.add.reduceat(sample_weight[order], first)
+
+
+def folds_of_distinct(y, n_folds):
+    """The folds of samples that are distinct and sorted, by their sorted labels."""
+    _, starts, counts = np.unique(y, return_index=True, return_counts=True)
+    runs = np.tile(np.arange(n_folds), (-(-counts.max() // n_folds), 1))
+    dealt = np.random.default_rng(0).permuted(runs, axis=1).ravel()
+    folds = dealt[np.arange(len(y)) - np.repeat(starts, counts)]
+    return np.where(np.repeat(counts, counts) > 1, folds, -1)
+
+
+def _sort(X, y):
+    """Numbers of rows, sorted by labels and features, and which are new ones."""
     X = X.toarray() if issparse(X) else to_numpy(X)
-    labels = np.unique(y, return_inverse=True)[1]
+    _, labels = np.unique(y, return_inverse=True)
     order = np.lexsort([*X.T[::-1], labels])
     X, labels = X[order], labels[order]
     is_new = (X[1:] != X[:-1]).any(axis=1) | (labels[1:] != labels[:-1])
-    is_new = np.append(True, is_new)
-    n_distinct = np.bincount(labels[is_new])
-    ranks = np.cumsum(is_new) - 1 - (np.cumsum(n_distinct) - n_distinct)[labels]
-    runs = np.tile(np.arange(n_folds), (-(-n_distinct.max() // n_folds), 1))
-    fold_of_rank = np.random.default_rng(0).permuted(runs, axis=1).ravel()
-    folds = np.empty(len(labels), dtype=int)
-    folds[order] = np.where(n_distinct[labels] > 1, fold_of_rank[ranks], -1)
-    return folds
+    return order, np.append(True, is_new)
 
 
 def training_statistics(total, X, y, sample_weight=None):
@@ -91,7 +109,7 @@ def training_statistics(total, X, y, sample_weight=None):
         remains. The covariance of a class of a single remaining sample is zero.
     """
     held_out = ClassSums.of_samples(X, y, sample_weight)
-    parts = {label: sums for label, *sums in held_out.parts()}
+    parts = {label: sums for label, *sums in held_out._sums()}
     kept, counts, means, covariances = [], [], [], []
     for k, label in enumerate(total.classes.tolist()):
         n_all, mean, covariance = total.counts[k], total.means[k], total.covariances[k]

@@ -75,7 +75,7 @@ class ClassSums:
             check_alike(self, part)
         self.classes = np.union1d(self.classes, part.classes)
         check_memory(len(self.classes), self.n_features)
-        for label, *sums in part.parts():
+        for label, *sums in part._sums():
             stop_if_asked()
             if label not in self._moments:
                 # All lie where the first ones do.
@@ -83,7 +83,7 @@ class ClassSums:
                 self._moments[label] = Moments(sums[1] if first is None else first.mean)
             self._moments[label].add(*sums)
 
-    def parts(self):
+    def _sums(self):
         """Label, count, mean and scatter of one class after another."""
         for label, moments in self._moments.items():
             yield label, moments.count, moments.mean, moments.scatter

@@ -434,7 +434,7 @@ class ClassStatistics:
         weights = degrees / max(degrees.sum(), 1)
         pooled = xp.tensordot(like(weights, covariances), covariances, axes=1)
         if shrinkage is None:
-            shrinkage = self._closed_form_shrinkage(pooled)
+            shrinkage = closed_form_shrinkage(covariances, self.counts)
         shrinkage = np.asarray(on_host(shrinkage), dtype=np.float64)
         inside = np.all((shrinkage >= 0) & (shrinkage <= 1))
         if shrinkage.shape not in ((), degrees.shape) or not inside:
@@ -453,26 +453,6 @@ class ClassStatistics:
             "shrunk",
             self.axes,
         )
-
-    def _closed_form_shrinkage(self, pooled):
-        """The intensities of :meth:`shrunk` for ``shrinkage=None``."""
-        xp, covariances = namespace(self.covariances), self.covariances
-        degrees = self.counts - 1.0
-        weights = degrees / max(degrees.sum(), 1)
-        trace = float(xp.linalg.trace(pooled)) or 1.0
-        # In units of the trace, so that very small or large numbers stay in range.
-        error = 1 + _square_norm(pooled / trace)
-        squares = [
-            _square_norm((covariances[k, ...] - pooled) / trace)
-            for k in range(len(degrees))
-        ]
-        excess = degrees @ squares - (len(degrees) - 1) * error
-        # The mean of the excess is D times this.
-        divisor = degrees @ (1 - weights)
-        scatter = excess / divisor if divisor > 0 else 0.0
-        # W is not worth more samples than it is made of.
-        scatter = max(scatter, error / max(degrees.sum(), 1))
-        return error / (error + degrees * scatter)
 
     def project(self, components):
         """Statistics of the linear features ``X @ components.T``.
@@ -572,7 +552,7 @@ class ClassStatistics:
             total.add(other, check=False)
         return self._make(*total.arrays(), None, self.axes)
 
-    def parts(self):
+    def _sums(self):
         """Label, count, mean and scatter of one class after another."""
         counts = self.counts.tolist()
         for k, label in enumerate(self.classes.tolist()):
@@ -648,6 +628,27 @@ def checked_statistics(statistics):
     if namespace(statistics.means) is np or is_dispatched(statistics.means):
         return statistics
     return statistics._moved(to_numpy)
+
+
+def closed_form_shrinkage(covariances, counts):
+    """The intensities of ``ClassStatistics.shrunk(None)``, (n_classes,)."""
+    xp, degrees = namespace(covariances), counts - 1.0
+    weights = degrees / max(degrees.sum(), 1)
+    pooled = xp.tensordot(like(weights, covariances), covariances, axes=1)
+    trace = float(xp.linalg.trace(pooled)) or 1.0
+    # In units of the trace, so that very small or large numbers stay in range.
+    error = 1 + _square_norm(pooled / trace)
+    squares = [
+        _square_norm((covariances[k, ...] - pooled) / trace)
+        for k in range(len(degrees))
+    ]
+    excess = degrees @ squares - (len(degrees) - 1) * error
+    # The mean of the excess is D times this.
+    divisor = degrees @ (1 - weights)
+    scatter = excess / divisor if divisor > 0 else 0.0
+    # W is not worth more samples than it is made of.
+    scatter = max(scatter, error / max(degrees.sum(), 1))
+    return error / (error + degrees * scatter)
 
 
 def _square_norm(matrix):
