@@ -84,6 +84,7 @@ class ClassSums:
             self._moments[label].add(*sums)
 
     def _sums(self):
+        """Label, count, mean and scatter of one class after another."""
         for label, moments in self._moments.items():
             yield label, moments.count, moments.mean, moments.scatter
 

@@ -374,23 +374,31 @@ class ClassStatistics:
             self._covariance_estimator,
         )
 
-    def shrunk(self):
-        r"""Statistics with each covariance drawn towards that within the classes.
+    def shrunk(self, shrinkage=None):
+        r"""Statistics with each covariance shrunk towards the one within the classes.
 
         The covariance :math:`S_i` of a class of :math:`n_i` samples becomes
+        :math:`(1 - \rho_i) S_i + \rho_i W`, where W is the mean of all covariances,
+        weighted by :math:`n_i - 1`.
 
-        .. math::
+        Parameters
+        ----------
+        shrinkage : None, float or array-like of shape (n_classes,), default=None
+            The intensities :math:`\rho_i`, from 0 to 1, of all classes or of each one.
+            None computes them from the statistics:
 
-           (1 - a_i) S_i + a_i W, \qquad a_i = \frac{q}{n_i - 1 + q}, \qquad
-           q = \frac{\operatorname{tr} W^2 + (\operatorname{tr} W)^2}{D}
+            .. math::
 
-        with W the mean of all covariances, weighted by :math:`n_i - 1`: as if W came
-        with q samples more. This is the best linear estimate where the true covariances
-        scatter about W with the mean square D, in the Frobenius norm, and the
-        classes are Gaussians, so that the numerator of q, over :math:`n_i - 1`, is the
-        mean square error of :math:`S_i` where the classes agree. D is estimated as a
-        variance between groups is, by moments [1]_; but q is at most the sum of the
-        weights, since W is worth no more samples than it is made of.
+               \rho_i = \frac{q}{n_i - 1 + q}, \qquad
+               q = \frac{\operatorname{tr} W^2 + (\operatorname{tr} W)^2}{D}
+
+            as if W were the covariance of q additional samples. They minimize the mean
+            square error in the Frobenius norm, if the classes are Gaussian and their
+            true covariances have the mean square distance D from W: the numerator
+            of q, divided by :math:`n_i - 1`, is the mean square error of :math:`S_i` if
+            all true covariances are equal. The method of moments estimates D, as a
+            variance between groups [1]_; q is at most the sum of all
+            :math:`n_i - 1`. They depend on the units of single features.
 
         Returns
         -------
@@ -400,7 +408,8 @@ class ClassStatistics:
         Raises
         ------
         ValueError
-            If these are second moments only, or no sample covariances.
+            If these are second moments only, or no sample covariances, or if
+            ``shrinkage`` has a wrong shape or a number below 0 or above 1.
 
         References
         ----------
@@ -424,21 +433,17 @@ class ClassStatistics:
         degrees = self.counts - 1.0
         weights = degrees / max(degrees.sum(), 1)
         pooled = xp.tensordot(like(weights, covariances), covariances, axes=1)
-        trace = float(xp.linalg.trace(pooled)) or 1.0
-        # In units of the trace, so that very small or large numbers stay in range.
-        error = 1 + _square_norm(pooled / trace)
-        squares = [
-            _square_norm((covariances[k, ...] - pooled) / trace)
-            for k in range(len(degrees))
-        ]
-        excess = degrees @ squares - (len(degrees) - 1) * error
-        # The mean of the excess is D times this.
-        divisor = degrees @ (1 - weights)
-        scatter = excess / divisor if divisor > 0 else 0.0
-        # W is not worth more samples than it is made of.
-        scatter = max(scatter, error / max(degrees.sum(), 1))
-        intensities = error / (error + degrees * scatter)
-        intensities = like(intensities, covariances)[:, None, None]
+        if shrinkage is None:
+            shrinkage = closed_form_shrinkage(covariances, self.counts)
+        shrinkage = np.asarray(on_host(shrinkage), dtype=np.float64)
+        inside = np.all((shrinkage >= 0) & (shrinkage <= 1))
+        if shrinkage.shape not in ((), degrees.shape) or not inside:
+            raise ValueError(
+                "shrinkage must be None, a number from 0 to 1, or one for each of the "
+                f"{len(degrees)} classes, got {shrinkage}."
+            )
+        intensities = np.broadcast_to(shrinkage, degrees.shape)
+        intensities = like(intensities.copy(), covariances)[:, None, None]
         offsets = intensities * (pooled - covariances)
         return self._make(
             self.classes,
@@ -625,6 +630,27 @@ def checked_statistics(statistics):
     return statistics._moved(to_numpy)
 
 
+def closed_form_shrinkage(covariances, counts):
+    """The intensities of ``ClassStatistics.shrunk(None)``, (n_classes,)."""
+    xp, degrees = namespace(covariances), counts - 1.0
+    weights = degrees / max(degrees.sum(), 1)
+    pooled = xp.tensordot(like(weights, covariances), covariances, axes=1)
+    trace = float(xp.linalg.trace(pooled)) or 1.0
+    # In units of the trace, so that very small or large numbers stay in range.
+    error = 1 + _square_norm(pooled / trace)
+    squares = [
+        _square_norm((covariances[k, ...] - pooled) / trace)
+        for k in range(len(degrees))
+    ]
+    excess = degrees @ squares - (len(degrees) - 1) * error
+    # The mean of the excess is D times this.
+    divisor = degrees @ (1 - weights)
+    scatter = excess / divisor if divisor > 0 else 0.0
+    # W is not worth more samples than it is made of.
+    scatter = max(scatter, error / max(degrees.sum(), 1))
+    return error / (error + degrees * scatter)
+
+
 def _square_norm(matrix):
     xp = namespace(matrix)
     flat = xp.reshape(matrix, (-1,))
@@ -634,7 +660,7 @@ def _square_norm(matrix):
 class _SecondMoments(ClassStatistics):
     """Statistics that hold counts and second moments only."""
 
-    def shrunk(self):
+    def shrunk(self, shrinkage=None):
         raise ValueError(
             "Statistics can be shrunk only if they hold covariances, not second "
             "moments only."

@@ -34,8 +34,8 @@ from skgeom import (
     GaussianClassifier,
     KernelDiscriminantAnalysis,
     SecondMomentSQFA,
+    _held_out,
 )
-from skgeom._filters import block_sample, noise
 from skgeom._filters.block_information import BlockInformation
 from skgeom._moments import sums_of_block
 from skgeom.baselines import LOL, GeneralizedEigenvectors
@@ -558,7 +558,7 @@ def test_filters_of_blocks_are_those_of_the_statistics(cls, digits):
 def test_automatic_noise_is_that_of_samples_in_memory(cls, most, wine, monkeypatch):
     """Of more samples than are scored, the same ones are."""
     X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
-    monkeypatch.setattr(noise, "MOST_SAMPLES", most)
+    monkeypatch.setattr(_held_out, "MOST_SAMPLES", most)
     order = np.random.default_rng(0).permutation(len(y))
     model = cls(2, random_state=0).fit(X[order], y[order])
     blocks = da.from_array(X[order], chunks=((20, 0, 90, 68), 5))
@@ -571,7 +571,7 @@ def test_automatic_noise_is_that_of_samples_in_memory(cls, most, wine, monkeypat
 @pytest.mark.parametrize("weighted", [False, True])
 def test_samples_of_blocks_of_unknown_length(weighted, wine, monkeypatch):
     """They are random ones of positive weight, whatever the blocks are."""
-    monkeypatch.setattr(noise, "MOST_SAMPLES", 90)
+    monkeypatch.setattr(_held_out, "MOST_SAMPLES", 90)
     X, y = wine[0], wine[1].astype("category")
     weights = 0 * wine[1] + np.arange(len(y)) % 3 if weighted else None
     frame = X.assign(kind=y, weight=1.0 if weights is None else weights)
@@ -579,7 +579,7 @@ def test_samples_of_blocks_of_unknown_length(weighted, wine, monkeypatch):
     parts = [frame, frame[frame["alcohol"] > 99], frame[frame["alcohol"] > 99]]
     frame = dd.concat(parts)  # most of its parts are empty
     columns = frame[list(X)], frame["kind"], frame["weight"] if weighted else None
-    statistics, (some, labels, own) = block_sample.statistics_and_sample(*columns)
+    statistics, (some, labels, own) = _held_out.statistics_and_sample(*columns)
     assert_same_statistics(
         statistics, ClassStatistics.from_data(X, y, sample_weight=weights)
     )
@@ -601,7 +601,7 @@ def test_blocks_that_are_no_more_than_scored_give_all_samples(wine, monkeypatch)
     X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
     order, weights = np.random.default_rng(0).permutation(len(y)), np.arange(178) % 2
     X, y = X[order], y[order]
-    monkeypatch.setattr(noise, "MOST_SAMPLES", 100)  # more than have a weight
+    monkeypatch.setattr(_held_out, "MOST_SAMPLES", 100)  # more than have a weight
     model = SQFA(2, random_state=0).fit(da.from_array(X, chunks=(60, 5)), y, weights)
     whole = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
     assert_allclose(model.regularization_, whole.regularization_, rtol=1e-9)
@@ -610,7 +610,7 @@ def test_blocks_that_are_no_more_than_scored_give_all_samples(wine, monkeypatch)
 def test_samples_and_labels_of_other_lengths(wine):
     block = 3, wine[0], wine[1][:-1], None, {3: np.array([170])}
     with pytest.raises(ValueError, match=r"Block 3: .*inconsistent numbers of samples"):
-        block_sample._sums_and_some(*block)
+        _held_out._sums_and_some(*block)
 
 
 def test_frames_of_features_have_names(wine):
@@ -721,7 +721,7 @@ def test_folds_are_blocks(regularizations, digits):
         2,
         regularizations=regularizations,
         cv=splits,
-        classifier=GaussianClassifier(),
+        classifier=GaussianClassifier(regularization=0),
         random_state=0,
     ).fit(X, y)
     assert_allclose(model.regularization_, expected.regularization_, rtol=1e-9)

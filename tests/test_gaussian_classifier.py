@@ -11,6 +11,9 @@ from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier
@@ -73,7 +76,7 @@ def test_densities_are_those_of_scipy(covariance, regularization, drawn):
 def test_quadratic_analysis_of_scikit_learn(data):
     X, y = data
     expected = QuadraticDiscriminantAnalysis(tol=0).fit(X, y)
-    model = GaussianClassifier().fit(X, y)
+    model = GaussianClassifier(regularization=0).fit(X, y)
     assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
     assert_array_equal(model.predict(X), expected.predict(X))
 
@@ -82,7 +85,7 @@ def test_quadratic_analysis_of_scikit_learn(data):
 def test_linear_analysis_of_scikit_learn(data):
     X, y = data
     expected = LinearDiscriminantAnalysis().fit(X, y)
-    model = GaussianClassifier("shared").fit(X, y)
+    model = GaussianClassifier("shared", regularization=0).fit(X, y)
     assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
     assert_array_equal(model.predict(X), expected.predict(X))
 
@@ -91,7 +94,7 @@ def test_linear_analysis_of_scikit_learn(data):
 def test_linear_analysis_with_constant_features():
     X, y = load_digits(return_X_y=True)
     expected = LinearDiscriminantAnalysis().fit(X, y)
-    model = GaussianClassifier("shared").fit(X, y)
+    model = GaussianClassifier("shared", regularization=0).fit(X, y)
     assert_array_equal(model.predict(X), expected.predict(X))
 
 
@@ -112,7 +115,7 @@ def test_decision_function_is_log_odds(drawn):
 @both_covariances
 def test_statistics_are_enough(covariance, data):
     X, y = data
-    model = GaussianClassifier(covariance)
+    model = GaussianClassifier(covariance, regularization=0)
     expected = model.fit(X, y).predict_proba(X)
     model.fit_statistics(ClassStatistics.from_data(X, y))
     assert_allclose(model.predict_proba(X), expected, atol=1e-12)
@@ -125,8 +128,8 @@ def test_filters_and_classifier_without_samples():
     statistics = ClassStatistics.from_blocks(blocks)
     sqfa = SQFA(6, random_state=0).fit_statistics(statistics)
     features = statistics.project(sqfa.components_)
-    model = GaussianClassifier().fit_statistics(features)
-    expected = GaussianClassifier().fit(sqfa.transform(X), y)
+    model = GaussianClassifier(regularization=0).fit_statistics(features)
+    expected = GaussianClassifier(regularization=0).fit(sqfa.transform(X), y)
     Z = sqfa.transform(X)
     assert_allclose(model.score_samples(Z), expected.score_samples(Z), rtol=1e-9)
 
@@ -145,10 +148,10 @@ def test_weights_are_repetitions(covariance, drawn, rng):
 @both_covariances
 def test_partial_fit_in_any_order(covariance, drawn, rng):
     X, y = drawn
-    model = GaussianClassifier(covariance)
+    model = GaussianClassifier(covariance, regularization=0)
     for rows in np.array_split(rng.permutation(len(y)), 7):
         model.partial_fit(X[rows], y[rows])
-    expected = GaussianClassifier(covariance).fit(X, y)
+    expected = GaussianClassifier(covariance, regularization=0).fit(X, y)
     assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-11)
 
 
@@ -182,7 +185,8 @@ def test_partial_fit_sample_by_sample_predicts_once_it_can(drawn):
     assert set(model.predict(X)) == {0, 1}
     assert_array_equal(model.predict_proba(X)[:, 2], 0)
     model.partial_fit(X[70:], y[70:])
-    assert_array_equal(model.predict(X), GaussianClassifier().fit(X, y).predict(X))
+    expected = GaussianClassifier(regularization=0).fit(X, y)
+    assert_array_equal(model.predict(X), expected.predict(X))
 
 
 def test_a_class_that_comes_late_is_added(drawn):
@@ -205,9 +209,10 @@ def test_announced_classes_must_be_labels_of_the_kind_of_y(drawn):
 def test_densities_are_of_the_classes_that_have_come(drawn):
     X, y = drawn
     few = y < 2
-    model = GaussianClassifier(priors=[0.2, 0.3, 0.5])
+    model = GaussianClassifier(priors=[0.2, 0.3, 0.5], regularization=0)
     model.partial_fit(X[few], y[few], classes=[0, 1, 2])
-    expected = GaussianClassifier(priors=[0.4, 0.6]).fit(X[few], y[few])
+    expected = GaussianClassifier(priors=[0.4, 0.6], regularization=0)
+    expected.fit(X[few], y[few])
     assert_allclose(model.score_samples(X), expected.score_samples(X), rtol=1e-12)
 
 
@@ -249,8 +254,8 @@ def test_units_of_features_do_not_matter(covariance, drawn, rng):
 def test_repeated_and_constant_features_change_nothing(covariance, drawn):
     X, y = drawn
     more = np.column_stack([X, X[:, 0] + 2 * X[:, 1], np.full(len(X), 0.1)])
-    expected = GaussianClassifier(covariance).fit(X, y)
-    model = GaussianClassifier(covariance).fit(more, y)
+    expected = GaussianClassifier(covariance, regularization=0).fit(X, y)
+    model = GaussianClassifier(covariance, regularization=0).fit(more, y)
     assert_allclose(model.predict_proba(more), expected.predict_proba(X), atol=1e-9)
     with_noise = GaussianClassifier(covariance, regularization=0.1).fit(more, y)
     assert np.isfinite(with_noise.score_samples(more)).all()
@@ -259,8 +264,9 @@ def test_repeated_and_constant_features_change_nothing(covariance, drawn):
 def test_density_in_a_span_is_that_of_orthonormal_coordinates(drawn, rng):
     X, y = drawn
     axes, _ = np.linalg.qr(rng.normal(size=(6, 4)))
-    expected = GaussianClassifier().fit(X, y).score_samples(X)
-    inside = GaussianClassifier().fit(X @ axes.T, y).score_samples(X @ axes.T)
+    model = GaussianClassifier(regularization=0)
+    expected = model.fit(X, y).score_samples(X)
+    inside = model.fit(X @ axes.T, y).score_samples(X @ axes.T)
     assert_allclose(inside, expected, rtol=1e-9)
 
 
@@ -270,6 +276,162 @@ def test_far_samples_have_probabilities(covariance, drawn):
     model = GaussianClassifier(covariance).fit(X, y)
     probabilities = model.predict_proba(X * 1e200)
     assert_allclose(probabilities.sum(axis=1), 1)
+
+
+# Shrinkage
+
+
+def gaussian_problem(seed, factors=None, counts=(500, 500, 8), n_features=10):
+    """Training and test samples of three Gaussians, the last one with few samples."""
+    rng = np.random.default_rng(seed)
+    own = [rng.standard_normal((n_features, n_features)) for _ in counts]
+    means = rng.standard_normal((3, n_features))
+    factors = own if factors is None else factors
+
+    def draw(counts):
+        y = np.repeat(range(3), counts)
+        z = rng.standard_normal((len(y), n_features))
+        return means[y] + np.einsum("ij,ikj->ik", z, np.array(factors)[y]), y
+
+    return *draw(counts), *draw([1000] * 3)
+
+
+def test_a_small_class_does_not_spoil_the_others():
+    X, y, X_test, y_test = gaussian_problem(0)
+    model = GaussianClassifier(priors="uniform").fit(X, y)
+    assert model.score(X_test, y_test) > 0.98
+    assert model.shrinkage_[:2].max() < 0.05 < model.shrinkage_[2]
+    assert model.shrinkage_selection_ == "held-out"
+    assert model.regularization_ == 0
+
+
+def test_equal_covariances_are_pooled():
+    X, y, X_test, y_test = gaussian_problem(2, [np.eye(10)] * 3)
+    model = GaussianClassifier(priors="uniform").fit(X, y)
+    assert model.score(X_test, y_test) > 0.95
+    assert model.shrinkage_.min() > 0.5
+
+
+def test_shrinkage_without_samples_is_the_closed_form(drawn):
+    X, y = drawn
+    model = GaussianClassifier().fit_statistics(ClassStatistics.from_data(X, y))
+    assert model.shrinkage_selection_ == "closed-form"
+    online = GaussianClassifier().partial_fit(X[::2], y[::2])
+    online.partial_fit(X[1::2], y[1::2])
+    assert_allclose(online.shrinkage_, model.shrinkage_, rtol=1e-9)
+    assert_allclose(online.predict_proba(X), model.predict_proba(X), atol=1e-9)
+    # In coordinates in which the target is the identity, that of the statistics.
+    S = (
+        model.statistics_.covariances
+        * (1 - 1 / model.statistics_.counts)[:, None, None]
+    )
+    W = np.tensordot(model.priors_, S, axes=1)
+    R = (1 - model.diagonal_shrinkage_) * W
+    R += model.diagonal_shrinkage_ * np.diag(np.diag(W))
+    white = ClassStatistics.from_data(np.linalg.solve(np.linalg.cholesky(R), X.T).T, y)
+    degrees = white.counts - 1
+    pooled = white.shrunk(1).covariances[0]
+    found = white.shrunk().covariances - pooled
+    expected = (1 - model.shrinkage_)[:, None, None] * (white.covariances - pooled)
+    assert degrees.min() > 0
+    assert_allclose(found, expected, atol=0.02)
+
+
+def test_a_number_and_an_estimator_are_not_shrunk(drawn):
+    X, y = drawn
+    for model in (
+        GaussianClassifier(regularization=0.1),
+        GaussianClassifier(covariance_estimator="oas"),
+    ):
+        model.fit(X, y)
+        assert model.shrinkage_selection_ == "none"
+        assert_array_equal(model.shrinkage_, 0)
+        assert model.diagonal_shrinkage_ == 0
+
+
+@pytest.mark.parametrize("counts", [(40, 30, 20), (30, 6, 4), (3, 2, 1), (2, 1, 1)])
+@both_covariances
+def test_what_does_not_matter(covariance, counts, rng):
+    """The order of samples, units, a constant weight, and copies instead of weights."""
+    y = np.repeat(np.arange(3), counts)
+    X = rng.normal(size=(len(y), 6)) * (1 + y)[:, None] + y[:, None]
+    others = rng.normal(size=(20, 6))
+    model = GaussianClassifier(covariance).fit(X, y)
+    expected = model.predict_log_proba(others)
+    order, units = rng.permutation(len(y)), 10.0 ** rng.integers(-3, 4, size=6)
+    copies = np.full(len(y), 3)
+    for Z, labels, weights, factor in (
+        (X[order], y[order], None, 1),
+        (X * units, y, None, units),
+        (X, y, np.full(len(y), 7.5), 1),
+        (X.repeat(copies, axis=0), y.repeat(copies), None, 1),
+        (
+            np.vstack([X, others]),
+            np.append(y, [1] * 20),
+            np.arange(len(y) + 20) < len(y),
+            1,
+        ),
+    ):
+        same = GaussianClassifier(covariance).fit(Z, labels, sample_weight=weights)
+        found = same.predict_log_proba(others * factor)
+        assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_many_samples_have_the_shrinkage_of_a_part(rng):
+    y = np.arange(12_000) % 2
+    X = rng.normal(size=(12_000, 4)) * (1 + y)[:, None]
+    model = GaussianClassifier().fit(X, y)
+    assert model.shrinkage_selection_ == "held-out"
+    assert model.shrinkage_.max() < 0.01
+    weighted = GaussianClassifier().fit(X, y, sample_weight=np.full(12_000, 3.0))
+    assert_allclose(weighted.predict_proba(X), model.predict_proba(X), atol=1e-6)
+
+
+def test_verbose_prints_one_line(drawn, capsys):
+    GaussianClassifier().fit(*drawn)
+    assert not capsys.readouterr().out
+    GaussianClassifier(verbose=1).fit(*drawn)
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
+def test_a_flag_that_is_constant_within_classes(load):
+    """StandardScaler makes it a constant whose mean is rounded."""
+    X, y = load(return_X_y=True)
+    flag = np.zeros(len(y))
+    flag[np.flatnonzero(y == 1)[:2]] = 1
+    scores = []
+    for Z in (X, np.column_stack([X, flag])):
+        model = make_pipeline(StandardScaler(), GaussianClassifier())
+        cv = StratifiedKFold(5, shuffle=True, random_state=0)
+        scores.append(cross_val_score(model, Z, y, cv=cv).mean())
+    assert scores[1] > scores[0] - 0.01
+
+
+@pytest.mark.parametrize("constant", [0.0, 1.0, 7.0, 0.1, 0.3, 1 / 3])
+def test_constants_within_a_class_are_singular(constant, drawn):
+    X, y = drawn[0].copy(), drawn[1]
+    X[y == 1, 2] = constant
+    with pytest.raises(ValueError, match="class 1 is singular"):
+        GaussianClassifier(regularization=0).fit(X, y)
+    with pytest.raises(ValueError, match="class 1 is singular"):
+        GaussianClassifier(regularization=0).fit(X - X.mean(axis=0), y)
+
+
+def test_features_that_differ_between_classes_only(rng):
+    y = np.arange(40) % 2
+    X = np.column_stack([rng.normal(size=40), y])
+    for model in (GaussianClassifier(), GaussianClassifier("shared")):
+        assert model.fit(X, y).score(X, y) == 1
+    alone = GaussianClassifier().fit([[0.0, 1.0], [2.0, 5.0]], [0, 1])
+    assert_array_equal(alone.predict([[0.0, 0.0], [2.0, 6.0]]), [0, 1])
+
+
+def test_digits_by_default():
+    X, y = load_digits(return_X_y=True)
+    assert GaussianClassifier().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.94
+    model = GaussianClassifier(regularization=10).fit(X[::2], y[::2])
+    assert model.score(X[1::2], y[1::2]) > 0.98
 
 
 # What is refused
@@ -284,22 +446,6 @@ def test_singular_covariances_are_named(drawn):
     GaussianClassifier(regularization=1e-3).fit(X, y)
     GaussianClassifier(covariance_estimator="oas").fit(X, y)
     GaussianClassifier("shared").fit(X, y)
-
-
-def test_automatic_regularization(drawn):
-    X, y = drawn
-    assert GaussianClassifier().fit(X, y).regularization_ == 0
-    few = np.r_[0:8, 30:33, 70:90]
-    model = GaussianClassifier().fit(X[few], y[few])
-    within, _ = ClassStatistics.from_data(X[few], y[few]).pooled_covariances()
-    assert_allclose(model.regularization_, np.trace(within) / X.shape[1])
-    alone = GaussianClassifier().fit([[0.0, 1.0], [2.0, 5.0]], [0, 1])
-    assert_array_equal(alone.predict([[0.0, 0.0], [2.0, 6.0]]), [0, 1])
-
-
-def test_digits_by_default():
-    X, y = load_digits(return_X_y=True)
-    assert GaussianClassifier().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.98
 
 
 def test_bad_input(drawn):
@@ -326,7 +472,7 @@ def test_bad_input(drawn):
 
 
 @pytest.mark.parametrize("covariance", ["full", "shared"])
-@pytest.mark.parametrize("regularization", ["auto", 0.3])
+@pytest.mark.parametrize("regularization", [1e-3, 0.3])
 @pytest.mark.parametrize("n_features", [21, 60])
 def test_few_samples_are_as_by_whole_covariances(
     covariance, regularization, n_features, rng

@@ -23,7 +23,14 @@ LAYERS = [
     {"geometry"},  # pure functions on stacks of matrices
     {"objectives"},  # what filters optimise
     {"optim"},  # optimisation on manifolds
-    {"_moments", "_leading_axes", "_statistics", "_region_covariance"},
+    {
+        "_moments",
+        "_leading_axes",
+        "_statistics",
+        "_held_out",
+        "_shrinkage",
+        "_region_covariance",
+    },
     {"_bayes_error", "_gaussian_classifier", "_patterns"},
     FAMILIES,  # each with its own spaces, losses and costs
     {"datasets", "baselines", "plotting"},

@@ -598,6 +598,18 @@ def test_shrunk_as_by_hand(counts, rng):
     np.testing.assert_array_equal(shrunk.counts, statistics.counts)
 
 
+def test_shrunk_by_given_intensities(rng):
+    y = np.repeat([0, 1], [30, 8])
+    statistics = ClassStatistics.from_data(rng.normal(size=(38, 3)), y)
+    S, W = statistics.covariances, statistics.shrunk(1).covariances[0]
+    np.testing.assert_allclose(W, (29 * S[0] + 7 * S[1]) / 36)
+    by_class = statistics.shrunk([0, 0.3]).covariances
+    np.testing.assert_allclose(by_class, [S[0], 0.7 * S[1] + 0.3 * W])
+    for wrong in (1.5, -0.1, np.nan, [0.1, 0.2, 0.3]):
+        with pytest.raises(ValueError, match="each of the 2 classes"):
+            statistics.shrunk(wrong)
+
+
 @pytest.mark.parametrize("factor", [1e-100, 1e-3, 1e60])
 def test_shrunk_follows_the_scale(factor, rng):
     y = np.repeat([0, 1, 2], [40, 10, 3])

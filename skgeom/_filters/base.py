@@ -17,7 +17,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from skgeom._filters.block_sample import statistics_and_sample
 from skgeom._filters.filter_search import (
     DEPENDENT,
     FEW_CLASSES,
@@ -29,6 +28,7 @@ from skgeom._filters.filter_search import (
     whitening_coordinates,
 )
 from skgeom._filters.noise import most_informative_noise, sampling_noise
+from skgeom._held_out import statistics_and_sample
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import projected_classes
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples

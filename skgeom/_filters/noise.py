@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from skgeom._filters.filter_search import independent_directions, principal_coordinates
+from skgeom._held_out import MOST_SAMPLES, sample_rows
 from skgeom.objectives import MeanInformation
 from skgeom.optim import maximize_coarse_to_fine
 from skgeom.utils._arrays import take
@@ -23,8 +24,6 @@ _SAME = 3e-4
 _N_STARTS = 4
 # A variance within the classes that is so small, relative to the total, is rounding.
 _ROUNDING = 1e-24
-# Samples that are scored.
-MOST_SAMPLES = 10_000
 
 
 def sampling_noise(pooled, counts):
@@ -145,17 +144,11 @@ def linear_discriminants(moments, noise, n_components):
     return found / np.linalg.norm(found, axis=0)
 
 
-def rows_to_score(n_samples):
-    """Which samples are scored: at random, as they may be sorted, but always alike."""
-    n_rows = min(n_samples, MOST_SAMPLES)
-    return np.random.default_rng(0).choice(n_samples, n_rows, replace=False)
-
-
 def _information(statistics, X, y, sample_weight, noise):
     """What features tell about the classes of some of the samples."""
     rows = slice(None)
     if X.shape[0] > MOST_SAMPLES:
-        rows = rows_to_score(X.shape[0])
+        rows = sample_rows(X.shape[0])
     labels = np.searchsorted(statistics.classes, y[rows])
     return MeanInformation(
         take(X, rows),

@@ -69,8 +69,14 @@ ESTIMATORS = {
         lambda: skgeom.CovarianceHessianProjection(LinearDiscriminantAnalysis()),
         holds=LINEAR | {SHIFT},
     ),
+    # The pooled covariance is shrunk towards its diagonal, so that units do not matter.
     "GaussianClassifier": Case(
-        skgeom.GaussianClassifier, holds=LINEAR | {SHIFT, WEIGHTS}
+        skgeom.GaussianClassifier,
+        holds=(LINEAR | {SHIFT, WEIGHTS}) - {ROTATION},
+    ),
+    "GaussianClassifier, regularization": Case(
+        lambda: skgeom.GaussianClassifier(regularization=0),
+        holds=LINEAR | {SHIFT, WEIGHTS},
     ),
     # gamma="scale" is scikit-learn's, from the variance of all numbers in X.
     "KernelDiscriminantAnalysis": Case(

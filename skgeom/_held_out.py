@@ -1,0 +1,212 @@
+"""Folds of held-out samples, and the class statistics of the remaining samples."""
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from skgeom._moments import (
+    ClassSums,
+    checked_samples,
+    merge_sums,
+    some_sums,
+    sums_of_block,
+)
+from skgeom._statistics import ClassStatistics
+from skgeom.utils._arrays import like, namespace, to_numpy
+from skgeom.utils._dask import map_row_blocks, merged, row_chunks
+
+# Samples that are held out, over all folds: the standard error of a mean of as many
+# differences of log posteriors is below .01 nats.
+MOST_SAMPLES = 10_000
+# A smaller part of the weight of a class is rounding.
+_ROUNDING = 1e-9
+
+
+def sample_rows(n_samples):
+    """Rows of which a choice depends: all, or at most ``MOST_SAMPLES`` at random."""
+    n_rows = min(n_samples, MOST_SAMPLES)
+    return np.random.default_rng(0).choice(n_samples, n_rows, replace=False)
+
+
+def held_out_folds(X, y, n_folds=5):
+    """The fold in which each sample is held out.
+
+    The distinct samples of a class are sorted by their first feature, then by the next
+    ones, and each run of ``n_folds`` successive samples is dealt out to all folds, in a
+    fixed pseudo-random order. Equal samples share a fold. So the folds do not depend on
+    the order of samples, on a common unit of X, or on whether samples are repeated or
+    have weights.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Valid samples of positive weight.
+    y : ndarray of shape (n_samples,)
+        Their labels.
+    n_folds : int, default=5
+
+    Returns
+    -------
+    ndarray of int, shape (n_samples,)
+        Numbers below ``n_folds``; -1 for the samples of a class that are all equal: the
+        remaining samples would have none of the class, so that they are never held out.
+    """
+    order, is_first = _sort(X, y)
+    folds = np.empty(len(y), dtype=int)
+    of_distinct = folds_of_distinct(y[order][is_first], n_folds)
+    folds[order] = of_distinct[np.cumsum(is_first) - 1]
+    return folds
+
+
+def distinct_samples(X, y, sample_weight):
+    """Distinct samples, sorted as for ``held_out_folds``, and their summed weights."""
+    order, is_first = _sort(X, y)
+    rows, first = order[is_first], np.flatnonzero(is_first)
+    return X[rows], y[rows], np.add.reduceat(sample_weight[order], first)
+
+
+def folds_of_distinct(y, n_folds):
+    """The folds of samples that are distinct and sorted, by their sorted labels."""
+    _, starts, counts = np.unique(y, return_index=True, return_counts=True)
+    runs = np.tile(np.arange(n_folds), (-(-counts.max() // n_folds), 1))
+    dealt = np.random.default_rng(0).permuted(runs, axis=1).ravel()
+    folds = dealt[np.arange(len(y)) - np.repeat(starts, counts)]
+    return np.where(np.repeat(counts, counts) > 1, folds, -1)
+
+
+def _sort(X, y):
+    """Numbers of rows, sorted by labels and features, and which are new ones."""
+    X = X.toarray() if issparse(X) else to_numpy(X)
+    _, labels = np.unique(y, return_inverse=True)
+    order = np.lexsort([*X.T[::-1], labels])
+    X, labels = X[order], labels[order]
+    is_new = (X[1:] != X[:-1]).any(axis=1) | (labels[1:] != labels[:-1])
+    return order, np.append(True, is_new)
+
+
+def training_statistics(total, X, y, sample_weight=None):
+    """Class statistics of the samples that remain when some are held out.
+
+    The sums of the held-out samples are subtracted from those of all samples,
+
+        S = S_all - S_out - n_out n_all / n d d',    d = mean_out - mean_all,
+
+    where S are scatters about the means and n samples remain, so that no other sample
+    is read again.
+
+    Parameters
+    ----------
+    total : ClassStatistics
+        Those of all samples, with sample covariances.
+    X, y, sample_weight : array of shape (n, n_features), ndarray of shape (n,)
+        The valid samples that are held out, their labels, and their weights or None.
+
+    Returns
+    -------
+    ClassStatistics
+        In the order of the classes of ``total``, without classes of which no sample
+        remains. The covariance of a class of a single remaining sample is zero.
+    """
+    held_out = ClassSums.of_samples(X, y, sample_weight)
+    parts = {label: sums for label, *sums in held_out._sums()}
+    kept, counts, means, covariances = [], [], [], []
+    for k, label in enumerate(total.classes.tolist()):
+        n_all, mean, covariance = total.counts[k], total.means[k], total.covariances[k]
+        n = n_all
+        if label in parts:
+            n_out, mean_out, scatter_out = (
+                part if np.isscalar(part) else like(part, mean) for part in parts[label]
+            )
+            n = n_all - n_out
+            if n <= _ROUNDING * n_all:
+                continue
+            offset = mean_out - mean
+            across = (n_out * n_all / n) * offset[:, None] * offset[None, :]
+            mean = mean - offset * (n_out / n)
+            scatter = (n_all - 1) * covariance - scatter_out - across
+            covariance = scatter / (n - 1) if n > 1 else 0 * scatter
+        kept.append(k)
+        counts.append(n)
+        means.append(mean)
+        covariances.append(covariance)
+    xp = namespace(total.means)
+    return ClassStatistics._make(
+        total.classes[kept], np.array(counts), xp.stack(means), xp.stack(covariances)
+    )
+
+
+def statistics_and_sample(X, y, sample_weight):
+    """The statistics of all samples, and those samples that noise is scored on.
+
+    The samples are those of ``sample_rows`` in memory. Where the lengths of blocks are
+    not known, or samples have weights, different samples are drawn. Blocks are read
+    once for both.
+
+    Returns
+    -------
+    statistics : ClassStatistics
+    sample : tuple of ndarray of shape (N, n), (N,), (N,)
+        Some samples of positive weight, their labels, and their weights or None.
+    """
+    parts = map_row_blocks(
+        _sums_and_some, X, y, sample_weight, _rows_of_blocks(X, sample_weight)
+    )
+    total, some = merged(parts, _merge).compute()
+    statistics = ClassStatistics._make(*some_sums(total).arrays())
+    _, *sample = some
+    return statistics, tuple(sample)
+
+
+def _rows_of_blocks(X, sample_weight):
+    """Numbers of rows to take from each block; None if they are left to the blocks."""
+    chunks = row_chunks(X)
+    ends = np.cumsum(chunks)
+    if sample_weight is not None or np.isnan(ends[-1]):
+        return [None] * len(chunks)
+    rows = np.sort(sample_rows(int(ends[-1])))
+    parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
+    return [part - start for part, start in zip(parts, ends - chunks, strict=True)]
+
+
+def _sums_and_some(number, X, y, sample_weight, rows):
+    """The sums of a block, and some of its samples."""
+    sums = sums_of_block(number, X, y, sample_weight)  # which checks all of it
+    return sums, _some_of_block(number, X, y, sample_weight, rows[number])
+
+
+def _merge(parts):
+    sums, samples = zip(*parts, strict=True)
+    return merge_sums(sums), _first(samples)
+
+
+def _some_of_block(number, X, y, sample_weight, rows):
+    """Random keys, samples, labels and weights of some rows of a block.
+
+    ``rows`` of None are all that have a weight, and of these the first by their keys.
+    """
+    if rows is None:
+        rows = np.arange(_num_samples(X))
+        if sample_weight is not None:
+            rows = rows[np.asarray(sample_weight) > 0]
+    keys = np.random.default_rng(number).random(len(rows))
+    order = np.argsort(keys)[:MOST_SAMPLES]
+    if len(order) == 0:
+        return None
+    columns = [
+        None if column is None else _safe_indexing(column, rows[order])
+        for column in (X, y, sample_weight)
+    ]
+    return keys[order], *checked_samples(*columns, some=False)
+
+
+def _first(parts):
+    """As many samples of parts as are scored, those of the smallest keys."""
+    parts = [part for part in parts if part is not None]
+    if not parts:
+        return None
+    keys, *columns = zip(*parts, strict=True)
+    keys = np.concatenate(keys)
+    order = np.argsort(keys)[:MOST_SAMPLES]
+    columns = [None if c[0] is None else np.concatenate(c)[order] for c in columns]
+    return keys[order], *columns

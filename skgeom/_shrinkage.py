@@ -1,0 +1,184 @@
+"""Shrinkage of class covariances, selected by the posteriors of held-out samples."""
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from skgeom._held_out import (
+    distinct_samples,
+    folds_of_distinct,
+    sample_rows,
+    training_statistics,
+)
+from skgeom._statistics import closed_form_shrinkage
+from skgeom.utils._arrays import take, to_numpy
+
+# The pooled covariance counts as so many samples per feature. On wine, breast cancer,
+# iris and digits, these are as accurate as a finer grid.
+PRIOR_SAMPLES = np.array([0.0, 0.3, 1.0, 3.0, 10.0, np.inf])
+_N_FOLDS = 5
+# Folds are held out until so many samples are: the standard error is about .01 to .02.
+_ENOUGH = 500
+_TEMPERATURES = (1, 4, 16)
+# Scores are equal to so many digits.
+_DIGITS = 6
+# A smaller variance, relative to the pooled one and to one feature, is rounding.
+_ROUNDING = 10 * np.finfo(np.float64).eps
+
+
+class HeldOutSamples:
+    """Samples that are held out in folds, at most ``MOST_SAMPLES`` of positive weight.
+
+    Equal samples are one, with the sum of their weights.
+
+    Parameters
+    ----------
+    X, y, sample_weight : array of shape (n_samples, n_features), ndarray, ndarray
+        Valid samples, their labels, and their weights or None.
+    """
+
+    def __init__(self, X, y, sample_weight=None):
+        weights = np.ones(len(y)) if sample_weight is None else sample_weight
+        rows = np.flatnonzero(weights)
+        rows = rows[sample_rows(len(rows))]
+        X = to_numpy(take(X, rows)).astype(np.float64, copy=False)
+        self.X, self.y, self.weights = distinct_samples(X, y[rows], weights[rows])
+        self.folds = folds_of_distinct(self.y, _N_FOLDS)
+
+    def distinct_counts(self, statistics):
+        """The number of distinct samples of each class, (n_classes,).
+
+        A class of more samples than these has the same share of distinct ones.
+        """
+        classes, labels = np.unique(self.y, return_inverse=True)
+        shares = np.bincount(labels) / np.bincount(labels, self.weights)
+        of_classes = np.full(len(statistics.classes), np.median(shares))
+        of_classes[np.searchsorted(statistics.classes, classes)] = shares
+        return statistics.counts * of_classes
+
+    def select_prior(self, total, basis, pooled, diagonal, n_distinct, priors):
+        """The best element of ``PRIOR_SAMPLES``; None if all samples are equal.
+
+        The largest element is selected whose score is within one standard error of the
+        best, by paired differences. The score is that of Brier for the posteriors of
+        held-out samples at the best of some temperatures. It is bounded, so that no
+        single sample far from all classes decides, and it does not depend on how
+        calibrated the posteriors are.
+
+        Parameters
+        ----------
+        total : ClassStatistics
+            Those of ``X @ basis``, of all samples.
+        basis : ndarray of shape (n_features, n) or None
+        pooled : ndarray of shape (n, n)
+            The covariance that those of the classes are shrunk towards.
+        diagonal : float
+            The intensity by which the pooled one was shrunk towards its diagonal.
+        n_distinct, priors : ndarray of shape (n_classes,)
+        """
+        X = self.X if basis is None else self.X @ basis
+        offset = pooled - (1 - diagonal) * _within(total)
+        rows, densities, n_rows = [], [], 0
+        for fold in range(_N_FOLDS):
+            out = np.flatnonzero(self.folds == fold)
+            if n_rows >= _ENOUGH or not len(out):
+                continue
+            sums = X[out], self.y[out], self.weights[out]
+            training = training_statistics(total, *sums)
+            if len(training.classes) < len(total.classes):  # by rounding of weights
+                continue
+            counts = n_distinct * training.counts / total.counts
+            intensities = prior_intensities(PRIOR_SAMPLES[:, None] * X.shape[1], counts)
+            target = offset + (1 - diagonal) * _within(training)
+            densities.append(_log_densities(training, target, intensities, X[out]))
+            rows.append(out)
+            n_rows += len(out)
+        if not rows:
+            return None
+        rows, densities = np.concatenate(rows), np.concatenate(densities)
+        labels = np.searchsorted(total.classes, self.y[rows])
+        weights = (priors / total.counts)[labels] * self.weights[rows]
+        weights = weights / weights.sum()
+        scores = _scores(densities, labels, np.log(priors), weights)
+        means = np.round(weights @ scores, _DIGITS)
+        losses = scores[:, [np.nanargmax(means)]] - scores
+        loss = weights @ losses
+        error = np.sqrt(weights**2 @ np.square(losses - loss))
+        return PRIOR_SAMPLES[np.flatnonzero(np.round(loss - error, _DIGITS) <= 0)[-1]]
+
+
+def _scores(densities, labels, log_priors, weights):
+    """Scores of samples (rows) and priors (columns), at the best temperatures."""
+    densities = densities - densities.max(axis=1, keepdims=True)
+    of_temperatures = []
+    for temperature in _TEMPERATURES:
+        posteriors = np.exp(densities / temperature + log_priors[:, None])
+        posteriors /= posteriors.sum(axis=1, keepdims=True)
+        own = posteriors[np.arange(len(labels)), labels]
+        of_temperatures.append(2 * own - np.square(posteriors).sum(axis=1))
+    of_temperatures = np.array(of_temperatures)
+    best = np.argmax(np.round(weights @ of_temperatures, _DIGITS), axis=0)
+    return of_temperatures[best, :, np.arange(len(best))].T
+
+
+def prior_intensities(n_prior, counts):
+    """Weights of a pooled covariance that counts as ``n_prior`` samples more."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        intensities = 1 / (1 + np.maximum(counts - 1, 0) / n_prior)
+    return np.nan_to_num(intensities, nan=1.0)  # 0 / 0 of a single sample
+
+
+def maximum_likelihood(statistics):
+    """The sample covariances of the classes, divided by their counts."""
+    factors = np.maximum(1 - 1 / statistics.counts, 0)
+    return statistics.covariances * factors[:, None, None]
+
+
+def shrunk_to_diagonal(covariance, n_samples):
+    """A covariance shrunk towards its diagonal, and the intensity.
+
+    The intensity minimizes the mean square error of the correlations r, whose variance
+    is (1 - r^2)^2 / n_samples (Schaefer and Strimmer, 2005, for Gaussians), but the
+    diagonal counts as one sample at least. Features without variance do not count.
+    """
+    variances = np.diag(covariance)
+    varies = variances > 0
+    deviations = np.sqrt(variances[varies])
+    correlations = covariance[np.ix_(varies, varies)] / deviations / deviations[:, None]
+    squares = np.square(correlations[~np.eye(len(deviations), dtype=bool)])
+    n_samples, errors = max(n_samples, 0), np.square(1 - squares).sum()
+    least, size = 1 / (n_samples + 1), n_samples * squares.sum()
+    intensity = max(least, min(errors / size, 1.0)) if size > 0 else 1.0
+    return (1 - intensity) * covariance + intensity * np.diag(variances), intensity
+
+
+def closed_form_intensities(covariances, counts, pooled):
+    """Those of ``ClassStatistics.shrunk`` if pooled is made the identity."""
+    whitener = _whitener(pooled)
+    return closed_form_shrinkage(whitener.T @ covariances @ whitener, counts)
+
+
+def _within(statistics):
+    weights = statistics.counts / statistics.counts.sum()
+    return np.tensordot(weights, maximum_likelihood(statistics), axes=1)
+
+
+def _whitener(covariance):
+    factor = np.linalg.cholesky(covariance)
+    return solve_triangular(factor, np.eye(len(factor)), lower=True).T
+
+
+def _log_densities(training, pooled, intensities, X):
+    """Of each sample, class and prior; NaN for priors that leave a class singular."""
+    whitener = _whitener(pooled)
+    X, means = X @ whitener, training.means @ whitener
+    covariances = whitener.T @ maximum_likelihood(training) @ whitener
+    densities = np.empty((len(X), len(means), len(intensities)))
+    for k, covariance in enumerate(covariances):
+        variances, axes = np.linalg.eigh(covariance)
+        intensity = intensities[:, [k]]
+        variances = (1 - intensity) * variances + intensity
+        variances[(variances <= len(axes) * _ROUNDING).any(axis=1)] = np.nan
+        squares = np.square((X - means[k]) @ axes)
+        logs = np.log(variances).sum(axis=1)
+        densities[:, k] = -(squares @ (1 / variances).T + logs) / 2
+    return densities

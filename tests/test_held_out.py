@@ -1,0 +1,67 @@
+"""Folds of held-out samples, and the statistics of the remaining samples."""
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skgeom import ClassStatistics
+from skgeom._held_out import held_out_folds, training_statistics
+
+
+def samples(rng, counts=(40, 17, 8)):
+    y = np.repeat(np.arange(len(counts)), counts)
+    return rng.normal(size=(len(y), 4)).round(1) + y[:, None], y
+
+
+def test_folds_are_balanced_within_each_class(rng):
+    X, y = samples(rng)
+    folds = held_out_folds(X, y)
+    for label, counts in ((0, [8] * 5), (1, [3, 3, 3, 4, 4]), (2, [1, 1, 2, 2, 2])):
+        assert_array_equal(np.sort(np.bincount(folds[y == label])), counts)
+
+
+def test_folds_depend_on_the_data_only(rng):
+    X, y = samples(rng)
+    folds, order = held_out_folds(X, y), rng.permutation(len(y))
+    assert_array_equal(held_out_folds(X[order], y[order]), folds[order])
+    assert_array_equal(held_out_folds(7 * X, y), folds)
+    units = np.array([1e-3, 1, 2, 50])
+    assert_array_equal(held_out_folds(units * X, y), folds)
+    copies = rng.integers(1, 4, len(y))
+    repeated = held_out_folds(X.repeat(copies, axis=0), y.repeat(copies))
+    assert_array_equal(repeated, folds.repeat(copies))
+
+
+def test_a_class_of_equal_samples_is_never_held_out(rng):
+    X, y = samples(rng)
+    X[y == 2] = 1
+    folds = held_out_folds(X, y)
+    assert (folds[y == 2] == -1).all()
+    assert (folds[y != 2] >= 0).all()
+
+
+def test_training_statistics_are_those_of_the_remaining_samples(rng):
+    X, y = samples(rng)
+    X += 1e3
+    weights = rng.uniform(0.5, 3, len(y))
+    for w in (None, weights):
+        total = ClassStatistics.from_data(X, y, sample_weight=w)
+        folds = held_out_folds(X, y)
+        for fold in range(5):
+            out, rest = folds == fold, folds != fold
+            w_out, w_rest = (None, None) if w is None else (w[out], w[rest])
+            found = training_statistics(total, X[out], y[out], w_out)
+            expected = ClassStatistics.from_data(X[rest], y[rest], sample_weight=w_rest)
+            assert_array_equal(found.classes, expected.classes)
+            assert_allclose(found.counts, expected.counts)
+            assert_allclose(found.means, expected.means)
+            assert_allclose(found.covariances, expected.covariances, atol=1e-10)
+
+
+def test_classes_without_remaining_samples_are_absent(rng):
+    X, y = samples(rng, (10, 4, 2))
+    total = ClassStatistics.from_data(X, y)
+    out = (y == 1) | (np.arange(len(y)) == len(y) - 1)
+    found = training_statistics(total, X[out], y[out])
+    assert_array_equal(found.classes, [0, 2])
+    assert_array_equal(found.counts, [10, 1])
+    assert_array_equal(found.covariances[1], 0)
