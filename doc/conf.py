@@ -50,7 +50,6 @@ GUIDES = {
     "GMLVQ": "lvq",
     "GaussianClassifier": "large_data",
     "KernelDiscriminantAnalysis": "kernel_discriminant",
-    "KernelDiscriminantAnalysisCV": "kernel_discriminant",
     "LandmarkKernelPCA": "nonlinear_sqfa",
     "PLRSQ": "lvq",
     "ProjectionConditions": "covariance_hessian",

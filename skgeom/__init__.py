@@ -12,8 +12,7 @@ from skgeom._hessian.diagnostics import ProjectionConditions, SeparationGrid
 from skgeom._hessian.input_hessian import input_hessian
 from skgeom._hessian.projection import CovarianceHessianProjection
 from skgeom._kernel.discriminant import KernelDiscriminantAnalysis
-from skgeom._kernel.discriminant_cv import KernelDiscriminantAnalysisCV
-from skgeom._kernel.landmark_pca import LandmarkKernelPCA
+from skgeom._kernel.kernel_pca import LandmarkKernelPCA
 from skgeom._lvq.glrsq import GLRSQ
 from skgeom._lvq.gmlvq import GMLVQ
 from skgeom._lvq.plrsq import PLRSQ
@@ -38,7 +37,6 @@ __all__ = [
     "CovarianceHessianProjection",
     "GaussianClassifier",
     "KernelDiscriminantAnalysis",
-    "KernelDiscriminantAnalysisCV",
     "LandmarkKernelPCA",
     "ProjectionConditions",
     "Recentering",

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
-__all__ = ['AMAGauss', 'AMAGaussCV', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'KernelDiscriminantAnalysis', 'KernelDiscriminantAnalysisCV', 'LandmarkKernelPCA', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentering', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SQFACV', 'SecondMomentSQFA', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'spatial_filters']
+__all__ = ['AMAGauss', 'AMAGaussCV', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'KernelDiscriminantAnalysis', 'LandmarkKernelPCA', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentering', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SQFACV', 'SecondMomentSQFA', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'spatial_filters']
 __version__: str
 
 class AMAGauss(TransformerMixin, BaseEstimator):
@@ -65,7 +65,6 @@ class ClassStatistics():
     def from_second_moments(cls, classes: ArrayLike, counts: ArrayLike, second_moments: ArrayLike) -> ClassStatistics: ...
     @property
     def n_features(self) -> Any: ...
-    def parts(self) -> None: ...
     def pooled_covariances(self) -> tuple[NDArray[Any], NDArray[Any]]: ...
     def project(self, components: ArrayLike) -> ClassStatistics: ...
     @property
@@ -151,53 +150,25 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     def score_samples(self, X: ArrayLike) -> NDArray[Any]: ...
 
 class KernelDiscriminantAnalysis(ClassifierMixin, TransformerMixin, BaseEstimator):
+    classes_: NDArray[Any]
+    priors_: NDArray[Any]
+    eigenvalues_: NDArray[Any]
+    dual_coef_: NDArray[Any]
+    offset_: NDArray[Any]
+    means_: NDArray[Any]
+    decision_means_: NDArray[Any]
+    temperature_: float
     regularization_: float
+    lambda_: float
+    gamma_: float | None
     solver_: str
-    classes_: NDArray[Any]
-    priors_: NDArray[Any]
-    eigenvalues_: NDArray[Any]
-    dual_coef_: NDArray[Any]
-    offset_: NDArray[Any]
-    means_: NDArray[Any]
-    decision_means_: NDArray[Any]
-    temperature_: float
-    offsets_: NDArray[Any]
+    n_landmarks_: int | None
     X_fit_: NDArray[Any] | None
-    lambda_: float
-    gamma_: float | None
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: int | None = None, *, kernel: str | Callable[..., Any] = 'rbf', gamma: Literal['scale'] | float | None | str = 'scale', degree: float = 3, coef0: float = 1, kernel_params: dict[Any, Any] | None = None, regularization: Literal['auto'] | float | str = 'auto', penalty: Literal['identity', 'kernel'] | str = 'kernel', criterion: Literal['total', 'between'] | str = 'between', center: bool = True, solver: Literal['auto', 'eigen', 'cholesky', 'nystroem'] | str = 'auto', n_landmarks: int = 2000, landmarks: Literal['auto', 'kmeans', 'leverage', 'random'] | str = 'auto', temperature: Literal['auto'] | float | str = 'auto', priors: Literal['empirical', 'uniform'] | None | ArrayLike | str = None, class_weight: Literal['balanced'] | None | dict[Any, Any] | str = None, random_state: int | np.random.RandomState | None = None) -> None: ...
+    def __init__(self, n_components: int | None = None, *, kernel: str | Callable[..., Any] = 'rbf', gamma: Literal['auto', 'scale'] | float | None | str = 'auto', degree: float = 3, coef0: float = 1, kernel_params: dict[Any, Any] | None = None, regularization: Literal['auto'] | float | str = 'auto', penalty: Literal['identity', 'kernel'] | str = 'kernel', criterion: Literal['total', 'between'] | str = 'between', center: bool = True, solver: Literal['auto', 'eigen', 'cholesky', 'nystroem'] | str = 'auto', n_landmarks: Literal['auto'] | int | str = 'auto', landmarks: Literal['auto', 'kmeans', 'random'] | str = 'auto', temperature: Literal['auto'] | float | str = 'auto', priors: Literal['empirical', 'uniform'] | None | ArrayLike | str = None, class_weight: Literal['balanced'] | None | dict[Any, Any] | str = None, random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None: ...
     def decision_function(self, X: ArrayLike) -> NDArray[Any]: ...
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
-    def predict(self, X: ArrayLike) -> NDArray[Any]: ...
-    def predict_log_proba(self, X: ArrayLike) -> NDArray[Any]: ...
-    def predict_proba(self, X: ArrayLike) -> NDArray[Any]: ...
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
-    def transform(self, X: Any) -> NDArray[Any]: ...
-
-class KernelDiscriminantAnalysisCV(ClassifierMixin, TransformerMixin, BaseEstimator):
-    regularization_: float
-    regularizations_: NDArray[Any]
-    cv_results_: Any
-    best_score_: float
-    classes_: NDArray[Any]
-    priors_: NDArray[Any]
-    eigenvalues_: NDArray[Any]
-    dual_coef_: NDArray[Any]
-    offset_: NDArray[Any]
-    means_: NDArray[Any]
-    decision_means_: NDArray[Any]
-    temperature_: float
-    offsets_: NDArray[Any]
-    X_fit_: NDArray[Any] | None
-    lambda_: float
-    gamma_: float | None
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: int | None = None, *, kernel: str | Callable[..., Any] = 'rbf', gamma: Literal['scale'] | float | None | str = 'scale', degree: float = 3, coef0: float = 1, kernel_params: dict[Any, Any] | None = None, regularizations: int | ArrayLike = 20, penalty: Literal['identity', 'kernel'] | str = 'kernel', criterion: Literal['total', 'between'] | str = 'between', center: bool = True, cv: Any = None, scoring: str | Callable[..., Any] | None = None, temperature: Literal['auto'] | float | str = 'auto', priors: Literal['empirical', 'uniform'] | None | ArrayLike | str = None, class_weight: Literal['balanced'] | None | dict[Any, Any] | str = None, verbose: int = 0) -> None: ...
-    def decision_function(self, X: ArrayLike) -> NDArray[Any]: ...
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self: ...
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self: ...
     def predict(self, X: ArrayLike) -> NDArray[Any]: ...
     def predict_log_proba(self, X: ArrayLike) -> NDArray[Any]: ...
     def predict_proba(self, X: ArrayLike) -> NDArray[Any]: ...
@@ -212,7 +183,7 @@ class LandmarkKernelPCA(TransformerMixin, BaseEstimator):
     gamma_: float | None
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: int | None = 500, *, n_landmarks: int = 2000, kernel: str | Callable[..., Any] = 'rbf', gamma: Literal['scale'] | float | None | str = 'scale', degree: float = 3, coef0: float = 1, kernel_params: dict[Any, Any] | None = None, random_state: int | np.random.RandomState | None = None) -> None: ...
+    def __init__(self, n_components: int | None = 500, *, n_landmarks: Literal['auto'] | int | str = 'auto', kernel: str | Callable[..., Any] = 'rbf', gamma: Literal['scale'] | float | None | str = 'scale', degree: float = 3, coef0: float = 1, kernel_params: dict[Any, Any] | None = None, random_state: int | np.random.RandomState | None = None) -> None: ...
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self: ...
     def preimages(self, filters: ArrayLike) -> NDArray[Any]: ...
     def transform(self, X: ArrayLike) -> NDArray[Any]: ...
@@ -370,10 +341,12 @@ class SeparationGrid():
 class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     priors_: NDArray[Any]
+    adaptation_: Literal['none', 'means', 'means and priors'] | str
+    adaptation_evidence_: Any
     shrinkage_: float
     recentering_: Recentering
     n_features_in_: int
-    def __init__(self, *, shrinkage: Literal['auto'] | float | str = 'auto', relevance: float = 0.1, prior_strength: float = 200, priors: Literal['uniform'] | None | ArrayLike | str = None, recentring: Recentering | None = None) -> None: ...
+    def __init__(self, *, shrinkage: Literal['auto'] | float | str = 'auto', relevance: float = 0.1, prior_strength: float = 200, priors: Literal['uniform'] | None | ArrayLike | str = None, recentering: Recentering | None = None) -> None: ...
     def adapt(self, X: ArrayLike, domain: ArrayLike | None = None) -> Self: ...
     def decision_function(self, X: ArrayLike, domain: ArrayLike | None = None) -> NDArray[Any]: ...
     def fit(self, X: ArrayLike, y: ArrayLike, domain: ArrayLike | None = None) -> Self: ...

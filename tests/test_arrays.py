@@ -14,7 +14,6 @@ from skgeom import (
     CovarianceHessianProjection,
     GaussianClassifier,
     KernelDiscriminantAnalysis,
-    KernelDiscriminantAnalysisCV,
     LandmarkKernelPCA,
     Recentering,
     TransferDiscriminantAnalysis,
@@ -131,7 +130,6 @@ def test_imaginary_parts_are_not_dropped(estimator, library, blobs):
     [
         (GaussianClassifier(), "priors", [0.25, 0.75]),
         (KernelDiscriminantAnalysis(), "priors", [0.25, 0.75]),
-        (KernelDiscriminantAnalysisCV(cv=2), "regularizations", [0.25, 0.5]),
         (SQFACV(1, max_iter=2, cv=2), "regularizations", [0.25, 0.5]),
     ],
     ids=str,

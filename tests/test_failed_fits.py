@@ -20,7 +20,6 @@ ESTIMATORS = [
     skgeom.SQFACV(regularizations=2, cv=2, random_state=0),
     skgeom.AMAGaussCV(regularizations=2, cv=2, random_state=0),
     skgeom.KernelDiscriminantAnalysis(regularization="auto"),
-    skgeom.KernelDiscriminantAnalysisCV(cv=2, regularizations=[1e-3, 1e-2, 1e-1]),
     skgeom.CovarianceHessianProjection(LinearDiscriminantAnalysis()),
     skgeom.RejectionClassifier(LinearDiscriminantAnalysis(), rejection_rate=0.1),
     skgeom.RSLVQ(max_iter=2),

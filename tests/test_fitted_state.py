@@ -29,7 +29,6 @@ VECTORS = [
     skgeom.KernelDiscriminantAnalysis(),
     skgeom.KernelDiscriminantAnalysis(kernel="poly", degree=2),
     skgeom.KernelDiscriminantAnalysis(solver="nystroem"),
-    skgeom.KernelDiscriminantAnalysisCV(cv=2, regularizations=[1e-3, 1e-2, 1e-1]),
     skgeom.LandmarkKernelPCA(3, random_state=0),
     skgeom.LandmarkKernelPCA(3, kernel="poly", degree=2, random_state=0),
     skgeom.CovarianceHessianProjection(LinearDiscriminantAnalysis()),
@@ -101,7 +100,7 @@ def test_precomputed_kernel_of_the_fit():
     expected = model.transform(K)
     np.testing.assert_array_equal(model.set_params(kernel="rbf").transform(K), expected)
     model.fit(X, y)  # and the new one serves the next fit
-    assert model.X_fit_.shape == X.shape
+    assert len(model.X_fit_) == len(np.unique(X, axis=0))
 
 
 @ignores_warnings

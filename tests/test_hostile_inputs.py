@@ -34,7 +34,6 @@ from skgeom import (
     CovarianceHessianProjection,
     GaussianClassifier,
     KernelDiscriminantAnalysis,
-    KernelDiscriminantAnalysisCV,
     RejectionClassifier,
     SecondMomentSQFA,
     TransferDiscriminantAnalysis,
@@ -49,7 +48,6 @@ VECTORS = {
     "AMAGauss": AMAGauss(2, random_state=0),
     "AMAGaussCV": AMAGaussCV(2, regularizations=3, cv=3, random_state=0),
     "KernelDiscriminantAnalysis": KernelDiscriminantAnalysis(),
-    "KernelDiscriminantAnalysisCV": KernelDiscriminantAnalysisCV(cv=3),
     "GaussianClassifier": GaussianClassifier(),
     "GaussianClassifier, shared": GaussianClassifier("shared"),
     "CovarianceHessianProjection": CovarianceHessianProjection(

@@ -40,7 +40,6 @@ FILTERS = [
         ),
         "folds scores search",
     ),
-    (skgeom.KernelDiscriminantAnalysisCV(cv=3), "fits scores"),
     (skgeom.CovarianceHessianProjection(LogisticRegression()), "training Hessian"),
     (skgeom.RSLVQ(tol=1e-4), "training"),
     (skgeom.RSLVQ(solver="sgd", max_iter=5, random_state=0), "training"),
@@ -224,23 +223,6 @@ def test_verbose_tells_while_it_happens(estimator, stages, X, y, monkeypatch):
 def lines_of(estimator, capsys):
     estimator.fit(X, y)
     return [line.split("] ")[1] for line in capsys.readouterr().out.splitlines()]
-
-
-def test_lines_of_a_cross_validation_of_kernels(capsys):
-    kda = skgeom.KernelDiscriminantAnalysisCV(regularizations=[1e-4, 1e-2], cv=3)
-    assert lines_of(kda, capsys) == []
-    fits, scores, *values = lines_of(kda.set_params(verbose=1), capsys)
-    assert fits == "fits: 100 samples after 3 folds"
-    last = max(kda.cv_results_["split2_test_score"])
-    assert scores == f"scores: best {last:.6f} after 3 folds"
-    assert values == [
-        f"regularization {value:g}: mean score {mean:.6f}"
-        for value, mean in zip(
-            [1e-4, 1e-2], kda.cv_results_["mean_test_score"], strict=True
-        )
-    ]
-    every = lines_of(kda.set_params(verbose=2), capsys)
-    assert sum("fold" in line for line in every) == 3 + 1 + 3 + 1
 
 
 def test_lines_of_a_mean_hessian(capsys):

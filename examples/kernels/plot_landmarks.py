@@ -20,11 +20,10 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 numbers = [20, 50, 100, 200, 400, 800]
 
 # %%
-# Landmarks are chosen at random, or by their leverage, the influence that a sample has
-# in kernel ridge regression.
+# Landmarks are samples drawn at random, or the centers of clusters in each class.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
-for method in ["random", "leverage"]:
+for method in ["random", "kmeans"]:
     scores, seconds = [], []
     for number in numbers:
         model = KernelDiscriminantAnalysis(

@@ -1,110 +1,111 @@
 """Kernel discriminant analysis."""
 
-from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
+from sklearn import get_config
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+from sklearn.utils import (
+    check_consistent_length,
+    check_random_state,
+    column_or_1d,
+    gen_batches,
+)
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from skgeom._kernel.base import (
-    ATTRIBUTES,
-    CLASS_PARAMETERS,
-    PARAMETERS,
-    BaseKernelDiscriminant,
-    candidate_regularizations,
-    heaviest_of_the_best,
-    relative_weights,
-    rescaled_to,
-    spread_over_classes,
+from skgeom._kernel._kernels import (
+    KERNEL_CONSTRAINTS,
+    accepts_sparse,
+    make_kernel,
+    warn_if_nearly_diagonal,
 )
-from skgeom._kernel.blocks import BlockedRows
-from skgeom._kernel.calibration import (
+from skgeom._kernel._leave_one_out import (
     calibrate,
+    fewest_parameters,
     left_out_components,
-    products_and_squares,
+    spread_over_classes,
+    whole_groups,
 )
-from skgeom._kernel.device import DeviceKernelProblem, kernel_on_host
-from skgeom._kernel.functions import warn_if_alone
-from skgeom._kernel.landmarks import (
+from skgeom._kernel._nystroem import (
     LandmarkFeatures,
-    LandmarkProblem,
+    LandmarkSystem,
+    default_n_landmarks,
     kmeans_landmarks,
-    leverage_landmarks,
     random_landmarks,
 )
-from skgeom._kernel.problem import (
+from skgeom._kernel._rows import BlockedRows, RowSummary, TrainingData, distinct_rows
+from skgeom._kernel._system import (
+    ALL_MEANS_EQUAL,
     MAX_REGULARIZATION,
-    KernelProblem,
+    KernelSystem,
     explain_singular,
 )
 from skgeom.utils._arrays import (
+    astype,
     block,
     dtype_name,
+    float_dtypes,
     in_double,
+    like,
     move_attributes,
     namespace,
+    on_host,
     precision,
     take,
+    take_labels,
     to_numpy,
 )
-from skgeom.utils._dask import empty_block, is_dask, refuse_dask
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_X
+from skgeom.utils._dask import (
+    by_blocks,
+    empty_block,
+    is_dask,
+    refuse_dask,
+    score_by_blocks,
+)
+from skgeom.utils._following import follows_fit, follows_X
+from skgeom.utils._sklearn import ARRAY_API, check_library
 from skgeom.utils._threads import one_blas_thread
 from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import check_semidefinite
+from skgeom.utils._validation import (
+    check_priors,
+    check_semidefinite,
+    check_two_classes,
+    class_factors,
+)
+from skgeom.utils._warnings import warn_user
 
 # Up to this number of samples, "auto" solves exactly: a matrix of 800 MB.
 MAX_EXACT = 10_000
-
-# Samples that are left out to choose the temperature, and the regularisation, and its
-# values to choose from. With more, the choices would take longer than the fit.
+# Samples that are left out of training for the calibration, and for the selection of
+# gamma and regularization, and the values of regularization: with more, they would take
+# longer than the fit of 2,000 samples (`bench_kernel_discriminant.py sizes`).
 _MAX_LEFT_OUT = 1000
-_MAX_CHOOSING = 700
-_N_CANDIDATES = 25
-# The lightest penalty of landmarks that is chosen, over the precision of X.
+_MAX_SELECTION = 500
+_N_REGULARIZATIONS = 25
+# Candidates of gamma, relative to "scale".
+_GAMMA_FACTORS = 4.0 ** np.arange(-3, 3)
+# The lightest penalty of landmarks that is selected, over the precision of X.
 _LIGHTEST = 2
 
 
-@dataclass
-class Samples:
-    """Training samples, with classes and weights."""
-
-    X: np.ndarray  # or an array of another library
-    codes: np.ndarray
-    weights: np.ndarray  # in training, of sum one
-    class_weights: np.ndarray  # their sums over the classes
-    sample_weight: np.ndarray  # as given, relative to the largest
-    copies: np.ndarray  # the number of samples that each one stands for
-
-    def part(self, rows, precomputed):
-        """Some of the samples, with the same weights of the classes."""
-        X = block(self.X, rows, rows) if precomputed else take(self.X, rows)
-        codes, weights = self.codes[rows], self.weights[rows]
-        weights = weights * (self.class_weights / np.bincount(codes, weights))[codes]
-        return Samples(
-            X,
-            codes,
-            weights,
-            self.class_weights,
-            self.sample_weight[rows],
-            self.copies[rows],
-        )
-
-
-@substitute_docs(
-    parameters=PARAMETERS, class_parameters=CLASS_PARAMETERS, attributes=ATTRIBUTES
-)
-class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
+class KernelDiscriminantAnalysis(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+):
     r"""Kernel discriminant analysis, exact or with landmarks.
 
     Finds functions of the form :math:`f(x) = \sum_i \alpha_i k(x, x_i)` that differ
     much between the classes and little within them. With the kernel matrix K, its rows
-    :math:`K^{(y)}` of class y, and centring matrices C, their coefficients maximise in
+    :math:`K^{(y)}` of class y, and centering matrices C, their coefficients maximize in
     turn
 
     .. math::
@@ -116,30 +117,50 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     or the same with :math:`S_t` in place of :math:`S_b` (equation 13; numbers are those
     of an unpublished note). The method is that of [1]_ and [2]_. The functions are the
     components of :meth:`transform`. To classify, a sample is compared with the class
-    means of the components, as in linear discriminant analysis (LDA).
-    Samples that are left out of training choose the penalty :math:`\lambda`, and
-    calibrate the probabilities, see :meth:`decision_function`.
+    means of the components, as in linear discriminant analysis (LDA). By default, the
+    width of the kernel and the penalty :math:`\lambda` are those with the least
+    leave-one-out error, and left-out samples calibrate the probabilities, see
+    :meth:`decision_function`.
 
     Parameters
     ----------
     n_components : int or None, default=None
         Number of components, at most ``n_classes - 1``. None is as many as there are.
         The classifier uses these components only. To draw some of them, keep all and
-        take the leading columns of :meth:`transform`.
-    {parameters}
+        use the leading columns of :meth:`transform`.
+    kernel : str or callable, default="rbf"
+        A name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or a symmetric
+        function of two matrices of samples that returns their kernel matrix, as in
+        :class:`sklearn.svm.SVC`, or ``"precomputed"``: then X is the kernel matrix of
+        the training samples, (n_samples, n_samples), and later that of samples and
+        training samples.
+    gamma : float, "auto", "scale" or None, default="auto"
+        Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
+        ``"scale"`` is one over the sum of the variances of the features. ``"auto"``
+        selects ``"scale"`` times 1/64, 1/16, 1/4, 1, 4 or 16, together with
+        ``regularization``. None is the kernel's own default, ``1 / n_features`` or, for
+        "chi2", 1.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1
+        Constant of the polynomial and the sigmoid kernel.
+    kernel_params : dict or None, default=None
+        Arguments of a callable kernel, in addition to the two matrices.
     regularization : float or "auto", default="auto"
         :math:`\lambda` over the trace of :math:`S_t` in coordinates in which R is the
-        identity, so that it means the same for other data and scales of the kernel.
-        With the centred kernel matrix K, :math:`\lambda` is ``regularization`` times
+        identity, so that it means the same for different data and scales of the kernel.
+        With the centered kernel matrix K, :math:`\lambda` is ``regularization`` times
         :math:`\operatorname{tr} K` for ``penalty="kernel"``, and times
         :math:`\|K\|_F^2` for ``"identity"`` (:math:`\|C_n K\|_F^2`, with K as it is,
-        for ``center=False``); see ``lambda_``. ``"auto"`` chooses a value by the
-        squared errors of kernel ridge regression onto the classes when one sample is
-        left out at a time, which have a closed form. About 700 samples predict each
-        other at most, or two of each class if there are more than 350.
-        :class:`KernelDiscriminantAnalysisCV` chooses by cross-validated scores. Zero
-        needs solver "eigen" and a regular :math:`S_w`. The largest value is 1e8. The
-        scatter is negligible then, and more would only scale the components.
+        for ``center=False``); see ``lambda_``. ``"auto"`` selects one of 25 values
+        between 1e-8 and 1 (1e-12 and 1 for the identity) by the squared leave-one-out
+        errors of kernel ridge regression onto the classes, which have a closed form: of
+        all candidates of ``gamma`` and ``regularization`` within one standard error or
+        1 % of the least error, the one with the fewest effective parameters. The errors
+        are those of at most about 500 samples, or two of each class if there are more
+        than 250. Zero needs solver "eigen" and a regular :math:`S_w`. The largest value
+        is 1e8. The scatter is negligible then, and more would only scale the
+        components.
     penalty : {"identity", "kernel"}, default="kernel"
         The matrix R: K, or the identity, which allows kernels that are not positive
         semidefinite.
@@ -148,51 +169,103 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         differ if ``regularization`` is not zero, see the user guide. With "total", the
         components are uncorrelated on the training samples.
     center : bool, default=True
-        Whether to centre the training samples in the feature space, equation 14.
+        Whether to center the training samples in the feature space, equation 14.
     solver : {"auto", "eigen", "cholesky", "nystroem"}, default="auto"
-        ``"eigen"`` solves the dense eigenproblem. ``"cholesky"`` gives the same and
+        ``"eigen"`` solves the dense eigenproblem. ``"cholesky"`` returns the same and
         needs one Cholesky factor. ``"nystroem"`` approximates the kernel with
         landmarks, for many samples. ``"auto"`` is ``"cholesky"`` for up to 10,000
-        samples (``"eigen"`` if ``regularization`` is zero), and ``"nystroem"`` above,
-        where the exact solution takes several times as long; see ``solver_``.
-    n_landmarks : int, default=2000
-        Number of landmarks for solver "nystroem". At most ``n_samples`` are used, and
-        with "kmeans" at least one for each class.
-    landmarks : {"auto", "kmeans", "leverage", "random"}, default="auto"
-        How landmarks are chosen: as cluster centres in each class, or as samples drawn
-        by their ridge leverage scores, or uniformly at random. ``"auto"`` is
-        ``"kmeans"``, or ``"random"`` for a precomputed kernel and for sparse samples,
-        whose cluster centres would be dense.
-    {class_parameters}
+        distinct samples (``"eigen"`` if ``regularization`` is zero), and ``"nystroem"``
+        for more, where the exact solution is several times as slow; see ``solver_``.
+    n_landmarks : int or "auto", default="auto"
+        Number of landmarks for solver "nystroem". ``"auto"`` is 200 times the fourth
+        root of the number of distinct samples: 2,000 landmarks for 10,000 samples. At
+        most all samples are used, and with "kmeans" at least one for each class.
+    landmarks : {"auto", "kmeans", "random"}, default="auto"
+        How landmarks are chosen: as cluster centers in each class, or as samples drawn
+        uniformly at random. ``"auto"`` is ``"kmeans"``, or ``"random"`` for a
+        precomputed kernel and for sparse samples, whose cluster centers would be dense.
+    temperature : float or "auto", default="auto"
+        The divisor of the scores, see :meth:`decision_function`. With ``"auto"``,
+        samples that are left out of training determine it, and the class means that
+        samples are compared with. With a number, these are the class means of training:
+        1 returns the probabilities of LDA in the feature space, which are
+        overconfident where the penalty is light.
+    priors : None, {"empirical", "uniform"} or array-like, default=None
+        Class probabilities, of shape (n_classes,), which weight the classes in training
+        and prediction. ``"empirical"`` are the proportions of the samples with
+        ``sample_weight``, and None those with ``class_weight``, too. Use ``"uniform"``
+        if rare classes count as much as others.
+    class_weight : None, "balanced" or dict, default=None
+        Factors of the weights of the samples in training, by class label; 1 for labels
+        that a dict lacks. With ``"balanced"``, all classes have the same weight.
+        Predictions use them as they use sample weights, unless ``priors`` are given.
     random_state : int, RandomState instance or None, default=None
         For the choice of landmarks.
+    verbose : int, default=0
+        Whether to print one line with the selected values at the end of the fit.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    priors_ : ndarray of shape (n_classes,)
+        The class probabilities.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The ratios of the components, in falling order.
+    dual_coef_ : ndarray of shape (n_fit, n_components)
+        Coefficients of the kernels with the samples in ``X_fit_``, or with all training
+        samples for a precomputed kernel: the transpose of C_n A^T in equation 14.
+    offset_ : ndarray of shape (n_components,)
+        Subtracted from the components to center them.
+    means_ : ndarray of shape (n_classes, n_components)
+        The class means of the components.
+    decision_means_ : ndarray of shape (n_classes, n_components)
+        The class means that samples are compared with: ``means_``, shrunk towards the
+        center by as much as the components of left-out samples of the class are; or
+        ``means_`` if ``temperature`` is a number.
+    temperature_ : float
+        The divisor of the scores, T in :meth:`decision_function`.
     regularization_ : float
         The value of ``regularization`` that was used.
+    lambda_ : float
+        The factor :math:`\lambda` as it stands in equation 13, where the scatter
+        matrices are sums over the samples.
+    gamma_ : float or None
+        The value of ``gamma`` that was used; None if the kernel has none, or uses its
+        own default.
     solver_ : str
         The solver that was used: "nystroem" if there are landmarks.
-    {attributes}
+    n_landmarks_ : int or None
+        The number of landmarks, of which those that depend on others are removed; None
+        for an exact solution.
+    X_fit_ : ndarray of shape (n_fit, n_features) or None
+        The distinct training samples of positive weight, or the landmarks; None for a
+        precomputed kernel.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X had names that are all strings.
 
     See Also
     --------
-    KernelDiscriminantAnalysisCV : Chooses ``regularization`` by cross-validation.
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The same with a linear
         kernel.
+    LandmarkKernelPCA : Kernel principal components, for nonlinear filters.
 
     Notes
     -----
     Components are scaled such that the denominator of the ratio, in terms of
-    covariances, is one: without regularisation they have a variance of one within the
+    covariances, is one: without regularization they have a variance of one within the
     classes, as those of scikit-learn's LDA. The variance of their class means (with
     "total", their own) is in ``eigenvalues_``. The class whose mean is largest in
     magnitude, the last one of equals, has a positive one.
 
-    Sample weights stand for repeated samples, of which one is left out at a time. A
-    kernel with negative eigenvalues is an
-    error, except for ``penalty="identity"`` with an exact solver, where the scatter
-    matrices are semidefinite all the same.
+    Sample weights stand for repeated samples: equal samples are one sample with the sum
+    of their weights, which is left out as a whole. The order of the samples does not
+    matter, nor does a factor of all weights.
+
+    A kernel with negative eigenvalues is an error, except for ``penalty="identity"``
+    with an exact solver, where the scatter matrices are semidefinite nevertheless.
 
     References
     ----------
@@ -216,16 +289,35 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
     1.0
     """
 
+    _fitted_array = "dual_coef_"
     _parameter_constraints = {
-        **BaseKernelDiscriminant._parameter_constraints,
+        "n_components": [None, Interval(Integral, 1, None, closed="left")],
+        "kernel": [
+            StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}),
+            callable,
+        ],
+        **KERNEL_CONSTRAINTS,
         "regularization": [
             StrOptions({"auto"}),
             Interval(Real, 0, MAX_REGULARIZATION, closed="both"),
         ],
+        "penalty": [StrOptions({"identity", "kernel"})],
+        "criterion": [StrOptions({"total", "between"})],
+        "center": ["boolean"],
         "solver": [StrOptions({"auto", "eigen", "cholesky", "nystroem"})],
-        "n_landmarks": [Interval(Integral, 1, None, closed="left")],
-        "landmarks": [StrOptions({"auto", "kmeans", "leverage", "random"})],
+        "n_landmarks": [
+            StrOptions({"auto"}),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "landmarks": [StrOptions({"auto", "kmeans", "random"})],
+        "temperature": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
+        "priors": [None, StrOptions({"empirical", "uniform"}), "array-like"],
+        "class_weight": [None, StrOptions({"balanced"}), dict],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -233,7 +325,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         n_components=None,
         *,
         kernel="rbf",
-        gamma="scale",
+        gamma="auto",
         degree=3,
         coef0=1,
         kernel_params=None,
@@ -242,12 +334,13 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         criterion="between",
         center=True,
         solver="auto",
-        n_landmarks=2000,
+        n_landmarks="auto",
         landmarks="auto",
         temperature="auto",
         priors=None,
         class_weight=None,
         random_state=None,
+        verbose=0,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -266,11 +359,12 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         self.priors = priors
         self.class_weight = class_weight
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
     @follows_X
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the discriminant functions.
 
         Parameters
@@ -279,13 +373,16 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
             The samples; for a precomputed kernel, their kernel matrix. Not modified.
             They may be sparse for the kernels "linear", "poly", "rbf", "sigmoid" and
             "cosine".
-            With landmarks that are not chosen by leverage, a Dask array or data frame,
-            which is read four times, block by block; of so few samples that ``"auto"``
-            solves exactly, into memory.
+            With landmarks, a Dask array or data frame, which is read four times, block
+            by block; of so few samples that ``"auto"`` solves exactly, into memory.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of the samples; None is one for each.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Groups of samples that are left out of training together, for the selection
+            of parameters and the calibration, such as the recordings of one person.
+            None makes equal samples one group.
 
         Returns
         -------
@@ -295,92 +392,148 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         Raises
         ------
         ValueError
-            If X or y is malformed, if there is one class only, if ``n_components`` is
-            more than there are, if the kernel is not symmetric, finite or positive
-            semidefinite, if to the kernel all samples, or all class means, are the
-            same, or if the regularised within-class matrix is singular.
+            If X, y or groups are malformed, if there is only one class or group, if
+            ``n_components`` is more than there are, if the kernel is not symmetric,
+            finite or positive semidefinite, if to the kernel all samples, or all class
+            means, are equal, or if the regularized within-class matrix is singular.
         TypeError
-            If X is of Dask, and ``solver`` asks for an exact solution; if X is sparse,
-            and the kernel takes no sparse samples.
+            If X is a Dask array or frame, and ``solver`` is exact; if X is sparse, and
+            the kernel does not accept sparse samples.
+
+        Warns
+        -----
+        UserWarning
+            If the selected ``gamma`` is the largest candidate, or ``regularization``
+            the smallest or largest one, or if the kernel matrix is nearly diagonal.
         """
-        if is_dask(X):
-            X, codes, sample_weight = self._validate_blocks(X, y, sample_weight)
-        else:
-            X, codes = self._validate(X, y)
-        n_samples = len(codes)
-        given = sample_weight is not None
-        sample_weight, copies, largest_weight = relative_weights(
-            sample_weight, n_samples
+        # Validate.
+        X, codes, sample_weight, summary = self._validate(X, y, sample_weight)
+        if groups is not None:
+            groups = _check_groups(groups, codes)
+        largest = float(sample_weight.max()) or 1.0
+        relative = sample_weight / largest
+        rows, weights, groups = distinct_rows(summary, codes, relative, groups)
+        codes = codes[rows]
+        training, class_weights, self.priors_ = self._weigh(codes, weights)
+        kernel = make_kernel(self, X, summary.center)
+        self.solver_ = self._chosen_solver(len(rows))
+
+        # Samples to leave out come last, as a Cholesky factor needs them.
+        selection = spread_over_classes(codes, _MAX_SELECTION)
+        left_out = spread_over_classes(codes, _MAX_LEFT_OUT)
+        left_out = whole_groups(left_out, codes, groups)
+        n_left_out = len(left_out)
+        order = np.delete(np.arange(len(rows)), left_out)
+        order = np.concatenate([order, left_out])
+        selection = np.flatnonzero(np.isin(order, selection))
+        rows, left_out = rows[order], np.arange(len(rows))[-n_left_out:]
+        data = TrainingData(
+            _selected(X, rows, kernel.precomputed),
+            codes[order],
+            groups[order],
+            weights[order],
+            training[order],
+            class_weights,
         )
-        weights, class_weights, self.priors_ = self._weigh(codes, sample_weight)
-        self._prepare_kernel(X, sample_weight if given else None)
-        self.solver_ = self._chosen_solver(n_samples)
-        samples = Samples(X, codes, weights, class_weights, sample_weight, copies)
-        left_out = self._left_out(samples, _MAX_LEFT_OUT)
-        if isinstance(X, BlockedRows):
-            choosing = self._left_out(samples, _MAX_CHOOSING)
-            X.keep(np.concatenate([left_out, choosing]))
-        solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
+        if isinstance(data.X, BlockedRows):
+            data.X.cache(np.concatenate([selection, left_out]))
+
         # Threads of BLAS would wait for each other longer than small matrices take.
-        with one_blas_thread(n_samples <= _MAX_LEFT_OUT):
-            found, leverages = solve(samples, left_out)
-        self._set_discriminants(found, float(sample_weight.sum()) * largest_weight)
+        with one_blas_thread(len(rows) <= _MAX_LEFT_OUT):
+            kernel, self.regularization_ = self._select(
+                kernel, data, selection, summary
+            )
+            self.gamma_ = kernel.parameters.get("gamma") if kernel.uses_gamma else None
+            solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
+            found, complement, used = solve(kernel, data, n_left_out)
+        self._kernel = kernel
+        self._set_discriminants(found, float(relative.sum()) * largest)
+        if kernel.precomputed:  # coefficients of all columns
+            self.dual_coef_ = np.zeros((self.n_features_in_, found.means.shape[1]))
+            self.dual_coef_[rows[used]] = found.coefficients
         move_attributes(self, X)
         if self.temperature == "auto":
-            self._calibrate(samples, left_out, leverages, found)
+            self._calibrate(X, rows, data, left_out, complement, found)
+        if self.verbose:
+            print(f"[{type(self).__name__}] {self._selected_values()}")
         return self
 
-    def _validate_blocks(self, X, y, sample_weight):
-        """Rows in blocks, class numbers and weights; sets the classes."""
-        remedy = "Use solver='nystroem'"
-        if self.kernel == "precomputed":
-            refuse_dask(self, X, f"{remedy} with samples and another kernel")
-        if self.solver not in ("auto", "nystroem"):
-            refuse_dask(self, X, remedy)
-        if self.landmarks == "leverage":
-            raise ValueError(
-                "landmarks='leverage' needs scores of all samples, but X is in blocks "
-                "of Dask; use 'kmeans' or 'random'."
+    def _validate(self, X, y, sample_weight):
+        """Valid X, class numbers, weights and a summary of rows; sets the classes."""
+        if is_dask(X):
+            remedy = "Use solver='nystroem'"
+            if self.kernel == "precomputed":
+                refuse_dask(self, X, f"{remedy} with samples and another kernel")
+            if self.solver not in ("auto", "nystroem"):
+                refuse_dask(self, X, remedy)
+            empty = validate_data(
+                self,
+                empty_block(X),
+                dtype=[np.float64, np.float32],
+                ensure_min_samples=0,
             )
-        empty = validate_data(
-            self,
-            empty_block(X),
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=0,
-        )
-        rows = BlockedRows(X, y, sample_weight, empty.dtype)
-        codes = self._encode(rows.y)
-        if self._chosen_solver(len(rows)) != "nystroem":
-            # Few samples, which the exact solver needs in memory.
-            return rows[np.arange(len(rows))], codes, rows.sample_weight
-        return rows, codes, rows.sample_weight
+            X = BlockedRows(X, y, sample_weight, empty.dtype)
+            codes, weights, summary = self._encode(X.y), X.sample_weight, X.summary
+            if self._chosen_solver(len(codes)) != "nystroem":
+                X = X[np.arange(len(codes))]  # which the exact solver needs in memory
+            if weights is None:
+                weights = np.ones(len(codes))
+            return X, codes, weights, summary
+        check_library(X, self)
+        X, y = validate_data(self, X, y, **self._accepted(X))
+        codes = self._encode(y)
+        weights = np.ones(len(codes))
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                on_host(sample_weight),
+                weights,
+                dtype=np.float64,
+                ensure_non_negative=True,
+            )
+        relative = weights / (weights.max() or 1.0)
+        return X, codes, weights, RowSummary.of(on_host(X), relative)
 
-    def _calibrate(self, samples, left_out, leverages, found):
-        """Set temperature, class means and offsets by samples that are left out."""
-        codes, copies = samples.codes[left_out], samples.copies[left_out]
-        components = left_out_components(
-            to_numpy(self._project(take(samples.X, left_out))),
-            codes,
-            leverages / copies,
-            found,
-            self.criterion,
-        )
-        calibration = calibrate(
-            *products_and_squares(components, found.means, found.center),
-            codes,
-            samples.sample_weight[left_out],
-            copies,
-            to_numpy(self.priors_),
-            np.bincount(samples.codes, samples.sample_weight),
-        )
-        self._set_calibration(*calibration)
+    def _accepted(self, X):
+        """What the validation accepts."""
+        sparse = "csr" if accepts_sparse(self.kernel) else False
+        return {"dtype": float_dtypes(X), "accept_sparse": sparse}
 
-    def _left_out(self, samples, most):
-        """Samples to leave out: two of each class at least.
+    def _encode(self, y):
+        """Class numbers of valid labels; sets the classes."""
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
+        n_classes = len(self.classes_)
+        check_two_classes(self.classes_, type(self).__name__)
+        if self.n_components is not None and self.n_components > n_classes - 1:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds n_classes - 1 = "
+                f"{n_classes - 1}, the number of discriminants of {n_classes} classes. "
+                f"Use at most {n_classes - 1}."
+            )
+        return codes
 
-        The one sample of a class would tell nothing about it.
+    def _weigh(self, codes, sample_weight):
+        """Training weights of sum one, of samples and classes; and the priors.
+
+        The weights of the classes are the priors, times ``class_weight``, and those of
+        their samples follow.
         """
-        return spread_over_classes(samples.codes, np.flatnonzero(samples.weights), most)
+        sums = np.bincount(codes, sample_weight, minlength=len(self.classes_))
+        if not sums.all():
+            label = repr(self.classes_.tolist()[sums.argmin()])
+            raise ValueError(
+                f"The class {label} has no sample of positive weight. Remove it."
+            )
+        priors = check_priors(self.priors, sums)
+        if self.class_weight == "balanced":
+            class_weights = np.full(len(priors), 1 / len(priors))
+        else:
+            factors = class_factors(self.class_weight, self.classes_)
+            class_weights = priors * (factors / factors.max())
+            class_weights = class_weights / class_weights.sum()
+        # Without priors, a class of twice the weight is one of twice the samples.
+        priors = class_weights if self.priors is None else priors
+        return sample_weight * (class_weights / sums)[codes], class_weights, priors
 
     def _chosen_solver(self, n_samples):
         solver = self.solver
@@ -395,165 +548,436 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         return solver
 
     def _solver_text(self, solver):
-        """What messages call the solver, with the reason if it was not asked for."""
+        """The solver in messages, with the reason if it is automatic."""
         if self.solver != "auto":
             return f"solver={solver!r}"
         return f"solver={solver!r}, which 'auto' is for more than {MAX_EXACT:,} samples"
 
-    def _solve(self, samples, left_out):
+    def _select(self, kernel, data, rows, summary):
+        """The kernel with its gamma, and the regularization."""
+        gammas = [self.gamma]
+        if kernel.uses_gamma and isinstance(self.gamma, str):
+            gammas = np.ones(1) if self.gamma == "scale" else _GAMMA_FACTORS
+            gammas = (gammas * summary.gamma_scale()).tolist()
+        # The same lambda of equation 13 for all samples as for those it is selected by:
+        # it stands for the variance of the noise of ridge regression, which does not
+        # grow with the number of samples. But the trace of K does, and the squared norm
+        # of K with its square.
+        power = 2 if self.penalty == "identity" else 1
+        ratio = data.sample_weight[rows].sum() / data.sample_weight.sum()
+        ratio = float(ratio) ** power
+        values = np.array([self.regularization])
+        if self.regularization == "auto":
+            # For the identity, the squares of the eigenvalues of K count.
+            lightest = -12 if self.penalty == "identity" else -8
+            values = ratio * np.logspace(lightest, 0, _N_REGULARIZATIONS)
+            if self.solver_ == "nystroem":
+                values = np.maximum(values, _LIGHTEST * precision(data.X))
+        kernels = [kernel.with_gamma(gamma) for gamma in gammas]
+        if len(kernels) == len(values) == 1:
+            return kernels[0], float(values[0])
+        part = data.part(rows, kernel.precomputed)
+        with one_blas_thread():
+            systems = (self._system(each, part, host=True) for each in kernels)
+            parts = [
+                each.left_out_errors(values / ratio, part.groups) for each in systems
+            ]
+        errors, n_parameters = map(np.concatenate, zip(*parts, strict=True))
+        i, j = divmod(fewest_parameters(errors, n_parameters), len(values))
+        # With the smallest gamma, the kernel is nearly linear, as with smaller ones.
+        _warn_of_ends("gamma", gammas, i, len(gammas) - 1)
+        _warn_of_ends("regularization", values, j, 0, len(values) - 1)
+        return kernels[i], float(values[j])
+
+    def _solve(self, kernel, data, n_left_out):
         """Solve exactly, with the kernel matrix of all samples.
 
-        Returns the discriminants, and the leverages of the samples ``left_out``.
+        Returns the discriminants, the complement of the hat matrix for the samples that
+        are left out, and the numbers of the samples that have coefficients.
         """
-        self.X_fit_ = None
-        if self.kernel != "precomputed":
-            self.X_fit_ = in_double(samples.X, copy=True)
-        rounding = precision(samples.X)
-        # The leverages of the last samples are those that take little time.
-        order = np.delete(np.arange(len(samples.codes)), left_out)
-        order = np.concatenate([order, left_out])
-        precomputed = self.kernel == "precomputed"
-        problem = self._problem(samples.part(order, precomputed), rounding, warn=True)
-        self.regularization_ = self.regularization
-        if self.regularization == "auto":
-            self.regularization_ = self._chosen_regularization(samples, problem)
-        options = {"criterion": self.criterion, "n_components": self._n_wanted}
-        with explain_singular(self.regularization_, rounding):
+        self.n_landmarks_ = None
+        self.X_fit_ = None if kernel.precomputed else in_double(data.X)
+        host = self.solver_ == "eigen"
+        system = self._system(kernel, data, host=host, warn=True)
+        settings = self.regularization_, self.criterion, self._n_wanted
+        calibrated, complement = self.temperature == "auto", None
+        with explain_singular(self.regularization_, system.precision):
             if self.solver_ == "eigen":
-                found = problem.solve_eigen(self.regularization_, **options)
+                found = system.solve_eigen(*settings)
             else:
-                found = problem.solve_cholesky(
-                    self.regularization_, **options, iterate=self.temperature != "auto"
-                )
-        leverages = None
-        if self.temperature == "auto":
-            leverages = problem.leverages(self.regularization_, len(left_out))
-        coefficients = np.empty_like(found.coefficients)
-        coefficients[order] = found.coefficients
-        return replace(found, coefficients=coefficients), leverages
+                found = system.solve_cholesky(*settings, iterate=not calibrated)
+        if calibrated:
+            complement = system.complement(self.regularization_, n_left_out)
+        return found, complement, slice(None)
 
-    def _chosen_regularization(self, samples, problem=None):
-        """The penalty for which some of the samples predict each other best.
-
-        ``problem`` is that of all samples, if there is one.
-        """
-        rows, part = self._left_out(samples, _MAX_CHOOSING), samples
-        there = namespace(samples.X) is not np
-        if problem is None or there or len(rows) < len(samples.codes):
-            part = samples.part(rows, self.kernel == "precomputed")
-            rounding = precision(part.X)
-            problem = self._problem(part, rounding, host=True)
-        values = candidate_regularizations(self.penalty, _N_CANDIDATES)
-        with one_blas_thread():
-            errors = problem.errors_left_out(values, part.copies)
-        n_part, n_samples = part.sample_weight.sum(), samples.sample_weight.sum()
-        rescaled = rescaled_to(values, self.penalty, float(n_part / n_samples))
-        return heaviest_of_the_best(rescaled, errors)
-
-    def _problem(self, samples, precision, warn=False, host=False):
-        """The problem of samples; on the host if asked, or if its solver needs that."""
-        kernel = self._kernel_matrix(in_double(samples.X))
+    def _system(self, kernel, data, host=False, warn=False):
+        """The kernel system of samples; in CPU memory if asked."""
+        matrix = in_double(kernel(in_double(data.X)), copy=callable(kernel.function))
+        if kernel.precomputed:
+            # Rounding may leave two entries that are not equal. LAPACK reads one of
+            # them, and which one depends on the solver.
+            matrix = matrix + matrix.T
+            matrix /= 2
         if warn:
-            warn_if_alone(kernel, self.kernel)
-        if host or self.solver_ == "eigen":
-            kernel = kernel_on_host(kernel)
-        kind = KernelProblem if namespace(kernel) is np else DeviceKernelProblem
-        return kind(
-            kernel,
-            samples.codes,
-            samples.weights,
-            samples.class_weights,
+            warn_if_nearly_diagonal(matrix, kernel)
+        if host or namespace(matrix) is np:
+            matrix = np.require(to_numpy(matrix), np.float64, ["C", "W"])
+        return KernelSystem(
+            matrix,
+            data,
             identity=self.penalty == "identity",
             center=self.center,
-            definite=self._definite,
-            precision=precision,
+            definite=kernel.definite,
+            precision=precision(data.X),
         )
 
-    def _solve_nystroem(self, samples, left_out):
+    def _solve_nystroem(self, kernel, data, n_left_out):
         """Solve with landmarks, which become ``X_fit_``; returns as :meth:`_solve`."""
-        X, codes, weights = samples.X, samples.codes, samples.weights
-        points, indices = self._choose_landmarks(X, codes, weights)
-        features = self._features(X, points, indices, warn=True)
-        problem = LandmarkProblem(
-            features,
-            *features.moments(X, codes, weights, samples.class_weights),
-            samples.class_weights,
-            identity=self.penalty == "identity",
-            center=self.center,
-        )
-        self.regularization_ = self.regularization
-        if self.regularization == "auto":
-            lightest = _LIGHTEST * precision(X)
-            self.regularization_ = max(self._chosen_regularization(samples), lightest)
-        with explain_singular(self.regularization_, precision(X)):
-            found = problem.solve(self.regularization_, self.criterion, self._n_wanted)
-            leverages = None
-            if self.temperature == "auto":
-                leverages = problem.leverages(
-                    self.regularization_, take(X, left_out), weights[left_out]
-                )
-        if self.kernel == "precomputed":
-            self.X_fit_ = None
-            coefficients = np.zeros((len(codes), found.coefficients.shape[1]))
-            coefficients[indices[features.kept]] = found.coefficients
-            found.coefficients = coefficients
-        else:
-            self.X_fit_ = take(points, features.kept)
-        return found, leverages
-
-    def _choose_landmarks(self, X, codes, weights):
-        """Landmarks, and their indices, None if they are not samples."""
+        n_samples = len(data.codes)
+        n_landmarks = self.n_landmarks
+        if n_landmarks == "auto":
+            n_landmarks = default_n_landmarks(n_samples)
+        n_landmarks = self.n_landmarks_ = min(n_landmarks, n_samples)
         random_state = check_random_state(self.random_state)
-        n_landmarks = min(self.n_landmarks, np.count_nonzero(weights))
         method = self.landmarks
         if method == "auto":
-            drawn = self.kernel == "precomputed" or issparse(X)
+            drawn = kernel.precomputed or issparse(data.X)
             method = "random" if drawn else "kmeans"
-        if n_landmarks == np.count_nonzero(weights) or method == "random":
-            indices = random_landmarks(n_landmarks, weights, random_state)
-        elif method == "leverage":
-            indices = leverage_landmarks(
-                n_landmarks,
-                lambda pilot: self._features(X, take(X, pilot), pilot),
-                X,
-                weights,
-                random_state,
-            )
-        elif self.kernel == "precomputed":
+        if method == "kmeans" and kernel.precomputed:
             raise ValueError(
                 "landmarks='kmeans' needs samples, not kernel='precomputed', with "
-                f"{self._solver_text('nystroem')}; use 'leverage' or 'random'."
+                f"{self._solver_text('nystroem')}; use 'random'."
+            )
+        if method == "kmeans" and n_landmarks < n_samples:
+            numbers, points = (
+                None,
+                kmeans_landmarks(
+                    n_landmarks, data.X, data.codes, data.weights, random_state
+                ),
             )
         else:
-            return kmeans_landmarks(n_landmarks, X, codes, weights, random_state), None
-        return take(X, indices), indices
+            numbers = random_landmarks(n_landmarks, n_samples, random_state)
+            points = None if kernel.precomputed else take(data.X, numbers)
+        features = self._features(kernel, data.X, points, numbers)
+        system = LandmarkSystem(
+            features, data, identity=self.penalty == "identity", center=self.center
+        )
+        self.X_fit_ = None if points is None else take(points, features.kept)
+        complement = None
+        with explain_singular(self.regularization_, precision(data.X)):
+            found = system.solve(self.regularization_, self.criterion, self._n_wanted)
+            if self.temperature == "auto":
+                complement = system.complement(self.regularization_, n_left_out)
+        return found, complement, None if numbers is None else numbers[features.kept]
 
-    def _features(self, X, points, indices, warn=False):
-        """Features of landmarks, given themselves and their indices."""
-        if self.kernel == "precomputed":
-            matrix = block(X, indices, indices)
+    def _features(self, kernel, X, points, numbers):
+        """Features of landmarks, given themselves, or their numbers in K."""
+        if points is None:
+            matrix = block(X, numbers, numbers)
 
             def columns(X, kept):
-                return take(X, indices[kept], axis=1)
+                return take(X, numbers[kept], axis=1)
 
         else:
-            matrix = self._kernel(in_double(points))
+            matrix = kernel(in_double(points))
 
             def columns(X, kept):
-                return self._kernel(X, take(points, kept))
+                return kernel(X, take(points, kept))
 
-        if warn:
-            warn_if_alone(matrix, self.kernel)
-        if not self._definite:
-            solver = self._solver_text("nystroem")
+        warn_if_nearly_diagonal(matrix, kernel)
+        if not kernel.definite:
             values = to_numpy(matrix)
             rounding = np.finfo(values.dtype).eps * len(values) * np.abs(values).max()
             check_semidefinite(
                 values.astype(np.float64, copy=False)[None],
-                f"The kernel matrix of the landmarks, of {solver},",
+                f"The kernel matrix of the landmarks, of "
+                f"{self._solver_text('nystroem')},",
                 kind="kernel matrix of a positive semidefinite kernel",
                 remedy="Use solver='eigen' or 'cholesky' with penalty='identity', or "
                 "another kernel",
                 rounding=rounding,
             )
         return LandmarkFeatures(matrix, columns, dtype_name(X))
+
+    @property
+    def _n_wanted(self):
+        """Number of components to look for."""
+        return self.n_components or len(self.classes_) - 1
+
+    def _set_discriminants(self, found, n_samples):
+        """Set the fitted attributes that follow from discriminant functions."""
+        n_found = len(found.eigenvalues)
+        if not n_found:
+            raise ValueError(ALL_MEANS_EQUAL)
+        if self.n_components is not None and n_found < self.n_components:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds the number {n_found} of "
+                "components with a ratio above zero in the feature space of this "
+                f"kernel. Use at most {n_found}, or n_components=None."
+            )
+        self.eigenvalues_ = found.eigenvalues
+        self.dual_coef_ = found.coefficients
+        self.offset_, self.means_ = found.offset, found.means
+        # Weights of samples sum to one in the solvers and are one each in equation 13,
+        # so that its scatter matrices are n_samples times as large. For R = I, another
+        # n_samples is due to the coefficients, which are divided by the root of it.
+        self.lambda_ = float(found.penalty) * n_samples
+        if self.penalty == "identity":
+            self.lambda_ *= n_samples
+        self.decision_means_ = self.means_
+        self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
+
+    def _calibrate(self, X, rows, data, left_out, complement, found):
+        """Set temperature and decision means by samples that are left out."""
+        precomputed = self._kernel.precomputed
+        samples = take(X, rows[left_out]) if precomputed else take(data.X, left_out)
+        part = TrainingData(
+            None,
+            data.codes[left_out],
+            data.groups[left_out],
+            data.sample_weight[left_out],
+            data.weights[left_out],
+            data.class_weights,
+        )
+        components = to_numpy(self._project(samples))
+        predicted = left_out_components(
+            components, part, complement, found, self.criterion
+        )
+        # Nothing is left of a class that is left out as a whole.
+        n_classes = len(data.class_weights)
+        pairs = part.groups * n_classes + part.codes
+        taken = np.bincount(pairs, part.weights)[pairs]
+        kept = taken < (1 - 1e-9) * data.class_weights[part.codes]
+        if not kept.any():
+            return
+        means, self.temperature_ = calibrate(
+            components[kept],
+            predicted[kept],
+            part.codes[kept],
+            part.sample_weight[kept],
+            found.means,
+            found.center,
+            to_numpy(self.priors_),
+        )
+        self.decision_means_ = like(means, self.means_)
+
+    @by_blocks
+    @follows_fit
+    def transform(self, X):
+        """Discriminant components of samples, equation 14.
+
+        Kernels are computed in blocks of rows, so that memory beyond X and the result
+        does not grow with the number of samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples; for a precomputed kernel, their kernel matrix with the training
+            samples.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            The components.
+        """
+        return self._components(X)
+
+    def _components(self, X):
+        """The components as an array, also if ``transform`` returns a data frame."""
+        if self._kernel.precomputed and np.ndim(X) == 2:
+            n_columns, n_samples = np.shape(X)[1], self.n_features_in_
+            if n_columns != n_samples:
+                raise ValueError(
+                    f"X has {n_columns} columns, but for kernel='precomputed' it must "
+                    f"be the kernel matrix of samples and the {n_samples} training "
+                    f"samples, of shape (n_samples, {n_samples})."
+                )
+        return self._project(validate_data(self, X, **self._accepted(X), reset=False))
+
+    def _project(self, X):
+        """The components of valid samples."""
+        row_bytes = self.dual_coef_.shape[0] * np.dtype(np.float64).itemsize
+        rows = max(int(get_config()["working_memory"] * 2**20 / row_bytes), 1)
+        xp, dtype = namespace(X), self.dual_coef_.dtype
+        parts = []
+        for batch in gen_batches(X.shape[0], rows):
+            samples = X[batch] if xp is np else X[batch, ...]
+            kernel = astype(self._kernel(samples, self.X_fit_), dtype)
+            components = kernel @ self.dual_coef_ - self.offset_
+            parts.append(astype(components, X.dtype))
+        return xp.concat(parts)
+
+    @by_blocks
+    @follows_fit
+    def decision_function(self, X):
+        r"""Logarithms of the class posteriors, up to a common term.
+
+        With the components z of a sample, the means :math:`m_k` in
+        ``decision_means_``, the temperature T and the priors :math:`\pi_k`, they are
+
+        .. math:: (z^\top m_k - \|m_k\|^2 / 2 + \log \pi_k) / T .
+
+        The temperature does not change the predicted classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, as for :meth:`transform`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            One column for each class. With two classes, the score of the second minus
+            that of the first; it is positive where the second is predicted.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _scores(self, X):
+        """As :meth:`decision_function`, with a column for each of two classes, too."""
+        # As in LDA, with a within-class covariance of T times the identity: by the
+        # scaling of the components, it is the identity in training, with the penalty.
+        # |z|^2 is common to all classes.
+        Z, means = self._components(X), self.decision_means_
+        xp = namespace(Z)
+        Z = Z if xp is np else xp.astype(Z, means.dtype, copy=False)
+        scores = Z @ means.T - xp.sum(means**2, axis=1) / 2
+        return (scores + xp.log(self.priors_)) / self.temperature_
+
+    @by_blocks
+    @follows_fit
+    def predict(self, X):
+        """Most probable classes of samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, as for :meth:`transform`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        scores = self._scores(X)
+        return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
+
+    @by_blocks
+    @follows_fit
+    def predict_log_proba(self, X):
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, as for :meth:`transform`.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._log_probabilities(X)
+
+    def _log_probabilities(self, X):
+        scores = self._scores(X)
+        xp = namespace(scores)
+        scores = scores - xp.max(scores, axis=1, keepdims=True)
+        return scores - xp.log(xp.sum(xp.exp(scores), axis=1, keepdims=True))
+
+    @by_blocks
+    @follows_fit
+    def predict_proba(self, X):
+        """Class probabilities, calibrated with samples left out of training.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, as for :meth:`transform`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        log_probabilities = self._log_probabilities(X)
+        return namespace(log_probabilities).exp(log_probabilities)
+
+    @score_by_blocks
+    def score(self, X, y, sample_weight=None):
+        """Accuracy of the predicted classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, as for :meth:`transform`.
+        y : array-like of shape (n_samples,)
+            Their true labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples; None is one for each.
+
+        Returns
+        -------
+        accuracy : float
+            The weighted fraction of samples that are classified correctly.
+        """
+        return super().score(X, y, sample_weight)
+
+    def _selected_values(self):
+        """The automatic choices of the fit, in one line."""
+        names = "gamma", "regularization", "solver", "n_landmarks", "temperature"
+        values = ((name, getattr(self, f"{name}_")) for name in names)
+        return ", ".join(
+            f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in values
+        )
+
+    @property
+    def _needs_library(self):
+        """Whether a function of the user expects samples of the library of X."""
+        return callable(self.kernel)
+
+    @property
+    def _n_features_out(self):
+        return self.dual_coef_.shape[1]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = accepts_sparse(self.kernel)
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2")
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = ARRAY_API
+        return tags
+
+
+def _warn_of_ends(name, candidates, selected, *ends):
+    """Warn if a value is selected that is at an end of the candidates."""
+    if len(candidates) > 1 and selected in ends:
+        end = "largest" if selected else "smallest"
+        warn_user(
+            f"The selected {name}, {candidates[selected]:.3g}, is the {end} of "
+            f"{len(candidates)} candidates: the best value may lie beyond. Compare "
+            f"values of {name} by cross-validation, for example with GridSearchCV.",
+            UserWarning,
+        )
+
+
+def _check_groups(groups, codes):
+    """Valid groups of samples, as an array."""
+    groups = np.asarray(on_host(groups.compute() if is_dask(groups) else groups))
+    groups = column_or_1d(groups)
+    check_consistent_length(codes, groups)
+    if len(np.unique(groups)) < 2:
+        raise ValueError(
+            "groups has one group only: nothing is left if it is left out of training. "
+            "Give two groups at least, or groups=None."
+        )
+    return groups
+
+
+def _selected(X, rows, precomputed):
+    """Some rows of X, or rows and columns of a kernel matrix."""
+    if isinstance(X, BlockedRows):
+        return X.select(rows)
+    return block(X, rows, rows) if precomputed else take(X, rows)

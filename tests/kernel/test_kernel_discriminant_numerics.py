@@ -2,7 +2,6 @@
 
 import itertools
 import warnings
-from functools import partial
 
 import numpy as np
 import pytest
@@ -10,17 +9,12 @@ from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
-from sklearn.metrics.pairwise import (
-    PAIRWISE_KERNEL_FUNCTIONS,
-    pairwise_kernels,
-    rbf_kernel,
-    sigmoid_kernel,
-)
+from sklearn.metrics.pairwise import linear_kernel, rbf_kernel, sigmoid_kernel
 from sklearn.preprocessing import StandardScaler
 
-from skgeom import KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
-from skgeom._kernel import discriminant, functions
-from skgeom._kernel.solvers import Inverse
+from skgeom import KernelDiscriminantAnalysis
+from skgeom._kernel import discriminant
+from skgeom._kernel._solvers import CholeskyInverse
 
 KDA = KernelDiscriminantAnalysis
 SOLVERS = ["eigen", "cholesky", "nystroem"]
@@ -97,7 +91,7 @@ def test_many_classes(penalty, criterion):
 @pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
 def test_heaviest_penalties(wine, solver, penalty, criterion):
     X, y = wine
-    kda = KDA(criterion=criterion, penalty=penalty, regularization=1e8)
+    kda = KDA(gamma="scale", criterion=criterion, penalty=penalty, regularization=1e8)
     expected = kda.set_params(solver="eigen").fit(X, y)
     ratios, Z = expected.eigenvalues_, expected.transform(X)
     assert 1e-10 < ratios[1] < ratios[0] < 1e-8
@@ -129,7 +123,7 @@ def test_scale_of_the_kernel(wine, solver, penalty, factor):
 @pytest.mark.parametrize("factor", [1e-10, 1e10])
 def test_scale_of_a_large_kernel(mirrored, factor):
     X, y = mirrored
-    kda = KDA(kernel="linear")
+    kda = KDA(kernel="linear", regularization=1e-3)
     expected = kda.fit(X, y).transform(X[:8])
     found = kda.fit(factor * X, y).transform(factor * X[:8])
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
@@ -161,8 +155,8 @@ def test_precomputed_kernel_in_single_precision(solver):
 def test_singular_matrix_names_the_remedy(wine):
     X, y = wine
     K = rbf_kernel(X, gamma=1e-4).astype(np.float32)
-    kda = KDA(kernel="precomputed", penalty="kernel", regularization=1e-12)
-    with pytest.raises(ValueError, match=r"example to 1e-11, .* double precision"):
+    kda = KDA(kernel="precomputed", penalty="kernel", regularization=1e-7)
+    with pytest.raises(ValueError, match=r"example to 1e-06, .* double precision"):
         kda.fit(K, y)
 
 
@@ -191,14 +185,20 @@ def test_kernel_matrix_of_low_rank(wine, regularization, criterion):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_classes_that_coincide(wine, kernel, solver, penalty):
     X, _ = wine
-    kda = KDA(kernel=kernel, criterion="between", solver=solver, penalty=penalty)
-    with pytest.raises(ValueError, match="same mean to the kernel"):
+    kda = KDA(
+        kernel=kernel,
+        gamma="scale",
+        regularization=1e-3,
+        solver=solver,
+        penalty=penalty,
+    )
+    with pytest.raises(ValueError, match="equal means in the feature space"):
         kda.fit(np.vstack([X, X]), np.repeat([0, 1], len(X)))
 
 
 def test_offset_samples():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match="far from zero beside their spread"):
+    with pytest.raises(ValueError, match="far from zero compared"):
         KDA(kernel="linear").fit(X + 1e9, y)
 
 
@@ -206,7 +206,8 @@ def test_landmarks_that_are_zero(wine):
     X, y = wine
     kernel = X @ X.T
     kernel[:170] = kernel[:, :170] = 0
-    kda = KDA(kernel="precomputed", solver="nystroem", n_landmarks=2, random_state=0)
+    kda = KDA(kernel="precomputed", solver="nystroem", n_landmarks=2, random_state=2)
+    kda.set_params(regularization=1e-3)
     with pytest.raises(ValueError, match=r"landmarks with themselves is zero.*n_land"):
         kda.fit(kernel, y)
 
@@ -214,21 +215,21 @@ def test_landmarks_that_are_zero(wine):
 # Kernels.
 
 
-def test_callable_kernel_must_be_symmetric_and_return_a_number(wine):
+def test_callable_kernel_must_be_a_symmetric_function_of_matrices(wine):
     X, y = wine
-    with pytest.raises(ValueError, match=r"not symmetric: for the samples 0 and 35"):
-        KDA(kernel=lambda a, b: a[0] + 2 * b[0]).fit(X, y)
-    with pytest.raises(ValueError, match=r"number for two samples \(1-D arrays\)"):
-        KDA(kernel=rbf_kernel).fit(X, y)
-    with pytest.raises(ValueError, match=r"shape \(13,\), but the kernel must return"):
+    with pytest.raises(ValueError, match=r"not symmetric: it is .* for the sampl"):
+        KDA(kernel=lambda A, B: A[:, :1] + 2 * B[:, 0]).fit(X, y)
+    with pytest.raises(ValueError, match=r"shapes (?s:.*)must be a function of two"):
+        KDA(kernel=np.dot).fit(X, y)
+    with pytest.raises(ValueError, match=r"shape \(6, 13\) for two matrices of 6 s"):
         KDA(kernel=np.multiply).fit(X, y)
 
 
 @pytest.mark.parametrize(
     ("kernel", "arguments", "message"),
     [
-        ("rbf", {"gamma": 1}, "give the parameter gamma itself"),
-        ("linear", {"width": 1}, "'width', but only a callable"),
+        ("rbf", {"gamma": 1}, "Set the parameter gamma itself"),
+        ("linear", {"width": 1}, "'width', but .*only a callable"),
         ("precomputed", {"degree": 2}, "kernel='precomputed'"),
     ],
 )
@@ -240,24 +241,22 @@ def test_arguments_of_named_kernels(wine, kernel, arguments, message):
 def test_gamma_of_kernels_without_it(wine):
     X, y = wine
     assert KDA(kernel="linear", gamma="scale").fit(X, y).gamma_ is None
-    assert KDA(kernel=np.dot, gamma=3).fit(X, y).gamma_ is None
+    assert KDA(kernel=linear_kernel, gamma=3).fit(X, y).gamma_ is None
     assert KDA(gamma=0.5).fit(X, y).gamma_ == 0.5
 
 
 def test_gamma_of_constant_samples():
-    """As in scikit-learn's SVC, "scale" is one where nothing varies."""
+    """Nothing is left of a fit that fails."""
     kda, X = KDA(gamma="scale"), np.full((6, 2), 0.5)
-    with pytest.raises(ValueError, match="All samples are the same"):
+    with pytest.raises(ValueError, match="All samples are equal"):
         kda.fit(X, [0, 1] * 3)
-    assert not hasattr(kda, "gamma_")  # nothing is left of a fit that failed
-    kda._prepare_kernel(X)
-    assert kda.gamma_ == 1
+    assert not hasattr(kda, "gamma_")
 
 
 def test_precomputed_distances_and_wrong_columns(wine):
     X, y = wine
     kda = KDA(kernel="precomputed")
-    with pytest.raises(ValueError, match=r"diagonal of zeros, as distances have"):
+    with pytest.raises(ValueError, match=r"diagonal of zeros, like a matrix of"):
         kda.fit(np.linalg.norm(X[:, None] - X, axis=2), y)
     K = rbf_kernel(X, gamma=0.05)
     with pytest.raises(ValueError, match=r"X has 9 columns.* 178 training samples"):
@@ -265,10 +264,10 @@ def test_precomputed_distances_and_wrong_columns(wine):
 
 
 @pytest.mark.parametrize("solver", ["auto", "nystroem"])
-def test_samples_that_resemble_only_themselves(wine, solver):
+def test_nearly_diagonal_kernel(wine, solver):
     X, y = load_wine(return_X_y=True)
-    kda = KDA(gamma=1, solver=solver)
-    with pytest.warns(UserWarning, match=r"resemble only themselves.*StandardScaler"):
+    kda = KDA(gamma=1, regularization=1e-3, solver=solver)
+    with pytest.warns(UserWarning, match=r"nearly diagonal.*StandardScaler"):
         kda.fit(X, y)
     X, _ = wine
     with pytest.warns(UserWarning, match=r"below 0.05 of .* gamma='scale'"):
@@ -281,14 +280,11 @@ def test_samples_that_resemble_only_themselves(wine, solver):
 # Output.
 
 
-@pytest.mark.filterwarnings("ignore:The best value")
-@pytest.mark.parametrize(
-    "estimator", [KDA(), KernelDiscriminantAnalysisCV(regularizations=[1e-6, 1e-3, 1])]
-)
-def test_pandas_output(wine, estimator):
+def test_pandas_output(wine):
     """Only ``transform`` is concerned."""
     pytest.importorskip("pandas")
     X, y = wine
+    estimator = KDA(regularization=1e-3)
     names = ["predict", "predict_proba", "predict_log_proba", "decision_function"]
     kda = clone(estimator).fit(X, y)
     expected, score = [getattr(kda, name)(X) for name in names], kda.score(X, y)
@@ -312,24 +308,13 @@ def test_priors_as_a_dict(wine):
 # What makes the exact solution fast.
 
 
-@pytest.mark.parametrize("kernel", sorted(PAIRWISE_KERNEL_FUNCTIONS))
-def test_kernel_matrices_by_tiles(kernel, monkeypatch):
-    monkeypatch.setattr(functions, "_FEW", 0)
-    monkeypatch.setattr(functions, "_TILE", 16)
-    X = np.random.default_rng(0).uniform(size=(50, 4))
-    kernel_of = partial(pairwise_kernels, metric=kernel)
-    found = functions.symmetric_kernel_matrix(kernel_of, X)
-    assert_allclose(found, found.T, rtol=1e-15)
-    assert_allclose(found, kernel_of(X), rtol=1e-12, atol=1e-14)
-
-
-def test_last_of_inverse_diagonal():
+def test_last_block_of_the_inverse():
     A = np.random.default_rng(0).normal(size=(30, 40))
     A = A @ A.T
-    expected = np.linalg.inv(A).diagonal()
+    expected = np.linalg.inv(A)
     for n_last in (1, 7, 30):
-        found = Inverse(A).last_of_diagonal(n_last)
-        assert_allclose(found, expected[-n_last:])
+        found = CholeskyInverse(A.copy()).last_block(n_last)
+        assert_allclose(found, expected[-n_last:, -n_last:])
 
 
 @pytest.mark.parametrize("penalty", ["identity", "kernel"])
@@ -338,7 +323,7 @@ def test_last_of_inverse_diagonal():
 def test_order_of_the_samples_left_out(wine, kernel, weighted, penalty, monkeypatch):
     """They come last in the factor, which shows nowhere."""
     monkeypatch.setattr(discriminant, "_MAX_LEFT_OUT", 40)
-    monkeypatch.setattr(discriminant, "_MAX_CHOOSING", 30)
+    monkeypatch.setattr(discriminant, "_MAX_SELECTION", 30)
     X, y = wine
     data = rbf_kernel(X, gamma=0.05) if kernel == "precomputed" else X
     weights = np.arange(len(y)) % 4 + 0.5 if weighted else None

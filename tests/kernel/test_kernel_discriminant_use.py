@@ -12,13 +12,13 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skgeom import KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
+from skgeom import KernelDiscriminantAnalysis
 
 KDA = KernelDiscriminantAnalysis
 SOLVERS = ["eigen", "cholesky", "nystroem"]
 
 
-@pytest.mark.filterwarnings("ignore:The best value")
+@pytest.mark.filterwarnings("ignore:The selected")
 @parametrize_with_checks(
     [
         KDA(),
@@ -26,13 +26,9 @@ SOLVERS = ["eigen", "cholesky", "nystroem"]
         KDA(regularization=1e-3),
         KDA(solver="eigen", regularization=0.1),
         KDA(solver="nystroem"),
-        KDA(solver="nystroem", landmarks="leverage", center=False),
+        KDA(solver="nystroem", landmarks="random", center=False),
         KDA(kernel="linear", criterion="between"),
         KDA(kernel="poly", degree=2, penalty="kernel", solver="eigen"),
-        KernelDiscriminantAnalysisCV(regularizations=3, cv=3),
-        KernelDiscriminantAnalysisCV(
-            regularizations=[1e-3, 1e-1], cv=2, penalty="identity", criterion="total"
-        ),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -145,7 +141,7 @@ def test_classifies_digits(solver):
     assert scores.min() > 0.95
 
 
-@pytest.mark.parametrize("landmarks", ["kmeans", "leverage", "random"])
+@pytest.mark.parametrize("landmarks", ["kmeans", "random"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_landmarks(digits, landmarks, dtype):
     X, y = digits
@@ -213,7 +209,7 @@ def test_precomputed_kernel_in_cross_validation(wine):
     assert search.best_score_ >= given.mean()
 
 
-@pytest.mark.filterwarnings("ignore:To the kernel most samples")
+@pytest.mark.filterwarnings("ignore:The kernel matrix is nearly")
 def test_parameters_of_the_kernel_survive_clone_and_search(wine):
     X, y = wine
     kda = KDA(penalty="identity", regularization=1e-3)
@@ -296,7 +292,7 @@ def test_constant_features_and_duplicated_samples(wine, solver, penalty, kernel)
     np.testing.assert_allclose(
         fitted.transform(more[: len(X)]), expected.transform(X), rtol=0, atol=1e-6
     )
-    with pytest.raises(ValueError, match="All samples are the same to the kernel"):
+    with pytest.raises(ValueError, match="All samples are equal to the kernel"):
         kda.fit(np.full_like(X, 0.1), y)
 
 

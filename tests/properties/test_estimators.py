@@ -78,25 +78,8 @@ ESTIMATORS = {
         lambda: skgeom.GaussianClassifier(regularization=0),
         holds=LINEAR | {SHIFT, WEIGHTS},
     ),
-    # gamma="scale" is scikit-learn's, from the variance of all numbers in X.
     "KernelDiscriminantAnalysis": Case(
-        skgeom.KernelDiscriminantAnalysis, holds=frozenset({SCALE, NAMES, ORDER})
-    ),
-    "KernelDiscriminantAnalysis, gamma": Case(
-        lambda: skgeom.KernelDiscriminantAnalysis(
-            gamma=0.05, regularization=1e-3, temperature=1
-        ),
-        holds=frozenset({SHIFT, ROTATION, NAMES, ORDER, WEIGHTS}),
-    ),
-    "KernelDiscriminantAnalysisCV": Case(
-        lambda: skgeom.KernelDiscriminantAnalysisCV(cv=2, regularizations=3),
-        holds=frozenset({SCALE}),
-    ),
-    "KernelDiscriminantAnalysisCV, gamma": Case(
-        lambda: skgeom.KernelDiscriminantAnalysisCV(
-            cv=2, regularizations=3, gamma=0.05
-        ),
-        holds=frozenset({SHIFT, ROTATION}),
+        skgeom.KernelDiscriminantAnalysis, holds=LINEAR | {SHIFT, WEIGHTS}
     ),
     "RejectionClassifier": Case(
         lambda: skgeom.RejectionClassifier(LinearDiscriminantAnalysis(), threshold=0.6),
@@ -125,11 +108,8 @@ ESTIMATORS = {
         holds=OF_MATRICES | {CONGRUENCE, WEIGHTS},
     ),
     "LandmarkKernelPCA": Case(
-        lambda: skgeom.LandmarkKernelPCA(3, random_state=0), holds=frozenset({SCALE})
-    ),
-    "LandmarkKernelPCA, gamma": Case(
-        lambda: skgeom.LandmarkKernelPCA(3, gamma=0.05, random_state=0),
-        holds=frozenset({SHIFT, ROTATION}),
+        lambda: skgeom.LandmarkKernelPCA(3, random_state=0),
+        holds=frozenset({SCALE, SHIFT, ROTATION}),
     ),
     "Recentering": Case(
         skgeom.Recentering, "matrices", holds=frozenset({SCALE, ROTATION, ORDER})

@@ -25,6 +25,7 @@ def blobs():
 
 
 # A check asks for the most probable class of each sample, so hardly any is rejected.
+@pytest.mark.filterwarnings("ignore:The selected regularization")
 @parametrize_with_checks(
     [RejectionClassifier(KernelDiscriminantAnalysis(), threshold=0.1)]
 )

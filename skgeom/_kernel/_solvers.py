@@ -40,20 +40,21 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.linalg.lapack import dpstrf, dtrtri
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from sklearn.utils import gen_batches
 
-from skgeom.utils._threads import map_threads, one_blas_thread
+from skgeom.utils._arrays import (
+    cholesky_factors,
+    device_of,
+    dtype_name,
+    like,
+    namespace,
+    to_numpy,
+)
 
+_EPS, _TINY = np.finfo(np.float64).eps, np.finfo(np.float64).tiny
 # Steps after which Davidson's method is given up.
 _STEPS = 40
-# Ratios below this fraction of the largest one are taken for zero.
-RANK_TOLERANCE = 1e-11
-# Vectors are divided by their length, or by this if it is smaller.
-_TINY = np.finfo(np.float64).tiny
 # For more eigenvectors than this part of all, a dense solution is faster than Lanczos.
 _LANCZOS_SHARE = 0.07
-# Columns of a large matrix that one thread multiplies at once.
-_COLUMNS = 1000
 # Restarts after which a Lanczos iteration gives way to a dense solution.
 _RESTARTS = 50
 
@@ -67,7 +68,19 @@ def class_contrasts(class_weights):
     return np.linalg.qr(np.sqrt(class_weights)[:, None], mode="complete")[0][:, 1:]
 
 
-def solve_dense(features, indicators, penalty, criterion, n_components):
+def rank_tolerance(regularization):
+    """Fraction of the largest ratio below which ratios are rounding.
+
+    A penalty of lambda enlarges the rounding of the ratios by its inverse. Raises
+    LinAlgError if all ratios would be rounding.
+    """
+    tol = max(1e-11, 4 * _EPS / regularization)
+    if tol >= 1:
+        raise LinAlgError("the penalty is below rounding")
+    return tol
+
+
+def solve_dense(features, indicators, penalty, criterion, n_components, tol):
     """Solve the generalised symmetric eigenproblem of matrices of the order of x.
 
     Returns
@@ -85,10 +98,10 @@ def solve_dense(features, indicators, penalty, criterion, n_components):
     n = len(total)
     subset = [max(n - n_components, 0), n - 1]
     pairs = eigh(numerator, denominator, subset_by_index=subset, check_finite=False)
-    return _positive_leading(pairs, n_components)
+    return _positive_leading(pairs, n_components, tol)
 
 
-def solve_primal(total, means, penalty, criterion, n_components):
+def solve_primal(total, means, penalty, criterion, n_components, tol):
     """Solve with a Cholesky factor of the regularised within-class matrix.
 
     Parameters
@@ -101,6 +114,8 @@ def solve_primal(total, means, penalty, criterion, n_components):
         The numerator of the ratio.
     n_components : int
         Number of vectors.
+    tol : float
+        Ratios below this fraction of the largest one are zero.
 
     Returns
     -------
@@ -109,20 +124,20 @@ def solve_primal(total, means, penalty, criterion, n_components):
     """
     within = total - means @ means.T
     within.flat[:: len(within) + 1] += penalty
-    solve = Inverse(within)
+    solve = CholeskyInverse(within.copy())
     directions = solve(means)
     if criterion == "between":
         # x = (S_w + lambda I)^-1 N v with eigenvectors v of a matrix of order c - 1.
         eigenvalues, vectors = _positive_leading(
-            eigh(means.T @ directions), n_components
+            eigh(means.T @ directions), n_components, tol
         )
         return eigenvalues, directions @ (vectors / np.sqrt(eigenvalues))
     return _leading_eigenpairs(
-        lambda v: total @ v, directions, n_components, M=within, Minv=solve
+        lambda v: total @ v, directions, n_components, tol, M=within, Minv=solve
     )
 
 
-def solve_dual(solve, indicators, images, penalty, criterion, n_components):
+def solve_dual(solve, indicators, images, penalty, criterion, n_components, tol):
     """Solve by the inverse of the regularised Gram matrix of the samples.
 
     Parameters
@@ -130,10 +145,10 @@ def solve_dual(solve, indicators, images, penalty, criterion, n_components):
     solve : callable
         Multiplies vectors, the columns of a matrix, by (F F^T + lambda I)^-1.
     indicators : ndarray of shape (n_samples, n_classes - 1)
-        The matrix E, in the basis that ``solve`` works in.
+        The matrix E.
     images : ndarray of shape (n_samples, n_classes - 1)
-        F F^T E, in the same basis.
-    penalty, criterion, n_components
+        F F^T E.
+    penalty, criterion, n_components, tol
         As for :func:`solve_primal`.
 
     Returns
@@ -157,7 +172,7 @@ def solve_dual(solve, indicators, images, penalty, criterion, n_components):
     # all v is V with V V^T = (I - E^T H E)^-1.
     ratios, vectors = eigh((hat + hat.T) / 2, (complement + complement.T) / 2)
     if criterion == "between":
-        ratios, vectors = _positive_leading((ratios, vectors), n_components)
+        ratios, vectors = _positive_leading((ratios, vectors), n_components, tol)
         vectors = vectors * np.sqrt((1 + ratios) / ratios)
         return ratios, solved @ vectors, smoothed @ vectors
 
@@ -166,13 +181,15 @@ def solve_dual(solve, indicators, images, penalty, criterion, n_components):
     def multiply(scores):
         return scores - penalty * solve(scores) + correction @ (smoothed.T @ scores)
 
-    eigenvalues, scores = _leading_eigenpairs(multiply, smoothed, n_components)
+    eigenvalues, scores = _leading_eigenpairs(multiply, smoothed, n_components, tol)
     scores = scores * np.sqrt(eigenvalues)
     duals = solve(scores / eigenvalues + indicators @ (indicators.T @ scores))
     return eigenvalues, duals, scores
 
 
-def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-7):
+def solve_davidson(
+    kernel, indicators, penalty, criterion, n_components, tol, precision=1e-7
+):
     """Solve for F = K, a semidefinite kernel matrix, without squaring it.
 
     Davidson's method: the best x in a subspace (the Ritz vectors) leave residuals,
@@ -188,9 +205,11 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
     Parameters
     ----------
     kernel, indicators : ndarray of shape (n_samples, n_samples or n_classes - 1)
-        The centred kernel matrix, and E.
+        The centered kernel matrix, and E.
     penalty, criterion, n_components, tol
-        As for :func:`solve_primal`, and the last correction's size, relative to x.
+        As for :func:`solve_primal`.
+    precision : float, default=1e-7
+        Size of the last correction, relative to x.
 
     Returns
     -------
@@ -201,12 +220,13 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
     shifted = kernel.astype(np.float32)
     shifted.flat[:: n + 1] += shift
     try:
-        solve = Inverse(shifted, overwrite=True)
+        solve = CholeskyInverse(shifted)
     except LinAlgError:
         return None
 
     def multiply(block):
-        return _multiply_few(kernel, block)
+        # Rows times the matrix are faster than the matrix times columns.
+        return (np.ascontiguousarray(block.T) @ kernel).T
 
     def precondition(block):
         return solve(solve(block.astype(np.float32))).astype(np.float64)
@@ -215,48 +235,33 @@ def solve_davidson(kernel, indicators, penalty, criterion, n_components, tol=1e-
     # of the data. The subspace would never find it from E, hence random directions.
     # Their products with K^2 lean to the directions of large variance, as such x do.
     random = np.random.default_rng(0).standard_normal((n, n_components + 1))
-    with one_blas_thread():
-        means, random = multiply(indicators), multiply(multiply(random))
+    means, random = multiply(indicators), multiply(multiply(random))
     block = np.hstack([precondition(means), random])
     basis, images = np.empty((n, 0)), np.empty((n, 0))
     for _ in range(_STEPS):
         if not np.isfinite(block).all():
             break
-        with one_blas_thread():
-            block = _orthonormal(block, basis)
-            basis = np.hstack([basis, block])
-            images = np.hstack([images, multiply(block)])
-            ratios, ritz = solve_dense(
-                images, indicators, penalty, criterion, n_components + 1
-            )
-            if not len(ratios):
-                break
-            vectors, scores = basis @ ritz, images @ ritz
-            between = indicators @ (indicators.T @ scores)
-            numerator = scores if criterion == "total" else between
-            # S_t x / rho - (S_w + lambda I) x, where all scatter matrices begin with K.
-            residuals = multiply(numerator / ratios - scores + between)
+        block = _orthonormal(block, basis)
+        basis = np.hstack([basis, block])
+        images = np.hstack([images, multiply(block)])
+        ratios, ritz = solve_dense(
+            images, indicators, penalty, criterion, n_components + 1, tol
+        )
+        if not len(ratios):
+            break
+        vectors, scores = basis @ ritz, images @ ritz
+        between = indicators @ (indicators.T @ scores)
+        numerator = scores if criterion == "total" else between
+        # S_t x / rho - (S_w + lambda I) x, where all scatter matrices begin with K.
+        residuals = multiply(numerator / ratios - scores + between)
         block = precondition(residuals - penalty * vectors)
         errors = np.linalg.norm(block, axis=0) / np.linalg.norm(vectors, axis=0)
-        if errors[:n_components].max() < tol:
+        if errors[:n_components].max() < precision:
             return tuple(a[..., :n_components] for a in (ratios, vectors, scores))
-        block = block[:, errors >= tol]
+        block = block[:, errors >= precision]
         if basis.shape[1] + block.shape[1] > n // 4:
             break
     return None
-
-
-def _multiply_few(matrix, block):
-    """Product of a symmetric matrix and a few columns, by threads."""
-    # Rows times the matrix are faster than the matrix times columns.
-    rows = np.ascontiguousarray(block.T)
-    product = np.empty_like(rows)
-
-    def fill(columns):
-        np.matmul(rows, matrix[:, columns], out=product[:, columns])
-
-    map_threads(fill, list(gen_batches(len(matrix), _COLUMNS)))
-    return product.T
 
 
 def _orthonormal(block, basis):
@@ -270,34 +275,63 @@ def _orthonormal(block, basis):
     return block
 
 
-class Inverse:
-    """Multiplies vectors by the inverse of a matrix, by its Cholesky factor.
+def inverse_of(matrix, shift):
+    """Multiplies vectors by (M + shift I)^-1; M is overwritten where it is NumPy's."""
+    if namespace(matrix) is np:
+        matrix.flat[:: len(matrix) + 1] += shift
+        return CholeskyInverse(matrix)
+    return DeviceInverse(plus_diagonal(matrix, shift))
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-        The matrix, positive definite.
-    overwrite : bool, default=False
-        Whether its memory may be used.
-    """
 
-    def __init__(self, matrix, overwrite=False):
-        # The transpose of an array in C order is one in Fortran order: it is not
-        # copied.
+def plus_diagonal(matrix, value):
+    """A matrix with a number added to its diagonal."""
+    xp = namespace(matrix)
+    options = {"dtype": matrix.dtype}
+    if xp is not np:
+        options["device"] = device_of(matrix)
+    return matrix + value * xp.eye(matrix.shape[0], **options)
+
+
+class CholeskyInverse:
+    """Multiplies vectors by the inverse of a definite matrix, which is overwritten."""
+
+    def __init__(self, matrix):
+        # The transpose of an array in C order is one in Fortran order, of which LAPACK
+        # needs no copy.
         self._factor = cho_factor(
-            matrix.T, lower=True, overwrite_a=overwrite, check_finite=False
+            matrix.T, lower=True, overwrite_a=True, check_finite=False
         )
 
     def __call__(self, block):
         return cho_solve(self._factor, block, check_finite=False)
 
-    def last_of_diagonal(self, n_last):
-        """The last diagonal entries of the inverse."""
+    def last_block(self, n_last):
+        """The last rows and columns of the inverse."""
         # The inverse of L L^T ends with that of the last block of L: L^-1 is
         # triangular.
         factor, lower = self._factor
         inverse, _ = dtrtri(np.tril(factor[-n_last:, -n_last:]), lower=lower)
-        return np.einsum("ij,ij->j", inverse, inverse)
+        return inverse.T @ inverse
+
+
+class DeviceInverse:
+    """The same for a matrix of a library other than NumPy, and vectors of NumPy.
+
+    The array API standard has no triangular solution, hence the explicit inverse.
+    """
+
+    def __init__(self, matrix):
+        cholesky_factors(matrix)  # raises if the matrix is not definite
+        self._inverse = namespace(matrix).linalg.inv(matrix)
+
+    def __call__(self, block):
+        columns = block.reshape(len(block), -1)
+        columns = like(columns, self._inverse, dtype_name(self._inverse))
+        return to_numpy(self._inverse @ columns).reshape(block.shape)
+
+    def last_block(self, n_last):
+        """The last rows and columns of the inverse."""
+        return to_numpy(self._inverse[-n_last:, -n_last:])
 
 
 def pivoted_cholesky(matrix, tol):
@@ -333,7 +367,7 @@ def semidefinite_root(matrix, tol):
     return root
 
 
-def _leading_eigenpairs(multiply, start, n_components, M=None, Minv=None):
+def _leading_eigenpairs(multiply, start, n_components, tol, M=None, Minv=None):
     """Leading eigenvectors of a symmetric operator, by a Lanczos iteration."""
     n = len(start)
 
@@ -341,7 +375,8 @@ def _leading_eigenpairs(multiply, start, n_components, M=None, Minv=None):
         matrix = multiply(np.eye(n))
         matrix = (matrix + matrix.T) / 2
         subset = [max(n - n_components, 0), n - 1]
-        return _positive_leading(eigh(matrix, M, subset_by_index=subset), n_components)
+        pairs = eigh(matrix, M, subset_by_index=subset)
+        return _positive_leading(pairs, n_components, tol)
 
     if n <= 20 or n_components > _LANCZOS_SHARE * n:
         return solve_dense_matrix()
@@ -359,11 +394,11 @@ def _leading_eigenpairs(multiply, start, n_components, M=None, Minv=None):
         pairs = eigsh(operator, n_components, **settings, **operators)
     except ArpackNoConvergence:  # many eigenvalues are nearly equal
         return solve_dense_matrix()
-    return _positive_leading(pairs, n_components)
+    return _positive_leading(pairs, n_components, tol)
 
 
-def _positive_leading(pairs, n_components):
+def _positive_leading(pairs, n_components, tol):
     """The largest positive of rising eigenvalues, in falling order, and vectors."""
     eigenvalues, vectors = (array[..., ::-1][..., :n_components] for array in pairs)
-    kept = eigenvalues > RANK_TOLERANCE * max(eigenvalues[0], 0)
+    kept = eigenvalues > tol * max(eigenvalues[0], 0)
     return eigenvalues[kept], vectors[:, kept]

@@ -1,6 +1,6 @@
 """Kernel principal components of many samples, by landmarks."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import (
@@ -26,17 +26,24 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skgeom._kernel.functions import warn_if_alone
-from skgeom._kernel.landmarks import LandmarkFeatures, kmeans_landmarks
-from skgeom._kernel.parameters import KERNEL_CONSTRAINTS, KernelMixin
+from skgeom._kernel._kernels import (
+    KERNEL_CONSTRAINTS,
+    make_kernel,
+    warn_if_nearly_diagonal,
+)
+from skgeom._kernel._nystroem import (
+    BLOCK,
+    LandmarkFeatures,
+    default_n_landmarks,
+    kmeans_landmarks,
+)
+from skgeom._kernel._rows import RowSummary
 from skgeom.utils._dask import by_blocks, refuse_dask
 from skgeom.utils._following import follows_fit, follows_X
 from skgeom.utils._signs import signs
 from skgeom.utils._sklearn import check_library
 from skgeom.utils._undo import all_or_nothing
 
-# Samples of a block: enough for fast products, at little memory.
-_BLOCK = 4096
 # The axes are found from this many samples for each of them, or so many altogether.
 _SAMPLES_PER_AXIS, _LEAST_SAMPLES = 4, 5000
 # The part of the axes up to which leading ones are found by iterations.
@@ -45,7 +52,7 @@ _MOST_ITERATIONS = 1000
 
 
 class LandmarkKernelPCA(
-    KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     r"""Kernel principal components by landmarks: features for nonlinear filters.
 
@@ -68,21 +75,23 @@ class LandmarkKernelPCA(
     n_components : int or None, default=500
         Number of components; None, or a number above that of independent landmarks,
         is all of them.
-    n_landmarks : int, default=2000
-        Number of landmarks, at most that of samples: the more, the finer the functions
-        that are found.
+    n_landmarks : int or "auto", default="auto"
+        Number of landmarks, at most that of samples: the more, the finer the functions.
+        ``"auto"`` is 200 times the fourth root of the number of samples.
     kernel : str or callable, default="rbf"
-        A name that :func:`sklearn.metrics.pairwise.pairwise_kernels` knows, or a
-        symmetric positive semidefinite function of two samples that returns a number.
+        A name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or a symmetric
+        positive semidefinite function of two matrices of samples that returns their
+        kernel matrix.
     gamma : float, "scale" or None, default="scale"
         Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
-        ``"scale"`` is ``1 / (n_features * X.var())``. None is the kernel's own default.
+        ``"scale"`` is one over the sum of the variances of the features. None is the
+        kernel's own default.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant of the polynomial and the sigmoid kernel.
     kernel_params : dict or None, default=None
-        Arguments of a callable kernel, besides the two samples.
+        Arguments of a callable kernel, in addition to the two matrices.
     random_state : int, RandomState instance or None, default=None
         For the landmarks, and for the samples that the axes are found from.
 
@@ -143,9 +152,17 @@ class LandmarkKernelPCA(
     _fitted_array = "landmarks_"
     _parameter_constraints = {
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
-        "n_landmarks": [Interval(Integral, 1, None, closed="left")],
+        "n_landmarks": [
+            StrOptions({"auto"}),
+            Interval(Integral, 1, None, closed="left"),
+        ],
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS)), callable],
         **KERNEL_CONSTRAINTS,
+        "gamma": [
+            None,
+            StrOptions({"scale"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
         "random_state": ["random_state"],
     }
 
@@ -153,7 +170,7 @@ class LandmarkKernelPCA(
         self,
         n_components=500,
         *,
-        n_landmarks=2000,
+        n_landmarks="auto",
         kernel="rbf",
         gamma="scale",
         degree=3,
@@ -196,7 +213,7 @@ class LandmarkKernelPCA(
         Warns
         -----
         UserWarning
-            If to the kernel most landmarks resemble only themselves.
+            If the kernel matrix of the landmarks is nearly diagonal.
         """
         refuse_dask(self, X, "Fit to a sample of it, and transform it in blocks")
         check_library(X, self)
@@ -208,14 +225,23 @@ class LandmarkKernelPCA(
             assert_all_finite(y, input_name="y")
             check_classification_targets(y)
             _, codes = np.unique(y, return_inverse=True)
-        rng = check_random_state(self.random_state)
-        self._prepare_kernel(X)
-        landmarks = X
-        if self.n_landmarks < len(X):
-            weights = np.ones(len(X))
-            landmarks = kmeans_landmarks(self.n_landmarks, X, codes, weights, rng)
+        rng, weights = check_random_state(self.random_state), np.ones(len(X))
+        summary = RowSummary.of(X, weights)
+        kernel = make_kernel(self, X, summary.center)
+        gamma = summary.gamma_scale() if self.gamma == "scale" else self.gamma
+        self._kernel = kernel = kernel.with_gamma(gamma)
+        self.gamma_ = kernel.parameters.get("gamma")
+        n_landmarks, landmarks = self.n_landmarks, X
+        if n_landmarks == "auto":
+            n_landmarks = default_n_landmarks(len(X))
+        if n_landmarks < len(X):
+            landmarks = kmeans_landmarks(n_landmarks, X, codes, weights, rng)
             landmarks = landmarks.astype(X.dtype, copy=False)
-        features = self._features(landmarks)
+        matrix = kernel(landmarks.astype(np.float64))
+        warn_if_nearly_diagonal(matrix, kernel)
+        features = LandmarkFeatures(
+            matrix, lambda X, kept: kernel(X, landmarks[kept]), landmarks.dtype
+        )
         self.landmarks_ = np.array(landmarks[features.kept])
         rank = len(self.landmarks_)
         n_components = min(self.n_components or rank, rank)
@@ -230,13 +256,6 @@ class LandmarkKernelPCA(
         self.dual_coef_ = np.ascontiguousarray(coefficients, dtype=X.dtype)
         self.offset_ = (mean @ axes * scale).astype(X.dtype)
         return self
-
-    def _features(self, landmarks):
-        matrix = self._kernel(landmarks.astype(np.float64))
-        warn_if_alone(matrix, self.kernel)
-        return LandmarkFeatures(
-            matrix, lambda X, kept: self._kernel(X, landmarks[kept]), landmarks.dtype
-        )
 
     @by_blocks
     @follows_fit
@@ -256,10 +275,9 @@ class LandmarkKernelPCA(
         check_library(X, self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         dtype = np.result_type(X.dtype, self.dual_coef_.dtype)
-        kernel_of = self._with_kernel_of_fit()._kernel
         Z = np.empty((len(X), len(self.offset_)), X.dtype)
-        for batch in gen_batches(len(X), _BLOCK):
-            kernel = kernel_of(X[batch].astype(dtype, copy=False), self.landmarks_)
+        for batch in gen_batches(len(X), BLOCK):
+            kernel = self._kernel(X[batch].astype(dtype, copy=False), self.landmarks_)
             Z[batch] = kernel @ self.dual_coef_ - self.offset_
         return Z
 
@@ -293,10 +311,10 @@ class LandmarkKernelPCA(
             If the kernel is not "rbf", or if the filters do not fit.
         """
         check_is_fitted(self)
-        self = self._with_kernel_of_fit()
-        if self.kernel != "rbf":
+        if self._kernel.function != "rbf":
             raise ValueError(
-                f"Preimages are found for kernel='rbf' only, not {self.kernel!r}."
+                "Preimages are found for kernel='rbf' only, not "
+                f"{self._kernel.function!r}."
             )
         filters = check_array(filters, dtype=np.float64, input_name="filters")
         if filters.shape[1] != len(self.offset_):
@@ -354,7 +372,7 @@ def _moments(features, X, n_samples, rng):
         rows = np.sort(rng.choice(len(X), n_samples, replace=False))
     rank = len(features.kept)
     total, moment = np.zeros(rank), np.zeros((rank, rank))
-    for batch in gen_batches(len(rows), _BLOCK):
+    for batch in gen_batches(len(rows), BLOCK):
         Z = features(X[rows[batch]])
         total += Z.sum(axis=0, dtype=np.float64)
         moment += Z.T @ Z

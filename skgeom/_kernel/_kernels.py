@@ -1,0 +1,218 @@
+"""Kernels of samples: parameters, checks and values."""
+
+from dataclasses import dataclass, field, replace
+from numbers import Real
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
+from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skgeom.utils._arrays import astype, like, namespace, take, to_numpy
+from skgeom.utils._validation import check_symmetric
+from skgeom.utils._warnings import warn_user
+
+# The parameters that estimators with a kernel have in common.
+KERNEL_CONSTRAINTS = {
+    "gamma": [
+        None,
+        StrOptions({"auto", "scale"}),
+        Interval(Real, 0, None, closed="neither"),
+    ],
+    "degree": [Interval(Real, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "kernel_params": [None, dict],
+}
+# Kernels that are positive semidefinite whatever their parameters.
+_DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
+# Kernels of inner products, which may be sparse.
+_OF_PRODUCTS = {"cosine", "linear", "poly", "polynomial", "rbf", "sigmoid"}
+# Kernels of the differences of all features: scikit-learn stores all differences at
+# once for array libraries other than numpy.
+_OF_DIFFERENCES = {"laplacian", "chi2", "additive_chi2"}
+# Differences stored at once: 512 MB in double precision.
+_MAX_DIFFERENCES = 2**26
+# Samples for which the symmetry of a callable kernel is checked.
+_N_CHECKED = 6
+
+
+def accepts_sparse(kernel):
+    """Whether a kernel accepts sparse samples."""
+    return isinstance(kernel, str) and kernel in _OF_PRODUCTS
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function with its parameters.
+
+    Parameters
+    ----------
+    function : str or callable
+        A name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, a function of two
+        matrices, or ``"precomputed"``.
+    parameters : dict
+        Its parameters.
+    center : array of shape (n_features,) or None
+        Subtracted from the samples of the kernel "rbf", which depends on differences of
+        samples only: otherwise samples far from zero would be rounded.
+    """
+
+    function: object
+    parameters: dict = field(default_factory=dict)
+    center: object = None
+
+    def __call__(self, X, Y=None):
+        """Kernel matrix of samples X and Y, or of X with itself."""
+        if self.function == "precomputed":
+            return X
+        if callable(self.function):
+            Y = X if Y is None else Y
+            return self.function(astype(X, Y.dtype), Y, **self.parameters)
+        if self.center is not None:
+            center = like(self.center, X, X.dtype)
+            X, Y = X - center, None if Y is None else Y - center
+        settings = {"filter_params": True, **self.parameters}
+        if namespace(X) is np or self.function not in _OF_DIFFERENCES:
+            return pairwise_kernels(X, Y, metric=self.function, **settings)
+        Y = X if Y is None else Y
+        rows = max(_MAX_DIFFERENCES // (Y.shape[0] * Y.shape[1]), 1)
+        parts = [
+            pairwise_kernels(X[batch, ...], Y, metric=self.function, **settings)
+            for batch in gen_batches(X.shape[0], rows)
+        ]
+        return namespace(X).concat(parts)
+
+    @property
+    def precomputed(self):
+        """Whether samples are rows of a kernel matrix."""
+        return self.function == "precomputed"
+
+    @property
+    def definite(self):
+        """Whether the kernel is known to be positive semidefinite."""
+        if self.function in ("poly", "polynomial"):
+            degree = float(self.parameters["degree"])
+            return self.parameters["coef0"] >= 0 and degree.is_integer()
+        return isinstance(self.function, str) and self.function in _DEFINITE
+
+    @property
+    def uses_gamma(self):
+        """Whether the kernel is a named one with the parameter gamma."""
+        named = isinstance(self.function, str)
+        return named and "gamma" in KERNEL_PARAMS.get(self.function, ())
+
+    def with_gamma(self, gamma):
+        """The same kernel with a different gamma; None is the kernel's default."""
+        if gamma is None or not self.uses_gamma:
+            return self
+        return replace(self, parameters={**self.parameters, "gamma": gamma})
+
+    def __sklearn_array_api_convert__(self, convert):
+        center = None if self.center is None else convert(self.center)
+        return replace(self, center=center)
+
+
+def make_kernel(estimator, X, center):
+    """Kernel by the parameters of an estimator, but for gamma.
+
+    Parameters
+    ----------
+    estimator : object
+        With the parameters ``kernel``, ``degree``, ``coef0`` and ``kernel_params``.
+    X : array-like of shape (n_samples, n_features)
+        The training samples, or some of them.
+    center : ndarray of shape (n_features,)
+        The mean of the training samples.
+
+    Raises
+    ------
+    ValueError
+        If ``kernel_params`` is not empty for a named kernel, if a callable kernel is
+        not a symmetric function of two matrices, or if X is not a valid precomputed
+        kernel.
+    """
+    function, arguments = estimator.kernel, estimator.kernel_params or {}
+    if callable(function):
+        kernel = Kernel(function, dict(arguments))
+        _check_callable(kernel, X)
+        return kernel
+    if arguments:
+        name = next(iter(arguments))
+        own = name in ("gamma", "degree", "coef0")
+        remedy = f"Set the parameter {name} itself" if own else "Remove it"
+        raise ValueError(
+            f"kernel_params has the argument {name!r}, but kernel={function!r} is a "
+            f"name, and only a callable kernel uses kernel_params. {remedy}."
+        )
+    if function == "precomputed":
+        _check_precomputed(X)
+    centered = function == "rbf" and not issparse(X)
+    parameters = {"degree": estimator.degree, "coef0": estimator.coef0}
+    return Kernel(function, parameters, center if centered else None)
+
+
+def _check_callable(kernel, X):
+    last = X.shape[0] - 1
+    rows = np.unique(np.linspace(0, last, _N_CHECKED).astype(int))
+    samples, expected = take(X, rows), (len(rows), len(rows))
+    remedy = (
+        "kernel must be a function of two matrices of samples, (n_samples_X, "
+        "n_features) and (n_samples_Y, n_features), that returns their kernel matrix, "
+        "(n_samples_X, n_samples_Y). For a function of two samples, use "
+        "sklearn.metrics.pairwise_kernels."
+    )
+    try:
+        values = to_numpy(kernel(samples, samples))
+    except Exception as error:
+        raise ValueError(f"The kernel raises an error: {error}\n{remedy}") from error
+    if values.shape != expected:
+        raise ValueError(
+            f"The kernel returns an array of shape {values.shape} for two matrices of "
+            f"{len(rows)} samples. {remedy}"
+        )
+    gaps = np.abs(values - values.T)
+    if (gaps > 1e-6 * np.abs(values).max(initial=0)).any():
+        i, j = np.unravel_index(gaps.argmax(), gaps.shape)
+        raise ValueError(
+            f"The kernel is not symmetric: it is {values[i, j]:.6g} for the samples "
+            f"{rows[i]} and {rows[j]}, and {values[j, i]:.6g} for {rows[j]} and "
+            f"{rows[i]}. Use, for example, the mean of both."
+        )
+
+
+def _check_precomputed(X):
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "X must be the square kernel matrix of the training samples for "
+            f"kernel='precomputed', got shape {X.shape}."
+        )
+    X = to_numpy(X)
+    check_symmetric(X, "X, the precomputed kernel,")
+    if X.any() and not X.diagonal().any():
+        raise ValueError(
+            "X, the precomputed kernel, has a diagonal of zeros, like a matrix of "
+            "distances. A kernel is largest for equal samples: use, for example, "
+            "np.exp(-gamma * X**2)."
+        )
+
+
+def warn_if_nearly_diagonal(matrix, kernel):
+    """Warn if the kernel of most samples with all others is nearly zero.
+
+    200 rows of the matrix are examined.
+    """
+    by_distance = kernel.function in ("rbf", "laplacian", "chi2")
+    limit = 0.05 if by_distance else 1e-3
+    last = matrix.shape[0] - 1
+    rows = np.unique(np.linspace(0, last, 200).astype(int))
+    others = np.abs(to_numpy(take(matrix, rows)))
+    own = others[np.arange(len(rows)), rows]
+    others[np.arange(len(rows)), rows] = 0
+    if (others.max(axis=1) < limit * own).mean() > 0.5:
+        warn_user(
+            "The kernel matrix is nearly diagonal: in most of its rows, all other "
+            f"entries are below {limit:g} of the diagonal one. Use a smaller gamma, "
+            "such as gamma='scale', or scale X, for example with StandardScaler.",
+            UserWarning,
+        )

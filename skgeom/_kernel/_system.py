@@ -1,0 +1,397 @@
+r"""The kernel system: the weighted and centered kernel matrix, and its solutions.
+
+The weights w of the samples sum to one, and stand for repeated samples. Equations 5 to
+8 average over samples, and weights enter there: with :math:`D = \operatorname{diag} w`,
+the total scatter matrix is :math:`K^\top (I - 1 w^\top)^\top D (I - 1 w^\top) K`. All
+solvers therefore use the matrix
+
+.. math:: D^{1/2} (I - 1 w^\top) K (I - w 1^\top) D^{1/2}.
+
+If all weights are 1 / n, it is :math:`C_n K C_n / n`, with the centering of equation
+14. A vector of coefficients for it, times :math:`D^{1/2}`, is one for K.
+
+The matrix may be an array of a library other than NumPy: then it stays on its device,
+and so do its inverse and all products with it. Vectors with one entry a sample are
+NumPy arrays.
+"""
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import LinAlgError, eigh, svd
+
+from skgeom._kernel._leave_one_out import left_out_residuals
+from skgeom._kernel._solvers import (
+    class_contrasts,
+    inverse_of,
+    plus_diagonal,
+    rank_tolerance,
+    solve_davidson,
+    solve_dense,
+    solve_dual,
+)
+from skgeom.utils._arrays import cholesky_factors, like, namespace, to_numpy
+from skgeom.utils._signs import signs
+from skgeom.utils._validation import check_semidefinite
+
+_EPS = np.finfo(np.float64).eps
+
+ALL_SAMPLES_EQUAL = (
+    "All samples are equal to the kernel: its centered matrix is zero. X must have a "
+    "feature that is not constant, gamma must not be too small, nor too large for "
+    "kernel='sigmoid', and the features must not be far from zero compared with their "
+    "standard deviation. Use StandardScaler."
+)
+ALL_MEANS_EQUAL = (
+    "The classes have equal means in the feature space of the kernel, so that no "
+    "component separates them. Change the kernel or its parameters."
+)
+# Penalties that are heavier than all scatter by more than this cancel it to rounding.
+MAX_REGULARIZATION = 1e8
+# A centered kernel matrix, or class means, are rounding below this part of the kernel.
+_CONSTANT = 1e-13
+# More samples, for which squaring the kernel matrix takes most of the time: of 4,000
+# images of MNIST, the solution by Davidson's method is 1.6 to 1.8 times as fast.
+_LARGE = 3000
+# With lighter penalties on the norm of a function, coefficients in the null space of K
+# are rounding that 1 / lambda enlarges: coefficients must be in the range of K.
+_LIGHT = 1e-8
+# The classes are separated perfectly if less of the variance is within them.
+_SINGULAR = 1e-10
+
+
+def max_abs(matrix):
+    """Largest magnitude of a matrix, without a copy of it."""
+    xp = namespace(matrix)
+    return max(float(xp.max(matrix)), -float(xp.min(matrix)))
+
+
+def check_finite_kernel(kernel):
+    """Largest magnitude of a kernel matrix; ValueError if it is not finite."""
+    largest = max_abs(kernel)
+    if not np.isfinite(largest):
+        raise ValueError(
+            "The kernel has values that are NaN or infinite. Scale X, or change the "
+            "kernel or its parameters."
+        )
+    return largest
+
+
+@contextmanager
+def explain_singular(regularization, precision=_EPS):
+    """Turn the error of a factorization into one that names cause and remedy."""
+    alternative = ""
+    if precision > _EPS:
+        alternative = ", or give X in double precision instead of float32"
+    try:
+        yield
+    except LinAlgError as error:
+        raise ValueError(
+            "The regularized within-class matrix is singular with regularization="
+            f"{regularization:g}: some functions do not vary within the classes, to "
+            "rounding. Increase regularization, for example to "
+            f"{10 * regularization or 1e-3:g}{alternative}."
+        ) from error
+
+
+@dataclass
+class Discriminants:
+    """Discriminant functions f(x) = k(x, X) @ coefficients - offset."""
+
+    eigenvalues: np.ndarray
+    coefficients: np.ndarray
+    offset: np.ndarray
+    means: np.ndarray  # of the classes, (n_classes, n_components)
+    center: np.ndarray  # the mean of the components in training
+    penalty: float  # lambda, for weights of sum one
+
+    def with_fixed_signs(self):
+        """The same functions, with signs that do not depend on the order of samples.
+
+        The class whose mean is largest in magnitude has a positive mean; of several
+        that are equal, the last one has.
+        """
+        sign = signs(self.means.T)
+        return replace(
+            self,
+            coefficients=self.coefficients * sign,
+            offset=self.offset * sign,
+            means=self.means * sign,
+            center=self.center * sign,
+        )
+
+
+class KernelSystem:
+    """A weighted and centered kernel matrix with its classes.
+
+    Parameters
+    ----------
+    matrix : array of shape (n_samples, n_samples)
+        The kernel matrix, in double precision where its device has that; it is
+        overwritten.
+    data : TrainingData
+        Class numbers and weights of the samples.
+    identity : bool
+        Whether the penalty is the squared length of the coefficients (R = I). If not,
+        it is the squared norm of the function (R = K).
+    center : bool
+        Whether the samples are centered in the feature space.
+    definite : bool
+        Whether the kernel is known to be positive semidefinite.
+    precision : float
+        The relative precision of the kernel matrix.
+    """
+
+    def __init__(
+        self, matrix, data, *, identity, center, definite=False, precision=_EPS
+    ):
+        # The system is solved for a kernel of size one, so that no square of a very
+        # large or small one overflows or vanishes.
+        self.kernel_max = float(check_finite_kernel(matrix))
+        if self.kernel_max < np.finfo(np.float64).tiny:
+            raise ValueError(ALL_SAMPLES_EQUAL)
+        self.codes, self.weights = data.codes, data.weights
+        self.class_weights, self.precision = data.class_weights, precision
+        self.identity, self.center, self.definite = identity, center, definite
+        self.root_weights = np.sqrt(self.weights)
+        self.kernel_mean = to_numpy(like(self.weights, matrix) @ matrix)
+        # A penalty on the norm of a function keeps it in the span of the centered
+        # samples, so that K may be centered from both sides. A penalty on the
+        # coefficients does so only if the samples are centered; if not, only the values
+        # of the functions are, and the matrix is not symmetric.
+        self.symmetric = center or not identity
+        row_means = np.zeros_like(self.kernel_mean)
+        if self.symmetric:  # K is symmetric, so the means of its rows are its columns'
+            row_means = self.kernel_mean - self.kernel_mean @ self.weights
+        mean, row_means, roots = (
+            like(vector, matrix)
+            for vector in (self.kernel_mean, row_means, self.root_weights)
+        )
+        centered = matrix
+        centered -= mean
+        centered -= row_means[:, None]
+        centered *= roots / self.kernel_max
+        centered *= roots[:, None]
+        self.centered = centered
+        limit = max(_CONSTANT, precision) * self.weights.max()
+        if max_abs(centered) <= limit:
+            raise ValueError(ALL_SAMPLES_EQUAL)
+        levels = class_contrasts(self.class_weights)
+        levels = levels / np.sqrt(self.class_weights)[:, None]
+        self.indicators = self.root_weights[:, None] * levels[self.codes]
+        self._solve = None  # multiplies by the inverse of F F^T + lambda I
+
+    def _times(self, block):
+        """The centered matrix times the columns of a matrix."""
+        return to_numpy(self.centered @ like(block, self.centered))
+
+    def _transposed_times(self, block):
+        """Its transpose times the columns of a matrix."""
+        return to_numpy(self.centered.T @ like(block, self.centered))
+
+    @cached_property
+    def total_trace(self):
+        """Trace of the total scatter matrix where the penalty is the identity."""
+        xp = namespace(self.centered)
+        if self.identity:
+            return float(xp.sum(self.centered**2))
+        return float(xp.linalg.trace(self.centered))
+
+    def check_definite(self):
+        """Raise ValueError if the centered kernel has a negative eigenvalue."""
+        if self.definite:
+            return
+        rounding = max(1e-8 * abs(self.total_trace), 10 * self.precision)
+        try:
+            cholesky_factors(plus_diagonal(self.centered, rounding))
+        except LinAlgError:
+            check_semidefinite(
+                to_numpy(self.centered)[None],
+                "The centered kernel matrix",
+                kind="kernel matrix of a positive semidefinite kernel",
+                remedy="Use penalty='identity', which allows it where the solution is "
+                "exact, or another kernel",
+                rounding=10 * self.precision,
+            )
+
+    # Leave-one-out.
+
+    def left_out_errors(self, regularizations, groups):
+        """Squared errors of ridge regression in groups of samples that are left out.
+
+        One decomposition serves all samples and all penalties.
+
+        Parameters
+        ----------
+        regularizations : ndarray of shape (n_values,)
+            The values to compare.
+        groups : ndarray of shape (n_samples,)
+            Group numbers.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_values, n_groups)
+            The weighted sums over the samples of each group, and over the classes.
+        n_parameters : ndarray of shape (n_values,)
+            The traces of the hat matrices.
+        """
+        left, eigenvalues = self._gram_eigenvectors
+        members = np.eye(len(self.class_weights))[self.codes] - self.class_weights
+        targets = self.root_weights[:, None] * members
+        inside = left.T @ targets
+        penalties = np.multiply(regularizations, self.total_trace)
+        shrinks = eigenvalues / (eigenvalues + penalties[:, None])
+        errors = []
+        for shrink in shrinks:
+            residuals = targets - left @ (shrink[:, None] * inside)
+            complement = self._complement_of(left, shrink, self.root_weights)
+            left_out = left_out_residuals(residuals, complement, groups)
+            errors.append(np.bincount(groups, np.square(left_out).sum(axis=1)))
+        return np.array(errors), shrinks.sum(axis=1)
+
+    def complement(self, regularization, n_last):
+        """Diagonal and blocks of I - H for the last samples, with an intercept.
+
+        H is the hat matrix of ridge regression. The intercept, a constant function, has
+        the hat matrix of the roots of the weights. A Cholesky factor needs its last
+        block only.
+        """
+        roots = self.root_weights[-n_last:]
+        penalty = regularization * self.total_trace
+        if self._solve is None:
+            left, eigenvalues = self._gram_eigenvectors
+            shrink = eigenvalues / (eigenvalues + penalty)
+            return self._complement_of(left[-n_last:], shrink, roots)
+        # I - H = lambda (F F^T + lambda I)^-1
+        inverse = penalty * self._solve.last_block(n_last)
+        inverse -= np.outer(roots, roots)
+        return inverse.diagonal(), lambda rows: inverse[np.ix_(rows, rows)]
+
+    @staticmethod
+    def _complement_of(left, shrink, roots):
+        """Diagonal and blocks of I - H, of the eigenvectors and eigenvalues of H."""
+
+        def block(rows):
+            hat = (left[rows] * shrink) @ left[rows].T
+            return np.eye(len(rows)) - hat - np.outer(roots[rows], roots[rows])
+
+        return 1 - left**2 @ shrink - roots**2, block
+
+    @cached_property
+    def _gram_eigenvectors(self):
+        """Eigenvectors of the Gram matrix F F^T of the penalty, and its eigenvalues."""
+        left, sizes, _ = self._singular_vectors
+        return left, sizes**2 if self.identity else sizes
+
+    @cached_property
+    def _singular_vectors(self):
+        """Singular values of the centered kernel above rounding, and their vectors."""
+        matrix = to_numpy(self.centered)
+        if self.symmetric:
+            if not self.identity:
+                self.check_definite()
+            sizes, left = eigh(matrix, driver="evd", check_finite=False)
+            right = left * np.where(sizes < 0, -1, 1)
+            sizes = sizes if not self.identity else np.abs(sizes)
+        else:
+            left, sizes, right = svd(matrix, full_matrices=False, check_finite=False)
+            right = right.T
+        rounding = len(self.codes) * _EPS * sizes.max()
+        kept = sizes > max(rounding, self.precision)
+        return left[:, kept], sizes[kept], right[:, kept]
+
+    # Solutions.
+
+    def solve_eigen(self, regularization, criterion, n_components):
+        """Solve the generalized eigenproblem of dense matrices."""
+        in_range = not (self.identity and regularization)
+        settings = self._settings(regularization, criterion, n_components, in_range)
+        penalty = settings["penalty"]
+        if not in_range:
+            features = to_numpy(self.centered)
+            ratios, x = solve_dense(features, self.indicators, **settings)
+            return self._discriminants(ratios, x, features @ x, penalty)
+        # Coefficients are in the span of right singular vectors. The features F =
+        # U s^(1/2) of K = U s V^T are those of R = K. Without a penalty, any
+        # coordinates do.
+        left, sizes, right = self._singular_vectors
+        if not penalty:
+            # The largest share of the variance that is between the classes.
+            between = np.linalg.norm(left.T @ self.indicators, 2) ** 2
+            if between > 1 - _SINGULAR:
+                raise LinAlgError("the within-class matrix is singular")
+        root = np.sqrt(sizes)
+        features = left * root
+        ratios, x = solve_dense(features, self.indicators, **settings)
+        return self._discriminants(ratios, (right / root) @ x, features @ x, penalty)
+
+    def solve_cholesky(self, regularization, criterion, n_components, iterate=False):
+        """Solve by one Cholesky factor.
+
+        With ``iterate``, large systems of R = I are solved by Davidson's method, which
+        leaves no factor for :meth:`complement`.
+        """
+        if not self.identity and regularization < _LIGHT:
+            return self.solve_eigen(regularization, criterion, n_components)
+        settings = self._settings(regularization, criterion, n_components)
+        penalty = settings["penalty"]
+        few = self.indicators.shape[1] + 2 * n_components < len(self.codes) // 4
+        large = self.identity and self.symmetric and len(self.codes) > _LARGE
+        if iterate and few and large and namespace(self.centered) is np:
+            found = solve_davidson(self.centered, self.indicators, **settings)
+            if found:
+                return self._discriminants(*found, penalty)
+        if self.identity:
+            gram = self.centered @ self.centered.T
+            images = self._times(self._means)
+        else:
+            self.check_definite()
+            gram, images = self.centered, self._means
+        self._solve = inverse_of(gram, penalty)
+        ratios, duals, scores = solve_dual(
+            self._solve, self.indicators, images, **settings
+        )
+        coefficients = self._transposed_times(duals) if self.identity else duals
+        return self._discriminants(ratios, coefficients, scores, penalty)
+
+    def _settings(self, regularization, criterion, n_components, in_range=False):
+        """Arguments of all solvers; ValueError if "between" has no solution.
+
+        Of coefficients in the range of K, the penalty does not enlarge the rounding.
+        """
+        same_means = np.linalg.norm(self._means) <= max(_CONSTANT, self.precision)
+        if criterion == "between" and same_means:
+            raise ValueError(ALL_MEANS_EQUAL)
+        return {
+            "penalty": regularization * self.total_trace,
+            "criterion": criterion,
+            "n_components": n_components,
+            "tol": rank_tolerance(1 if in_range else regularization),
+        }
+
+    @cached_property
+    def _means(self):
+        """Products of the centered matrix with the class indicators."""
+        return self._transposed_times(self.indicators)
+
+    def _discriminants(self, ratios, coefficients, scores, penalty):
+        """Discriminants of the kernel, from those of the centered matrix."""
+        averages = self.root_weights / self.class_weights[self.codes]
+        means = np.eye(len(self.class_weights))[self.codes].T @ (
+            averages[:, None] * scores
+        )
+        coefficients = coefficients * (self.root_weights[:, None] / self.kernel_max)
+        penalty = float(penalty) * self.kernel_max
+        if self.identity:
+            penalty *= self.kernel_max
+        if self.symmetric:
+            # The right factor of the centered matrix, (I - w 1^T), for its vectors.
+            coefficients -= np.outer(self.weights, coefficients.sum(axis=0))
+        offset = self.kernel_mean @ coefficients
+        if not self.center:
+            means, offset = means + offset, np.zeros_like(offset)
+        center = self.class_weights @ means
+        found = Discriminants(ratios, coefficients, offset, means, center, penalty)
+        return found.with_fixed_signs()

@@ -1,0 +1,571 @@
+"""Closed-form leave-one-out: selected parameters, calibration, weights and groups."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+from sklearn.base import clone
+from sklearn.datasets import (
+    load_digits,
+    load_iris,
+    load_wine,
+    make_blobs,
+    make_classification,
+    make_moons,
+)
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics import balanced_accuracy_score, log_loss
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.class_weight import compute_sample_weight
+
+from skgeom import KernelDiscriminantAnalysis as KDA
+from skgeom._kernel import discriminant
+from skgeom._kernel._leave_one_out import (
+    calibrate,
+    fewest_parameters,
+    left_out_components,
+    spread_over_classes,
+    whole_groups,
+)
+from skgeom._kernel._system import KernelSystem
+
+pytestmark = pytest.mark.filterwarnings("ignore:The selected")
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Training and test parts of all digits."""
+    X, y = load_digits(return_X_y=True)
+    train = np.arange(len(y)) % 3 > 0
+    return X[train], y[train], X[~train], y[~train]
+
+
+def assert_same_model(first, second, X, atol=1e-6):
+    for name in ("gamma_", "regularization_", "temperature_"):
+        assert getattr(first, name) == pytest.approx(getattr(second, name), rel=1e-5)
+    size = np.abs(first.transform(X)).max()
+    assert_allclose(first.transform(X), second.transform(X), rtol=0, atol=atol * size)
+    assert_allclose(first.predict_proba(X), second.predict_proba(X), rtol=0, atol=atol)
+
+
+# The closed form.
+
+
+@pytest.mark.parametrize("penalty", ["kernel", "identity"])
+def test_errors_are_those_of_fits_without_each_group(wine, penalty):
+    """Of single samples and of groups, with weights."""
+    X, y = wine[0][::4], wine[1][::4]
+    n, value = len(y), 1e-3
+    groups = np.r_[np.repeat(np.arange(5), 3), np.arange(5, n - 10)]
+    rng = np.random.default_rng(0)
+    order, weights = rng.permutation(n), rng.uniform(0.5, 2, n)
+    X, y, weights = X[order], y[order], weights / weights.sum()
+    data = SimpleNamespace(
+        codes=y, weights=weights, class_weights=np.bincount(y, weights)
+    )
+    K = rbf_kernel(X, gamma=0.1)
+    settings = {"identity": penalty == "identity", "center": True}
+    system = KernelSystem(K.copy(), data, **settings)
+    found, n_parameters = system.left_out_errors([value], groups)
+    # Kernel ridge regression with an intercept, which has no penalty.
+    centering = np.eye(n) - weights
+    Kc, Y = centering @ K @ centering.T, np.eye(3)[y]
+    roots = np.sqrt(weights)[:, None]
+    design = np.hstack([np.ones((n, 1)), Kc * (1 if penalty == "kernel" else roots.T)])
+    penalty_matrix = value * system.total_trace * np.eye(n)
+    if penalty == "kernel":
+        penalty_matrix = value * (weights @ Kc.diagonal()) * Kc
+    expected = np.zeros(groups.max() + 1)
+    for group in range(len(expected)):
+        kept = groups != group
+        A = roots[kept] * design[kept]
+        normal = A.T @ A
+        normal[1:, 1:] += penalty_matrix
+        right = A.T @ (roots[kept] * Y[kept])
+        solution = np.linalg.lstsq(normal, right, rcond=1e-14)[0]
+        errors = np.square(design[~kept] @ solution - Y[~kept]).sum(axis=1)
+        expected[group] = weights[~kept] @ errors
+    assert_allclose(found[0], expected, rtol=1e-5)
+    assert 2 < n_parameters[0] < n
+
+
+@pytest.mark.parametrize("criterion", ["between", "total"])
+@pytest.mark.parametrize("penalty", ["kernel", "identity"])
+@pytest.mark.parametrize("solver", ["cholesky", "eigen", "nystroem"])
+def test_components_are_those_of_fits_without_each_sample(
+    wine, monkeypatch, solver, penalty, criterion
+):
+    """Kernel ridge regression onto the same targets, again without each sample."""
+    X, y = wine[0][::3], wine[1][::3]
+    n, calls = len(y), []
+
+    def spy(*arguments):
+        calls.append((arguments[0], left_out_components(*arguments)))
+        return calls[0][1]
+
+    monkeypatch.setattr(discriminant, "left_out_components", spy)
+    kda = KDA(
+        gamma=0.1,
+        regularization=1e-2,
+        solver=solver,
+        penalty=penalty,
+        criterion=criterion,
+    )
+    kda.fit(X, y)
+    ((in_training, found),) = calls
+    # The order of the samples is the model's own.
+    order = [np.abs(kda.transform(X) - z).max(axis=1).argmin() for z in in_training]
+    X, y = X[order], y[order]
+    centering = np.eye(n) - 1 / n
+    K = centering @ rbf_kernel(X, gamma=0.1) @ centering
+    Z, means = kda.transform(X), kda.means_[y]
+    targets = means + (means if criterion == "between" else Z) / kda.eigenvalues_
+    R = K if penalty == "kernel" else np.eye(n)
+    assert_allclose(K @ np.linalg.solve(K @ K + kda.lambda_ * R, K @ targets), Z)
+    design = np.hstack([np.ones((n, 1)), K])
+    expected = []
+    for left_out in range(n):
+        kept = np.arange(n) != left_out
+        normal = design[kept].T @ design[kept]
+        normal[1:, 1:] += kda.lambda_ * R
+        weights = np.linalg.lstsq(normal, design[kept].T @ targets[kept], rcond=1e-13)
+        expected.append(design[left_out] @ weights[0])
+    assert_allclose(found, expected, rtol=1e-5, atol=1e-7 * np.abs(Z).max())
+
+
+def test_samples_to_leave_out():
+    codes = np.repeat([0, 1, 2, 3], [400, 100, 5, 1])
+    rows = spread_over_classes(codes, 40)
+    assert_array_equal(np.bincount(codes[rows]), [32, 8, 5, 1])
+    assert_array_equal(whole_groups(rows, codes, np.arange(506)), rows)
+    # Two of each class, as leaving out one would leave nothing to compare.
+    assert len(spread_over_classes(np.repeat(np.arange(40), 4), 20)) == 80
+    groups = np.arange(506) // 11
+    chosen = whole_groups(rows, codes, groups)
+    assert len(rows) <= len(chosen) < len(rows) + 40
+    assert np.isin(groups[chosen], np.unique(groups[chosen])).all()
+    assert_array_equal(np.unique(codes[chosen]), [0, 1, 2, 3])
+    assert_array_equal(np.isin(groups, groups[chosen]), np.isin(np.arange(506), chosen))
+
+
+# Selection.
+
+
+def test_fewest_parameters_within_one_standard_error():
+    rng = np.random.default_rng(0)
+    base = rng.uniform(1, 2, 400)
+    worse, noisy = base + 0.1, base + 0.05 + rng.normal(size=400)
+    # An error 5 % above the least one is within one standard error if it is noisy.
+    assert fewest_parameters(np.array([base, worse]), np.array([9, 3])) == 0
+    noisy += 0.06 - (noisy - base).mean()
+    if (noisy - base).std() > 400**0.5 * 0.05:
+        noisy -= 0.02
+    assert fewest_parameters(np.array([base, noisy]), np.array([9, 3])) == 1
+    # Rounding decides nothing.
+    close = base * (1 + 1e-9)
+    for errors in ([base, close], [close, base]):
+        assert fewest_parameters(np.array(errors), np.array([9, 3])) == 1
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigen", "nystroem"])
+@pytest.mark.parametrize("penalty", ["kernel", "identity"])
+def test_selected_values_reproduce_the_model(wine, penalty, solver):
+    X, y = wine
+    options = {"penalty": penalty, "solver": solver, "random_state": 0}
+    auto = KDA(**options).fit(X, y)
+    values = {"gamma": auto.gamma_, "regularization": auto.regularization_}
+    assert_same_model(auto, KDA(**options, **values).fit(X, y), X)
+    half = KDA(**options, gamma=auto.gamma_).fit(X, y)
+    assert half.regularization_ == auto.regularization_
+    assert KDA(**options, regularization=1e-3).fit(X, y).regularization_ == 1e-3
+
+
+def test_selected_values_are_near_the_best_on_digits(digits):
+    X, y, X_test, y_test = digits
+    auto = KDA().fit(X, y)
+    best = max(
+        KDA(gamma=auto.gamma_, regularization=value).fit(X, y).score(X_test, y_test)
+        for value in np.logspace(-8, 0, 9)
+    )
+    assert auto.score(X_test, y_test) >= best - 0.004
+
+
+def test_gamma_is_selected_where_features_are_irrelevant():
+    """Two moons and 15 features of noise: a wide kernel is 3 points better."""
+    X, y = make_moons(500, noise=0.25, random_state=1)
+    X = np.hstack([X, np.random.default_rng(0).standard_normal((500, 15))])
+    train = np.arange(500) % 2 == 0
+    auto, scale = (
+        KDA(gamma=gamma).fit(X[train], y[train]) for gamma in ("auto", "scale")
+    )
+    assert auto.gamma_ < scale.gamma_
+    assert auto.score(X[~train], y[~train]) > scale.score(X[~train], y[~train]) + 0.01
+
+
+@pytest.mark.filterwarnings("error:The selected")
+def test_end_of_the_range_warns():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((400, 5)), rng.integers(3, size=400)
+    with pytest.warns(UserWarning, match="selected regularization, 1, is the largest"):
+        KDA().fit(X, y)
+    X, y = np.arange(400)[:, None] / 400, np.arange(400) // 20 % 2
+    with pytest.warns(UserWarning, match="selected gamma, .* is the largest of 6 cand"):
+        KDA(regularization=1e-5).fit(X, y)
+    KDA(gamma=0.1, regularization=1.0).fit(X, y)
+
+
+def test_verbose_prints_the_selected_values(wine, capsys):
+    KDA().fit(*wine)
+    assert capsys.readouterr().out == ""
+    kda = KDA(verbose=1, solver="nystroem", n_landmarks=50, random_state=0).fit(*wine)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert f"regularization={kda.regularization_:.3g}" in line
+    assert f"gamma={kda.gamma_:.3g}" in line and "n_landmarks=50" in line
+
+
+def test_number_of_landmarks_follows_the_number_of_samples(wine):
+    assert KDA(solver="nystroem").fit(*wine).n_landmarks_ == 178
+    X, y = make_blobs(3000, random_state=0)
+    kda = KDA(solver="nystroem", kernel="linear", regularization=1e-3).fit(X, y)
+    assert kda.n_landmarks_ == round(200 * 3000**0.25) and len(kda.X_fit_) == 2
+
+
+# Weights, copies, order, units.
+
+
+@pytest.mark.parametrize("factor", [10, 1000, 1e-3])
+def test_a_factor_of_all_weights_changes_nothing(factor):
+    X, y = make_moons(400, noise=0.45, random_state=0)
+    expected = KDA().fit(X, y)
+    assert_same_model(KDA().fit(X, y, np.full(400, factor)), expected, X)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
+def test_weights_are_copies(solver):
+    """Also of a class that is oversampled, and with cross-class copies."""
+    X, y = make_moons((200, 60), noise=0.3, random_state=0)
+    X = np.vstack([X, X[:5]])
+    y = np.r_[y, 1 - y[:5]]
+    weights = np.where(y == 1, 3, 1) + np.arange(265) % 2
+    kda = KDA(solver=solver)
+    copies = kda.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert_same_model(clone(kda).fit(X, y, weights), copies, X)
+    assert len(copies.X_fit_) == 265 if solver == "cholesky" else 260
+
+
+def test_balanced_weights_are_balanced_classes():
+    """Weights of ten leave out a sample as a whole."""
+    scores, losses = [], []
+    for seed in range(5):
+        X, y = make_moons((400, 40), noise=0.35, random_state=seed)
+        train = np.arange(440) % 2 == 0
+        X, y, X_test, y_test = X[train], y[train], X[~train], y[~train]
+        weights = compute_sample_weight("balanced", y)
+        kda = KDA().fit(X, y, weights)
+        fixed = KDA(gamma=1.0)
+        by_class = clone(fixed).set_params(class_weight="balanced").fit(X, y)
+        assert_same_model(fixed.fit(X, y, weights), by_class, X)
+        scores.append(balanced_accuracy_score(y_test, kda.predict(X_test)))
+        test_weights = compute_sample_weight("balanced", y_test)
+        losses.append(
+            log_loss(y_test, kda.predict_proba(X_test), sample_weight=test_weights)
+        )
+    assert np.mean(scores) > 0.82
+    assert np.mean(losses) < 0.45
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
+def test_order_of_many_samples(solver):
+    """Of more samples than are left out, the same ones are."""
+    X, y = make_classification(1500, 6, n_informative=4, n_classes=3, random_state=0)
+    order = np.random.default_rng(0).permutation(1500)
+    kda = KDA(solver=solver, n_landmarks=50, random_state=0)
+    permuted = clone(kda).fit(X[order], y[order])
+    assert_same_model(kda.fit(X, y), permuted, X)
+
+
+def test_common_unit_and_origin():
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    expected = KDA().fit(X, y)
+    unit = KDA().fit(1e3 * X, y)
+    assert unit.regularization_ == expected.regularization_
+    assert_allclose(unit.predict_proba(1e3 * X), expected.predict_proba(X), atol=1e-6)
+    for solver in ("cholesky", "nystroem"):
+        far = KDA(solver=solver, random_state=0).fit(X + 1e8, y)
+        near = KDA(solver=solver, random_state=0).fit(X, y)
+        assert far.regularization_ == near.regularization_
+        found, expected = far.predict_proba(X + 1e8), near.predict_proba(X)
+        assert_allclose(found, expected, atol=1e-4)  # X + 1e8 is rounded to 1e-8
+
+
+# Groups.
+
+
+def test_groups_are_left_out_together():
+    """Noisy copies of 40 samples: each tells the class of the others."""
+    X, y = make_moons(80, noise=0.4, random_state=0)
+    X_test, y_test = make_moons(500, noise=0.4, random_state=1)
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(80), 6)
+    many = X[groups] + 0.01 * rng.standard_normal((480, 2))
+    settings = {"gamma": 10.0}
+    single = KDA(**settings).fit(many, y[groups])
+    grouped = KDA(**settings).fit(many, y[groups], groups=groups)
+    names = np.array([f"person {group}" for group in groups])
+    assert_same_model(KDA(**settings).fit(many, y[groups], groups=names), grouped, X)
+    assert grouped.regularization_ > 3 * single.regularization_
+    losses = [log_loss(y_test, k.predict_proba(X_test)) for k in (single, grouped)]
+    assert losses[1] < losses[0] - 0.1
+    landmarks = KDA(solver="nystroem", **settings).fit(many, y[groups], groups=groups)
+    assert_same_model(landmarks, grouped, X, atol=1e-4)
+
+
+def test_bad_groups(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match="groups has one group only"):
+        KDA().fit(X, y, groups=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        KDA().fit(X, y, groups=[0, 1])
+    # A class that is one group cannot be left out.
+    kda = KDA(regularization=1e-2, gamma=0.05).fit(X, y, groups=y)
+    assert kda.temperature_ == 1
+    assert_array_equal(kda.decision_means_, kda.means_)
+
+
+# Calibration.
+
+
+def test_temperature_minimizes_the_log_loss():
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1, 2], [100, 60, 20])
+    means = 2 * np.array([[3.0, 0], [0, 3], [-3, -3]])
+    trained = means[codes] + rng.standard_normal((180, 2))
+    left_out = 0.8 * trained + 4 * rng.standard_normal((180, 2))
+    weights, priors = rng.uniform(1, 2, 180), np.array([0.2, 0.3, 0.5])
+    center = np.array([0.5, 0.1])
+    found, temperature = calibrate(
+        trained, left_out, codes, weights, means, center, priors
+    )
+    m = means - center
+    for k in range(3):
+        own, w = codes == k, weights[codes == k]
+        change = np.average((left_out - trained)[own], 0, w)
+        m[k] *= np.clip(1 + change @ m[k] / (m[k] @ m[k]), 0, 1)
+    assert_allclose(found, center + m)
+    scores = (left_out - center) @ m.T - (m**2).sum(axis=1) / 2 + np.log(priors)
+    weights = weights * (priors / np.bincount(codes, weights))[codes]
+
+    def loss(log_temperature):
+        fits = log_softmax(scores / np.exp(log_temperature), axis=1)
+        return -weights @ fits[np.arange(180), codes]
+
+    best = minimize_scalar(loss, bounds=(-3, 6), method="bounded")
+    assert temperature == pytest.approx(np.exp(best.x), rel=1e-3)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_temperature_does_not_change_decisions(wine, kernel):
+    X, y = wine
+    kept = np.r_[0:100, 130:150]
+    kda = KDA(kernel=kernel).fit(X[kept], y[kept])
+    Z, m = kda.transform(X), kda.decision_means_
+    raw = Z @ m.T - (m**2).sum(axis=1) / 2 + np.log(kda.priors_)
+    assert_allclose(kda.decision_function(X), raw / kda.temperature_)
+    assert_allclose(kda.predict_log_proba(X), log_softmax(raw / kda.temperature_, 1))
+    assert_array_equal(kda.predict(X), raw.argmax(axis=1))
+
+
+def test_agreement_with_lda_on_many_samples():
+    """Three Gaussians of unequal frequency that overlap, 90,000 samples."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(3, 90_000, p=[0.6, 0.3, 0.1])
+    X = 0.6 * rng.standard_normal((3, 5))[y] + rng.standard_normal((90_000, 5))
+    kda = KDA(kernel="linear", n_landmarks=20, random_state=0).fit(X, y)
+    lda = LinearDiscriminantAnalysis().fit(X, y)
+    assert (kda.predict(X) == lda.predict(X)).mean() > 0.99
+    assert kda.temperature_ == pytest.approx(1, abs=0.3)
+
+
+def test_probabilities_of_digits(digits):
+    X, y, X_test, y_test = digits
+    for settings in ({}, {"penalty": "identity"}, {"solver": "nystroem"}):
+        kda = KDA(random_state=0, n_landmarks=300, **settings).fit(X, y)
+        probabilities = kda.predict_proba(X_test)
+        assert log_loss(y_test, probabilities) < 0.07
+        confidence = probabilities.max(axis=1).mean()
+        assert confidence == pytest.approx(kda.score(X_test, y_test), abs=0.015)
+    raw = KDA(temperature=1.0).fit(X, y)
+    assert_array_equal(raw.decision_means_, raw.means_)
+    assert log_loss(y_test, raw.predict_proba(X_test)) > 0.1
+    with pytest.raises(ValueError, match="temperature"):
+        KDA(temperature=0).fit(X, y)
+
+
+def test_landmarks_calibrate_as_the_exact_solution_does(digits):
+    X, y = (array[:600] for array in digits[:2])
+    exact = KDA(solver="cholesky").fit(X, y)
+    kda = KDA(solver="nystroem", n_landmarks=600).fit(X, y)  # all samples
+    assert_same_model(kda, exact, X)
+
+
+def test_classes_that_are_separated_perfectly():
+    """The temperature is positive: half an error is expected in the samples."""
+    X, y = make_blobs(60, centers=[[-50, 0], [0, 0], [50, 0]], random_state=0)
+    kda = KDA(regularization=1e-3).fit(X, y)
+    assert 0 < kda.temperature_ < np.inf
+    errors = (1 - kda.predict_proba(X).max(axis=1)).sum()
+    assert 0.05 < errors < 1
+    assert kda.score(X, y) == 1
+
+
+def test_irrelevant_features():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 5)), rng.integers(3, size=200)
+    kda = KDA().fit(X[:100], y[:100])
+    assert log_loss(y[100:], kda.predict_proba(X[100:])) < np.log(3) + 0.05
+
+
+@pytest.mark.parametrize("counts", [[2, 2], [2, 2, 2], [30, 30, 1], [30, 1], [1, 1, 1]])
+def test_few_samples(counts):
+    X, y = make_blobs(counts, centers=20 * np.eye(len(counts)), random_state=0)
+    kda = KDA(regularization=1e-2, gamma="scale").fit(X, y)
+    assert np.isfinite(kda.temperature_) and kda.temperature_ > 0
+    assert np.isfinite(kda.predict_proba(X)).all()
+    if min(counts) > 1:
+        assert kda.score(X, y) == 1
+
+
+def test_rare_classes():
+    """They are classified better with the class means of left-out samples."""
+    X, y = load_digits(return_X_y=True)
+    test = np.arange(len(y)) % 3 == 0
+    rare = [np.flatnonzero(~test & (y == c))[:15] for c in range(5, 10)]
+    train = np.concatenate([np.flatnonzero(~test & (y < 5)), *rare])
+    raw, auto = (
+        KDA(temperature=temperature).fit(X[train], y[train]).score(X[test], y[test])
+        for temperature in (1.0, "auto")
+    )
+    assert raw + 0.02 < auto
+    # A rare class that is separated is not outvoted by the priors.
+    rng = np.random.default_rng(0)
+    common, rare = rng.normal(size=(900, 3)), 4 + 0.1 * rng.normal(size=(3, 3))
+    kda = KDA().fit(np.concatenate([common, rare]), np.repeat([0, 1], [900, 3]))
+    assert kda.predict(4 + 0.1 * rng.normal(size=(20, 3))).all()
+    assert not kda.predict(common).any()
+
+
+def test_more_classes_than_samples_to_leave_out(monkeypatch):
+    monkeypatch.setattr(discriminant, "_MAX_LEFT_OUT", 20)
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(40), 4)
+    centers = rng.normal(size=(40, 10))
+    X, X_test = (centers[y] + 0.7 * rng.normal(size=(160, 10)) for _ in range(2))
+    losses = [
+        log_loss(y, KDA(temperature=temperature).fit(X, y).predict_proba(X_test))
+        for temperature in ("auto", 1.0)
+    ]
+    assert losses[0] < 0.7 * losses[1]
+
+
+def test_float32_and_precomputed(wine):
+    X, y = wine
+    kda = KDA(gamma=0.05).fit(X, y)
+    single = KDA(gamma=0.05).fit(X.astype(np.float32), y)
+    assert_allclose(single.temperature_, kda.temperature_, rtol=1e-3)
+    K = rbf_kernel(X, gamma=0.05)
+    given = KDA(kernel="precomputed").fit(K, y)
+    assert_allclose(given.predict_proba(K), kda.predict_proba(X), rtol=1e-6)
+    # Equal samples have equal rows.
+    rows = np.r_[np.arange(len(y)), np.arange(40)]
+    copies = KDA(kernel="precomputed").fit(K[np.ix_(rows, rows)], y[rows])
+    weights = 1 + (np.arange(len(y)) < 40)
+    weighted = KDA(gamma=0.05).fit(X, y, weights)
+    found = copies.predict_proba(K[:, rows])
+    assert_allclose(found, weighted.predict_proba(X), rtol=0, atol=1e-6)
+
+
+# Weights of classes.
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
+def test_weights_of_classes_are_weights_of_their_samples(wine, solver):
+    X, y = wine
+    factors = {0: 3, 1: 1, 2: 2}
+    weights = np.array([factors[label] for label in y.tolist()])
+    kda = KDA(gamma=0.05, regularization=1e-3, temperature=1, solver=solver)
+    by_class = clone(kda).set_params(class_weight=factors).fit(X, y)
+    by_sample = clone(kda).fit(X, y, sample_weight=weights)
+    assert_allclose(by_class.predict_proba(X), by_sample.predict_proba(X), rtol=1e-6)
+    partial = clone(kda).set_params(class_weight={0: 3, 2: 2}).fit(X, y)
+    assert_allclose(partial.transform(X), by_class.transform(X))
+    balanced = clone(kda).set_params(class_weight="balanced").fit(X, y)
+    uniform = clone(kda).set_params(priors="uniform").fit(X, y)
+    assert_allclose(balanced.predict_proba(X), uniform.predict_proba(X))
+    names = np.array(["a", "b", "c"])[y]
+    named = clone(kda).set_params(class_weight={"a": 3, "b": 1, "c": 2}).fit(X, names)
+    assert_allclose(named.transform(X), by_class.transform(X))
+
+
+def test_given_priors_do_not_depend_on_the_weights_of_classes(wine):
+    X, y = wine
+    given = KDA(class_weight="balanced", priors="empirical").fit(X, y)
+    assert_allclose(given.priors_, np.bincount(y) / len(y))
+    balanced = KDA(class_weight="balanced").fit(X, y)
+    assert_allclose(balanced.priors_, 1 / 3)
+    uniform = KDA(priors="uniform").fit(X, y)
+    assert_allclose(uniform.transform(X), balanced.transform(X))
+    assert_allclose(given.transform(X), balanced.transform(X))
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "message"),
+    [
+        ({0: 0, 1: 1, 2: 1}, r"must be positive and finite, got 0 for the class 0"),
+        ({0: 1, 1: 1, 2: np.inf}, r"finite, got inf for the class 2"),
+        ({0: 1, 7: 2}, r"not in class_weight"),
+        ("uniform", "class_weight"),
+    ],
+)
+def test_bad_weights_of_classes(wine, class_weight, message):
+    with pytest.raises(ValueError, match=message):
+        KDA(class_weight=class_weight).fit(*wine)
+
+
+# Rank.
+
+
+@pytest.mark.parametrize("criterion", ["between", "total"])
+@pytest.mark.parametrize("penalty", ["kernel", "identity"])
+@pytest.mark.parametrize("regularization", [1e-6, 1e-9, 1e-11])
+def test_no_spurious_components(regularization, penalty, criterion):
+    """Of one feature, there is one linear component, with every solver."""
+    rng = np.random.default_rng(0)
+    for n, p in ((12, 1), (30, 2)):
+        y = np.arange(n) % (p + 2)
+        X = rng.standard_normal((n, p)) + 0.5 * y[:, None]
+        kda = KDA(
+            kernel="linear",
+            penalty=penalty,
+            criterion=criterion,
+            regularization=regularization,
+        )
+        for solver in ("eigen", "cholesky", "nystroem"):
+            assert len(kda.set_params(solver=solver).fit(X, y).eigenvalues_) == p
+            with pytest.raises(ValueError, match=f"exceeds the number {p} of"):
+                clone(kda).set_params(n_components=p + 1).fit(X, y)
+
+
+def test_iris_is_quiet():
+    """No warning for ordinary data."""
+    X, y = load_iris(return_X_y=True)
+    assert KDA().fit(X, y).score(X, y) > 0.95
