@@ -6,8 +6,9 @@ from unittest import mock
 
 # pytest runs one process for each core, see setup.cfg: threads would compete. Libraries
 # read these variables when they are imported.
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 # scikit-learn asks for it before it takes arrays of other libraries than numpy; it must
 # be set before scipy is imported.
