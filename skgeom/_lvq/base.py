@@ -314,11 +314,13 @@ class PrototypeClassifier(
         y, weights = like(y, X), like(weights, X)
         space, Z = self._observed(X, y, weights, self._progress.space)
         counts = self._progress.counts
+        # Vectors are encoded as before, and decoded ones have lost digits.
+        vectors = self._progress.prototypes.ndim == 2
         return Problem(
             space,
             X,
             Z,
-            space.encode(self.prototypes_),
+            self._progress.prototypes if vectors else space.encode(self.prototypes_),
             y,
             like(np.repeat(np.arange(len(counts)), counts), X),
             counts,
@@ -430,11 +432,8 @@ class PrototypeClassifier(
 
     def _store(self, problem, outcome, n_epochs=None, slope=None):
         """Set what all fits set; ``n_epochs`` is that of ``partial_fit``."""
-        prototypes = problem.space.decode(outcome.prototypes)
-        # Of whitened ones, rounding hides less; and predictions use what is encoded.
-        encoded_as_matrices = outcome.prototypes.ndim == 3
-        self._check_definite(outcome.prototypes if encoded_as_matrices else prototypes)
-        self.prototypes_ = prototypes
+        self._check_definite(outcome.prototypes)  # predictions use what is encoded
+        self.prototypes_ = problem.space.decode(outcome.prototypes)
         if n_epochs is not None and hasattr(self, "loss_curve_"):
             before = to_numpy(self.loss_curve_)
             self.loss_curve_ = np.append(before, outcome.losses)

@@ -31,11 +31,11 @@ LVQ_DOCS = {
         for ``sigma2_scale=1``, as :math:`\sigma_0^2`. Where classes can be separated,
         likelihood alone drives prototypes ever farther away. 0 is the cost of the
         paper, which ends the search early instead. ``"auto"`` is 0 for ``"sgd"``. For
-        ``"lbfgs"``, which goes on to the minimum, it is found by cross-validation where
-        samples are compared as vectors, which is not so with the metrics ``"riemann"``
-        and ``"logdet"``: of .1, .03, .01 and .003, the largest whose mean log
-        probability of held-out samples, with all classes counting alike, is within a
-        standard error of the best one. With these two metrics it is .03.
+        ``"lbfgs"``, it is selected by cross-validation where samples are compared as
+        vectors (all metrics except ``"riemann"`` and ``"logdet"``, for which it is
+        .03): of 13 values from 1 to 1e-4, the largest whose mean log probability of
+        held-out samples, with classes weighted equally, is not worse than the best one
+        by more than a standard error of their paired differences.
     """,
     "sigma2_scale": r"""
     sigma2_scale : float, default=1.0
@@ -118,7 +118,9 @@ LVQ_DOCS = {
     warm_start : bool, default=False
         Whether ``fit`` goes on from the prototypes of the last one, and from what else
         it learnt. What was found by itself, such as the automatic ``sigma2``, stays
-        that of the first fit; the schedules of ``"sgd"`` begin anew.
+        that of the first fit; the schedules of ``"sgd"`` begin anew. The samples of
+        earlier fits are not kept: with ``"lbfgs"``, the result is the optimum of the
+        new samples alone. Use ``partial_fit`` to learn from a stream of samples.
     """,
     "random_state": r"""
     random_state : int, RandomState instance or None, default=None
@@ -126,7 +128,8 @@ LVQ_DOCS = {
     """,
     "verbose": r"""
     verbose : int, default=0
-        Whether to print the loss of each epoch or iteration.
+        Whether to print the loss of each epoch or iteration, and the selected
+        ``representability``.
     """,
     "X_to_fit": """
     X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
@@ -158,7 +161,7 @@ LVQ_DOCS = {
     """,
     "representability_": r"""
     representability_ : float
-        The weight of the term of representability that was used.
+        The given or selected weight of the term of representability.
     """,
     "priors_": r"""
     priors_ : ndarray of shape (n_classes,)
@@ -166,7 +169,9 @@ LVQ_DOCS = {
     """,
     "prototypes_": r"""
     prototypes_ : ndarray of shape (n_prototypes_in_all, n, n) or (..., n_features)
-        The prototypes, class by class.
+        The prototypes, class by class. Predictions use their coordinates: where classes
+        can be separated, prototypes may be so far from the samples that matrices in
+        floating-point numbers hold them only with limited eigenvalues.
     """,
     "prototype_labels_": r"""
     prototype_labels_ : ndarray of shape (n_prototypes_in_all,)

@@ -45,7 +45,8 @@ class GMLVQ(PrototypeClassifier):
     {n_prototypes}
     n_components : int or None, default=None
         Number of rows of :math:`\Omega`: the dimension of the subspace in which
-        distances are taken. None is the number of features.
+        distances are computed. None is the number of features or, if the samples are
+        fewer, the rank of the centered samples. Rows beyond that rank are zero.
     slope : float, default=10
         The slope s of the sigmoid.
     class_weight : None, "balanced" or dict, default=None
@@ -179,35 +180,41 @@ class GMLVQ(PrototypeClassifier):
         rng = check_random_state(self.random_state)
         problem = self._problem(X, y, sample_weight, rng)
         n_samples, n_features = problem.Z.shape
-        n_rows = self.n_components or n_features
-        if n_rows > n_features:
+        if (self.n_components or 1) > n_features:
             raise ValueError(
-                f"n_components={n_rows} must not exceed the number of features, "
-                f"{n_features}."
+                f"n_components={self.n_components} must not exceed the number of "
+                f"features, {n_features}."
             )
         # Prototypes that are given, or learnt before, may be outside of the span.
         spanned = n_samples < n_features and isinstance(self.init, str) and not goes_on
-        if spanned and issparse(problem.Z):
+        if issparse(problem.Z) and n_samples < n_features:
             problem = replace(problem, Z=problem.Z.toarray())
-        goes_on = goes_on and self.omega_.shape == (n_rows, n_features)
-        coordinates = (_Span if spanned else _Features)(problem, n_rows)
-        unit = _unit(problem.Z, problem.weights)
+        Z, prototypes = problem.Z, problem.prototypes
+        mean, axes = _principal_axes(Z, problem.weights)
+        n_rows = self.n_components or axes.shape[0]
+        if goes_on and self.n_components in (None, self.omega_.shape[0]):
+            omega = self.omega_
+        else:
+            omega = axes[:n_rows, :] / sqrt(min(n_rows, axes.shape[0]))
+        if spanned:  # the gradients outside of it are zero
+            Z, prototypes = (Z - mean) @ axes.T, (prototypes - mean) @ axes.T
+            omega = omega @ axes.T
+        unit = _unit(Z, problem.weights)
 
         def finish(model, outcome):
-            prototypes = coordinates.decode(unit * outcome.prototypes)
+            prototypes, omega = unit * outcome.prototypes, outcome.matrix
+            if spanned:
+                prototypes, omega = mean + prototypes @ axes, omega @ axes
             model._store(problem, replace(outcome, prototypes=prototypes))
-            model.omega_ = coordinates.omega(outcome.matrix)
+            missing = max(n_rows - omega.shape[0], 0)
+            model.omega_ = like(np.pad(to_numpy(omega), [(0, missing), (0, 0)]), omega)
 
         outcome = fit_lbfgs(
-            replace(
-                problem,
-                Z=coordinates.encode(problem.Z) / unit,
-                prototypes=coordinates.encode(problem.prototypes) / unit,
-            ),
+            replace(problem, Z=Z / unit, prototypes=prototypes / unit),
             MarginLoss(problem.labels),
             float(self.slope),
             reduction=Relevance,
-            matrix=self.omega_ if goes_on else coordinates.start(),
+            matrix=omega,
             enough=_ENOUGH * self.tol,
             report=self._reporter(problem, finish),
             **self._search_options,
@@ -234,74 +241,25 @@ class GMLVQ(PrototypeClassifier):
         return space.squared_distances(Z @ omega, prototypes @ omega)
 
 
-class _Features:
-    """All features, with the principal axes of the samples as the start of Omega."""
+def _principal_axes(Z, weights):
+    """Mean of the samples, and their principal axes (r, n_features) in falling order.
 
-    def __init__(self, problem, n_rows):
-        self._problem, self._n_rows = problem, n_rows
-
-    def encode(self, Z):
-        return Z
-
-    decode = omega = encode
-
-    def start(self):
-        """The leading axes, all of the same weight."""
-        Z, weights = self._problem.Z, self._problem.weights
-        xp, mean = namespace(Z), average(Z, weights)
-        if issparse(Z):
-            squares = (Z.T @ Z.multiply(weights[:, None])).toarray()
-            scatter = squares - weights.sum() * np.outer(mean, mean)
-        else:
-            centered = Z - mean
-            scatter = centered.T @ (weights[:, None] * centered)
-        _, axes = xp.linalg.eigh(scatter)
-        return xp.flip(axes, axis=1)[:, : self._n_rows].T / sqrt(self._n_rows)
-
-
-class _Span:
-    """The same in the span of the samples, which are fewer than the features.
-
-    The gradient for Omega is zero outside of the span, where a search from the
-    principal axes only multiplies Omega by a number. That part is one more coordinate,
-    in which all samples are zero, so that the search is the one among all features but
-    for the length of its first step.
+    If the samples are fewer than the features, r is the rank of the centred samples.
     """
-
-    def __init__(self, problem, n_rows):
-        Z, weights = problem.Z, problem.weights
-        xp, self._mean, self._n_rows = namespace(Z), average(Z, weights), n_rows
-        centered = xp.sqrt(weights)[:, None] * (Z - self._mean)
+    xp, mean = namespace(Z), average(Z, weights)
+    if issparse(Z):
+        squares = (Z.T @ Z.multiply(weights[:, None])).toarray()
+        scatter = squares - weights.sum() * np.outer(mean, mean)
+    elif Z.shape[0] < Z.shape[1]:
+        centered = xp.sqrt(weights)[:, None] * (Z - mean)
         _, sizes, axes = xp.linalg.svd(centered, full_matrices=False)
         smallest = xp.finfo(Z.dtype).eps * Z.shape[1] * sizes[0]
-        rank = max(int(xp.count_nonzero(sizes > smallest)), 1)
-        self._axes, self._inside = axes[:rank, :], min(n_rows, rank)
-
-    def encode(self, Z):
-        xp, coordinates = namespace(Z), (Z - self._mean) @ self._axes.T
-        zero = xp.zeros_like(coordinates[:, :1])
-        return xp.concat([coordinates, zero], axis=1)
-
-    def decode(self, encoded):
-        return self._mean + encoded[:, :-1] @ self._axes
-
-    def start(self):
-        """The leading axes, all of the same weight; those outside are the last row."""
-        omega = np.eye(self._inside + 1, self._axes.shape[0] + 1)
-        omega[-1] = 0
-        omega[-1, -1] = np.sqrt(self._n_rows - self._inside)
-        return omega / np.sqrt(self._n_rows)
-
-    def omega(self, encoded):
-        """Omega among all features."""
-        rows = encoded[:-1, :-1] @ self._axes
-        n_outside = self._n_rows - self._inside
-        if not n_outside:
-            return rows
-        xp = namespace(rows)
-        basis, _ = xp.linalg.qr(self._axes.T, mode="complete")
-        outside = basis[:, self._axes.shape[0] :].T[:n_outside, :]
-        return xp.concat([rows, encoded[-1, -1] / sqrt(n_outside) * outside])
+        return mean, axes[: max(int(xp.count_nonzero(sizes > smallest)), 1), :]
+    else:
+        centered = Z - mean
+        scatter = centered.T @ (weights[:, None] * centered)
+    _, axes = xp.linalg.eigh(scatter)
+    return mean, xp.flip(axes, axis=1).T
 
 
 def _unit(Z, weights):

@@ -12,8 +12,9 @@ from skgeom.utils._arrays import like, to_numpy
 from skgeom.utils._folds import turns
 from skgeom.utils._progress import current_progress
 
-# From stiff to loose. Looser still, prototypes of separable classes would run away.
-_WEIGHTS = 0.1, 0.03, 0.01, 0.003
+# From nearly the class means to nearly the maximum of the likelihood. The finer of two
+# grids tried: with ratios of 3.16, kappa of one BCI subject is .004 lower.
+_WEIGHTS = np.logspace(0, -4, 13).tolist()
 _N_FOLDS = 5
 # With a model of the curvature, the first iteration that lowers the cost by no more
 # than this fraction is the last: the next weight goes on from there.
@@ -23,12 +24,13 @@ _MOST_SAMPLES = 1_000
 
 
 def best_weight(problem, make_loss, scale, **limits):
-    """The largest weight whose score is within a standard error of the best one.
+    """Largest weight whose score is not worse than the best one by a standard error.
 
     The score of a weight is the mean log probability of the class of held-out samples,
-    in which all classes count alike; the standard error is that of a mean over the
-    folds [1]_. Weights are tried in falling order, until the score falls. Each search
-    begins where that with the weight before has ended.
+    with classes weighted equally; the standard error is that of the mean over the folds
+    of paired differences from the best weight, a rule like that of [1]_. Weights are
+    tried in decreasing order until the score decreases. Each optimization starts where
+    the one with the weight before has ended.
 
     Parameters
     ----------
@@ -57,10 +59,10 @@ def best_weight(problem, make_loss, scale, **limits):
         scores.append([part.score(p) for part, p in zip(parts, points, strict=True)])
         if len(scores) > 1 and np.mean(scores[-1]) < np.mean(scores[-2]):
             break
-    means = np.mean(scores, axis=1)
-    best = np.argmax(means)
-    error = np.std(scores[best], ddof=1) / np.sqrt(len(parts))
-    return _WEIGHTS[np.argmax(means >= means[best] - error)]
+    scores = np.round(scores, 6)
+    losses = scores[scores.mean(axis=1).argmax()] - scores
+    errors = losses.std(axis=1, ddof=1) / np.sqrt(len(parts))
+    return _WEIGHTS[np.argmax(losses.mean(axis=1) <= errors)]
 
 
 @dataclass(frozen=True)

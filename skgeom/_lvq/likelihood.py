@@ -16,6 +16,7 @@ from skgeom.utils._arrays import like, namespace
 from skgeom.utils._dask import by_blocks
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._following import follows_fit, follows_X
+from skgeom.utils._progress import current_progress
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors
 
@@ -183,7 +184,9 @@ class LikelihoodClassifier(PrototypeClassifier):
         if self._goes_on() and self.representability_ > 0:  # 0 is that of partial_fit
             return self.representability_
         limits = {"max_iter": self.max_iter, "tol": self.tol}
-        return best_weight(problem, make_loss, self._first_sigma2(problem), **limits)
+        weight = best_weight(problem, make_loss, self._first_sigma2(problem), **limits)
+        current_progress().print(f"representability {weight:.3g} selected")
+        return weight
 
     def _first_sigma2(self, problem):
         if not isinstance(self.sigma2, str):

@@ -8,16 +8,19 @@ from skgeom._lvq.spaces.base import (
     WIDEST_LOG_RATIO,
     Pairs,
     Space,
-    check_spread,
     raise_eigenvalues,
 )
-from skgeom.geometry import expm, logm
+from skgeom.geometry import logm
+from skgeom.geometry._affine_invariant import from_spectrum
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.optim import Euclidean
 from skgeom.utils._arrays import average, namespace, put, sum_of
 
 # Squared distances below this fraction of the squared norms have lost too many digits.
 _NEAR = 1e-5
+
+# The largest absolute logarithm of an eigenvalue of decoded prototypes.
+_LARGEST_LOG = 300.0
 
 # The most numbers of sparse samples that are made dense at a time.
 _DENSE = 2_000_000
@@ -62,15 +65,19 @@ class LogEuclideanSpace(FlatSpace):
         return upper_triangles(logm(X))
 
     def decode(self, Z):
-        return expm(from_upper_triangles(Z))
+        """Matrices whose eigenvalues are limited to what floating-point numbers hold.
+
+        Prototypes of classes that can be separated may be so far from the samples that
+        their exponentials overflow, or are singular up to rounding.
+        """
+        xp = namespace(Z)
+        logarithms, vectors = xp.linalg.eigh(from_upper_triangles(Z))
+        logarithms = xp.clip(logarithms, -_LARGEST_LOG, _LARGEST_LOG)
+        lowest = logarithms[..., -1:] - WIDEST_LOG_RATIO
+        return from_spectrum(vectors, xp.exp(xp.maximum(logarithms, lowest)))
 
     def first_rate(self, size, squared_distance):
         return size / 100  # these distances have no unit
-
-    def check_representable(self, prototypes):
-        matrices = from_upper_triangles(prototypes)
-        eigenvalues = namespace(matrices).linalg.eigvalsh(matrices)
-        check_spread(eigenvalues[:, 0] + WIDEST_LOG_RATIO, eigenvalues[:, -1])
 
 
 class EuclideanSPDSpace(FlatSpace):

@@ -87,15 +87,13 @@ class LogDetPairs(WhitenedPairs):
     @cached_property
     def _rows(self):
         """Gradients in whitened coordinates, L' (X + W)^-1 L - I / 2."""
-        # On vectors, the congruence with L is one matrix (p, p) for each prototype.
-        xp, like_these = namespace(self._inverse), device_and_dtype(self._inverse)
-        factors = xp.linalg.inv(self._inverse)[:, None, ...]
-        n_entries = self._inverses_of_sums.shape[0]
-        basis = from_upper_triangles(xp.eye(n_entries, **like_these))
-        congruences = upper_triangles(factors.mT @ basis @ factors)
-        rows = self._by_prototype.mT @ congruences
-        rows -= upper_triangles(xp.eye(factors.shape[-1], **like_these)) / 2
-        return rows
+        factors = namespace(self._inverse).linalg.inv(self._inverse)[:, None, ...]
+        inverses_of_sums = from_upper_triangles(self._by_prototype.mT)
+        whitened = factors.mT @ inverses_of_sums @ factors
+        identity = namespace(whitened).eye(
+            whitened.shape[-1], **device_and_dtype(whitened)
+        )
+        return upper_triangles(whitened - identity / 2)
 
     @property
     def _by_prototype(self):

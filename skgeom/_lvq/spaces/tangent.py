@@ -87,12 +87,15 @@ class MahalanobisSpace(TangentSpace):
     def learn(self, X, y, weights):
         super().learn(X, y, weights)
         vectors, xp = super().encode(X), namespace(X)
-        n_samples, n_features = float(xp.sum(weights)), vectors.shape[1]
+        total, n_features = float(xp.sum(weights)), vectors.shape[1]
+        squares = to_numpy(xp.sum(vectors**2, axis=1))
+        # Neither copies nor weights are more samples.
+        n_samples = len(np.unique(np.round(squares, 9)))
         residuals = xp.sqrt(weights)[:, None] * _within(vectors, y, weights)
         _, singular, directions = xp.linalg.svd(residuals, full_matrices=False)
-        variances = to_numpy(singular) ** 2 / n_samples
+        variances = to_numpy(singular) ** 2 / total
         mean = variances.sum() / n_features
-        if mean <= _ROUNDING * float(xp.mean(vectors**2)):
+        if mean <= _ROUNDING * squares.mean() / n_features:
             return  # each class is a single point: there is nothing to learn from
         rho = oas_intensity(variances, n_features, n_samples)
         shrunk = (1 - rho) * variances + rho * mean
@@ -106,9 +109,6 @@ class MahalanobisSpace(TangentSpace):
 
     def decode(self, Z):
         return super().decode(self._scaled(Z, -1))
-
-    def check_representable(self, prototypes):
-        super().check_representable(self._scaled(prototypes, -1))
 
     def _scaled(self, vectors, power):
         """Vectors times a power of the root of the metric."""

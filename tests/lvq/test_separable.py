@@ -1,0 +1,75 @@
+"""Classes that can be separated are never an error."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+
+from skgeom import GLRSQ, PLRSQ
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def eeg(seed, n_channels=64, log_condition=5, n_samples=288, n_classes=5, n_times=200):
+    """Covariances of sources, one of which has the double variance in each class > 0.
+
+    Half of the training samples are in class 0.
+    """
+    rng = np.random.default_rng(seed)
+    orthogonal = np.linalg.qr(rng.normal(size=(n_channels, n_channels)))[0]
+    A = orthogonal * np.logspace(log_condition / 2, 0, n_channels)
+    y = np.arange(2 * n_samples) % (2 * (n_classes - 1))
+    y = np.where(y < n_classes, y, 0)
+    signals = rng.normal(size=(len(y), n_channels, n_times))
+    for label in range(1, n_classes):
+        signals[y == label, label] *= np.sqrt(2)
+    X = A @ signals
+    X = X @ X.mT / n_times
+    return X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_eeg_of_64_channels(seed):
+    X, y, X_test, y_test = eeg(seed)
+    model = PLRSQ().fit(X, y)
+    assert model.score(X_test, y_test) >= 0.85
+    assert np.isfinite(model.prototypes_).all()
+
+
+@pytest.mark.parametrize("changes", [{"metric": "mahalanobis"}, {"n_prototypes": 2}])
+def test_other_parameters(changes):
+    X, y, X_test, y_test = eeg(0)
+    model = PLRSQ(random_state=0, **changes).fit(X, y)
+    assert model.score(X_test, y_test) >= 0.8
+
+
+METRICS = ["tangent", "riemann", "logdet", "logeuclid", "mahalanobis", "euclid"]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_metric_size_and_condition(metric):
+    for n_channels, log_condition in ((2, 10), (8, 0), (8, 10)):
+        X, y, _, _ = eeg(1, n_channels, log_condition, 40, 2)
+        options = {"metric": metric, "max_iter": 10}
+        for model in (
+            PLRSQ(**options),
+            PLRSQ(2, **options, random_state=0),
+            PLRSQ(**options, representability=0),
+            GLRSQ(**options),
+        ):
+            model.fit(X, y)
+            assert np.isfinite(model.transform(X)).all()
+            assert np.isfinite(model.prototypes_).all()
+    X, y, _, _ = eeg(1, 128, 10, 12, 2, 300)
+    model = PLRSQ(metric=metric, max_iter=1).fit(X, y)
+    assert np.isfinite(model.transform(X)).all()
+
+
+@pytest.mark.parametrize("metric", ["tangent", "logeuclid", "mahalanobis"])
+def test_a_warm_start_loses_no_digits(metric):
+    """The prototypes are singular up to rounding; their coordinates are not."""
+    X, y, _, _ = eeg(0, 32, n_samples=60)
+    model = PLRSQ(metric=metric, warm_start=True).fit(X, y)
+    expected = clone(model).fit(X, y).predict_proba(X)
+    model.set_params(max_iter=1, tol=1).fit(X, y)
+    assert_allclose(model.predict_proba(X), expected, atol=0.05)
