@@ -114,7 +114,7 @@ def fewest_parameters(errors, n_parameters):
     return int(eligible[n_parameters[eligible].argmin()])
 
 
-def left_out_components(components, data, complement, found, criterion):
+def left_out_components(components, samples, complement, found, criterion):
     """Components of training samples as if their groups had been left out.
 
     The components z are the predictions of kernel ridge regression onto targets t,
@@ -125,8 +125,8 @@ def left_out_components(components, data, complement, found, criterion):
     ----------
     components : ndarray of shape (n_left_out, n_components)
         The components of the samples that are left out.
-    data : TrainingData
-        These samples.
+    samples : tuple of ndarray of shape (n_left_out,)
+        Their class numbers, groups and weights in training.
     complement
         As for :func:`left_out_residuals`.
     found : Discriminants
@@ -138,13 +138,14 @@ def left_out_components(components, data, complement, found, criterion):
     -------
     ndarray of shape (n_left_out, n_components)
     """
-    members = found.means[data.codes] - found.center
+    codes, groups, weights = samples
+    members = found.means[codes] - found.center
     centered = components - found.center
     own = members if criterion == "between" else centered
     targets = members + own / found.eigenvalues
-    roots = np.sqrt(data.weights)[:, None]
+    roots = np.sqrt(weights)[:, None]
     residuals = roots * (targets - centered)
-    left_out = left_out_residuals(residuals, complement, data.groups)
+    left_out = left_out_residuals(residuals, complement, groups)
     return components + (residuals - left_out) / roots
 
 

@@ -26,8 +26,8 @@ from skgeom._kernel._solvers import (
 from skgeom._kernel._system import (
     ALL_MEANS_EQUAL,
     ALL_SAMPLES_EQUAL,
-    Discriminants,
     check_finite_kernel,
+    discriminants_of,
 )
 from skgeom.utils._arrays import in_double, like, namespace, on_host, take, to_numpy
 
@@ -151,6 +151,7 @@ class LandmarkSystem:
 
     def __init__(self, features, data, *, identity, center):
         self.features, self.data = features, data
+        self.kernel_max, self.class_weights = features.kernel_max, data.class_weights
         self.means, moment = features.moments(data)
         self.identity, self.center = identity, center
         self.mean = data.class_weights @ self.means
@@ -211,16 +212,10 @@ class LandmarkSystem:
             rank_tolerance(regularization),
         )
         vectors = vectors if self.root is None else self.root @ vectors
-        offset = self.mean @ vectors if self.center else np.zeros(vectors.shape[1])
-        kernel_max = self.features.kernel_max
-        penalty = float(penalty) * kernel_max
-        if self.identity:
-            penalty *= kernel_max
+        offset = self.mean @ vectors
         coefficients = self.features.to_coefficients(vectors)
         means = self.means @ vectors - offset
-        center = self.data.class_weights @ means
-        found = Discriminants(ratios, coefficients, offset, means, center, penalty)
-        return found.with_fixed_signs()
+        return discriminants_of(self, ratios, coefficients, offset, means, penalty)
 
 
 def random_landmarks(n_landmarks, n_samples, random_state):

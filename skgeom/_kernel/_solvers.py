@@ -36,19 +36,13 @@ For "between", the same steps give :math:`u = (1 + 1 / \rho) E E^\top z`. So z l
 the span of H E, and only a matrix of order c - 1 remains.
 """
 
+from contextlib import suppress
+from functools import partial
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
-from scipy.linalg.lapack import dpstrf, dtrtri
+from scipy.linalg.lapack import dpstrf
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-
-from skgeom.utils._arrays import (
-    cholesky_factors,
-    device_of,
-    dtype_name,
-    like,
-    namespace,
-    to_numpy,
-)
 
 _EPS, _TINY = np.finfo(np.float64).eps, np.finfo(np.float64).tiny
 # Steps after which Davidson's method is given up.
@@ -81,33 +75,12 @@ def rank_tolerance(regularization):
 
 
 def solve_dense(features, indicators, penalty, criterion, n_components, tol):
-    """Solve the generalised symmetric eigenproblem of matrices of the order of x.
-
-    Returns
-    -------
-    eigenvalues : ndarray of shape (n_components,)
-        The ratios, in falling order.
-    vectors : ndarray of shape (n_coordinates, n_components)
-        The x, with a denominator of one.
-    """
-    total, means = features.T @ features, features.T @ indicators
-    between = means @ means.T
-    numerator = total if criterion == "total" else between
-    denominator = total - between
-    denominator.flat[:: len(denominator) + 1] += penalty
-    n = len(total)
-    subset = [max(n - n_components, 0), n - 1]
-    pairs = eigh(numerator, denominator, subset_by_index=subset, check_finite=False)
-    return _positive_leading(pairs, n_components, tol)
-
-
-def solve_primal(total, means, penalty, criterion, n_components, tol):
-    """Solve with a Cholesky factor of the regularised within-class matrix.
+    """Solve the generalized symmetric eigenproblem of matrices of the order of x.
 
     Parameters
     ----------
-    total, means : ndarray of shapes (n_coordinates, n_coordinates or n_classes - 1)
-        The matrices S_t and N.
+    features, indicators : ndarray of shape (n_samples, n_coordinates or n_classes - 1)
+        The matrices F and E.
     penalty : float
         The factor lambda of the identity.
     criterion : {"total", "between"}
@@ -119,26 +92,37 @@ def solve_primal(total, means, penalty, criterion, n_components, tol):
 
     Returns
     -------
-    eigenvalues, vectors : ndarray
-        As by :func:`solve_dense`.
+    eigenvalues : ndarray of shape (n_components,)
+        The ratios, in falling order.
+    vectors : ndarray of shape (n_coordinates, n_components)
+        The x, with a denominator of one.
     """
+    total, means = features.T @ features, features.T @ indicators
+    numerator = total if criterion == "total" else means @ means.T
+    within = _within(total, means, penalty)
+    return _dense_eigenpairs(numerator, n_components, tol, within)
+
+
+def solve_primal(total, means, penalty, criterion, n_components, tol):
+    """The same with S_t and N, and for "between" by a Cholesky factor of S_w."""
+    within = _within(total, means, penalty)
+    if criterion == "total":
+        return _dense_eigenpairs(total, n_components, tol, within)
+    # x = (S_w + lambda I)^-1 N v with eigenvectors v of a matrix of order c - 1.
+    directions = inverse_of(within)(means)
+    ratios, vectors = _dense_eigenpairs(means.T @ directions, n_components, tol)
+    return ratios, directions @ (vectors / np.sqrt(ratios))
+
+
+def _within(total, means, penalty):
+    """The regularized within-class matrix."""
     within = total - means @ means.T
     within.flat[:: len(within) + 1] += penalty
-    solve = CholeskyInverse(within.copy())
-    directions = solve(means)
-    if criterion == "between":
-        # x = (S_w + lambda I)^-1 N v with eigenvectors v of a matrix of order c - 1.
-        eigenvalues, vectors = _positive_leading(
-            eigh(means.T @ directions), n_components, tol
-        )
-        return eigenvalues, directions @ (vectors / np.sqrt(eigenvalues))
-    return _leading_eigenpairs(
-        lambda v: total @ v, directions, n_components, tol, M=within, Minv=solve
-    )
+    return within
 
 
 def solve_dual(solve, indicators, images, penalty, criterion, n_components, tol):
-    """Solve by the inverse of the regularised Gram matrix of the samples.
+    """Solve by the inverse of the regularized Gram matrix of the samples.
 
     Parameters
     ----------
@@ -149,7 +133,7 @@ def solve_dual(solve, indicators, images, penalty, criterion, n_components, tol)
     images : ndarray of shape (n_samples, n_classes - 1)
         F F^T E.
     penalty, criterion, n_components, tol
-        As for :func:`solve_primal`.
+        As for :func:`solve_dense`.
 
     Returns
     -------
@@ -207,7 +191,7 @@ def solve_davidson(
     kernel, indicators : ndarray of shape (n_samples, n_samples or n_classes - 1)
         The centered kernel matrix, and E.
     penalty, criterion, n_components, tol
-        As for :func:`solve_primal`.
+        As for :func:`solve_dense`.
     precision : float, default=1e-7
         Size of the last correction, relative to x.
 
@@ -220,7 +204,7 @@ def solve_davidson(
     shifted = kernel.astype(np.float32)
     shifted.flat[:: n + 1] += shift
     try:
-        solve = CholeskyInverse(shifted)
+        solve = inverse_of(shifted)
     except LinAlgError:
         return None
 
@@ -275,63 +259,12 @@ def _orthonormal(block, basis):
     return block
 
 
-def inverse_of(matrix, shift):
-    """Multiplies vectors by (M + shift I)^-1; M is overwritten where it is NumPy's."""
-    if namespace(matrix) is np:
-        matrix.flat[:: len(matrix) + 1] += shift
-        return CholeskyInverse(matrix)
-    return DeviceInverse(plus_diagonal(matrix, shift))
-
-
-def plus_diagonal(matrix, value):
-    """A matrix with a number added to its diagonal."""
-    xp = namespace(matrix)
-    options = {"dtype": matrix.dtype}
-    if xp is not np:
-        options["device"] = device_of(matrix)
-    return matrix + value * xp.eye(matrix.shape[0], **options)
-
-
-class CholeskyInverse:
-    """Multiplies vectors by the inverse of a definite matrix, which is overwritten."""
-
-    def __init__(self, matrix):
-        # The transpose of an array in C order is one in Fortran order, of which LAPACK
-        # needs no copy.
-        self._factor = cho_factor(
-            matrix.T, lower=True, overwrite_a=True, check_finite=False
-        )
-
-    def __call__(self, block):
-        return cho_solve(self._factor, block, check_finite=False)
-
-    def last_block(self, n_last):
-        """The last rows and columns of the inverse."""
-        # The inverse of L L^T ends with that of the last block of L: L^-1 is
-        # triangular.
-        factor, lower = self._factor
-        inverse, _ = dtrtri(np.tril(factor[-n_last:, -n_last:]), lower=lower)
-        return inverse.T @ inverse
-
-
-class DeviceInverse:
-    """The same for a matrix of a library other than NumPy, and vectors of NumPy.
-
-    The array API standard has no triangular solution, hence the explicit inverse.
-    """
-
-    def __init__(self, matrix):
-        cholesky_factors(matrix)  # raises if the matrix is not definite
-        self._inverse = namespace(matrix).linalg.inv(matrix)
-
-    def __call__(self, block):
-        columns = block.reshape(len(block), -1)
-        columns = like(columns, self._inverse, dtype_name(self._inverse))
-        return to_numpy(self._inverse @ columns).reshape(block.shape)
-
-    def last_block(self, n_last):
-        """The last rows and columns of the inverse."""
-        return to_numpy(self._inverse[-n_last:, -n_last:])
+def inverse_of(matrix):
+    """Function that multiplies by the inverse of a definite matrix; overwrites it."""
+    # The transpose of an array in C order is one in Fortran order, of which LAPACK
+    # needs no copy.
+    factor = cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
+    return partial(cho_solve, factor, check_finite=False)
 
 
 def pivoted_cholesky(matrix, tol):
@@ -367,33 +300,28 @@ def semidefinite_root(matrix, tol):
     return root
 
 
-def _leading_eigenpairs(multiply, start, n_components, tol, M=None, Minv=None):
+def _leading_eigenpairs(multiply, start, n_components, tol):
     """Leading eigenvectors of a symmetric operator, by a Lanczos iteration."""
     n = len(start)
+    if n > 20 and n_components <= _LANCZOS_SHARE * n:
+        operator = LinearOperator((n, n), multiply, dtype=start.dtype)
+        # An eigenvector that is orthogonal to the first vector is never found, hence
+        # some random part of it.
+        v0, random = start.sum(axis=1), np.random.default_rng(0).standard_normal(n)
+        v0 += np.linalg.norm(v0) / n**0.5 * random
+        # Many eigenvalues that are nearly equal do not converge.
+        with suppress(ArpackNoConvergence):
+            pairs = eigsh(operator, n_components, which="LA", v0=v0, maxiter=_RESTARTS)
+            return _positive_leading(pairs, n_components, tol)
+    return _dense_eigenpairs(multiply(np.eye(n)), n_components, tol)
 
-    def solve_dense_matrix():
-        matrix = multiply(np.eye(n))
-        matrix = (matrix + matrix.T) / 2
-        subset = [max(n - n_components, 0), n - 1]
-        pairs = eigh(matrix, M, subset_by_index=subset)
-        return _positive_leading(pairs, n_components, tol)
 
-    if n <= 20 or n_components > _LANCZOS_SHARE * n:
-        return solve_dense_matrix()
-    operators = {
-        "M": M,
-        "Minv": Minv and LinearOperator((n, n), Minv, dtype=start.dtype),
-    }
-    operator = LinearOperator((n, n), multiply, dtype=start.dtype)
-    # An eigenvector that is orthogonal to the first vector is never found, hence some
-    # random part of it.
-    v0 = start.sum(axis=1)
-    v0 += np.linalg.norm(v0) / n**0.5 * np.random.default_rng(0).standard_normal(n)
-    settings = {"which": "LA", "v0": v0, "maxiter": _RESTARTS}
-    try:
-        pairs = eigsh(operator, n_components, **settings, **operators)
-    except ArpackNoConvergence:  # many eigenvalues are nearly equal
-        return solve_dense_matrix()
+def _dense_eigenpairs(matrix, n_components, tol, denominator=None):
+    """Leading eigenvectors of a symmetric matrix, or of it and a definite one."""
+    n = len(matrix)
+    subset = [max(n - n_components, 0), n - 1]
+    matrix = (matrix + matrix.T) / 2
+    pairs = eigh(matrix, denominator, subset_by_index=subset, check_finite=False)
     return _positive_leading(pairs, n_components, tol)
 
 

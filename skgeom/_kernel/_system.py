@@ -16,23 +16,29 @@ NumPy arrays.
 """
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, eigh, svd
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, svd
+from scipy.linalg.lapack import dtrtri
 
 from skgeom._kernel._leave_one_out import left_out_residuals
 from skgeom._kernel._solvers import (
     class_contrasts,
-    inverse_of,
-    plus_diagonal,
     rank_tolerance,
     solve_davidson,
     solve_dense,
     solve_dual,
 )
-from skgeom.utils._arrays import cholesky_factors, like, namespace, to_numpy
+from skgeom.utils._arrays import (
+    astype,
+    cholesky_factors,
+    device_of,
+    like,
+    namespace,
+    to_numpy,
+)
 from skgeom.utils._signs import signs
 from skgeom.utils._validation import check_semidefinite
 
@@ -79,6 +85,14 @@ def check_finite_kernel(kernel):
     return largest
 
 
+def plus_diagonal(matrix, value):
+    """A matrix with a number added to its diagonal."""
+    xp, options = namespace(matrix), {"dtype": matrix.dtype}
+    if xp is not np:
+        options["device"] = device_of(matrix)
+    return matrix + value * xp.eye(matrix.shape[0], **options)
+
+
 @contextmanager
 def explain_singular(regularization, precision=_EPS):
     """Turn the error of a factorization into one that names cause and remedy."""
@@ -96,8 +110,7 @@ def explain_singular(regularization, precision=_EPS):
         ) from error
 
 
-@dataclass
-class Discriminants:
+class Discriminants(NamedTuple):
     """Discriminant functions f(x) = k(x, X) @ coefficients - offset."""
 
     eigenvalues: np.ndarray
@@ -107,20 +120,22 @@ class Discriminants:
     center: np.ndarray  # the mean of the components in training
     penalty: float  # lambda, for weights of sum one
 
-    def with_fixed_signs(self):
-        """The same functions, with signs that do not depend on the order of samples.
 
-        The class whose mean is largest in magnitude has a positive mean; of several
-        that are equal, the last one has.
-        """
-        sign = signs(self.means.T)
-        return replace(
-            self,
-            coefficients=self.coefficients * sign,
-            offset=self.offset * sign,
-            means=self.means * sign,
-            center=self.center * sign,
-        )
+def discriminants_of(system, ratios, coefficients, offset, means, penalty):
+    """Discriminants of a system, of kernels as they are and with fixed signs.
+
+    ``means`` are those of the centered classes. The class whose mean is largest in
+    magnitude has a positive mean; of several that are equal, the last one has.
+    """
+    penalty = float(penalty) * system.kernel_max
+    if system.identity:
+        penalty *= system.kernel_max
+    if not system.center:
+        means, offset = means + offset, np.zeros_like(offset)
+    center, sign = system.class_weights @ means, signs(means.T)
+    return Discriminants(
+        ratios, coefficients * sign, offset * sign, means * sign, center * sign, penalty
+    )
 
 
 class KernelSystem:
@@ -181,7 +196,9 @@ class KernelSystem:
         levels = class_contrasts(self.class_weights)
         levels = levels / np.sqrt(self.class_weights)[:, None]
         self.indicators = self.root_weights[:, None] * levels[self.codes]
-        self._solve = None  # multiplies by the inverse of F F^T + lambda I
+        # The Cholesky factor of F F^T + lambda I, or on a device its inverse: the array
+        # API standard has no triangular solution.
+        self._factor = self._inverse = None
 
     def _times(self, block):
         """The centered matrix times the columns of a matrix."""
@@ -260,12 +277,12 @@ class KernelSystem:
         """
         roots = self.root_weights[-n_last:]
         penalty = regularization * self.total_trace
-        if self._solve is None:
+        if self._factor is None and self._inverse is None:
             left, eigenvalues = self._gram_eigenvectors
             shrink = eigenvalues / (eigenvalues + penalty)
             return self._complement_of(left[-n_last:], shrink, roots)
         # I - H = lambda (F F^T + lambda I)^-1
-        inverse = penalty * self._solve.last_block(n_last)
+        inverse = penalty * self._last_of_inverse(n_last)
         inverse -= np.outer(roots, roots)
         return inverse.diagonal(), lambda rows: inverse[np.ix_(rows, rows)]
 
@@ -349,12 +366,42 @@ class KernelSystem:
         else:
             self.check_definite()
             gram, images = self.centered, self._means
-        self._solve = inverse_of(gram, penalty)
+        self._factorize(gram, penalty)
         ratios, duals, scores = solve_dual(
             self._solve, self.indicators, images, **settings
         )
         coefficients = self._transposed_times(duals) if self.identity else duals
         return self._discriminants(ratios, coefficients, scores, penalty)
+
+    def _factorize(self, gram, penalty):
+        """Factor G + lambda I; overwrites G where it is an array of NumPy."""
+        if namespace(gram) is np:
+            gram.flat[:: len(gram) + 1] += penalty
+            # The transpose is in Fortran order, so that LAPACK needs no copy.
+            self._factor, _ = cho_factor(
+                gram.T, lower=True, overwrite_a=True, check_finite=False
+            )
+        else:
+            gram = plus_diagonal(gram, penalty)
+            cholesky_factors(gram)  # raises if the matrix is not definite
+            self._inverse = namespace(gram).linalg.inv(gram)
+
+    def _solve(self, block):
+        """(G + lambda I)^-1 times the columns of a matrix."""
+        if self._inverse is None:
+            return cho_solve((self._factor, True), block, check_finite=False)
+        columns = like(block.reshape(len(block), -1), self._inverse)
+        columns = astype(columns, self._inverse.dtype)
+        return to_numpy(self._inverse @ columns).reshape(block.shape)
+
+    def _last_of_inverse(self, n_last):
+        """The last rows and columns of (G + lambda I)^-1."""
+        if self._inverse is not None:
+            return to_numpy(self._inverse[-n_last:, -n_last:])
+        # The inverse of L L^T ends with that of the last block of L: L^-1 is
+        # triangular.
+        inverse, _ = dtrtri(np.tril(self._factor[-n_last:, -n_last:]), lower=True)
+        return inverse.T @ inverse
 
     def _settings(self, regularization, criterion, n_components, in_range=False):
         """Arguments of all solvers; ValueError if "between" has no solution.
@@ -383,15 +430,8 @@ class KernelSystem:
             averages[:, None] * scores
         )
         coefficients = coefficients * (self.root_weights[:, None] / self.kernel_max)
-        penalty = float(penalty) * self.kernel_max
-        if self.identity:
-            penalty *= self.kernel_max
         if self.symmetric:
             # The right factor of the centered matrix, (I - w 1^T), for its vectors.
             coefficients -= np.outer(self.weights, coefficients.sum(axis=0))
         offset = self.kernel_mean @ coefficients
-        if not self.center:
-            means, offset = means + offset, np.zeros_like(offset)
-        center = self.class_weights @ means
-        found = Discriminants(ratios, coefficients, offset, means, center, penalty)
-        return found.with_fixed_signs()
+        return discriminants_of(self, ratios, coefficients, offset, means, penalty)

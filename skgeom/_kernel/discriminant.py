@@ -445,17 +445,20 @@ class KernelDiscriminantAnalysis(
             )
             self.gamma_ = kernel.parameters.get("gamma") if kernel.uses_gamma else None
             solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
-            found, complement, used = solve(kernel, data, n_left_out)
+            found, complement = solve(kernel, data, n_left_out)
         self._kernel = kernel
         self._set_discriminants(found, float(relative.sum()) * largest)
-        if kernel.precomputed:  # coefficients of all columns
-            self.dual_coef_ = np.zeros((self.n_features_in_, found.means.shape[1]))
-            self.dual_coef_[rows[used]] = found.coefficients
         move_attributes(self, X)
         if self.temperature == "auto":
-            self._calibrate(X, rows, data, left_out, complement, found)
+            self._calibrate(data, left_out, complement, found)
+        if kernel.precomputed:  # coefficients of all columns
+            coefficients = np.zeros((self.n_features_in_, found.means.shape[1]))
+            coefficients[rows] = found.coefficients
+            self.dual_coef_ = like(coefficients, self.dual_coef_)
         if self.verbose:
-            print(f"[{type(self).__name__}] {self._selected_values()}")
+            names = "gamma", "regularization", "solver", "n_landmarks", "temperature"
+            values = (f"{name}={getattr(self, f'{name}_')}" for name in names)
+            print(f"[{type(self).__name__}] {', '.join(values)}")
         return self
 
     def _validate(self, X, y, sample_weight):
@@ -576,14 +579,16 @@ class KernelDiscriminantAnalysis(
         kernels = [kernel.with_gamma(gamma) for gamma in gammas]
         if len(kernels) == len(values) == 1:
             return kernels[0], float(values[0])
-        part = data.part(rows, kernel.precomputed)
+        part, errors, n_parameters = data.part(rows, kernel.precomputed), [], []
         with one_blas_thread():
-            systems = (self._system(each, part, host=True) for each in kernels)
-            parts = [
-                each.left_out_errors(values / ratio, part.groups) for each in systems
-            ]
-        errors, n_parameters = map(np.concatenate, zip(*parts, strict=True))
-        i, j = divmod(fewest_parameters(errors, n_parameters), len(values))
+            for each in kernels:
+                system = self._system(each, part, host=True)
+                found = system.left_out_errors(values / ratio, part.groups)
+                errors.extend(found[0])
+                n_parameters.extend(found[1])
+        i, j = divmod(
+            fewest_parameters(np.array(errors), np.array(n_parameters)), len(values)
+        )
         # With the smallest gamma, the kernel is nearly linear, as with smaller ones.
         _warn_of_ends("gamma", gammas, i, len(gammas) - 1)
         _warn_of_ends("regularization", values, j, 0, len(values) - 1)
@@ -592,14 +597,15 @@ class KernelDiscriminantAnalysis(
     def _solve(self, kernel, data, n_left_out):
         """Solve exactly, with the kernel matrix of all samples.
 
-        Returns the discriminants, the complement of the hat matrix for the samples that
-        are left out, and the numbers of the samples that have coefficients.
+        Returns the discriminants, and the complement of the hat matrix for the samples
+        that are left out.
         """
         self.n_landmarks_ = None
         self.X_fit_ = None if kernel.precomputed else in_double(data.X)
         host = self.solver_ == "eigen"
         system = self._system(kernel, data, host=host, warn=True)
-        settings = self.regularization_, self.criterion, self._n_wanted
+        n_components = self.n_components or len(self.classes_) - 1
+        settings = self.regularization_, self.criterion, n_components
         calibrated, complement = self.temperature == "auto", None
         with explain_singular(self.regularization_, system.precision):
             if self.solver_ == "eigen":
@@ -608,7 +614,7 @@ class KernelDiscriminantAnalysis(
                 found = system.solve_cholesky(*settings, iterate=not calibrated)
         if calibrated:
             complement = system.complement(self.regularization_, n_left_out)
-        return found, complement, slice(None)
+        return found, complement
 
     def _system(self, kernel, data, host=False, warn=False):
         """The kernel system of samples; in CPU memory if asked."""
@@ -663,12 +669,16 @@ class KernelDiscriminantAnalysis(
             features, data, identity=self.penalty == "identity", center=self.center
         )
         self.X_fit_ = None if points is None else take(points, features.kept)
-        complement = None
+        complement, n_components = None, self.n_components or len(self.classes_) - 1
         with explain_singular(self.regularization_, precision(data.X)):
-            found = system.solve(self.regularization_, self.criterion, self._n_wanted)
+            found = system.solve(self.regularization_, self.criterion, n_components)
             if self.temperature == "auto":
                 complement = system.complement(self.regularization_, n_left_out)
-        return found, complement, None if numbers is None else numbers[features.kept]
+        if points is None:  # coefficients of all columns
+            coefficients = np.zeros((n_samples, found.coefficients.shape[1]))
+            coefficients[numbers[features.kept]] = found.coefficients
+            found = found._replace(coefficients=coefficients)
+        return found, complement
 
     def _features(self, kernel, X, points, numbers):
         """Features of landmarks, given themselves, or their numbers in K."""
@@ -699,11 +709,6 @@ class KernelDiscriminantAnalysis(
             )
         return LandmarkFeatures(matrix, columns, dtype_name(X))
 
-    @property
-    def _n_wanted(self):
-        """Number of components to look for."""
-        return self.n_components or len(self.classes_) - 1
-
     def _set_discriminants(self, found, n_samples):
         """Set the fitted attributes that follow from discriminant functions."""
         n_found = len(found.eigenvalues)
@@ -727,34 +732,25 @@ class KernelDiscriminantAnalysis(
         self.decision_means_ = self.means_
         self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
 
-    def _calibrate(self, X, rows, data, left_out, complement, found):
+    def _calibrate(self, data, left_out, complement, found):
         """Set temperature and decision means by samples that are left out."""
-        precomputed = self._kernel.precomputed
-        samples = take(X, rows[left_out]) if precomputed else take(data.X, left_out)
-        part = TrainingData(
-            None,
-            data.codes[left_out],
-            data.groups[left_out],
-            data.sample_weight[left_out],
-            data.weights[left_out],
-            data.class_weights,
-        )
-        components = to_numpy(self._project(samples))
+        columns = data.codes, data.groups, data.weights
+        codes, groups, weights = (column[left_out] for column in columns)
+        components = to_numpy(self._project(take(data.X, left_out)))
         predicted = left_out_components(
-            components, part, complement, found, self.criterion
+            components, (codes, groups, weights), complement, found, self.criterion
         )
         # Nothing is left of a class that is left out as a whole.
-        n_classes = len(data.class_weights)
-        pairs = part.groups * n_classes + part.codes
-        taken = np.bincount(pairs, part.weights)[pairs]
-        kept = taken < (1 - 1e-9) * data.class_weights[part.codes]
+        pairs = groups * len(data.class_weights) + codes
+        taken = np.bincount(pairs, weights)[pairs]
+        kept = taken < (1 - 1e-9) * data.class_weights[codes]
         if not kept.any():
             return
         means, self.temperature_ = calibrate(
             components[kept],
             predicted[kept],
-            part.codes[kept],
-            part.sample_weight[kept],
+            codes[kept],
+            data.sample_weight[left_out][kept],
             found.means,
             found.center,
             to_numpy(self.priors_),
@@ -922,15 +918,6 @@ class KernelDiscriminantAnalysis(
             The weighted fraction of samples that are classified correctly.
         """
         return super().score(X, y, sample_weight)
-
-    def _selected_values(self):
-        """The automatic choices of the fit, in one line."""
-        names = "gamma", "regularization", "solver", "n_landmarks", "temperature"
-        values = ((name, getattr(self, f"{name}_")) for name in names)
-        return ", ".join(
-            f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"
-            for name, value in values
-        )
 
     @property
     def _needs_library(self):

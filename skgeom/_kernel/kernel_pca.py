@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.linalg import eigh
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -18,7 +19,6 @@ from sklearn.utils import (
     gen_batches,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
@@ -46,8 +46,6 @@ from skgeom.utils._undo import all_or_nothing
 
 # The axes are found from this many samples for each of them, or so many altogether.
 _SAMPLES_PER_AXIS, _LEAST_SAMPLES = 4, 5000
-# The part of the axes up to which leading ones are found by iterations.
-_FEW_AXES = 1 / 3
 _MOST_ITERATIONS = 1000
 
 
@@ -247,8 +245,9 @@ class LandmarkKernelPCA(
         n_components = min(self.n_components or rank, rank)
         n_samples = max(_SAMPLES_PER_AXIS * n_components, _LEAST_SAMPLES)
         mean, covariance = _moments(features, X, n_samples, rng)
-        variances, axes = _leading_axes(covariance, n_components, rng)
-        axes = axes * signs(axes.T)
+        subset = [rank - n_components, rank - 1]
+        variances, axes = eigh(covariance, subset_by_index=subset, check_finite=False)
+        variances, axes = variances[::-1], axes[:, ::-1] * signs(axes[:, ::-1].T)
         # The coordinates are those of the kernel as it is, not of one of size one.
         scale = np.sqrt(features.kernel_max)
         self.eigenvalues_ = np.maximum(variances, 0) * features.kernel_max
@@ -378,17 +377,3 @@ def _moments(features, X, n_samples, rng):
         moment += Z.T @ Z
     mean = total / len(rows)
     return mean, moment / len(rows) - np.outer(mean, mean)
-
-
-def _leading_axes(covariance, n_components, rng):
-    """Leading eigenvalues, falling, and eigenvectors, in columns.
-
-    Few of many are found by iterations of a random subspace, all products of matrices.
-    """
-    if n_components > _FEW_AXES * len(covariance):
-        variances, axes = np.linalg.eigh(covariance)
-        return variances[: -n_components - 1 : -1], axes[:, : -n_components - 1 : -1]
-    axes, variances, _ = randomized_svd(
-        covariance, n_components, n_iter=1, random_state=rng
-    )
-    return variances, axes

@@ -16,7 +16,6 @@ from skgeom import (
     KernelDiscriminantAnalysis,
     RejectionClassifier,
 )
-from skgeom._kernel._solvers import DeviceInverse
 from skgeom.utils._arrays import namespace, to_numpy
 from skgeom.utils._sklearn import ARRAY_API, move_estimator_to
 
@@ -206,21 +205,6 @@ def test_moves_between_devices(library, digits):
         assert (here.predict(X) == y).mean() > 0.9
         back = move_estimator_to(here, library.xp, library.device)
         assert_array_equal(to_numpy(back.predict_proba(X_there)), expected)
-
-
-def test_inverse(library, rng):
-    n = 60
-    A = rng.normal(size=(n, 2 * n))
-    A = A @ A.T / n + np.eye(n)
-    B = rng.normal(size=(n, 3))
-    there = library.array(A)
-    scale = library.tolerance
-    inverse = DeviceInverse(there)
-    exact = np.linalg.inv(A)
-    assert_allclose(inverse(B), exact @ B, rtol=0, atol=scale)
-    assert_allclose(inverse.last_block(7), exact[-7:, -7:], rtol=0, atol=scale)
-    with pytest.raises(np.linalg.LinAlgError):
-        DeviceInverse(library.array(-A))
 
 
 def test_low_rank_with_a_light_penalty(library, digits):
