@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from skgeom._held_out import statistics_and_sample
-from skgeom._moments import kind_of
+from skgeom._moments import kind_of, known_labels, union_of_classes
 from skgeom._shrinkage import (
     HeldOutSamples,
     closed_form_intensities,
@@ -280,10 +280,13 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
                 "means and covariances: ClassStatistics(classes, counts, means, "
                 "covariances)."
             )
-        vars(self).pop("feature_names_in_", None)
-        self.n_features_in_ = statistics.n_features
         # Not the same object: its owner may update it.
-        return self._fit(statistics._of_coordinates(), None)
+        statistics = statistics._of_coordinates()
+        vars(self).pop("feature_names_in_", None)
+        if statistics.feature_names_in_ is not None:
+            self.feature_names_in_ = statistics.feature_names_in_
+        self.n_features_in_ = statistics.n_features
+        return self._fit(statistics, None)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -333,7 +336,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         if classes is not None:
             known = _announced(classes, known)
         if not first:
-            known = np.union1d(known, self.classes_)
+            known = union_of_classes(known, self.classes_)
         self._store(statistics, known)
         with suppress(_Singular):
             self._set_gaussians(self._solve(None))
@@ -343,7 +346,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         if is_dask(X):
             validate_data(self, empty_block(X), ensure_min_samples=0, reset=reset)
             return X, y
-        X, y = validate_data(self, X, on_host(y), dtype=float_dtypes(X), reset=reset)
+        y = on_host(known_labels(y))
+        X, y = validate_data(self, X, y, dtype=float_dtypes(X), reset=reset)
         check_classification_targets(y)
         return X, y
 
@@ -357,7 +361,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self.statistics_ = statistics
         self.classes_ = classes
         counts = np.zeros(len(classes))
-        counts[np.searchsorted(classes, statistics.classes)] = statistics.counts
+        counts[_positions(classes, statistics)] = statistics.counts
         self.priors_ = like(check_priors(self.priors, counts), statistics.means)
         self._gaussians = None
 
@@ -479,7 +483,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         if priors.shape[0] == densities.shape[1]:
             return densities + xp.log(priors / xp.sum(priors))
         classes = to_numpy(self.classes_)
-        seen = like(np.searchsorted(classes, self.statistics_.classes), densities)
+        seen = like(_positions(classes, self.statistics_), densities)
         priors = xp.take(priors, seen)
         joint = densities + xp.log(priors / xp.sum(priors))
         # Those without samples come last.
@@ -678,6 +682,11 @@ def _statistics(X, y, covariance_estimator, sample_weight, before=None):
     return statistics if before is None else before + statistics
 
 
+def _positions(classes, statistics):
+    """Where the classes of the statistics are among all classes, of any dtype."""
+    return np.searchsorted(classes, statistics.classes.astype(classes.dtype))
+
+
 def _announced(classes, labels):
     """Classes that will come, with those of the labels."""
     classes = check_array(
@@ -688,7 +697,7 @@ def _announced(classes, labels):
         raise ValueError(
             f"classes and y must be labels of one kind, got {classes} and {labels}."
         )
-    return np.union1d(classes, labels)
+    return union_of_classes(classes, labels)
 
 
 def _without_rounding(statistics):

@@ -153,7 +153,7 @@ def statistics_and_sample(X, y, sample_weight):
         _sums_and_some, X, y, sample_weight, _rows_of_blocks(X, sample_weight)
     )
     total, some = merged(parts, _merge).compute()
-    statistics = ClassStatistics._make(*some_sums(total).arrays())
+    statistics = ClassStatistics.from_sums(some_sums(total))
     _, *sample = some
     return statistics, tuple(sample)
 
