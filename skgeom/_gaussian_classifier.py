@@ -401,7 +401,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         pooled = np.tensordot(counts / counts.sum(), covariances, axes=1)
         selects = self.regularization == "auto"
         noise = 0.0 if selects else float(self.regularization)
-        selects = selects and statistics._covariance_estimator is None
+        selects = selects and statistics.covariance_estimator is None
         span = _Span.of(statistics, total, noise)
         means, basis = statistics.means, None
         n_distinct, diagonal = counts, 0.0
@@ -590,13 +590,14 @@ def _without_rounding(statistics):
     varies = (own > _ROUNDING * (sizes + deviations)) & varies
     if not varies.all():
         covariances = statistics.covariances * varies[:, :, None] * varies[:, None]
-        statistics = statistics._with(covariances=covariances)
+        statistics = copy(statistics)
+        statistics.covariances = covariances
     return statistics, total
 
 
 def _class_covariances(statistics):
     """Maximum-likelihood estimates, as in scikit-learn since 1.8, if of samples."""
-    if statistics._covariance_estimator is None:
+    if statistics.covariance_estimator is None:
         return maximum_likelihood(statistics)
     return statistics.covariances
 
@@ -618,7 +619,7 @@ class _Span:
         If a variance is added, all classes have that variance across the span, and it
         is used only if there are fewer samples than features.
         """
-        few = statistics._covariance_estimator is None
+        few = statistics.covariance_estimator is None
         few = few and statistics.counts.sum() < statistics.n_features
         if noise and not few:
             return None

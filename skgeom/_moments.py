@@ -13,6 +13,7 @@ from sklearn.utils.validation import _num_samples, check_X_y
 from skgeom.utils._arrays import (
     device_of,
     float_dtypes,
+    has_float64,
     in_double,
     is_by_numpy,
     like,
@@ -53,7 +54,7 @@ class ClassSums:
     @classmethod
     def of_samples(cls, X, y, sample_weight, feature_names=None):
         """The sums of valid samples."""
-        if is_by_numpy(X):
+        if is_by_numpy(X) or not has_float64(X):
             total = cls.of_samples(to_numpy(X), y, sample_weight, feature_names)
             for of_class in total.moments():
                 of_class.mean = like(of_class.mean, X)

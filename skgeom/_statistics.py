@@ -11,13 +11,11 @@ from sklearn.utils.validation import check_array, column_or_1d
 from skgeom._leading_axes import InAxes, sums_in_axes
 from skgeom._moments import (
     ClassSums,
-    Rows,
     check_alike,
     check_memory,
     check_underflow,
     checked_samples,
     rows_of_classes,
-    sample_moments,
     sums_of_blocks,
     sums_of_samples,
     union_of_classes,
@@ -25,12 +23,13 @@ from skgeom._moments import (
 from skgeom.objectives import projected_classes
 from skgeom.utils._arrays import (
     by_numpy,
-    has_float64,
+    in_double,
     is_by_numpy,
     is_dispatched,
     like,
     namespace,
     on_host,
+    take,
     to_numpy,
 )
 from skgeom.utils._dask import is_dask
@@ -76,6 +75,9 @@ class ClassStatistics:
     axes : ndarray of shape (n_axes, n_features) or None
         Where statistics are made in fewer dimensions, with ``n_axes``: the orthonormal
         axes. Means and covariances are those of the ``n_axes`` features ``X @ axes.T``.
+    covariance_estimator : None, str or object
+        What estimated the covariances, as in :meth:`from_data`; None for sample
+        covariances, and "shrunk" after :meth:`shrunk`.
     feature_names_in_ : ndarray of shape (n_features,) or None
         The names of the columns of X, where X is a data frame whose names are all
         strings. Statistics of different names do not add up.
@@ -128,7 +130,7 @@ class ClassStatistics:
         self.counts = counts
         self.means = means
         self.covariances = covariances
-        self._covariance_estimator = covariance_estimator
+        self.covariance_estimator = covariance_estimator
         self.axes = axes
         self.feature_names_in_ = feature_names_in_
 
@@ -137,11 +139,6 @@ class ClassStatistics:
         other = copy(self)
         vars(other).update(attributes)
         return other
-
-    @classmethod
-    def from_sums(cls, sums, axes=None):
-        """Statistics of the sums of samples, or of their coordinates in axes."""
-        return cls._make(*sums.arrays(), None, axes, sums.feature_names_in_)
 
     @classmethod
     def _make(cls, *arrays):
@@ -213,11 +210,11 @@ class ClassStatistics:
     def _summed(cls, summed, n_axes):
         """Statistics of the samples that ``summed`` adds up."""
         if n_axes is None:
-            return cls.from_sums(summed())
+            return statistics_of_sums(summed())
         if not isinstance(n_axes, Integral) or n_axes < 1:
             raise ValueError(f"n_axes must be None or at least 1, got {n_axes!r}.")
         sums, axes = sums_in_axes(n_axes, summed)
-        return cls.from_sums(sums, axes)
+        return statistics_of_sums(sums, axes)
 
     @classmethod
     def from_blocks(cls, blocks, *, n_axes=None):
@@ -287,41 +284,30 @@ class ClassStatistics:
 
     @classmethod
     def _from_valid_data(cls, X, y, covariance_estimator=None, sample_weight=None):
-        if sample_weight is not None and covariance_estimator is not None:
+        """Statistics of samples that need no validation."""
+        if covariance_estimator is None:
+            return statistics_of_sums(ClassSums.of_samples(X, y, sample_weight))
+        if sample_weight is not None:
             raise ValueError(
                 "sample_weight needs sample covariances, covariance_estimator="
                 f"None, but covariance_estimator={covariance_estimator!r}."
             )
-        if namespace(X) is not np:
-            if covariance_estimator is None and has_float64(X):
-                return cls.from_sums(ClassSums.of_samples(X, y, sample_weight))
-            host = to_numpy(X)
-            return cls._from_valid_data(
-                host, y, covariance_estimator, sample_weight
-            )._beside(X)
         classes, rows = rows_of_classes(y)
-        n_features = X.shape[1]
-        check_memory(len(classes), n_features)
-        means = np.empty((len(classes), n_features))
-        covariances = np.empty((len(classes), n_features, n_features))
-        counts = np.empty(len(rows), dtype=int if sample_weight is None else float)
-        blocks_of = Rows(X)
-        for k, of_class in enumerate(rows):
-            if covariance_estimator is None:
-                moments = sample_moments(
-                    X, of_class, classes[k], blocks_of, sample_weight
-                )
-                counts[k], means[k] = moments.count, moments.mean
-                covariances[k] = moments.covariance(classes[k])
-            else:
-                counts[k] = len(of_class)
-                samples = X[of_class].astype(np.float64, copy=False)
-                means[k] = samples.mean(axis=0)
-                covariances[k] = _estimated_covariance(
-                    covariance_estimator, samples, classes[k]
-                )
+        check_memory(len(classes), X.shape[1])
+        parts = [in_double(to_numpy(take(X, of_class))) for of_class in rows]
+        means = np.stack([part.mean(axis=0) for part in parts])
+        covariances = np.stack(
+            [
+                _estimated_covariance(covariance_estimator, part, label)
+                for part, label in zip(parts, classes, strict=True)
+            ]
+        )
         check_underflow(np.einsum("cii->", covariances) + np.square(means).sum(), X)
-        return cls._make(classes, counts, means, covariances, covariance_estimator)
+        counts = np.array([len(of_class) for of_class in rows])
+        statistics = cls._make(
+            classes, counts, means, covariances, covariance_estimator
+        )
+        return statistics._beside(X)
 
     @classmethod
     def from_second_moments(cls, classes, counts, second_moments):
@@ -461,7 +447,7 @@ class ClassStatistics:
         intensities = like(intensities.copy(), covariances)[:, None, None]
         offsets = intensities * (pooled - covariances)
         return self._with(
-            covariances=covariances + offsets, _covariance_estimator="shrunk"
+            covariances=covariances + offsets, covariance_estimator="shrunk"
         )
 
     def project(self, components):
@@ -548,11 +534,11 @@ class ClassStatistics:
         return self._merged(other)
 
     def _check_sample_covariances(self, what):
-        if self._covariance_estimator is not None:
+        if self.covariance_estimator is not None:
             raise ValueError(
                 f"Statistics can be {what} only if their covariances are sample "
                 "covariances, not estimates of covariance_estimator="
-                f"{self._covariance_estimator!r}."
+                f"{self.covariance_estimator!r}."
             )
 
     def _merged(self, *others):
@@ -560,7 +546,7 @@ class ClassStatistics:
         total = ClassSums(self)
         for other in others:
             total.add(other, check=False)
-        return self.from_sums(total, self.axes)
+        return statistics_of_sums(total, self.axes)
 
     def _sums(self):
         """Label, count, mean and scatter of one class after another."""
@@ -612,6 +598,16 @@ class ClassStatistics:
             f"{type(self).__name__}({len(self.classes)} classes, {features}, "
             f"{self.counts.sum()} samples)"
         )
+
+
+def make_statistics(*arrays):
+    """Statistics of valid classes, counts, means and covariances."""
+    return ClassStatistics._make(*arrays)
+
+
+def statistics_of_sums(sums, axes=None):
+    """Statistics of the sums of samples, or of their coordinates in axes."""
+    return make_statistics(*sums.arrays(), None, axes, sums.feature_names_in_)
 
 
 def checked_statistics(statistics):
