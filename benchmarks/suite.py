@@ -159,6 +159,25 @@ def gaussians(n_samples, seed, n_classes=5, n_features=20):
     return once(name, X[:half], y[:half], X[half:], y[half:])
 
 
+def small_class(seed, equal=False):
+    """Gaussian classes of 500, 500 and 8 training samples in ten dimensions."""
+    rng = np.random.default_rng(seed)
+    factors = [np.eye(10) if equal else rng.normal(size=(10, 10)) for _ in range(3)]
+    means = rng.normal(size=(3, 10))
+    y = np.repeat([0, 1, 2] * 2, [500, 500, 8, 1000, 1000, 1000])
+    z = rng.normal(size=(len(y), 10))
+    X = means[y] + np.einsum("ij,ikj->ik", z, np.array(factors)[y])
+    name = f"500 : 500 : 8 Gaussians{', equal covariances' * equal}, seed {seed}"
+    return once(name, X[:1008], y[:1008], X[1008:], y[1008:])
+
+
+def rare_flag(seed):
+    """Wine, and a flag that is set in 1 % of the samples."""
+    X, y = load_wine(return_X_y=True)
+    flag = np.random.default_rng(seed).permutation(len(y)) < len(y) // 100 + 1
+    return folds(f"wine and a flag, seed {seed}", np.c_[X, flag], y, table=True)
+
+
 # SPD matrices
 
 
@@ -228,6 +247,8 @@ VECTORS = {
         lambda: in_logs(bci(1)),
         lambda: in_logs(bci(2)),
         lambda: in_logs(ssvep(range(1, 7))),
+        *(lambda equal=equal: small_class(0, equal) for equal in (False, True)),
+        lambda: rare_flag(0),
     ],
     "report": [
         lambda: folds("wine", *load_wine(return_X_y=True), table=True),
@@ -245,6 +266,8 @@ VECTORS = {
         lambda: in_logs(eth80("cov9")),
         lambda: gaussians(1_000_000, seed=0),
         all_mnist,
+        *(lambda equal=equal: small_class(1, equal) for equal in (False, True)),
+        lambda: rare_flag(1),
     ],
 }
 MATRICES = {

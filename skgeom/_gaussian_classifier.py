@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from skgeom._held_out import statistics_and_sample
-from skgeom._moments import kind_of
+from skgeom._moments import kind_of, known_labels, union_of_classes
 from skgeom._shrinkage import (
     HeldOutSamples,
     closed_form_intensities,
@@ -37,11 +37,11 @@ from skgeom.utils._arrays import (
     like,
     namespace,
     on_host,
-    take_labels,
     to_numpy,
 )
-from skgeom.utils._dask import by_blocks, empty_block, is_dask, score_by_blocks
+from skgeom.utils._dask import by_blocks, empty_block, is_dask
 from skgeom.utils._following import follows_fit, follows_statistics, follows_X
+from skgeom.utils._posteriors import PosteriorClassifierMixin
 from skgeom.utils._sklearn import ARRAY_API
 from skgeom.utils._undo import all_or_nothing
 from skgeom.utils._validation import check_priors, check_two_classes
@@ -54,7 +54,7 @@ _SMALLEST = 1e-306
 _LARGE = 1e200
 
 
-class GaussianClassifier(ClassifierMixin, BaseEstimator):
+class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     r"""Quadratic or linear discriminant analysis, from samples or statistics alone.
 
     The classes are Gaussian [1]_. With ``covariance="full"``, each has a covariance
@@ -236,11 +236,14 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         X, y = self._validated(X, y, reset=True)
         if self.regularization != "auto" or self.covariance_estimator is not None:
             estimator = self.covariance_estimator
-            return self._fit(_statistics(X, y, estimator, sample_weight), None)
+            statistics = ClassStatistics.from_data(
+                X, y, estimator, sample_weight=sample_weight
+            )
+            return self._fit(statistics, None)
         if is_dask(X):
             statistics, sample = statistics_and_sample(X, y, sample_weight)
         else:
-            statistics = _statistics(X, y, None, sample_weight)
+            statistics = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
             if sample_weight is not None:
                 sample_weight = np.asarray(on_host(sample_weight), dtype=np.float64)
             sample = X, y, sample_weight
@@ -280,10 +283,13 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
                 "means and covariances: ClassStatistics(classes, counts, means, "
                 "covariances)."
             )
-        vars(self).pop("feature_names_in_", None)
-        self.n_features_in_ = statistics.n_features
         # Not the same object: its owner may update it.
-        return self._fit(statistics._of_coordinates(), None)
+        statistics = statistics._of_coordinates()
+        vars(self).pop("feature_names_in_", None)
+        if statistics.feature_names_in_ is not None:
+            self.feature_names_in_ = statistics.feature_names_in_
+        self.n_features_in_ = statistics.n_features
+        return self._fit(statistics, None)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -327,13 +333,15 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             )
         first = not hasattr(self, "statistics_")
         X, y = self._validated(X, y, reset=first)
-        before = None if first else self.statistics_
-        statistics = _statistics(X, y, None, sample_weight, before)
+        if first:
+            statistics = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
+        else:
+            statistics = copy(self.statistics_).update(X, y, sample_weight)
         known = statistics.classes
         if classes is not None:
             known = _announced(classes, known)
         if not first:
-            known = np.union1d(known, self.classes_)
+            known = union_of_classes(known, self.classes_)
         self._store(statistics, known)
         with suppress(_Singular):
             self._set_gaussians(self._solve(None))
@@ -343,7 +351,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         if is_dask(X):
             validate_data(self, empty_block(X), ensure_min_samples=0, reset=reset)
             return X, y
-        X, y = validate_data(self, X, on_host(y), dtype=float_dtypes(X), reset=reset)
+        y = on_host(known_labels(y))
+        X, y = validate_data(self, X, y, dtype=float_dtypes(X), reset=reset)
         check_classification_targets(y)
         return X, y
 
@@ -357,7 +366,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self.statistics_ = statistics
         self.classes_ = classes
         counts = np.zeros(len(classes))
-        counts[np.searchsorted(classes, statistics.classes)] = statistics.counts
+        counts[_positions(classes, statistics)] = statistics.counts
         self.priors_ = like(check_priors(self.priors, counts), statistics.means)
         self._gaussians = None
 
@@ -386,41 +395,36 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         return gaussians._moved(partial(like, model=self.statistics_.means))
 
     def _solved(self, statistics, sample):
-        means, counts = statistics.means, statistics.counts
-        covariances, variances, total = _without_rounding(statistics)
+        """The Gaussians of statistics in NumPy arrays."""
+        statistics, total = _without_rounding(statistics)
+        counts, covariances = statistics.counts, _class_covariances(statistics)
         pooled = np.tensordot(counts / counts.sum(), covariances, axes=1)
-        noise = 0.0 if self.regularization == "auto" else float(self.regularization)
-        span = _Span.of(statistics, variances, total, noise)
-        diagonal, selection = 0.0, "none"
-        shrinks = self.regularization == "auto" and (
-            statistics._covariance_estimator is None
-        )
-        if shrinks:
-            n_distinct = (
-                counts if sample is None else sample.distinct_counts(statistics)
-            )
-            constant = np.diag(pooled) == 0
-            # As if a feature that only differs between classes varied in one sample.
-            pooled[constant, constant] = variances[constant] / n_distinct.sum()
-            degrees = n_distinct.sum() - len(counts)
-            pooled, diagonal = shrunk_to_diagonal(pooled, degrees)
-        basis = None
+        selects = self.regularization == "auto"
+        noise = 0.0 if selects else float(self.regularization)
+        selects = selects and statistics.covariance_estimator is None
+        span = _Span.of(statistics, total, noise)
+        means, basis = statistics.means, None
+        n_distinct, diagonal = counts, 0.0
+        if selects:
+            if sample is not None:
+                n_distinct = sample.distinct_counts(statistics)
+            pooled, diagonal = shrunk_to_diagonal(pooled, np.diag(total), n_distinct)
         if span is not None:
             means, basis = span.coordinates(means), span.basis
-            covariances, pooled = (
-                basis.T @ matrix @ basis for matrix in (covariances, pooled)
-            )
-        names = [f"class {label}" for label in statistics.classes]
+            covariances = basis.T @ covariances @ basis
+            pooled = basis.T @ pooled @ basis
+            statistics = statistics.project(basis.T)
         shared = self.covariance == "shared"
-        intensities = np.full(len(counts), float(shared))
+        names = [f"class {label}" for label in statistics.classes]
+        intensities, selection = np.full(len(counts), float(shared)), "none"
         if shared:
             covariances, names = pooled[None], ["all classes together"]
-        elif shrinks:
+        elif selects:
             prior = None
             if sample is not None:
-                in_span = statistics if span is None else statistics.project(basis.T)
+                priors = to_numpy(self.priors_)
                 prior = sample.select_prior(
-                    in_span, basis, pooled, diagonal, n_distinct, to_numpy(self.priors_)
+                    statistics, basis, pooled, diagonal, n_distinct, priors
                 )
             if prior is None:
                 selection = "closed-form"
@@ -433,8 +437,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             _whitener(covariance, noise, name)
             for covariance, name in zip(covariances, names, strict=True)
         ]
-        chosen = intensities, diagonal, selection
-        return _Gaussians(noise, span, means, whiteners, shared, *chosen)
+        selected = intensities, diagonal, selection
+        return _Gaussians(noise, span, means, whiteners, shared, *selected)
 
     # Prediction
 
@@ -479,7 +483,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         if priors.shape[0] == densities.shape[1]:
             return densities + xp.log(priors / xp.sum(priors))
         classes = to_numpy(self.classes_)
-        seen = like(np.searchsorted(classes, self.statistics_.classes), densities)
+        seen = like(_positions(classes, self.statistics_), densities)
         priors = xp.take(priors, seen)
         joint = densities + xp.log(priors / xp.sum(priors))
         # Those without samples come last.
@@ -490,105 +494,14 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         joint = xp.concat([joint, impossible], axis=1)
         return xp.take(joint, like(order, joint), axis=1)
 
-    @by_blocks
-    @follows_fit
-    def decision_function(self, X):
-        """Logarithms of prior times density, up to a summand that classes share.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes, the log-odds of ``classes_[1]``.
-        """
+    def _joint_log_likelihood(self, X):
         joint, _ = self._log_joint(X)
-        return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
-
-    @by_blocks
-    @follows_fit
-    def predict(self, X):
-        """The most probable class of each sample.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of ``classes_``.
-        """
-        joint, _ = self._log_joint(X)
-        return take_labels(self.classes_, namespace(joint).argmax(joint, axis=1))
-
-    @by_blocks
-    @follows_fit
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        return self._log_proba(X)
-
-    def _log_proba(self, X):
-        joint, _ = self._log_joint(X)
-        return joint - logsumexp(joint, axis=1, keepdims=True)
-
-    @by_blocks
-    @follows_fit
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        probabilities = self._log_proba(X)
-        return namespace(probabilities).exp(probabilities)
+        return joint
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.array_api_support = ARRAY_API
         return tags
-
-    @score_by_blocks
-    def score(self, X, y, sample_weight=None):
-        """Accuracy of the predicted classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Their weights.
-
-        Returns
-        -------
-        float
-            The share of the samples whose class is predicted correctly.
-        """
-        return super().score(X, y, sample_weight)
 
     @by_blocks
     @follows_fit
@@ -641,41 +554,9 @@ class _Singular(ValueError):
     """A covariance without an inverse."""
 
 
-def _statistics(X, y, covariance_estimator, sample_weight, before=None):
-    """Statistics of samples, and of those before.
-
-    These are up to 1e150, and their squares would overflow in sums.
-    """
-    size = 0.0
-    if not is_dask(X):
-        xp = namespace(X)
-        size = float(max(xp.max(X), -xp.min(X)))
-    scale = 2.0 ** np.frexp(size)[1] if size > 1e100 else 1.0
-    if scale == 1 and before is not None:
-        return before._with_samples(X, y, sample_weight)
-    statistics = ClassStatistics.from_data(
-        X if scale == 1 else X / scale,
-        y,
-        covariance_estimator,
-        sample_weight=sample_weight,
-    )
-    if scale == 1:
-        return statistics
-    with np.errstate(over="ignore", invalid="ignore"):
-        covariances = statistics.covariances * scale**2
-    if not xp.all(xp.isfinite(covariances)):
-        raise ValueError(
-            f"The squares of the numbers of X, which are up to {size:.3g}, are too "
-            "large for floating-point numbers. Divide X by a common factor."
-        )
-    statistics = ClassStatistics._make(
-        statistics.classes,
-        statistics.counts,
-        statistics.means * scale,
-        covariances,
-        covariance_estimator,
-    )
-    return statistics if before is None else before + statistics
+def _positions(classes, statistics):
+    """Where the classes of the statistics are among all classes, of any dtype."""
+    return np.searchsorted(classes, statistics.classes.astype(classes.dtype))
 
 
 def _announced(classes, labels):
@@ -688,33 +569,37 @@ def _announced(classes, labels):
         raise ValueError(
             f"classes and y must be labels of one kind, got {classes} and {labels}."
         )
-    return np.union1d(classes, labels)
+    return union_of_classes(classes, labels)
 
 
 def _without_rounding(statistics):
-    """Class covariances, and total variances and covariance, without rounding errors.
+    """Statistics and total covariance without variances that are rounding errors.
 
     The computed mean of equal numbers differs from them by rounding, and so does their
     standard deviation from zero: by some units in the last digit of the mean, or of the
     total standard deviation if the samples were centered before.
     """
-    covariances = statistics.covariances
-    if statistics._covariance_estimator is None:
-        # The maximum-likelihood estimate, as in scikit-learn since 1.8.
-        covariances = maximum_likelihood(statistics)
-    weights = statistics.counts / statistics.counts.sum()
-    offsets = statistics.means - weights @ statistics.means
-    total = np.tensordot(weights, covariances, axes=1) + (offsets.T * weights) @ offsets
-    variances = np.diag(total)
-    sizes = np.abs(statistics.means)
-    variances = np.where(
-        np.sqrt(variances) > _ROUNDING * sizes.max(axis=0), variances, 0
-    )
-    deviations = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
-    varies = deviations > _ROUNDING * (sizes + np.sqrt(variances))
+    sizes, weights = np.abs(statistics.means), statistics.counts
+    offsets = statistics.means - np.average(statistics.means, axis=0, weights=weights)
+    within = np.average(_class_covariances(statistics), axis=0, weights=weights)
+    total = within + (offsets.T * (weights / weights.sum())) @ offsets
+    deviations = np.sqrt(np.diag(total))
+    varies = deviations > _ROUNDING * sizes.max(axis=0)
+    total = total * varies * varies[:, None]
+    own = np.sqrt(np.diagonal(statistics.covariances, axis1=1, axis2=2))
+    varies = (own > _ROUNDING * (sizes + deviations)) & varies
     if not varies.all():
-        covariances = covariances * varies[:, :, None] * varies[:, None, :]
-    return covariances, variances, total
+        covariances = statistics.covariances * varies[:, :, None] * varies[:, None]
+        statistics = copy(statistics)
+        statistics.covariances = covariances
+    return statistics, total
+
+
+def _class_covariances(statistics):
+    """Maximum-likelihood estimates, as in scikit-learn since 1.8, if of samples."""
+    if statistics.covariance_estimator is None:
+        return maximum_likelihood(statistics)
+    return statistics.covariances
 
 
 class _Span:
@@ -728,29 +613,25 @@ class _Span:
         self.noise = noise  # across the span, where the scales are 1
 
     @classmethod
-    def of(cls, statistics, variances, total, noise):
+    def of(cls, statistics, total, noise):
         """The span of all samples, or None if that is the whole space.
 
         If a variance is added, all classes have that variance across the span, and it
         is used only if there are fewer samples than features.
         """
-        few = statistics._covariance_estimator is None
+        few = statistics.covariance_estimator is None
         few = few and statistics.counts.sum() < statistics.n_features
         if noise and not few:
             return None
+        variances = np.diag(total)
         if not noise and not variances.max() > _SMALLEST:
             raise _Singular(
                 "All features are constant, or their variances, which are up to "
                 f"{variances.max():.3g}, are too small for floating-point numbers. "
                 "Multiply X by a common factor, or use StandardScaler."
             )
-        scales = (
-            np.ones(len(total))
-            if noise
-            else np.sqrt(np.where(variances > 0, variances, 1))
-        )
-        varies = (variances > 0) | bool(noise)
-        correlations = total / scales / scales[:, None] * varies * varies[:, None]
+        scales = np.sqrt(np.where((variances > 0) & (noise == 0), variances, 1))
+        correlations = total / scales / scales[:, None]
         eigenvalues, axes = (_leading_eigh if few else np.linalg.eigh)(correlations)
         if not len(eigenvalues):
             return None

@@ -12,7 +12,7 @@ from skgeom._moments import (
     some_sums,
     sums_of_block,
 )
-from skgeom._statistics import ClassStatistics
+from skgeom._statistics import make_statistics, statistics_of_sums
 from skgeom.utils._arrays import like, namespace, to_numpy
 from skgeom.utils._dask import map_row_blocks, merged, row_chunks
 
@@ -109,29 +109,28 @@ def training_statistics(total, X, y, sample_weight=None):
         remains. The covariance of a class of a single remaining sample is zero.
     """
     held_out = ClassSums.of_samples(X, y, sample_weight)
-    parts = {label: sums for label, *sums in held_out._sums()}
+    parts = dict(zip(held_out.classes.tolist(), held_out.moments(), strict=True))
     kept, counts, means, covariances = [], [], [], []
     for k, label in enumerate(total.classes.tolist()):
         n_all, mean, covariance = total.counts[k], total.means[k], total.covariances[k]
         n = n_all
         if label in parts:
-            n_out, mean_out, scatter_out = (
-                part if np.isscalar(part) else like(part, mean) for part in parts[label]
-            )
+            n_out = parts[label].count
             n = n_all - n_out
             if n <= _ROUNDING * n_all:
                 continue
-            offset = mean_out - mean
+            offset = like(parts[label].mean, mean) - mean
             across = (n_out * n_all / n) * offset[:, None] * offset[None, :]
             mean = mean - offset * (n_out / n)
-            scatter = (n_all - 1) * covariance - scatter_out - across
+            scatter = (n_all - 1) * covariance - across
+            scatter -= like(parts[label].scatter, mean)
             covariance = scatter / (n - 1) if n > 1 else 0 * scatter
         kept.append(k)
         counts.append(n)
         means.append(mean)
         covariances.append(covariance)
     xp = namespace(total.means)
-    return ClassStatistics._make(
+    return make_statistics(
         total.classes[kept], np.array(counts), xp.stack(means), xp.stack(covariances)
     )
 
@@ -153,7 +152,7 @@ def statistics_and_sample(X, y, sample_weight):
         _sums_and_some, X, y, sample_weight, _rows_of_blocks(X, sample_weight)
     )
     total, some = merged(parts, _merge).compute()
-    statistics = ClassStatistics._make(*some_sums(total).arrays())
+    statistics = statistics_of_sums(some_sums(total))
     _, *sample = some
     return statistics, tuple(sample)
 

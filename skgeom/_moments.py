@@ -13,6 +13,7 @@ from sklearn.utils.validation import _num_samples, check_X_y
 from skgeom.utils._arrays import (
     device_of,
     float_dtypes,
+    has_float64,
     in_double,
     is_by_numpy,
     like,
@@ -22,6 +23,7 @@ from skgeom.utils._arrays import (
     to_numpy,
 )
 from skgeom.utils._dask import BRANCHES, is_dask, map_row_blocks, merged, naming_block
+from skgeom.utils._frames import get_feature_names
 from skgeom.utils._sklearn import check_sample_weight
 from skgeom.utils._threads import stop_if_asked
 
@@ -44,21 +46,22 @@ class ClassSums:
 
     def __init__(self, first):
         self.n_features = first.n_features
+        self.feature_names_in_ = first.feature_names_in_
         self.classes = first.classes
         self._moments = {}
         self.add(first, check=False)
 
     @classmethod
-    def of_samples(cls, X, y, sample_weight):
+    def of_samples(cls, X, y, sample_weight, feature_names=None):
         """The sums of valid samples."""
-        if is_by_numpy(X):
-            total = cls.of_samples(to_numpy(X), y, sample_weight)
+        if is_by_numpy(X) or not has_float64(X):
+            total = cls.of_samples(to_numpy(X), y, sample_weight, feature_names)
             for of_class in total.moments():
                 of_class.mean = like(of_class.mean, X)
                 of_class.scatter = like(of_class.scatter, X)
             return total
         total = cls.__new__(cls)
-        total.n_features = X.shape[1]
+        total.n_features, total.feature_names_in_ = X.shape[1], feature_names
         total.classes, rows = rows_of_classes(y)
         check_memory(len(rows), total.n_features)
         blocks_of = rows_of(X)
@@ -73,7 +76,9 @@ class ClassSums:
     def add(self, part, check=True):
         if check:
             check_alike(self, part)
-        self.classes = np.union1d(self.classes, part.classes)
+        self.classes = union_of_classes(self.classes, part.classes)
+        if self.feature_names_in_ is None:
+            self.feature_names_in_ = part.feature_names_in_
         check_memory(len(self.classes), self.n_features)
         for label, *sums in part._sums():
             stop_if_asked()
@@ -190,7 +195,7 @@ def sums_of_blocks(blocks, prepare=None):
 
 def _parts_of(blocks, prepare):
     """The sums of the blocks, one after another; None for those without samples."""
-    first, names, number = None, None, 0
+    first, number = None, 0
     for block in blocks() if callable(blocks) else blocks:
         if not isinstance(block, tuple | list) or len(block) not in (2, 3):
             length = f" of length {len(block)}" if hasattr(block, "__len__") else ""
@@ -198,14 +203,6 @@ def _parts_of(blocks, prepare):
                 "blocks must yield pairs (X, y) or triples (X, y, sample_weight), but "
                 f"block {number} is of type {type(block).__name__}{length}."
             )
-        if hasattr(block[0], "columns"):
-            columns = list(block[0].columns)
-            if names not in (None, columns):
-                raise ValueError(
-                    f"Block {number}: its columns are {columns}, but those of the "
-                    f"blocks before are {names}. Give all in one order."
-                )
-            names = columns
         X, y, sample_weight = block if len(block) == 3 else (*block, None)
         part = sums_of_block(number, X, y, sample_weight, prepare)
         # Nothing may hold it while the next one is read; enumerate would.
@@ -227,12 +224,13 @@ def sums_of_block(number, X, y, sample_weight, prepare=None, some=False):
     with naming_block(number):
         if not some and _num_samples(X) == _num_samples(y) == 0:
             return None
+        names = get_feature_names(X)
         X, y, sample_weight = checked_samples(X, y, sample_weight, some)
         if X.shape[0] == 0:
             return None
         if prepare is not None:
             X, y = prepare(X, y)
-        return ClassSums.of_samples(X, y, sample_weight)
+        return ClassSums.of_samples(X, y, sample_weight, names)
 
 
 def merge_sums(parts):
@@ -318,6 +316,12 @@ def check_alike(first, second, where=""):
             f"{where}Statistics can be added only for one number of features, got "
             f"{first.n_features} and {second.n_features}."
         )
+    names = [part.feature_names_in_ for part in (first, second)]
+    if all(n is not None for n in names) and not np.array_equal(*names):
+        raise ValueError(
+            f"{where}Statistics can be added only if their features have one order, "
+            f"got {names[0].tolist()} and {names[1].tolist()}."
+        )
     if kind_of(first.classes) != kind_of(second.classes):
         raise ValueError(
             f"{where}Statistics can be added only if their class labels are of one "
@@ -327,7 +331,7 @@ def check_alike(first, second, where=""):
 
 def checked_samples(X, y, sample_weight, some=True):
     """Valid samples, labels and weights; ``some`` of the weights must be positive."""
-    _check_known(y)
+    y = known_labels(y)
     X, y = check_X_y(X, on_host(y), dtype=float_dtypes(X))
     # Of a block, few labels may be alike, which scikit-learn's check warns of.
     if some or not _are_classes(y):
@@ -337,19 +341,37 @@ def checked_samples(X, y, sample_weight, some=True):
     return X, y, sample_weight
 
 
-def _check_known(y):
-    """Raise ValueError if labels of a series, or objects, are missing."""
+def known_labels(y):
+    """The labels, as an array if they are of pyarrow.
+
+    Raises
+    ------
+    ValueError
+        If labels of a series, of a list, or objects are missing.
+    """
+    if type(y).__module__.partition(".")[0] == "pyarrow":
+        y = y.to_pandas()
     if hasattr(y, "isna"):
         missing = np.asarray(y.isna())
-    elif isinstance(y, np.ndarray) and y.dtype == object:
-        missing = np.array([label is None for label in y.ravel()], dtype=bool)
+    elif isinstance(y, list | tuple) or getattr(y, "dtype", None) == "O":
+        labels = np.empty(len(y), dtype=object)
+        labels[:] = list(y)
+        missing = np.array([_is_missing(label) for label in labels], dtype=bool)
     else:
-        return
+        return y
     if missing.any():
         raise ValueError(
             f"{missing.sum()} of the labels in y are missing, the first one that of "
-            f"sample {np.argmax(missing)}. Leave these samples out."
+            f"sample {np.argmax(missing)}. Remove these samples."
         )
+    return y
+
+
+def _is_missing(label):
+    """Whether a label is None, NaN or the missing value of pandas."""
+    if isinstance(label, float):
+        return bool(np.isnan(label))
+    return label is None or type(label).__name__ == "NAType"
 
 
 def _are_classes(y):
@@ -380,6 +402,31 @@ def kind_of(labels):
     if all(isinstance(label, str) for label in labels.tolist()):
         return "text"
     return "numbers" if labels.dtype.kind in "biuf" else labels.dtype
+
+
+def union_of_classes(*parts):
+    """The distinct labels of several arrays, sorted.
+
+    Raises
+    ------
+    ValueError
+        If no dtype of NumPy holds all of them exactly, such as integers and floats
+        above 2^53.
+    """
+    union = reduce(np.union1d, parts)
+    labels = set().union(*(part.tolist() for part in parts))
+    if union.dtype.kind == "f" and all(part.dtype.kind in "iu" for part in parts):
+        # The common dtype of int64 and uint64 is float64.
+        dtype = np.int64 if max(labels) < 2**63 else np.uint64
+        if dtype is np.int64 or min(labels) >= 0:
+            union = np.array(sorted(labels), dtype=dtype)
+    if labels != set(union.tolist()):
+        dtypes = " and ".join(str(part.dtype) for part in parts)
+        raise ValueError(
+            f"No dtype holds the labels of dtypes {dtypes} exactly. Convert all labels "
+            "to one dtype, or to text."
+        )
+    return union
 
 
 def rows_of_classes(y):

@@ -133,20 +133,24 @@ def maximum_likelihood(statistics):
     return statistics.covariances * factors[:, None, None]
 
 
-def shrunk_to_diagonal(covariance, n_samples):
-    """A covariance shrunk towards its diagonal, and the intensity.
+def shrunk_to_diagonal(within, total_variances, n_distinct):
+    """The pooled covariance, shrunk towards its diagonal, and the intensity.
 
     The intensity minimizes the mean square error of the correlations r, whose variance
-    is (1 - r^2)^2 / n_samples (Schaefer and Strimmer, 2005, for Gaussians), but the
-    diagonal counts as one sample at least. Features without variance do not count.
+    is (1 - r^2)^2 / n (Schaefer and Strimmer, 2005, for Gaussians and n degrees of
+    freedom), but the diagonal counts as one sample at least. The variance of a feature
+    that differs between classes only is as if it varied in one sample.
     """
+    constant = np.diag(within) == 0
+    covariance = within + np.diag(constant * total_variances / n_distinct.sum())
     variances = np.diag(covariance)
     varies = variances > 0
     deviations = np.sqrt(variances[varies])
     correlations = covariance[np.ix_(varies, varies)] / deviations / deviations[:, None]
     squares = np.square(correlations[~np.eye(len(deviations), dtype=bool)])
-    n_samples, errors = max(n_samples, 0), np.square(1 - squares).sum()
-    least, size = 1 / (n_samples + 1), n_samples * squares.sum()
+    degrees = max(n_distinct.sum() - len(n_distinct), 0)
+    least, size = 1 / (degrees + 1), degrees * squares.sum()
+    errors = np.square(1 - squares).sum()
     intensity = max(least, min(errors / size, 1.0)) if size > 0 else 1.0
     return (1 - intensity) * covariance + intensity * np.diag(variances), intensity
 

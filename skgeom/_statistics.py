@@ -11,28 +11,29 @@ from sklearn.utils.validation import check_array, column_or_1d
 from skgeom._leading_axes import InAxes, sums_in_axes
 from skgeom._moments import (
     ClassSums,
-    Rows,
     check_alike,
     check_memory,
     check_underflow,
     checked_samples,
     rows_of_classes,
-    sample_moments,
     sums_of_blocks,
     sums_of_samples,
+    union_of_classes,
 )
 from skgeom.objectives import projected_classes
 from skgeom.utils._arrays import (
     by_numpy,
-    has_float64,
+    in_double,
     is_by_numpy,
     is_dispatched,
     like,
     namespace,
     on_host,
+    take,
     to_numpy,
 )
 from skgeom.utils._dask import is_dask
+from skgeom.utils._frames import get_feature_names
 from skgeom.utils._validation import check_semidefinite, check_symmetric
 
 # The estimators of pyriemann.geometry.covariance that estimate a covariance.
@@ -74,6 +75,12 @@ class ClassStatistics:
     axes : ndarray of shape (n_axes, n_features) or None
         Where statistics are made in fewer dimensions, with ``n_axes``: the orthonormal
         axes. Means and covariances are those of the ``n_axes`` features ``X @ axes.T``.
+    covariance_estimator : None, str or object
+        What estimated the covariances, as in :meth:`from_data`; None for sample
+        covariances, and "shrunk" after :meth:`shrunk`.
+    feature_names_in_ : ndarray of shape (n_features,) or None
+        The names of the columns of X, where X is a data frame whose names are all
+        strings. Statistics of different names do not add up.
 
     Raises
     ------
@@ -117,13 +124,21 @@ class ClassStatistics:
         covariances,
         covariance_estimator=None,
         axes=None,
+        feature_names_in_=None,
     ):
         self.classes = classes
         self.counts = counts
         self.means = means
         self.covariances = covariances
-        self._covariance_estimator = covariance_estimator
+        self.covariance_estimator = covariance_estimator
         self.axes = axes
+        self.feature_names_in_ = feature_names_in_
+
+    def _with(self, **attributes):
+        """The same statistics with other attributes."""
+        other = copy(self)
+        vars(other).update(attributes)
+        return other
 
     @classmethod
     def _make(cls, *arrays):
@@ -153,7 +168,7 @@ class ClassStatistics:
             ``pyriemann.geometry.covariance``, one of ``"cov"``, ``"lwf"``, ``"mcd"``,
             ``"oas"``, ``"sch"`` and ``"scm"``; or an object whose ``fit(X)`` sets
             ``covariance_``, such as ``sklearn.covariance.LedoitWolf()``, which is
-            cloned for each class. Only sample covariances can be merged later.
+            copied for each class. Only sample covariances can be merged later.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples: a weight of 2 counts a sample twice, a weight of 0
             leaves it out. Those of a class must add up to at least 1.
@@ -179,8 +194,11 @@ class ClassStatistics:
             options = {"sample_weight": sample_weight, "n_axes": n_axes}
             return by_numpy(cls.from_data, X, X, y, covariance_estimator, **options)
         if n_axes is None and not is_dask(X):
+            names = get_feature_names(X)
             X, y, sample_weight = checked_samples(X, y, sample_weight)
-            return cls._from_valid_data(X, y, covariance_estimator, sample_weight)
+            statistics = cls._from_valid_data(X, y, covariance_estimator, sample_weight)
+            statistics.feature_names_in_ = names
+            return statistics
         if covariance_estimator is not None:
             raise ValueError(
                 "Statistics of blocks and of n_axes need sample covariances, "
@@ -192,11 +210,11 @@ class ClassStatistics:
     def _summed(cls, summed, n_axes):
         """Statistics of the samples that ``summed`` adds up."""
         if n_axes is None:
-            return cls._make(*summed().arrays())
+            return statistics_of_sums(summed())
         if not isinstance(n_axes, Integral) or n_axes < 1:
             raise ValueError(f"n_axes must be None or at least 1, got {n_axes!r}.")
         sums, axes = sums_in_axes(n_axes, summed)
-        return cls._make(*sums.arrays(), None, axes)
+        return statistics_of_sums(sums, axes)
 
     @classmethod
     def from_blocks(cls, blocks, *, n_axes=None):
@@ -266,42 +284,30 @@ class ClassStatistics:
 
     @classmethod
     def _from_valid_data(cls, X, y, covariance_estimator=None, sample_weight=None):
-        if sample_weight is not None and covariance_estimator is not None:
+        """Statistics of samples that need no validation."""
+        if covariance_estimator is None:
+            return statistics_of_sums(ClassSums.of_samples(X, y, sample_weight))
+        if sample_weight is not None:
             raise ValueError(
                 "sample_weight needs sample covariances, covariance_estimator="
                 f"None, but covariance_estimator={covariance_estimator!r}."
             )
-        if namespace(X) is not np:
-            if covariance_estimator is None and has_float64(X):
-                sums = ClassSums.of_samples(X, y, sample_weight)
-                return cls._make(*sums.arrays())
-            host = to_numpy(X)
-            return cls._from_valid_data(
-                host, y, covariance_estimator, sample_weight
-            )._beside(X)
         classes, rows = rows_of_classes(y)
-        n_features = X.shape[1]
-        check_memory(len(classes), n_features)
-        means = np.empty((len(classes), n_features))
-        covariances = np.empty((len(classes), n_features, n_features))
-        counts = np.empty(len(rows), dtype=int if sample_weight is None else float)
-        blocks_of = Rows(X)
-        for k, of_class in enumerate(rows):
-            if covariance_estimator is None:
-                moments = sample_moments(
-                    X, of_class, classes[k], blocks_of, sample_weight
-                )
-                counts[k], means[k] = moments.count, moments.mean
-                covariances[k] = moments.covariance(classes[k])
-            else:
-                counts[k] = len(of_class)
-                samples = X[of_class].astype(np.float64, copy=False)
-                means[k] = samples.mean(axis=0)
-                covariances[k] = _estimated_covariance(
-                    covariance_estimator, samples, classes[k]
-                )
+        check_memory(len(classes), X.shape[1])
+        parts = [in_double(to_numpy(take(X, of_class))) for of_class in rows]
+        means = np.stack([part.mean(axis=0) for part in parts])
+        covariances = np.stack(
+            [
+                _estimated_covariance(covariance_estimator, part, label)
+                for part, label in zip(parts, classes, strict=True)
+            ]
+        )
         check_underflow(np.einsum("cii->", covariances) + np.square(means).sum(), X)
-        return cls._make(classes, counts, means, covariances, covariance_estimator)
+        counts = np.array([len(of_class) for of_class in rows])
+        statistics = cls._make(
+            classes, counts, means, covariances, covariance_estimator
+        )
+        return statistics._beside(X)
 
     @classmethod
     def from_second_moments(cls, classes, counts, second_moments):
@@ -366,13 +372,8 @@ class ClassStatistics:
 
     def _of_coordinates(self):
         """The same statistics, as if the coordinates in the axes were the features."""
-        return self._make(
-            self.classes,
-            self.counts,
-            self.means,
-            self.covariances,
-            self._covariance_estimator,
-        )
+        names = self.feature_names_in_ if self.axes is None else None
+        return self._with(axes=None, feature_names_in_=names)
 
     def shrunk(self, shrinkage=None):
         r"""Statistics with each covariance shrunk towards the one within the classes.
@@ -445,13 +446,8 @@ class ClassStatistics:
         intensities = np.broadcast_to(shrinkage, degrees.shape)
         intensities = like(intensities.copy(), covariances)[:, None, None]
         offsets = intensities * (pooled - covariances)
-        return self._make(
-            self.classes,
-            self.counts,
-            self.means,
-            covariances + offsets,
-            "shrunk",
-            self.axes,
+        return self._with(
+            covariances=covariances + offsets, covariance_estimator="shrunk"
         )
 
     def project(self, components):
@@ -477,9 +473,9 @@ class ClassStatistics:
         components = self._checked_components(components)
         if self.axes is not None:
             components = _coordinates(components, self.axes)
-        moments = _projected(self.means, self.covariances, components)
-        return self._make(
-            self.classes, self.counts, *moments, self._covariance_estimator
+        means, covariances = _projected(self.means, self.covariances, components)
+        return self._with(
+            means=means, covariances=covariances, axes=None, feature_names_in_=None
         )
 
     def _checked_components(self, components):
@@ -538,11 +534,11 @@ class ClassStatistics:
         return self._merged(other)
 
     def _check_sample_covariances(self, what):
-        if self._covariance_estimator is not None:
+        if self.covariance_estimator is not None:
             raise ValueError(
                 f"Statistics can be {what} only if their covariances are sample "
                 "covariances, not estimates of covariance_estimator="
-                f"{self._covariance_estimator!r}."
+                f"{self.covariance_estimator!r}."
             )
 
     def _merged(self, *others):
@@ -550,7 +546,7 @@ class ClassStatistics:
         total = ClassSums(self)
         for other in others:
             total.add(other, check=False)
-        return self._make(*total.arrays(), None, self.axes)
+        return statistics_of_sums(total, self.axes)
 
     def _sums(self):
         """Label, count, mean and scatter of one class after another."""
@@ -576,21 +572,13 @@ class ClassStatistics:
         """The statistics themselves if ``other`` is 0, the start value of ``sum``."""
         if not (isinstance(other, int) and other == 0):
             return NotImplemented
-        return self._make(
-            self.classes,
-            self.counts,
-            self.means,
-            self.covariances,
-            self._covariance_estimator,
-            self.axes,
-        )
+        return copy(self)
 
     def _moved(self, convert):
         """The same statistics, with arrays that lie elsewhere."""
-        moved = copy(self)
-        moved.means = convert(self.means)
-        moved.covariances = convert(self.covariances)
-        return moved
+        return self._with(
+            means=convert(self.means), covariances=convert(self.covariances)
+        )
 
     # For scikit-learn's move_estimator_to.
     def __sklearn_array_api_convert__(self, converter):
@@ -610,6 +598,16 @@ class ClassStatistics:
             f"{type(self).__name__}({len(self.classes)} classes, {features}, "
             f"{self.counts.sum()} samples)"
         )
+
+
+def make_statistics(*arrays):
+    """Statistics of valid classes, counts, means and covariances."""
+    return ClassStatistics._make(*arrays)
+
+
+def statistics_of_sums(sums, axes=None):
+    """Statistics of the sums of samples, or of their coordinates in axes."""
+    return make_statistics(*sums.arrays(), None, axes, sums.feature_names_in_)
 
 
 def checked_statistics(statistics):
@@ -706,11 +704,11 @@ class _SecondMoments(ClassStatistics):
         if not isinstance(other, ClassStatistics):
             return NotImplemented
         self._check_addition(other)
-        classes = np.union1d(self.classes, other.classes)
+        classes = union_of_classes(self.classes, other.classes)
         counts = np.zeros(len(classes), dtype=np.result_type(self.counts, other.counts))
         sums = np.zeros((len(classes), *self._second_moments.shape[1:]))
         for part in (self, other):
-            k = np.searchsorted(classes, part.classes)
+            k = np.searchsorted(classes, part.classes.astype(classes.dtype))
             counts[k] += part.counts
             sums[k] += part.counts[:, None, None] * part._second_moments
         return self._make(classes, counts, sums / counts[:, None, None])
@@ -718,7 +716,7 @@ class _SecondMoments(ClassStatistics):
     def __radd__(self, other):
         if not (isinstance(other, int) and other == 0):
             return NotImplemented
-        return self._make(self.classes, self.counts, self._second_moments)
+        return copy(self)
 
 
 def _estimated_covariance(estimator, samples, label):
@@ -754,7 +752,8 @@ def _fit_by_name(name, samples):
 
 
 def _fit_object(estimator, samples):
-    fitted = clone(estimator).fit(samples)
+    fitted = clone(estimator, safe=False)  # a copy if it is no scikit-learn estimator
+    fitted.fit(samples)
     if not hasattr(fitted, "covariance_"):
         raise ValueError("it has no attribute covariance_ after fit.")
     return fitted.covariance_

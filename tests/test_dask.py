@@ -219,8 +219,26 @@ def test_from_blocks_of_frames_needs_one_order_of_columns(wine):
     expected = ClassStatistics.from_data(X, y)
     blocks = [(X[:100], y[:100]), (X[100:], y[100:])]
     assert_same_statistics(ClassStatistics.from_blocks(blocks), expected)
-    with pytest.raises(ValueError, match=r"^Block 1: its columns are \['proline'"):
+    with pytest.raises(
+        ValueError, match=r"^Block 1: .* got \['alcohol'.* and \['proline'"
+    ):
         ClassStatistics.from_blocks([(X, y), (X[X.columns[::-1]], y)])
+
+
+def test_labels_of_a_file_whose_blocks_are_merged(tmp_path, rng):
+    """Reading one of many columns, Dask merges the blocks of a file."""
+    pytest.importorskip("pyarrow")
+    columns = [f"x{k}" for k in range(12)]
+    frame = pd.DataFrame(rng.normal(size=(200, 12)), columns=columns)
+    frame["y"] = np.arange(200) % 2
+    for k in range(8):
+        frame[25 * k : 25 * (k + 1)].to_parquet(tmp_path / f"{k}.parquet")
+    file = dd.read_parquet(tmp_path)
+    found = ClassStatistics.from_data(file[columns], file["y"])
+    assert_array_equal(found.counts, [100, 100])
+    X = da.from_array(frame[columns].to_numpy(), chunks=(25, 12))
+    with pytest.raises(ValueError, match=r"X has 8 blocks and y has \d"):
+        ClassStatistics.from_data(X, file["y"])
 
 
 def test_from_blocks_holds_one_block_at_a_time(rng):
@@ -713,17 +731,13 @@ def test_folds_are_blocks(regularizations, digits):
     X, y = digits[0], digits[1].astype(str)
     chunks = (0, 200, 400, 300, 297, 250, 350)  # the first fold has an empty block
     blocks = da.from_array(X, chunks=(chunks, 30))
-    model = SQFACV(2, regularizations=regularizations, cv=3, random_state=0)
+    classifier = GaussianClassifier(regularization=0)  # by statistics alone
+    options = {"regularizations": regularizations, "classifier": classifier}
+    model = SQFACV(2, cv=3, random_state=0, **options)
     model.fit(blocks, da.from_array(y, chunks=500))
     fold = np.repeat(np.arange(7) % 3, chunks)
     splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
-    expected = SQFACV(
-        2,
-        regularizations=regularizations,
-        cv=splits,
-        classifier=GaussianClassifier(regularization=0),
-        random_state=0,
-    ).fit(X, y)
+    expected = SQFACV(2, cv=splits, random_state=0, **options).fit(X, y)
     assert_allclose(model.regularization_, expected.regularization_, rtol=1e-9)
     for name, values in expected.cv_results_.items():
         assert_allclose(model.cv_results_[name], values, rtol=1e-9, atol=1e-12)

@@ -228,7 +228,7 @@ def test_the_model_keeps_the_statistics_that_it_was_fitted_to(drawn):
 # Scale and rank
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e140])
 @both_covariances
 def test_scale_does_not_matter(covariance, scale, data):
     X, y = data

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.covariance import LedoitWolf
 from threadpoolctl import threadpool_limits
 
-from skgeom import SQFA, ClassStatistics, _moments, _statistics
+from skgeom import SQFA, ClassStatistics, GaussianClassifier, _moments, _statistics
 
 NAMED_ESTIMATORS = ["cov", "lwf", "mcd", "oas", "sch", "scm"]
 
@@ -179,7 +179,7 @@ def test_extra_memory_is_below_the_size_of_the_data(dtype, order, rng):
         (np.full((4, 2), np.inf), [0, 1, 0, 1], "Input X contains infinity"),
         (np.ones((4, 2)) * 1j, [0, 1, 0, 1], "Complex data not supported"),
         (np.ones((4, 2)), [0.1, 0.2, 0.3, 0.4], "Unknown label type"),
-        (np.ones((4, 2)), [0, 1, 0, np.nan], "Input y contains NaN"),
+        (np.ones((4, 2)), [0, 1, 0, np.nan], "1 of the labels in y are missing"),
         (np.ones((4, 2)), None, "y is None"),
     ],
 )
@@ -680,3 +680,99 @@ def test_filters_of_shrunk_statistics_are_those_of_the_samples(rng):
     as_they_are = SQFA(2, **options).fit_statistics(statistics)
     plain = SQFA(2, covariance_estimator=None, **options).fit(X, y)
     np.testing.assert_allclose(as_they_are.components_, plain.components_, atol=1e-12)
+
+
+# Labels and names of features
+
+
+LARGE = 2**60
+
+
+@pytest.mark.parametrize("dtypes", [("int64", "uint64"), ("uint64", "int64")])
+def test_large_integers_of_two_dtypes_stay_exact(dtypes, rng):
+    X = rng.normal(size=(8, 2))
+    first, second = (np.array([LARGE, LARGE + 1] * 4, dtype=d) for d in dtypes)
+    second[0] += 5
+    expected = [LARGE, LARGE + 1, LARGE + 5]
+    blocks = ClassStatistics.from_blocks([(X, first), (X, second)])
+    total = ClassStatistics.from_data(X, first) + ClassStatistics.from_data(X, second)
+    model = GaussianClassifier().partial_fit(X, first).partial_fit(X, second)
+    for classes in (blocks.classes, total.classes, model.classes_):
+        assert classes.tolist() == expected
+        assert classes.dtype.kind in "iu"
+    np.testing.assert_allclose(model.priors_, [7 / 16, 8 / 16, 1 / 16])
+    online = GaussianClassifier().partial_fit(X, first, classes=np.array(second))
+    assert online.classes_.tolist() == expected
+
+
+def test_labels_that_no_dtype_holds_raise(rng):
+    X = rng.normal(size=(4, 2))
+    integers = ClassStatistics.from_data(X, np.array([LARGE, LARGE + 1] * 2))
+    floats = ClassStatistics.from_data(X, np.array([1.0, 2.0] * 2))
+    with pytest.raises(ValueError, match="No dtype holds the labels"):
+        integers + floats
+    negative = ClassStatistics.from_data(X, np.array([-1, 1] * 2))
+    largest = ClassStatistics.from_data(X, np.array([0, 2**64 - 1] * 2, dtype="uint64"))
+    with pytest.raises(ValueError, match="No dtype holds the labels"):
+        negative + largest
+
+
+def test_names_of_features_are_kept_and_compared(rng):
+    pd = pytest.importorskip("pandas")
+    X, y = pd.DataFrame(rng.normal(size=(20, 2)), columns=["a", "b"]), np.arange(20) % 2
+    statistics = ClassStatistics.from_data(X, y)
+    names = ["a", "b"]
+    assert ClassStatistics.from_data(X.to_numpy(), y).feature_names_in_ is None
+    for same in (
+        statistics + statistics,
+        statistics.shrunk(),
+        ClassStatistics.from_blocks([(X, y)]),
+        ClassStatistics.from_blocks([(X, y)], n_axes=1),
+        GaussianClassifier().fit_statistics(statistics),
+        SQFA(1).fit_statistics(statistics),
+    ):
+        assert same.feature_names_in_.tolist() == names
+    assert statistics.project([[1, 0]]).feature_names_in_ is None
+    other = X[["b", "a"]]
+    for add in (
+        lambda: statistics + ClassStatistics.from_data(other, y),
+        lambda: statistics.update(other, y),
+        lambda: ClassStatistics.from_blocks([(X, y), (other, y)]),
+    ):
+        with pytest.raises(ValueError, match=r"have one order, got \['a', 'b'\] and"):
+            add()
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_missing_labels_of_a_list_are_counted(missing, rng):
+    y = ["a", "b"] * 5 + [missing, "a"]
+    for fit in (ClassStatistics.from_data, GaussianClassifier().fit):
+        with pytest.raises(ValueError, match=r"1 of the labels .* sample 10\."):
+            fit(rng.normal(size=(12, 2)), y)
+
+
+def test_labels_of_pyarrow(rng):
+    pa = pytest.importorskip("pyarrow")
+    X, y = rng.normal(size=(12, 2)), ["a", "b"] * 6
+    expected = ClassStatistics.from_data(X, y)
+    for labels in (pa.array(y), pa.chunked_array([y[:4], y[4:]])):
+        found = ClassStatistics.from_data(X, labels)
+        np.testing.assert_array_equal(found.classes, expected.classes)
+        np.testing.assert_array_equal(found.covariances, expected.covariances)
+    assert GaussianClassifier().fit(X, pa.array(y)).classes_.tolist() == ["a", "b"]
+
+
+class Duck:
+    """Estimates a covariance, and is no estimator of scikit-learn."""
+
+    def fit(self, X):
+        self.covariance_ = np.cov(X.T)
+
+
+def test_estimator_with_fit_and_covariance_only(rng):
+    X, y, duck = rng.normal(size=(12, 2)), np.arange(12) % 2, Duck()
+    found = ClassStatistics.from_data(X, y, duck)
+    expected = ClassStatistics.from_data(X, y)
+    np.testing.assert_allclose(found.covariances, expected.covariances)
+    assert not hasattr(duck, "covariance_")
+    GaussianClassifier(covariance_estimator=duck).fit(X, y)

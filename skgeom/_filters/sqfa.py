@@ -388,8 +388,9 @@ class SQFA(BaseSQFA):
             As :meth:`fit`.
         """
         statistics = checked_statistics(statistics)
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        vars(self).pop("feature_names_in_", None)
+        if statistics.feature_names_in_ is not None:
+            self.feature_names_in_ = statistics.feature_names_in_
         axes, space = statistics.axes, None
         self.n_features_in_ = statistics.n_features
         if axes is not None:

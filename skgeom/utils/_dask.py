@@ -124,8 +124,18 @@ def _with_number(function, number, *arguments):
 def _aligned_columns(X, y, sample_weight):
     """Samples, labels and weights, or None, in the same blocks of whole rows."""
     X = _whole_rows(X)
+    given = [X, *(v for v in (y, sample_weight) if is_dask(v))]
+    if any(_are_arrays(given)) and not all(_are_arrays(given)):
+        # Of a file, Dask may merge the blocks of each column differently.
+        X, y, sample_weight = map(_with_final_blocks, (X, y, sample_weight))
     named = ("y", y), ("sample_weight", sample_weight)
     return [X] + [v if v is None else _aligned(v, name, X) for name, v in named]
+
+
+def _with_final_blocks(data):
+    """A frame in the blocks that it is computed in; anything else as it is."""
+    is_frame = is_dask(data) and not hasattr(data, "chunks")
+    return data.optimize() if is_frame and hasattr(data, "optimize") else data
 
 
 def _are_arrays(columns):
