@@ -1,8 +1,8 @@
-"""SPD classifiers across days and people, beside pyRiemann's transfer.
+"""SPD classifiers across days and subjects, compared with pyRiemann's transfer.
 
     python benchmarks/bench_transfer.py PART [--data FOLDER]
 
-The parts are accuracy, online, window, strength, relevance, information and within.
+The parts are accuracy, online, window, strength, relevance, checks and within.
 
 ``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a, subjects 1 to 4, and of SSVEP
 (eeg_ssvep.npz). No method gets a label of the new domain. "Days" trains on the first
@@ -12,15 +12,16 @@ trials. ``accuracy`` gives the new matrices all at once, ``online`` one after an
 and ``window`` compares windows of the running mean on halves of the first days only,
 and what its start counts as.
 ``strength`` compares values of prior_strength across people, ``relevance`` those of
-relevance, also from the second day to the first and on simulations, and ``information``
-learns a parameter of each domain by information maximisation. ``within`` tells what
-labels of the second day would give.
+relevance, also from the second day to the first and on simulations, and ``checks``
+compares each subject with and without adaptation, for equal and unequal classes.
+``within`` tests labels of the second day.
 """
 
 import argparse
 import os
 import time
 import warnings
+from copy import deepcopy
 from itertools import islice, product
 from pathlib import Path
 
@@ -28,7 +29,6 @@ import numpy as np
 from pyriemann.classification import MDM
 from pyriemann.tangentspace import TangentSpace
 from pyriemann.transfer import TLCenter, TLClassifier, encode_domains
-from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score
@@ -38,9 +38,8 @@ from suite import matrices
 
 from skgeom import PLRSQ, Recentering, TransferDiscriminantAnalysis
 from skgeom.geometry import expm
-from skgeom.geometry._spd import from_upper_triangles
 
-PARTS = "accuracy online window strength relevance information within".split()
+PARTS = "accuracy online window strength relevance checks within".split()
 TRIALS_PER_RUN = 48
 CLASSIFIERS = {
     "MDM": MDM(),
@@ -306,69 +305,61 @@ def simulated_accuracy(model, seed):
     return model.fit(X[:90], y[:90]).score(X[90:], y[90:])
 
 
-def information(folder):
-    """SPDIM's loss: certain predictions and balanced classes, by an SPD parameter P.
-
-    Re-centered matrices Z become P^-1/2 Z P^-1/2, with one P for all new matrices.
-    P is reached by steps exp(-D / 2) Z exp(-D / 2) along the gradient.
-    """
-    print("TransferDiscriminantAnalysis by run, kappa with a parameter that maximises")
-    print("the information of predictions")
-    for name, trials in (("BCI IV 2a", bci(folder)), ("SSVEP", ssvep(folder))):
-        for steps in (0, 3, 10, 30, 100):
-            options = by_information(steps), trials.domains["run"]
-            row = f"{name}, {steps} steps"
-            print_row(
-                row,
-                trials,
-                ["days", "people"],
-                *options,
-                TransferDiscriminantAnalysis(),
-            )
+def checks(folder):
+    """What adapt changes for each subject, with equal and unequal classes."""
+    print("Kappa without adaptation, change by adapt, and what was adapted")
+    for title, trials in (("BCI IV 2a", bci(folder)), ("SSVEP", ssvep(folder))):
+        day = trials.domains["day"]
+        for task in ("days", "people"):
+            for train, parts in trials.splits(task):
+                model = TransferDiscriminantAnalysis()
+                model.fit(trials.X[train], trials.y[train], day[train])
+                subject = trials.subject[parts[0]][0]
+                name = f"{title}, {task}, subject {subject}"
+                print_checks(name, model, trials.X, trials.y, parts)
+    for seed in range(10):
+        X, y, new = simulated_subjects(seed)
+        domain = np.arange(len(X)) // 160
+        model = TransferDiscriminantAnalysis().fit(X[~new], y[~new], domain[~new])
+        print_checks(f"simulated, seed {seed}", model, X, y, [new])
 
 
-def by_information(n_steps):
-    def method(trials, train, test, domain, classifier):
-        model = classifier.fit(trials.X[train], trials.y[train], domain[train])
-        Z = Recentering().fit_transform(trials.X[test], domain=domain[test])
-        value, towards, scores = gain(model, Z)
-        step = 0.1
-        for _ in range(n_steps):
-            move = expm(step / np.linalg.norm(towards) * towards)
-            found = move @ Z @ move
-            better, direction, moved = gain(model, found)
-            if better > value:
-                Z, value, towards, scores = found, better, direction, moved
-                step *= 1.5
-            else:
-                step /= 3
-        return model.classes_[scores.argmax(axis=1)]
+def print_checks(name, model, X, y, parts):
+    for unequal in (False, True):
+        before, after, adapted = [], [], []
+        for part in parts:
+            chosen = np.flatnonzero(part)
+            if unequal:  # one of seven matrices in the second half of the classes
+                labels = np.searchsorted(model.classes_, y[chosen])
+                frequent = labels < (len(model.classes_) + 1) // 2
+                chosen = chosen[frequent | (np.arange(len(chosen)) % 7 == 0)]
+            new = ["new"] * len(chosen)
+            plain, moved = deepcopy(model), deepcopy(model).adapt(X[chosen], new)
+            for found, one in ((before, plain), (after, moved)):
+                found.append(cohen_kappa_score(y[chosen], one.predict(X[chosen], new)))
+            adapted.append(moved.adaptation_)
+        change = np.mean(after) - np.mean(before)
+        kind = "unequal" if unequal else "equal"
+        print(f"  {name:32s} {kind:8s} {np.mean(before):.3f} {change:+.3f} {adapted}")
 
-    return method
 
-
-def gain(model, Z):
-    """Information of the predictions, its gradient for exp(D) Z exp(D), the scores."""
-    weights = np.linalg.solve(model._factor.T, model._means.T).T
-    eigenvalues, axes = np.linalg.eigh(Z)
-    logs = np.log(eigenvalues)
-    vectors = model._vectors((axes * logs[:, None]) @ axes.mT)
-    scores = vectors @ weights.T - (model._means**2).sum(axis=1) / 2
-    log_p = log_softmax(scores + np.log(model.priors_), axis=1)
-    p = np.exp(log_p)
-    surprise = log_p - np.log(p.mean(axis=0))
-    value = (p * surprise).sum(axis=1)
-    by_score = p * (surprise - value[:, None]) / len(Z)
-    R = model._relevance
-    outer = R @ from_upper_triangles(by_score @ weights) @ R
-    # The derivative of the logarithm, in the axes of each matrix.
-    gaps = eigenvalues[:, :, None] - eigenvalues[:, None, :]
-    same = np.abs(gaps) < 1e-9 * eigenvalues[:, :, None]
-    ratio = (logs[:, :, None] - logs[:, None, :]) / np.where(same, 1, gaps)
-    ratio = np.where(same, 1 / eigenvalues[:, :, None], ratio)
-    ratio *= eigenvalues[:, :, None] + eigenvalues[:, None, :]
-    gradient = axes @ (ratio * (axes.mT @ outer @ axes)) @ axes.mT
-    return value.mean(), gradient.sum(axis=0), scores
+def simulated_subjects(seed, n_subjects=5, n_classes=4, n_each=40, size=8):
+    """Matrices of subjects whose classes differ more or less, and of the new one."""
+    rng = np.random.default_rng(seed)
+    classes = 0.16 * rng.normal(size=(n_classes, size, size))
+    X, y = [], []
+    for subject in range(n_subjects):
+        mixing = 0.3 * rng.normal(size=(size, size))
+        mixing = expm(mixing + mixing.T)
+        strength = rng.uniform(0.2, 1.2)
+        moves = rng.uniform(0.05, 0.25) * rng.normal(size=(n_classes, size, size))
+        for label, mean in enumerate(strength * (classes + moves)):
+            count = 2 * n_each if subject == n_subjects - 1 else n_each
+            steps = mean + 0.35 * rng.normal(size=(count, size, size))
+            X.append(mixing @ expm((steps + steps.mT) / np.sqrt(2)) @ mixing.T)
+            y += count * [label]
+    X = np.concatenate(X)
+    return X, np.array(y), np.arange(len(X)) >= (n_subjects - 1) * n_classes * n_each
 
 
 def within(folder):

@@ -1,6 +1,5 @@
 """Region covariance: one symmetric positive definite descriptor for each image."""
 
-from contextlib import contextmanager
 from numbers import Real
 
 import numpy as np
@@ -150,12 +149,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
             If X does not have 3 or 4 axes or is not finite, or if its images are too
             small for the features or do not have their channels.
         """
-        if _of_several_sizes(X):
-            for number, image in enumerate(X):
-                with _naming(number):
-                    self._check(np.asarray(image)[None])
-        else:
-            self._check(X)
+        _for_each_size(self._check, X)
         return self
 
     def transform(self, X, mask=None):
@@ -184,23 +178,12 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
             positive definite.
         """
         self._validate_params()
-        if not _of_several_sizes(X):
-            return self._describe(X, mask)
-        if mask is not None and len(mask) != len(X):
-            raise ValueError(
-                f"mask must be a list of {len(X)} masks, one for each image of X, got "
-                f"{len(mask)}."
-            )
-        descriptors = []
-        for number, image in enumerate(X):
-            of_image = None if mask is None else np.asarray(mask[number])
-            with _naming(number):
-                descriptors.append(self._describe(np.asarray(image)[None], of_image))
-        if len({d.shape for d in descriptors}) > 1:
+        descriptors = _for_each_size(self._describe, X, mask)
+        if len({d.shape[1:] for d in descriptors}) > 1:
             raise ValueError("All images of X must have the same number of channels.")
         return np.concatenate(descriptors)
 
-    def _describe(self, X, mask):
+    def _describe(self, X, mask=None):
         """The descriptors of images of one size."""
         X, names = self._check(X)
         mask = _check_mask(mask, X.shape[:3])
@@ -255,8 +238,11 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
     def _names(self, n_channels):
         """Names of the features; "channels" is replaced by their names or numbers."""
         channels = _COLORS if n_channels == 3 else tuple(range(n_channels))
+        features = self.features
+        if isinstance(features, str):
+            features = _SETS[features]
         names = []
-        for name in _SETS[self.features] if _is_set(self.features) else self.features:
+        for name in features:
             if name not in _NAMES:
                 raise ValueError(
                     f"features has the unknown name {name!r}; use names among "
@@ -271,7 +257,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         if not names or len(set(names)) < len(names):
             raise ValueError(
                 "features must have at least one name and none twice, got "
-                f"{list(self.features)}."
+                f"{list(features)}."
             )
         return names
 
@@ -283,22 +269,23 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _of_several_sizes(X):
-    """Whether X is a list of images that make no array together."""
-    return isinstance(X, list | tuple) and len({np.shape(image) for image in X}) > 1
-
-
-@contextmanager
-def _naming(number):
-    """Errors have the number of the image."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"X[{number}]: {error}") from error
-
-
-def _is_set(features):
-    return isinstance(features, str)
+def _for_each_size(function, X, mask=None):
+    """Results for a stack of images, or for each image of a list of several sizes."""
+    if not isinstance(X, list | tuple) or len({np.shape(image) for image in X}) == 1:
+        return [function(X) if mask is None else function(X, mask)]
+    if mask is not None and len(mask) != len(X):
+        raise ValueError(
+            f"mask must be a list of {len(X)} masks, one for each image of X, got "
+            f"{len(mask)}."
+        )
+    results = []
+    for number, image in enumerate(X):
+        masks = () if mask is None else (np.asarray(mask[number]),)
+        try:
+            results.append(function(np.asarray(image)[None], *masks))
+        except ValueError as error:
+            raise ValueError(f"X[{number}]: {error}") from error
+    return results
 
 
 def _check_layout(shape):

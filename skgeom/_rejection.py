@@ -47,6 +47,7 @@ from skgeom.utils._sklearn import (
     check_method_params,
     check_same_namespace,
     check_sample_weight,
+    estimator_has,
     safe_split,
 )
 from skgeom.utils._undo import all_or_nothing
@@ -58,17 +59,6 @@ from skgeom.utils._warnings import warn_user
 # of draws when the most confident samples have most errors (200 samples, target 20 %),
 # and in none with three quarters (tests/rejection/test_target_error.py).
 _N_CANDIDATES, _FIRST_RISK = 20, 0.75
-
-
-def _has(method):
-    """Whether the wrapped classifier has a method, for ``available_if``."""
-
-    def check(self):
-        # If the method is missing, this raises the error of the wrapped classifier.
-        getattr(getattr(self, "estimator_", self.estimator), method)
-        return True
-
-    return check
 
 
 class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -270,8 +260,6 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         self._check_parameters(sample_weight)
         name = type(self).__name__
-        if X is None:
-            raise ValueError(f"{name} requires X to be passed, but it is None.")
         if y is None:
             raise ValueError(
                 f"{name} requires y to be passed, but the target y is None."
@@ -313,11 +301,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     f"{type(self).__name__} needs {name} in memory, but it is a Dask "
                     f"{type(values).__name__}; give {name}.compute()."
                 )
-        folds = not isinstance(self.estimator, FrozenEstimator)
-        if folds and not (self.rejection_rate is None and self.target_error is None):
-            refuse_dask(
-                self, X, "Give a threshold, or freeze a classifier that is fitted"
-            )
+        automatic = self.rejection_rate is not None or self.target_error is not None
+        if automatic and not isinstance(self.estimator, FrozenEstimator):
+            refuse_dask(self, X, "Give a threshold, or freeze a fitted classifier")
 
     def _find_threshold(self, X, y, weights, routed):
         if self.rejection_rate is None and self.target_error is None:
@@ -391,7 +377,12 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             results = [_outcomes(self.estimator_, X, y)]
             tested = np.arange(len(results[0][0]))
         else:
-            cv = _n_folds(y) if self.cv is None else self.cv
+            cv = self.cv
+            if (
+                cv is None
+            ):  # many folds, so that their classifiers resemble the final one
+                smallest = np.unique(y, return_counts=True)[1].min()
+                cv = int(np.clip(smallest, 5, 10))
             cv = check_cv(cv, y, classifier=True)
             splits = list(cv.split(X, y, **routed.splitter.split))
             results = Parallel(n_jobs=self.n_jobs)(
@@ -426,17 +417,14 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         self._check_arrays(X, "predict")
         probabilities = self.estimator_.predict_proba(X)
-        if namespace(self._labels) is not np:
-            xp = namespace(probabilities)
-            codes = xp.argmax(probabilities, axis=1)
-            accepted = xp.max(probabilities, axis=1) >= self.threshold_
-            # The reject label is the last one.
-            last = xp.full_like(codes, self._labels.shape[0] - 1)
-            return xp.take(self._labels, xp.where(accepted, codes, last))
-        probabilities = on_host(probabilities)
-        # NaN >= threshold is False, so that NaN is rejected.
-        accepted = probabilities.max(axis=1) >= self.threshold_
-        return self._labels[np.where(accepted, probabilities.argmax(axis=1), -1)]
+        if namespace(self._labels) is np:
+            probabilities = on_host(probabilities)
+        xp = namespace(probabilities)
+        encoded = xp.argmax(probabilities, axis=1)
+        # NaN >= threshold is False, so that NaN is rejected: the last label.
+        accepted = xp.max(probabilities, axis=1) >= self.threshold_
+        last = xp.full_like(encoded, self._labels.shape[0] - 1)
+        return xp.take(self._labels, xp.where(accepted, encoded, last))
 
     def _check_arrays(self, X, method):
         """Raise unless this is fitted, to arrays like X if it follows these."""
@@ -444,7 +432,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if namespace(self._labels) is not np:
             check_same_namespace(X, self, attribute="_labels", method=method)
 
-    @available_if(_has("predict_proba"))
+    @available_if(estimator_has("predict_proba"))
     def predict_proba(self, X):
         """Return the classifier's probabilities of the classes.
 
@@ -462,7 +450,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_arrays(X, "predict_proba")
         return self.estimator_.predict_proba(X)
 
-    @available_if(_has("predict_log_proba"))
+    @available_if(estimator_has("predict_log_proba"))
     def predict_log_proba(self, X):
         """Return the classifier's log-probabilities of the classes.
 
@@ -480,7 +468,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_arrays(X, "predict_log_proba")
         return self.estimator_.predict_log_proba(X)
 
-    @available_if(_has("decision_function"))
+    @available_if(estimator_has("decision_function"))
     def decision_function(self, X):
         """Return the decision function of the classifier.
 
@@ -560,12 +548,6 @@ def _check_labels(y):
         raise ValueError(
             f"Unknown label type: {kind}. y must hold one class label a sample."
         )
-
-
-def _n_folds(y):
-    """Number of folds: many, so that their classifiers are like the final one."""
-    smallest = np.unique(y, return_counts=True)[1].min()
-    return int(np.clip(smallest, 5, 10))
 
 
 def _fold_outcomes(classifier, X, y, train, test, fit_params):

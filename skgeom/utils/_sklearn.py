@@ -16,6 +16,7 @@ from sklearn.utils.validation import (  # noqa: F401
     _check_method_params as check_method_params,
 )
 from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _estimator_has as estimator_has  # noqa: F401
 
 from skgeom.utils._arrays import check_holds_numbers, is_dispatched, namespace
 
