@@ -10,13 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgeom._hessian.differences import estimator_differences, function_differences
 from skgeom._hessian.models import (
-    CLASSIFIERS,
-    TRANSFORMERS,
-    autograd_function,
+    SUPPORTED,
     classifier_name,
     fitted_classifier,
+    function_model,
+    is_function,
     is_module,
-    torch_module,
 )
 from skgeom.utils._arrays import (
     dtype_name,
@@ -30,13 +29,6 @@ from skgeom.utils._arrays import (
 from skgeom.utils._frames import named_like_fit
 from skgeom.utils._progress import current_progress
 from skgeom.utils._sklearn import check_feature_names, check_sample_weight
-
-_NAMES = ", ".join(kind.__name__ for kind in (*CLASSIFIERS, *TRANSFORMERS))
-SUPPORTED = (
-    f"There are formulas for {_NAMES} and their pipelines. Other classifiers need "
-    "predict_proba, and functions of X must be written with autograd.numpy, unless "
-    "derivatives='differences'."
-)
 
 
 @validate_params(
@@ -315,17 +307,11 @@ def check_classifier(estimator, X, y):
     return classes
 
 
-def is_function(estimator):
-    """Whether the classifier is a function of the samples, or a torch module."""
-    return is_module(estimator) or not hasattr(estimator, "fit")
-
-
 def _model(estimator, X, n_classes, curvature, derivatives):
     if is_function(estimator):
         if derivatives == "differences":
             return function_differences(estimator, to_numpy(X), n_classes, curvature)
-        kind = torch_module if is_module(estimator) else autograd_function
-        return kind(estimator, n_classes)
+        return function_model(estimator, n_classes)
     model = None if derivatives == "differences" else fitted_classifier(estimator)
     if model is None and derivatives == "analytic":
         raise ValueError(f"There is no formula for {estimator!r}. {SUPPORTED}")
