@@ -76,7 +76,13 @@ def difference_model(function, X, name, curvature):
     steps = _steps(X, precision)
     shifts = np.diag(steps)
     if not _is_smooth(function, X, steps, precision, curvature):
-        _raise_not_smooth(name, curvature)
+        raise ValueError(
+            f"There is no Hessian of {name} by differences: its probabilities are not "
+            "a smooth function of X, like those of trees, nearest neighbours and "
+            "isotonic calibrations. Use a classifier with a formula or "
+            "method='sigmoid'; for piecewise linear logits, use "
+            "curvature='gauss-newton'."
+        )
 
     def expand(X):
         logits = function(X).astype(np.float64)
@@ -161,14 +167,3 @@ def _log_probabilities(logits):
     if logits.shape[1] == 1:
         logits = np.hstack([np.zeros_like(logits), logits])
     return log_softmax(logits, axis=1)
-
-
-def _raise_not_smooth(name, curvature):
-    remedy = "Use a classifier with a formula, or method='sigmoid' in a calibration"
-    if curvature == "hessian":
-        remedy += "; for piecewise linear logits, use curvature='gauss-newton'"
-    raise ValueError(
-        f"There is no Hessian of {name} by differences: its probabilities are not a "
-        "smooth function of X, like those of trees, nearest neighbours and isotonic "
-        f"calibrations. {remedy}."
-    )

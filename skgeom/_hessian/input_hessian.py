@@ -77,13 +77,13 @@ def input_hessian(
         :class:`~sklearn.discriminant_analysis.LinearDiscriminantAnalysis`,
         :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis` and
         :class:`~sklearn.naive_bayes.GaussianNB`, also behind scalers and PCA in a
-        :class:`~sklearn.pipeline.Pipeline`. Others are differentiated by differences of
-        ``predict_proba``. Or a function of X, written with ``autograd.numpy``, that
-        returns logits or log-probabilities, of shape (n_samples, n_classes), of the
-        sorted classes of y. Or a ``torch.nn.Module`` that does; with two classes, it
-        may return one column, the logit of the second. It computes in its evaluation
-        mode, precision and device, and is left as it was. Classifiers of skorch are
-        differentiated by their modules.
+        :class:`~sklearn.pipeline.Pipeline`. Other classifiers are differentiated by
+        differences of ``predict_proba``. Or a function of X, written with
+        ``autograd.numpy``, that returns logits or log-probabilities, of shape
+        (n_samples, n_classes), of the sorted classes of y. Or a ``torch.nn.Module``
+        that returns them; it computes in its evaluation mode, precision and device, and
+        is not changed. With two classes, functions and modules may return one column,
+        the logit of the second class.
     X : array-like of shape (n_samples, n_features)
         The samples. Not modified. A data frame must have the names that the estimator
         was fitted with, in the same order.
@@ -279,12 +279,6 @@ def check_classifier(estimator, X, y):
     """Classes of a fitted classifier, or of a function; raises unless X and y fit."""
     if is_function(estimator):
         return np.unique(y)
-    n_features = getattr(estimator, "n_features_in_", X.shape[1])
-    if n_features != X.shape[1]:
-        raise ValueError(
-            f"estimator was fitted on {n_features} features, but X has {X.shape[1]}. "
-            "Give the same features, or an estimator that is not frozen."
-        )
     if not (hasattr(estimator, "predict_proba") and hasattr(estimator, "classes_")):
         raise ValueError(
             f"estimator, {type(estimator).__name__}, has no class probabilities "
