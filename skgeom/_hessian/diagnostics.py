@@ -136,26 +136,29 @@ def separation_grid(X, codes, covariance_axes, hessian_axes):
 
 def check_conditions(projection, X, codes, traces):
     """Conditions of training samples, with the traces of their Gauss-Newton terms."""
-    n_classes = len(projection.classes_)
-    moments = [
-        mean_and_covariance(take(X, np.flatnonzero(codes == code)))
-        for code in range(n_classes)
-    ]
-    means = np.array([mean for mean, _ in moments])
-    isotropy, correlation = np.transpose(
-        [_isotropy_and_correlation(covariance) for _, covariance in moments]
-    )
+    parts = [np.flatnonzero(codes == k) for k in range(len(projection.classes_))]
+    moments = [mean_and_covariance(take(X, part)) for part in parts]
+    means, covariances = map(np.array, zip(*moments, strict=True))
+    # Of numbers up to one, whose squares neither overflow nor vanish.
+    tiny = np.finfo(np.float64).tiny
+    largest = np.abs(covariances).max(axis=(1, 2), keepdims=True)
+    covariances = covariances / np.maximum(largest, tiny)
+    d, variances = X.shape[1], np.trace(covariances, axis1=1, axis2=2)
     hessian_dominance = effective = np.nan
-    if traces is not None:
-        hessian_dominance = _dominance(projection.hessian_eigenvalues_)
-        # The quotient has no scale, and squares of small traces might vanish.
-        traces = traces / max(traces.max(), np.finfo(np.float64).tiny)
-        effective = _ratio(traces.sum() ** 2, (traces**2).sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        isotropy = variances**2 / (d * (covariances**2).sum(axis=(1, 2)))
+        others = np.abs(covariances).sum(axis=(1, 2)) - variances
+        correlation = others / max(d - 1, 1) / variances
+        covariance_dominance = _dominance(projection.covariance_eigenvalues_)
+        if traces is not None:
+            hessian_dominance = _dominance(projection.hessian_eigenvalues_)
+            traces = traces / max(traces.max(), tiny)
+            effective = float(traces.sum() ** 2 / (traces**2).sum())
     return ProjectionConditions(
         classes=projection.classes_,
         isotropy=isotropy,
         correlation=correlation,
-        covariance_dominance=_dominance(projection.covariance_eigenvalues_),
+        covariance_dominance=covariance_dominance,
         hessian_dominance=hessian_dominance,
         mean_alignment=_alignment(
             means - means.mean(axis=0), projection.covariance_eigenvectors_[0]
@@ -172,20 +175,8 @@ def mean_and_covariance(samples):
     return to_numpy(mean), to_numpy(centred.T @ centred / samples.shape[0])
 
 
-def _isotropy_and_correlation(covariance):
-    """Isotropy and correlation of the covariance of a class."""
-    # Of entries up to one, whose squares neither overflow nor vanish.
-    covariance = covariance / max(np.abs(covariance).max(), np.finfo(np.float64).tiny)
-    d, trace = len(covariance), np.trace(covariance)
-    isotropy = _ratio(trace**2, d * (covariance**2).sum())
-    off_diagonal = np.abs(covariance).sum() - trace
-    return isotropy, _ratio(off_diagonal / max(d - 1, 1), trace)
-
-
 def _dominance(eigenvalues):
-    if len(eigenvalues) < 2:
-        return np.inf
-    return _ratio(eigenvalues[0], np.abs(eigenvalues[1:]).max(), np.inf)
+    return float(eigenvalues[0] / np.abs(eigenvalues[1:]).max(initial=0))
 
 
 def _alignment(differences, axis):
@@ -193,7 +184,3 @@ def _alignment(differences, axis):
     # The rows sum to zero, so that at least one singular value is rounding.
     kept = sizes > max(differences.shape) * np.finfo(np.float64).eps * sizes[0]
     return float(np.linalg.norm(basis[kept] @ axis))
-
-
-def _ratio(numerator, denominator, otherwise=np.nan):
-    return float(numerator / denominator) if denominator > 0 else otherwise

@@ -5,31 +5,24 @@ Jacobians of Jacobians, with at least four times as many evaluations as here.
 """
 
 import numpy as np
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import log_softmax
 
-from skgeom._hessian.models import (
-    Expansion,
-    LogitModel,
-    check_logits,
-    classifier_name,
-    is_module,
-    module_function,
-)
+from skgeom._hessian import models
 from skgeom.utils._arrays import to_numpy
 from skgeom.utils._frames import named_like_fit
 
 
 def function_differences(function, X, n_classes, curvature):
     """Model of a function or module X -> logits or log-probabilities."""
-    name = classifier_name(function)
+    name = models.classifier_name(function)
     call = function
-    if is_module(function):
-        of_tensors, tensor = module_function(function)
+    if models.is_module(function):
+        of_tensors, tensor = models.module_function(function)
 
         def call(X):
             return to_numpy(of_tensors(tensor(X)))
 
-    check_logits(lambda X: call(X.copy()), X, n_classes, f"the function {name}")
+    models.check_logits(lambda X: call(X.copy()), X, n_classes, f"the function {name}")
     return difference_model(lambda X: _floats(call(X.copy())), X, name, curvature)
 
 
@@ -54,20 +47,15 @@ def estimator_differences(estimator, X, curvature):
         with np.errstate(divide="ignore"):
             return np.log(output("predict_proba")(X))
 
-    name = classifier_name(estimator)
+    name = models.classifier_name(estimator)
     proba = output("predict_proba")(X)
-    logits = log_proba
-    for method in ("predict_log_proba", "decision_function"):
+    rounding = np.sqrt(np.finfo(proba.dtype).eps)
+    for method in ("decision_function", "predict_log_proba"):
         if hasattr(estimator, method):
-            found = output(method)(X)
-            if found.shape[1] == 1:
-                found = np.hstack([expit(-found), expit(found)])
-            else:
-                found = softmax(found, axis=1)
-            rounding = np.sqrt(np.finfo(proba.dtype).eps)
+            found = np.exp(_log_probabilities(output(method)(X)))
             if found.shape == proba.shape and np.abs(found - proba).max() <= rounding:
-                logits = output(method)
-    return difference_model(logits, X, name, curvature)
+                return difference_model(output(method), X, name, curvature)
+    return difference_model(log_proba, X, name, curvature)
 
 
 def _floats(values):
@@ -86,47 +74,47 @@ def difference_model(function, X, name, curvature):
     logits = function(X)
     precision = np.finfo(logits.dtype).eps
     steps = _steps(X, precision)
-    n_features = X.shape[1]
+    shifts = np.diag(steps)
     if not _is_smooth(function, X, steps, precision, curvature):
-        _raise_not_smooth(name, curvature)
-
-    def shifted(X, *features, sign):
-        X = X.copy()
-        for feature in features:
-            X[:, feature] += sign * steps[feature]
-        return _finite(function(X))
+        raise ValueError(
+            f"There is no Hessian of {name} by differences: its probabilities are not "
+            "a smooth function of X, like those of trees, nearest neighbours and "
+            "isotonic calibrations. Use a classifier with a formula or "
+            "method='sigmoid'; for piecewise linear logits, use "
+            "curvature='gauss-newton'."
+        )
 
     def expand(X):
         logits = function(X).astype(np.float64)
         central = _finite(logits)
 
+        def at(shift):
+            return _finite(function(X + shift))
+
         def vjp(V):
-            gradients = [
-                (shifted(X, j, sign=1) - shifted(X, j, sign=-1)) / (2 * steps[j])
-                for j in range(n_features)
-            ]
+            pairs = zip(shifts, steps, strict=True)
+            gradients = [(at(h) - at(-h)) / (2 * step) for h, step in pairs]
             return V @ np.stack(gradients, axis=2)
 
         def weighted_hessian(G):
-            # The second difference along some features together. Each side is compared
-            # with the centre first: subtracting twice a large logit would cancel.
-            def change(*features):
-                up, down = (shifted(X, *features, sign=sign) for sign in (1, -1))
-                return (G * ((up - central) + (down - central))).sum()
+            # The second difference along a shift. Each side is compared with the centre
+            # first: subtracting twice a large logit would cancel.
+            def change(h):
+                return (G * ((at(h) - central) + (at(-h) - central))).sum()
 
-            single = np.array([change(j) for j in range(n_features)])
+            single = np.array([change(h) for h in shifts])
             total = np.diag(single / steps**2)
             # Along h_j e_j + h_k e_k the second difference is h_j^2 H_jj + h_k^2 H_kk
             # + 2 h_j h_k H_jk, up to higher orders.
-            for j, k in zip(*np.triu_indices(n_features, 1), strict=True):
-                mixed = change(j, k) - single[j] - single[k]
+            for j, k in zip(*np.triu_indices(len(steps), 1), strict=True):
+                mixed = change(shifts[j] + shifts[k]) - single[j] - single[k]
                 total[j, k] = total[k, j] = mixed / (2 * steps[j] * steps[k])
             return total
 
-        return Expansion(logits, vjp, weighted_hessian)
+        return models.Expansion(logits, vjp, weighted_hessian)
 
-    n_floats = n_features * (logits.shape[1] + 1)
-    return LogitModel(expand, n_floats, lambda X: np.copy(to_numpy(X)))
+    n_floats = len(steps) * (logits.shape[1] + 1)
+    return models.LogitModel(expand, n_floats, lambda X: np.copy(to_numpy(X)))
 
 
 def _finite(logits):
@@ -179,14 +167,3 @@ def _log_probabilities(logits):
     if logits.shape[1] == 1:
         logits = np.hstack([np.zeros_like(logits), logits])
     return log_softmax(logits, axis=1)
-
-
-def _raise_not_smooth(name, curvature):
-    remedy = "Use a classifier with a formula, or method='sigmoid' in a calibration"
-    if curvature == "hessian":
-        remedy += "; for piecewise linear logits, use curvature='gauss-newton'"
-    raise ValueError(
-        f"There is no Hessian of {name} by differences: its probabilities are not a "
-        "smooth function of X, like those of trees, nearest neighbours and isotonic "
-        f"calibrations. {remedy}."
-    )

@@ -10,13 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgeom._hessian.differences import estimator_differences, function_differences
 from skgeom._hessian.models import (
-    CLASSIFIERS,
-    TRANSFORMERS,
-    autograd_function,
+    SUPPORTED,
     classifier_name,
     fitted_classifier,
+    function_model,
+    is_function,
     is_module,
-    torch_module,
 )
 from skgeom.utils._arrays import (
     dtype_name,
@@ -30,13 +29,6 @@ from skgeom.utils._arrays import (
 from skgeom.utils._frames import named_like_fit
 from skgeom.utils._progress import current_progress
 from skgeom.utils._sklearn import check_feature_names, check_sample_weight
-
-_NAMES = ", ".join(kind.__name__ for kind in (*CLASSIFIERS, *TRANSFORMERS))
-SUPPORTED = (
-    f"There are formulas for {_NAMES} and their pipelines. Other classifiers need "
-    "predict_proba, and functions of X must be written with autograd.numpy, unless "
-    "derivatives='differences'."
-)
 
 
 @validate_params(
@@ -85,13 +77,13 @@ def input_hessian(
         :class:`~sklearn.discriminant_analysis.LinearDiscriminantAnalysis`,
         :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis` and
         :class:`~sklearn.naive_bayes.GaussianNB`, also behind scalers and PCA in a
-        :class:`~sklearn.pipeline.Pipeline`. Others are differentiated by differences of
-        ``predict_proba``. Or a function of X, written with ``autograd.numpy``, that
-        returns logits or log-probabilities, of shape (n_samples, n_classes), of the
-        sorted classes of y. Or a ``torch.nn.Module`` that does; with two classes, it
-        may return one column, the logit of the second. It computes in its evaluation
-        mode, precision and device, and is left as it was. Classifiers of skorch are
-        differentiated by their modules.
+        :class:`~sklearn.pipeline.Pipeline`. Other classifiers are differentiated by
+        differences of ``predict_proba``. Or a function of X, written with
+        ``autograd.numpy``, that returns logits or log-probabilities, of shape
+        (n_samples, n_classes), of the sorted classes of y. Or a ``torch.nn.Module``
+        that returns them; it computes in its evaluation mode, precision and device, and
+        is not changed. With two classes, functions and modules may return one column,
+        the logit of the second class.
     X : array-like of shape (n_samples, n_features)
         The samples. Not modified. A data frame must have the names that the estimator
         was fitted with, in the same order.
@@ -287,12 +279,6 @@ def check_classifier(estimator, X, y):
     """Classes of a fitted classifier, or of a function; raises unless X and y fit."""
     if is_function(estimator):
         return np.unique(y)
-    n_features = getattr(estimator, "n_features_in_", X.shape[1])
-    if n_features != X.shape[1]:
-        raise ValueError(
-            f"estimator was fitted on {n_features} features, but X has {X.shape[1]}. "
-            "Give the same features, or an estimator that is not frozen."
-        )
     if not (hasattr(estimator, "predict_proba") and hasattr(estimator, "classes_")):
         raise ValueError(
             f"estimator, {type(estimator).__name__}, has no class probabilities "
@@ -315,17 +301,11 @@ def check_classifier(estimator, X, y):
     return classes
 
 
-def is_function(estimator):
-    """Whether the classifier is a function of the samples, or a torch module."""
-    return is_module(estimator) or not hasattr(estimator, "fit")
-
-
 def _model(estimator, X, n_classes, curvature, derivatives):
     if is_function(estimator):
         if derivatives == "differences":
             return function_differences(estimator, to_numpy(X), n_classes, curvature)
-        kind = torch_module if is_module(estimator) else autograd_function
-        return kind(estimator, n_classes)
+        return function_model(estimator, n_classes)
     model = None if derivatives == "differences" else fitted_classifier(estimator)
     if model is None and derivatives == "analytic":
         raise ValueError(f"There is no formula for {estimator!r}. {SUPPORTED}")

@@ -9,7 +9,7 @@ torch is not imported to recognise a module: without an earlier import there is 
 
 import sys
 from collections.abc import Callable
-from contextlib import ContextDecorator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -277,6 +277,14 @@ def _jacobian(transformer):
     return np.diag(np.ones(transformer.n_features_in_) / scale)
 
 
+_NAMES = ", ".join(kind.__name__ for kind in (*CLASSIFIERS, *TRANSFORMERS))
+SUPPORTED = (
+    f"There are formulas for {_NAMES} and their pipelines. Other classifiers need "
+    "predict_proba, and functions of X must be written with autograd.numpy, unless "
+    "derivatives='differences'."
+)
+
+
 def fitted_classifier(estimator):
     """The model of a fitted classifier, or None if there is no formula for it.
 
@@ -330,42 +338,49 @@ def classifier_name(estimator):
 # Functions and modules, which autograd or torch differentiate.
 
 
-def autograd_function(function, n_classes):
-    """A function X -> logits or log-probabilities, written with autograd."""
-    from autograd import make_vjp
-
-    def vjp(function, X):
-        pull, values = make_vjp(function)(X)
-        return values, pull
-
-    name = f"the function {classifier_name(function)}"
-    return _differentiated(function, vjp, np.array, name, n_classes)
-
-
-def torch_module(module, n_classes):
-    """A module X -> logits or log-probabilities, in its precision and on its device.
-
-    With two classes, it may return one column, the logit of the second.
-    """
-    import torch
-
-    def vjp(function, X):
-        values, pull = torch.func.vjp(function, X)
-        return values, lambda V: pull(V)[0]
-
-    function, tensor = module_function(module)
-    name = f"the module {type(module).__name__}"
-    *_, last = module.modules()
-    if isinstance(last, torch.nn.Sigmoid):
-        _raise_probabilities(name)
-
-    return _differentiated(function, vjp, tensor, name, n_classes)
+def is_function(estimator):
+    """Whether the classifier is a function of the samples, or a torch module."""
+    return is_module(estimator) or not hasattr(estimator, "fit")
 
 
 def is_module(estimator):
     """Whether this is a ``torch.nn.Module``."""
     torch = sys.modules.get("torch")
     return hasattr(torch, "nn") and isinstance(estimator, torch.nn.Module)
+
+
+def function_model(function, n_classes):
+    """A function or module X -> logits or log-probabilities.
+
+    autograd differentiates a function, which must be written with ``autograd.numpy``,
+    and torch a module, in its precision and on its device. With two classes, the result
+    may have one column, the logit of the second.
+    """
+    if not is_module(function):
+        name = f"the function {classifier_name(function)}"
+        return _differentiated(function, _vjp_of_autograd, np.array, name, n_classes)
+    import torch
+
+    name = f"the module {classifier_name(function)}"
+    *_, last = function.modules()
+    if isinstance(last, torch.nn.Sigmoid):
+        _raise_probabilities(name)
+    of_tensors, tensor = module_function(function)
+    return _differentiated(of_tensors, _vjp_of_torch, tensor, name, n_classes)
+
+
+def _vjp_of_autograd(function, X):
+    """Value of a function, and its vector-Jacobian product."""
+    from autograd import make_vjp
+
+    return make_vjp(function)(X)[::-1]
+
+
+def _vjp_of_torch(function, X):
+    from torch.func import vjp
+
+    values, product = vjp(function, X)
+    return values, lambda V: product(V)[0]
 
 
 def module_function(module):
@@ -406,22 +421,21 @@ def _differentiated(function, vjp, copied, name, n_classes):
 
     ``vjp`` returns the value of a function at X, and its vector-Jacobian product.
     """
-    explained = _errors_explained(name)
 
     def expand(X):
         check_logits(lambda X: function(copied(X)), X, n_classes, name)
-        with explained:
+        with _errors_explained(name):
             values, pull = vjp(function, X)
         xp = namespace(X)
 
-        @explained
+        @_errors_explained(name)
         def products(V):
             V = copied(V)
             return xp.stack([pull(V[:, row]) for row in range(V.shape[1])], axis=1)
 
         # Without the second term, autograd warns that the gradient of linear logits
         # does not depend on X.
-        @explained
+        @_errors_explained(name)
         def weighted_hessian(G):
             G, rows = copied(G), []
             _, pull = vjp(lambda X: vjp(function, X)[1](G) + 0 * X, X)
@@ -439,22 +453,17 @@ def _differentiated(function, vjp, copied, name, n_classes):
     return LogitModel(expand, inputs=copied)
 
 
-class _errors_explained(ContextDecorator):
+@contextmanager
+def _errors_explained(name):
     """Turn errors of a function or module into a ValueError with the remedy."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        if isinstance(error, Exception):
-            raise ValueError(
-                f"estimator, {self.name}, raised {kind.__name__}: {error}. It must "
-                "return logits, (n_samples, n_classes), of X, (n_samples, n_features). "
-                "Write functions with autograd.numpy, or use derivatives='differences'."
-            ) from error
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(
+            f"estimator, {name}, raised {type(error).__name__}: {error}. It must "
+            "return logits, (n_samples, n_classes), of X, (n_samples, n_features). "
+            "Write functions with autograd.numpy, or use derivatives='differences'."
+        ) from error
 
 
 def check_logits(function, X, n_classes, name):

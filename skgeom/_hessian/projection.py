@@ -24,8 +24,8 @@ from skgeom._hessian.diagnostics import (
     mean_and_covariance,
     separation_grid,
 )
-from skgeom._hessian.input_hessian import is_function, mean_curvature
-from skgeom._hessian.models import classifier_name, is_module
+from skgeom._hessian.input_hessian import mean_curvature
+from skgeom._hessian.models import classifier_name, is_function, is_module
 from skgeom._moments import check_underflow
 from skgeom.utils._arrays import (
     astype,

@@ -179,8 +179,8 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             mixture += local / n_samples
             mixture += (1 - count / n_samples) * (of_class.T @ of_class)
             mixture += count * np.outer(mean, mean)
-        noise = self.regularization * np.trace(within) / self.n_features_in_
-        within, mixture = (s + noise * np.eye(n_features) for s in (within, mixture))
+        variance = self.regularization * np.trace(within) / self.n_features_in_
+        within, mixture = (s + variance * np.eye(n_features) for s in (within, mixture))
         return (within + within.T) / 2, (mixture + mixture.T) / 2
 
     def _solve(self, within, mixture):

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array
 from skgeom.datasets._gaussians import balanced_labels
 from skgeom.utils._validation import real_array
 
+# The stimuli and the model of the eye in the papers; none of the numbers is tuned.
 _PIXELS_PER_DEGREE = 60
 _SIZE = 60  # of the aperture, in pixels
 _STRIDE = 2  # pixels that are averaged into one of the video

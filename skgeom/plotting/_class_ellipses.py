@@ -27,11 +27,11 @@ class ClassEllipsesDisplay(Display):
     classes : array-like of shape (n_classes,)
         The labels.
     means : array-like of shape (n_classes, 2)
-        Mean of each class in the plane.
+        Mean of each class in two dimensions.
     covariances : array-like of shape (n_classes, 2, 2)
-        Covariance of each class in the plane.
+        Covariance of each class in two dimensions.
     axis_names : tuple of two str, default=("feature 0", "feature 1")
-        Names of the axes of the plane.
+        Names of the two axes.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class ClassEllipsesDisplay(Display):
             )
         display = cls(
             statistics.classes,
-            *_moments_in_plane(statistics, dims),
+            *_moments_of_two(statistics, dims),
             tuple(str(feature_names[k]) for k in dims),
         ).plot(ax=ax, **kwargs)
         if components is not None:
@@ -251,17 +251,17 @@ class ClassEllipsesDisplay(Display):
         ------
         ValueError
             If ``n_std`` is not positive, or if the means and covariances are not those
-            of the classes in a plane.
+            of the classes in two dimensions.
         """
         if not (isinstance(n_std, Real) and 0 < n_std < np.inf):
             raise ValueError(f"n_std must be positive, got {n_std!r}.")
         means, covariances = self._checked_moments()
-        beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+        outside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
         new_figure, ax = ax is None, self._set_axes(ax)
         from matplotlib.patches import Ellipse
 
         colours, mappable = self._colours(cmap)
-        self._legend_kw = beside if new_figure and mappable is None else {}
+        self._legend_kw = outside if new_figure and mappable is None else {}
         self.arrows_, self.ellipses_ = [], []
         half_axes, angles = _axes_of_ellipses(covariances)
         for mean, (large, small), angle, colour in zip(
@@ -299,7 +299,7 @@ class ClassEllipsesDisplay(Display):
         Parameters
         ----------
         filters : array-like of shape (n_filters, 2)
-            The two entries of each filter for the axes of the plane.
+            The two entries of each filter for the two axes.
         color : color, default="black"
             Colour of the arrows.
         label : str, default=None
@@ -322,7 +322,7 @@ class ClassEllipsesDisplay(Display):
         filters = check_array(filters, dtype=np.float64, input_name="filters")
         if filters.shape[1] != 2:
             raise ValueError(
-                "filters must have two columns, one for each axis of the plane, got "
+                "filters must have two columns, one for each axis, got "
                 f"shape {filters.shape}."
             )
         if not hasattr(self, "ax_"):
@@ -358,7 +358,7 @@ class ClassEllipsesDisplay(Display):
         ]:
             if moments.shape != shape:
                 raise ValueError(
-                    f"{name} of {n_classes} classes in a plane must have shape "
+                    f"{name} of {n_classes} classes must have shape "
                     f"{shape}, got {moments.shape}."
                 )
             check_finite(moments, name, axis=tuple(range(1, moments.ndim)))
@@ -383,7 +383,7 @@ class ClassEllipsesDisplay(Display):
 
 def _checked_dims(dims, n_features):
     if n_features == 1:
-        raise ValueError("A plane needs two features, but there is one only.")
+        raise ValueError("dims requires two features, but there is one only.")
     indices = np.asarray(dims)
     if indices.shape == (2,) and indices.dtype.kind in "iu":
         inside = (-n_features <= indices) & (indices < n_features)
@@ -396,7 +396,7 @@ def _checked_dims(dims, n_features):
     )
 
 
-def _moments_in_plane(statistics, dims):
+def _moments_of_two(statistics, dims):
     """Means and covariances of two features; second moments as centred classes."""
     block = np.ix_(range(len(statistics.classes)), dims, dims)
     if statistics.means is None:
@@ -415,7 +415,7 @@ def _axes_of_ellipses(covariances):
 
 def _scale_of_arrows(statistics, dims, components):
     """Factor by which the longest filter gets the length of the largest half axis."""
-    _, covariances = _moments_in_plane(statistics, dims)
+    _, covariances = _moments_of_two(statistics, dims)
     half_axis = _axes_of_ellipses(covariances)[0].max()
     longest = np.linalg.norm(components, axis=1).max()
     return half_axis / longest if half_axis > 0 and longest > 0 else 1.0

@@ -34,7 +34,7 @@ class FilterDisplay(Display):
 
     See Also
     --------
-    ClassEllipsesDisplay : Classes in the plane of two filters.
+    ClassEllipsesDisplay : Class moments of two filters.
 
     Examples
     --------

@@ -266,9 +266,7 @@ def test_errors(statistics, iris):
     with pytest.raises(TypeError, match=r"must be a ClassStatistics.* got ndarray"):
         ClassEllipsesDisplay.from_statistics(X)
     line = statistics.project(np.eye(1, 4))
-    with pytest.raises(
-        ValueError, match="A plane needs two features, but there is one"
-    ):
+    with pytest.raises(ValueError, match="requires two features, but there is one"):
         ClassEllipsesDisplay.from_statistics(line)
     with pytest.raises(ValueError, match=r"4 columns, one a feature, got.*\(1, 2\)"):
         ClassEllipsesDisplay.from_statistics(statistics, [[1, 0]])
