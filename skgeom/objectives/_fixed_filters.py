@@ -17,26 +17,29 @@ class WithFixedFilters:
         ones. A projection uses them for the coordinates of the fixed filters.
     """
 
+    # Attributes of the objective that are valid for the last filters, too.
+    _kept = (
+        "affine_invariant",
+        "complete",
+        "n_samples",
+        "parallel",
+        "rotation_invariant",
+        "terms",
+    )
+
     def __init__(self, objective, fixed, n_padding=0):
         self.objective = objective
         self.fixed = fixed
         self.n_padding = n_padding
+        for name in self._kept:
+            if hasattr(objective, name):
+                setattr(self, name, getattr(objective, name))
 
     def project(self, basis):
         """The same objective for last filters ``basis @ G``, as a function of G."""
         n_fixed = self.fixed.shape[1]
         both = self.objective.project(np.hstack([self.fixed, self._pad(basis)]))
         return WithFixedFilters(both, np.eye(both.n_features, n_fixed), n_fixed)
-
-    @property
-    def rotation_invariant(self):
-        """Whether a rotation of the last filters changes nothing."""
-        return self.objective.rotation_invariant
-
-    @property
-    def affine_invariant(self):
-        """Whether, without noise, linear maps of the features change nothing."""
-        return self.objective.affine_invariant
 
     def in_single_precision(self):
         """The same objective, from covariances in single precision if that will do."""
@@ -45,32 +48,12 @@ class WithFixedFilters:
             return self
         return WithFixedFilters(single, self.fixed, self.n_padding)
 
-    @property
-    def n_samples(self):
-        """Number of samples, if the objective is one of samples."""
-        return self.objective.n_samples
-
-    @property
-    def parallel(self):
-        """Whether threads share the work."""
-        return self.objective.parallel
-
     def projection_dominates(self, n_filters):
         """Whether an evaluation mostly projects what the objective is made of."""
         return self.objective.projection_dominates(self.fixed.shape[1] + n_filters)
 
-    @property
-    def terms(self):
-        """The terms of the objective: pairs or samples."""
-        return self.objective.terms
-
-    @property
-    def complete(self):
-        """Whether the objective has all of its terms."""
-        return self.objective.complete
-
     def growing_samples(self, random_state):
-        """What a search begins with, if that is not the whole objective."""
+        """Samples of the terms of the objective, if there are many."""
         return self.objective.growing_samples(random_state)
 
     def sample(self, rows):
