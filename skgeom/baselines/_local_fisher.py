@@ -7,7 +7,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._filters.filter_search import whitening_coordinates
+from skgeom._filters._optimization import whitening_coordinates
 from skgeom.baselines._base import (
     PROJECTION_DOCS,
     LinearProjection,
