@@ -4,9 +4,7 @@ from importlib import import_module
 
 from skgeom._bayes_error import bayes_error
 from skgeom._filters.ama import AMAGauss
-from skgeom._filters.ama_cv import AMAGaussCV
 from skgeom._filters.sqfa import SQFA, SecondMomentSQFA
-from skgeom._filters.sqfa_cv import SQFACV
 from skgeom._gaussian_classifier import GaussianClassifier
 from skgeom._hessian.diagnostics import ProjectionConditions, SeparationGrid
 from skgeom._hessian.input_hessian import input_hessian
@@ -30,9 +28,7 @@ __all__ = [
     "PLRSQ",
     "RSLVQ",
     "SQFA",
-    "SQFACV",
     "AMAGauss",
-    "AMAGaussCV",
     "ClassStatistics",
     "CovarianceHessianProjection",
     "GaussianClassifier",

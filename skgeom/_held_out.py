@@ -19,6 +19,8 @@ from skgeom.utils._dask import map_row_blocks, merged, row_chunks
 # Samples that are held out, over all folds: the standard error of a mean of as many
 # differences of log posteriors is below .01 nats.
 MOST_SAMPLES = 10_000
+# Features that samples are sorted by at a time: each key of a sort needs 2 kB.
+_KEYS = 64
 # A smaller part of the weight of a class is rounding.
 _ROUNDING = 1e-9
 
@@ -78,8 +80,12 @@ def folds_of_distinct(y, n_folds):
 def _sort(X, y):
     """Numbers of rows, sorted by labels and features, and which are new ones."""
     X = X.toarray() if issparse(X) else to_numpy(X)
-    _, labels = np.unique(y, return_inverse=True)
-    order = np.lexsort([*X.T[::-1], labels])
+    labels = np.unique(y, return_inverse=True)[1]
+    order = np.arange(len(labels))
+    for stop in range(X.shape[1], 0, -_KEYS):
+        columns = X[order, max(stop - _KEYS, 0) : stop].T
+        order = order[np.lexsort(columns[::-1])]
+    order = order[np.argsort(labels[order], kind="stable")]
     X, labels = X[order], labels[order]
     is_new = (X[1:] != X[:-1]).any(axis=1) | (labels[1:] != labels[:-1])
     return order, np.append(True, is_new)

@@ -10,7 +10,6 @@ from sklearn.linear_model import LogisticRegression
 from skgeom import (
     GMLVQ,
     SQFA,
-    SQFACV,
     CovarianceHessianProjection,
     GaussianClassifier,
     KernelDiscriminantAnalysis,
@@ -130,7 +129,6 @@ def test_imaginary_parts_are_not_dropped(estimator, library, blobs):
     [
         (GaussianClassifier(), "priors", [0.25, 0.75]),
         (KernelDiscriminantAnalysis(), "priors", [0.25, 0.75]),
-        (SQFACV(1, max_iter=2, cv=2), "regularizations", [0.25, 0.5]),
     ],
     ids=str,
 )

@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
-from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
-from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import (
@@ -26,9 +24,7 @@ from skgeom import (
     PLRSQ,
     RSLVQ,
     SQFA,
-    SQFACV,
     AMAGauss,
-    AMAGaussCV,
     ClassStatistics,
     CovarianceHessianProjection,
     GaussianClassifier,
@@ -36,7 +32,7 @@ from skgeom import (
     SecondMomentSQFA,
     _held_out,
 )
-from skgeom._filters.block_information import BlockInformation
+from skgeom._filters.ama import BlockInformation
 from skgeom._moments import sums_of_block
 from skgeom.baselines import LOL, GeneralizedEigenvectors
 from skgeom.datasets import make_spd_classes
@@ -398,7 +394,6 @@ def parquet(tmp_path_factory):
     "model",
     [
         SQFA(2, regularization=0.1),
-        SQFACV(2, regularizations=[0.1, 1], cv=2),
         AMAGauss(2, regularization=0.1, max_iter=3, tol=1e-2),
         GaussianClassifier(),
         KernelDiscriminantAnalysis(solver="nystroem", n_landmarks=10),
@@ -724,56 +719,6 @@ def test_prototypes_remain_among_the_samples(digits):
     blocks = da.from_array(X, chunks=(600, -1))
     model = RSLVQ(solver="sgd", max_iter=60, random_state=0).fit(blocks, y)
     assert model.score(X, y) > 0.95
-
-
-@pytest.mark.parametrize("regularizations", [4, [0.01, 1, 100]])
-def test_folds_are_blocks(regularizations, digits):
-    X, y = digits[0], digits[1].astype(str)
-    chunks = (0, 200, 400, 300, 297, 250, 350)  # the first fold has an empty block
-    blocks = da.from_array(X, chunks=(chunks, 30))
-    classifier = GaussianClassifier(regularization=0)  # by statistics alone
-    options = {"regularizations": regularizations, "classifier": classifier}
-    model = SQFACV(2, cv=3, random_state=0, **options)
-    model.fit(blocks, da.from_array(y, chunks=500))
-    fold = np.repeat(np.arange(7) % 3, chunks)
-    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
-    expected = SQFACV(2, cv=splits, random_state=0, **options).fit(X, y)
-    assert_allclose(model.regularization_, expected.regularization_, rtol=1e-9)
-    for name, values in expected.cv_results_.items():
-        assert_allclose(model.cv_results_[name], values, rtol=1e-9, atol=1e-12)
-    assert_allclose(model.components_, expected.components_, atol=1e-6)
-    assert_array_equal(model.classes_, expected.classes_)
-    assert model.transform(blocks).shape == (1797, 2)
-
-
-def test_folds_of_blocks_say_what_they_need(digits):
-    X, y = digits
-    blocks = da.from_array(X, chunks=(400, -1))
-    for options in (
-        {"cv": KFold(3)},
-        {"classifier": QuadraticDiscriminantAnalysis()},
-        {"scoring": "roc_auc"},
-        {"covariance_estimator": "oas"},
-    ):
-        (name,) = options
-        with pytest.raises(ValueError, match=f"takes Dask data with {name} of"):
-            SQFACV(**options).fit(blocks, y)
-    with pytest.raises(ValueError, match="takes Dask data with groups of None"):
-        SQFACV().fit(blocks, y, groups=y)
-    with pytest.raises(ValueError, match="X has 5 blocks, fewer than the 6 folds"):
-        SQFACV(cv=6).fit(blocks, y)
-    order = np.argsort(y, kind="stable")
-    with pytest.raises(ValueError, match=r"Class 0 is in the blocks of fold 0 only"):
-        SQFACV().fit(da.from_array(X[order], chunks=(400, -1)), y[order])
-    sizes = (900, 897, 0)
-    with pytest.raises(ValueError, match="All blocks of fold 2 are empty"):
-        SQFACV(cv=3).fit(da.from_array(X, chunks=(sizes, -1)), y)
-
-
-def test_search_of_samples_refuses_blocks(wine):
-    blocks = da.from_array(wine[0].to_numpy(), chunks=(50, -1))
-    with pytest.raises(TypeError, match="SQFACV takes it in blocks"):
-        AMAGaussCV().fit(blocks, wine[1])
 
 
 def delayed_blocks(X, y, edges):

@@ -14,7 +14,6 @@ from skgeom import (
     PLRSQ,
     RSLVQ,
     SQFA,
-    SQFACV,
     AMAGauss,
     ClassStatistics,
     CovarianceHessianProjection,
@@ -50,7 +49,6 @@ CLASSIFIERS = [
 ]
 PROJECTIONS = [
     SQFA(2, max_iter=5),
-    SQFACV(2, regularizations=2, cv=2, max_iter=5),
     AMAGauss(2, max_iter=5),
     CovarianceHessianProjection(LogisticRegression()),
     LandmarkKernelPCA(2, n_landmarks=20),

@@ -9,11 +9,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_spd_matrix
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.validation import check_is_fitted
 
 import skgeom
-from skgeom._filters import regularization_cv
 from skgeom.optim._minimize import _MonitoredProblem
 from skgeom.utils._progress import current_progress
 from skgeom.utils._threads import map_threads
@@ -30,16 +28,6 @@ FILTERS = [
     (skgeom.SQFA(group_size=1, init="pca", regularization=1.0), "group group"),
     (skgeom.AMAGauss(random_state=0), "noise search"),
     (skgeom.AMAGauss(batch_size=50, random_state=0), "noise search"),
-    (
-        skgeom.SQFACV(regularizations=[1.0, 0.1], cv=3, init="pca"),
-        "folds scores search",
-    ),
-    (
-        skgeom.AMAGaussCV(
-            regularizations=[1.0, 0.1], cv=2, init="pca", classifier=GaussianNB()
-        ),
-        "folds scores search",
-    ),
     (skgeom.CovarianceHessianProjection(LogisticRegression()), "training Hessian"),
     (skgeom.RSLVQ(tol=1e-4), "training"),
     (skgeom.RSLVQ(solver="sgd", max_iter=5, random_state=0), "training"),
@@ -294,31 +282,3 @@ def test_an_interrupt_in_a_helper_stops_all(two_threads):
 
     with pytest.raises(KeyboardInterrupt):
         map_threads(work, range(2))
-
-
-@ignores_warnings
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        skgeom.SQFACV(regularizations=2, cv=2),
-        skgeom.AMAGaussCV(regularizations=2, cv=2),
-    ],
-)
-def test_interrupted_folds(estimator, two_threads, monkeypatch):
-    """A timer interrupts the calling thread while folds are searched without end."""
-    path = regularization_cv._path
-
-    def endless(*args, **kwargs):
-        if not timers:
-            timers.append(threading.Timer(0.1, _thread.interrupt_main))
-            timers[0].start()
-        while True:
-            path(*args, **kwargs)
-
-    timers = []
-    monkeypatch.setattr(regularization_cv, "_path", endless)
-    model = clone(estimator)
-    before = attributes(model)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
-    assert attributes(model) == before

@@ -1,5 +1,6 @@
 """Accuracy maximisation analysis with Gaussian responses, AMA-Gauss."""
 
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -9,11 +10,9 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._filters.base import BaseFilters, ClassMoments
-from skgeom._filters.block_information import BlockInformation
-from skgeom._filters.class_weight import factors_of_samples, weights_of_samples
-from skgeom._filters.docs import FILTER_DOCS
-from skgeom._filters.filter_search import PooledCovariances, independent_directions
+from skgeom._filters._base import BaseFilters
+from skgeom._filters._docs import FILTER_DOCS
+from skgeom._filters._optimization import PooledCovariances
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
 from skgeom.optim import maximize_over_many_samples, sizes_of_parts, within
 from skgeom.utils._arrays import like, take, to_numpy
@@ -21,139 +20,15 @@ from skgeom.utils._dask import is_dask, row_blocks
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._following import follows_X
 from skgeom.utils._progress import current_progress, shows_progress
-from skgeom.utils._span import WholeSpace
-from skgeom.utils._validation import check_priors
+from skgeom.utils._validation import check_priors, class_factors
 
-# Starts of the search for the filters of SQFA from which this one starts.
+# Initializations of the filters of SQFA, from which the optimization starts.
 _N_INIT_OF_SQFA = 4
-# Filters made for the samples themselves, and not for their statistics, fit them more
-# closely, and need more noise; how much was found by trial.
-_NOISE_FACTOR = 3
-
-
-class BaseAMAGauss(BaseFilters):
-    """Filters that maximise the mean log posterior of the samples."""
-
-    _value_name = "information"
-    _parallel = True
-    _uses_samples = True
-    distance = "hellinger"  # between classes, of the filters that it starts from
-    _of_distances = ("distance",)
-    _parameter_constraints = {
-        **BaseFilters._parameter_constraints,
-        "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
-        "batch_size": [None, Interval(Integral, 1, None, closed="left")],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-    }
-
-    def _fit(self, statistics, space, y, regularization=None):
-        """Learn the filters from samples in a space, and their statistics."""
-        current_progress().start(space.X, y)
-        moments = self._moments(statistics)
-        start = None
-        if regularization is None:
-            regularization, start = self._regularization_of(
-                statistics, moments, space.samples, y
-            )
-        objective, search = self._problem(statistics, moments, regularization, space, y)
-        search = self._started(search, moments, start)
-        self.classes_ = statistics.classes
-        self.priors_ = like(check_priors(self.priors, statistics.counts), space.X)
-        filters = self._maximize(objective, search, moments.pooled, space, y)
-        # From the information to the log posterior.
-        self.objective_ = float(self.objective_ + objective.mean_log_prior)
-        self._set_statistics(statistics, filters, space)
-        return self
-
-    def _regularization_of(self, statistics, moments, *sample):
-        """That of SQFA, times a factor where it is automatic."""
-        value, start = super()._regularization_of(statistics, moments, *sample)
-        if self.regularization == "auto":
-            value *= _NOISE_FACTOR
-        return value, start
-
-    def _moments(self, statistics):
-        pooled = PooledCovariances(*map(to_numpy, statistics.pooled_covariances()))
-        return ClassMoments(to_numpy(statistics.means), statistics.covariances, pooled)
-
-    def _problem(self, statistics, moments, regularization, space, y):
-        """The objective, and the search for its maximum."""
-        priors = check_priors(self.priors, statistics.counts)
-        samples, weights = space.samples, weights_of_samples(self.class_weight, y)
-        if weights is not None and not np.all(weights):
-            # Parts of them must not be of no weight.
-            counted = weights > 0
-            samples, y = take(samples, counted), y[counted]
-            weights = weights[counted]
-        objective = MeanInformation(
-            samples,
-            np.searchsorted(statistics.classes, y),
-            moments.means,
-            moments.covariances,
-            regularization,
-            np.log(priors),
-            weights=weights,
-        )
-        span_only = self._is_negligible(regularization, statistics, moments)
-        search = self._search(regularization, span_only, space)
-        if self.batch_size is not None:
-            search = self._in_batches(search, self.batch_size)
-        elif self.optimizer == "lbfgs":
-            n_entries = self._n_filters * samples.shape[1]
-            if len(sizes_of_parts(len(y), n_entries)) > 1:
-                maximize = partial(
-                    maximize_over_many_samples, max_iter=self.max_iter, tol=self.tol
-                )
-                search = replace(search, maximize=maximize)
-        return objective, search
-
-    def _in_batches(self, search, batch_size):
-        """The search by stochastic ascent."""
-        # Batches and random starts have one source of random numbers.
-        rng = check_random_state(self.random_state)
-        maximize = partial(search.maximize, batches=(batch_size, rng))
-        return replace(search, random_state=rng, maximize=maximize)
-
-    def _started(self, search, moments, start=None):
-        """The search from filters of SQFA, unless ``init`` names other ones."""
-        if not search.starts_anywhere:
-            return search
-        if start is None or independent_directions(start) < self._n_filters:
-            start = self._filters_of_sqfa(search, moments)
-        return replace(
-            search, init="random", n_init=search.n_init - 1, warm_start=start
-        )
-
-    def _filters_of_sqfa(self, search, moments):
-        """Filters of SQFA with the Hellinger distance."""
-        search = self._search(search.regularization, search.span_only)
-        # Filters that are equal have equal gradients, and would remain so.
-        search = replace(search, n_init=_N_INIT_OF_SQFA, distinct=True)
-        objective = self._objective(moments, search.regularization)
-        report = within("SQFA", self._reporter("distance", lambda filters: None))
-        filters, _ = search.run(objective, moments.pooled, report)
-        return filters
-
-    def _objective(self, moments, regularization):
-        """That of SQFA with the Hellinger distance."""
-        return MeanPairwiseDistance(
-            moments.means,
-            moments.covariances,
-            regularization,
-            DISTANCES[self.distance],
-        )
-
-    def _objective_reached(self):
-        return np.nan  # the samples are not kept
-
-    def _n_starts(self):
-        if isinstance(self.init, str) and (self.init, self.n_init) == ("auto", "auto"):
-            return 1
-        return super()._n_starts()
+_DISTANCE = DISTANCES["hellinger"]
 
 
 @substitute_docs(**FILTER_DOCS)
-class AMAGauss(BaseAMAGauss):
+class AMAGauss(BaseFilters):
     r"""Accuracy maximisation analysis with Gaussian responses.
 
     Learns linear filters for which a quadratic decoder does best: the features of each
@@ -242,6 +117,15 @@ class AMAGauss(BaseAMAGauss):
     True
     """
 
+    _value_name = "information"
+    _of_distances = ()
+    _parameter_constraints = {
+        **BaseFilters._parameter_constraints,
+        "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
+        "batch_size": [None, Interval(Integral, 1, None, closed="left")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
     def __init__(
         self,
         n_components=2,
@@ -313,39 +197,218 @@ class AMAGauss(BaseAMAGauss):
         UserWarning
             If the filters found are linearly dependent.
         """
-        if is_dask(X):
-            return self._fit_blocks(X, y)
-        X, y = self._validated(X, y)
-        self._check_sizes(np.unique(y))
-        space = self._space_of(X)
-        return self._fit(self._statistics_of(space.samples, y), space, y)
-
-    def _fit_blocks(self, X, y):
-        """Learn the filters from the blocks of a Dask array or frame."""
-        if self.batch_size is not None:
+        if is_dask(X) and self.batch_size is not None:
             raise ValueError(
-                "Of Dask data, each block is a batch: make X of chunks of that many "
-                f"rows, and set batch_size=None instead of {self.batch_size}."
+                "For Dask input, each block is one batch. Make X of chunks of that "
+                f"many rows, and set batch_size=None instead of {self.batch_size}."
             )
-        statistics, sample = self._statistics_of_blocks(X, y, None)
-        moments = self._moments(statistics)
-        space = WholeSpace()
-        current_progress().start()
-        regularization, start = self._regularization_of(statistics, moments, *sample)
-        del sample
-        self.classes_ = statistics.classes
-        self.priors_ = check_priors(self.priors, statistics.counts)
-        objective = BlockInformation(
-            [block[:2] for block in row_blocks(X, y)],
-            statistics,
-            regularization,
-            np.log(self.priors_),
-            factors_of_samples(self.class_weight, self.classes_, statistics.counts),
+        data = self._training_data(X, y)
+        space = data.space
+        current_progress().start(space.X, data.y)
+        selection = self._select(data)
+        self._store_selection(selection)
+        statistics = self._shrunk(data.statistics, selection)
+        sigma2, counts = selection.regularization, statistics.counts
+        self.priors_ = like(check_priors(self.priors, counts), space.X)
+        factors = _factors_of_samples(self.class_weight, statistics.classes, counts)
+        if is_dask(X):
+            blocks = [block[:2] for block in row_blocks(X, y)]
+            log_priors = np.log(self.priors_)
+            objective = BlockInformation(
+                blocks, statistics, sigma2, log_priors, factors
+            )
+        else:
+            labels = np.searchsorted(statistics.classes, data.y)
+            objective = _information(
+                statistics, sigma2, space.samples, labels, factors[labels], self.priors
+            )
+        pooled = PooledCovariances(*map(to_numpy, statistics.pooled_covariances()))
+        span_only = self._is_negligible(
+            sigma2, statistics, statistics.covariances, pooled
         )
-        span_only = self._is_negligible(regularization, statistics, moments)
-        search = self._in_batches(self._search(regularization, span_only), 1)
-        search = self._started(search, moments, start)
-        filters = self._maximize(objective, search, moments.pooled, space)
+        optimization = self._optimization(sigma2, span_only, space)
+        if optimization.starts_anywhere:
+            start = self._filters_of_sqfa(optimization, statistics, pooled)
+            n_init = optimization.n_init - 1
+            optimization = replace(
+                optimization, init="random", n_init=n_init, warm_start=start
+            )
+        optimization = self._over_samples(optimization, objective)
+        filters = self._maximize(objective, optimization, pooled, space, space.X)
+        # From the information to the log posterior.
         self.objective_ = float(self.objective_ + objective.mean_log_prior)
-        self._set_statistics(statistics, filters, space)
+        self._store_statistics(statistics, filters, space, space.X)
         return self
+
+    def _over_samples(self, optimization, objective):
+        """The optimization in batches, or with a growing part of many samples."""
+        batch_size = self.batch_size
+        if isinstance(objective, BlockInformation):
+            batch_size = 1  # block
+        if batch_size is not None:
+            # Batches and random initializations share one source of random numbers.
+            rng = check_random_state(self.random_state)
+            maximize = partial(optimization.maximize, batches=(batch_size, rng))
+            return replace(optimization, random_state=rng, maximize=maximize)
+        n_entries = self._n_filters * objective.n_features
+        if self.optimizer == "lbfgs":
+            if len(sizes_of_parts(objective.n_samples, n_entries)) > 1:
+                maximize = partial(
+                    maximize_over_many_samples, max_iter=self.max_iter, tol=self.tol
+                )
+                return replace(optimization, maximize=maximize)
+        return optimization
+
+    def _filters_of_sqfa(self, optimization, statistics, pooled):
+        """Filters of SQFA with the Hellinger distance."""
+        # Equal filters have equal gradients, and would remain equal.
+        optimization = replace(optimization, n_init=_N_INIT_OF_SQFA, distinct=True)
+        objective = self._distance_objective(statistics, optimization.regularization)
+        report = within("SQFA", self._reporter("distance", lambda filters: None))
+        filters, _ = optimization.run(objective, pooled, report)
+        return filters
+
+    @staticmethod
+    def _distance_objective(statistics, sigma2):
+        means, covariances = to_numpy(statistics.means), statistics.covariances
+        return MeanPairwiseDistance(means, covariances, sigma2, _DISTANCE)
+
+    @property
+    def _objective_of_fold(self):
+        """The objective of filters, as a function of a fold and sigma^2."""
+        return partial(_information, priors=self.priors)
+
+    def _objective_reached(self):
+        return np.nan  # the samples are not kept
+
+    def _n_restarts(self):
+        if isinstance(self.init, str) and (self.init, self.n_init) == ("auto", "auto"):
+            return 1
+        return super()._n_restarts()
+
+
+def _information(statistics, sigma2, X, labels, weights, priors):
+    """The mean information of samples, as a function of filters."""
+    if not np.all(weights):
+        # Parts of the samples must have a positive weight.
+        counted = weights > 0
+        X, labels, weights = take(X, counted), labels[counted], weights[counted]
+    return MeanInformation(
+        X,
+        labels,
+        to_numpy(statistics.means),
+        statistics.covariances,
+        sigma2,
+        np.log(check_priors(priors, statistics.counts)),
+        weights=weights,
+    )
+
+
+def _factors_of_samples(class_weight, classes, counts):
+    """Weights of the samples of each class in training."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if class_weight == "balanced":
+        return counts.sum() / (len(classes) * counts)
+    factors = class_factors(class_weight, classes, zero=True)
+    if not factors.any():
+        raise ValueError(
+            f"class_weight must be positive for some class, got {class_weight}."
+        )
+    return factors
+
+
+class BlockInformation:
+    """:class:`~skgeom.objectives.MeanInformation` of delayed blocks of samples.
+
+    It is what :func:`skgeom.optim.maximize_in_batches` takes: a batch is a block, or
+    some blocks, and ``n_samples`` is their number.
+
+    Parameters
+    ----------
+    blocks : list of tuple
+        Delayed samples and labels of each block.
+    statistics : ClassStatistics
+        Those of all samples.
+    regularization, log_priors
+        As for ``MeanInformation``.
+    factors : ndarray of shape (c,)
+        Weights of the samples of each class.
+    """
+
+    # Each block is a task of Dask, and takes threads as it likes.
+    parallel = False
+
+    def __init__(self, blocks, statistics, regularization, log_priors, factors):
+        import dask
+
+        self.blocks = blocks
+        self.n_features = statistics.n_features
+        self._basis = None
+        # One node of the graph for all blocks.
+        self._model = dask.delayed(
+            (statistics, regularization, log_priors, factors), traverse=False
+        )
+        weights = statistics.counts * factors
+        self.mean_log_prior = float(weights @ log_priors / weights.sum())
+
+    @property
+    def n_samples(self):
+        """Number of blocks."""
+        return len(self.blocks)
+
+    def sample(self, numbers):
+        """The same objective of some of the blocks."""
+        sampled = copy(self)
+        sampled.blocks = [self.blocks[number] for number in numbers]
+        return sampled
+
+    def growing_samples(self, random_state):
+        """No samples of pairs, as :class:`MeanPairwiseDistance` has."""
+        return []
+
+    def projection_dominates(self, n_filters):
+        """Whether an evaluation mostly projects samples and classes."""
+        return True
+
+    def project(self, basis):
+        """The same objective for filters ``basis @ G``, as a function of G."""
+        projected = copy(self)
+        projected._basis = basis if self._basis is None else self._basis @ basis
+        projected.n_features = basis.shape[1]
+        return projected
+
+    def __call__(self, filters):
+        """Value and gradient; the samples are read."""
+        import dask
+
+        lifted = filters if self._basis is None else self._basis @ filters
+        evaluate = dask.delayed(_evaluate_block)
+        parts = dask.compute(
+            *(evaluate(*block, self._model, lifted) for block in self.blocks)
+        )
+        total = sum(weight for weight, _, _ in parts)
+        if total == 0:
+            return 0.0, np.zeros_like(filters)
+        value = sum(weight * value for weight, value, _ in parts) / total
+        gradient = sum(weight * gradient for weight, _, gradient in parts) / total
+        return value, gradient if self._basis is None else self._basis.T @ gradient
+
+
+def _evaluate_block(X, y, model, filters):
+    """Sum of the weights of a block, with the value and the gradient of its mean."""
+    statistics, regularization, log_priors, factors = model
+    labels = np.searchsorted(statistics.classes, np.asarray(y))
+    weights = factors[labels]
+    if not weights.any():
+        return 0.0, 0.0, np.zeros_like(filters)
+    information = MeanInformation(
+        np.asarray(X),
+        labels,
+        statistics.means,
+        statistics.covariances,
+        regularization,
+        log_priors,
+        weights=weights,
+    )
+    return weights.sum(), *information(filters)

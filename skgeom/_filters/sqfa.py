@@ -1,17 +1,18 @@
 """Supervised quadratic feature analysis (SQFA), of Gaussians and of second moments."""
 
+from functools import partial
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import validate_data
 
-from skgeom._filters.base import BaseFilters, ClassMoments
-from skgeom._filters.class_weight import weights_of_classes
-from skgeom._filters.docs import FILTER_DOCS
-from skgeom._filters.filter_search import PooledCovariances
+from skgeom._filters._auto import folds_of_summaries
+from skgeom._filters._base import BaseFilters
+from skgeom._filters._docs import FILTER_DOCS
+from skgeom._filters._optimization import PooledCovariances
 from skgeom._leading_axes import AxesSpace
-from skgeom._moments import weighted_samples
 from skgeom._statistics import ClassStatistics, checked_statistics
 from skgeom.objectives import (
     DISTANCES,
@@ -25,110 +26,12 @@ from skgeom.utils._docs import substitute_docs
 from skgeom.utils._following import follows_statistics, follows_X
 from skgeom.utils._progress import current_progress, shows_progress
 from skgeom.utils._span import WholeSpace
+from skgeom.utils._validation import class_factors
 from skgeom.utils._warnings import warn_user
 
 
-class BaseSQFA(BaseFilters):
-    """Filters that maximise the mean distance between the classes."""
-
-    _parameter_constraints = {
-        **BaseFilters._parameter_constraints,
-        "distance": [StrOptions(set(DISTANCES)), callable],
-        "squared": ["boolean"],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-    }
-    _distances = DISTANCES
-    _of_distances = ("distance", "squared", "class_weight")
-
-    def _fit(
-        self,
-        statistics,
-        space=None,
-        y=None,
-        regularization=None,
-        *,
-        sample_weight=None,
-        sample=(),
-        start=None,
-    ):
-        """Learn the filters from statistics of samples in a space, or of none.
-
-        ``sample`` has the samples, labels and weights that the noise is scored on, if
-        these are not those of the space.
-        """
-        vars(self).pop("_streamed", None)
-        space = space or WholeSpace()
-        current_progress().start(space.X, y)
-        moments = self._moments(statistics)
-        if regularization is None:
-            regularization, found = self._regularization_of(
-                statistics, moments, *(sample or (space.samples, y, sample_weight))
-            )
-            start = found if start is None else start.T
-        objective, search = self._problem(statistics, moments, regularization, space)
-        search = search.beside(start)
-        coincide = _coincide(moments)
-        if coincide:
-            warn_user(
-                "The classes do not differ in what is compared: their distances are "
-                "zero, and the filters mean nothing.",
-                UserWarning,
-            )
-        else:
-            _warn_of_lone_samples(statistics, moments)
-        self.classes_ = statistics.classes
-        beside = statistics.means if space.X is None else space.X
-        filters = self._maximize(
-            objective, search, moments.pooled, space, y, beside=beside, quiet=coincide
-        )
-        self._set_statistics(statistics, filters, space, beside)
-        return self
-
-    def _moments(self, statistics):
-        """What is compared of the classes."""
-        if statistics.means is None:
-            raise ValueError(
-                "SQFA compares means and covariances, but these statistics have second "
-                "moments only: use SecondMomentSQFA, or make the statistics with "
-                "ClassStatistics(classes, counts, means, covariances)."
-            )
-        means = to_numpy(statistics.means)
-        if self._translation_invariant:
-            # An offset that all classes share would cost digits.
-            means = means - means.mean(axis=0)
-        pooled = PooledCovariances(*map(to_numpy, statistics.pooled_covariances()))
-        weights = weights_of_classes(self.class_weight, statistics.classes)
-        return ClassMoments(means, statistics.covariances, pooled, weights)
-
-    def _objective(self, moments, regularization):
-        distance = find_distance(self.distance, self._distances)
-        return MeanPairwiseDistance(
-            moments.means,
-            moments.covariances,
-            regularization,
-            distance,
-            self.squared,
-            moments.weights,
-        )
-
-    @property
-    def _translation_invariant(self):
-        return find_distance(self.distance, self._distances).translation_invariant
-
-    @property
-    def _parallel(self):
-        return find_distance(self.distance, self._distances).parallel
-
-    def _problem(self, statistics, moments, regularization, space, y=None):
-        """The objective, and the search for its maximum."""
-        objective = self._objective(moments, regularization)
-        negligible = self._is_negligible(regularization, statistics, moments)
-        span_only = negligible and objective.distance.affine_invariant
-        return objective, self._search(regularization, span_only, space)
-
-
 @substitute_docs(**FILTER_DOCS)
-class SQFA(BaseSQFA):
+class SQFA(BaseFilters):
     r"""Supervised quadratic feature analysis.
 
     Learns linear filters for which the classes, taken as Gaussians, are far from each
@@ -218,6 +121,15 @@ class SQFA(BaseSQFA):
     True
     """
 
+    _parameter_constraints = {
+        **BaseFilters._parameter_constraints,
+        "distance": [StrOptions(set(DISTANCES)), callable],
+        "squared": ["boolean"],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+    _distances = DISTANCES
+    _of_distances = ("distance", "squared", "class_weight")
+
     def __init__(
         self,
         n_components=2,
@@ -293,16 +205,11 @@ class SQFA(BaseSQFA):
             If the filters found are linearly dependent, or if the classes do not
             differ.
         """
-        if is_dask(X):
-            statistics, sample = self._statistics_of_blocks(X, y, sample_weight)
-            return self._fit(statistics, sample=sample)
-        X, y = self._validated(X, y)
-        if sample_weight is not None:
-            X, y, sample_weight = weighted_samples(X, y, sample_weight)
-        self._check_sizes(np.unique(y))
-        space = self._space_of(X)
-        statistics = self._statistics_of(space.samples, y, sample_weight)
-        return self._fit(statistics, space, y, sample_weight=sample_weight)
+        data = self._training_data(X, y, sample_weight)
+        current_progress().start(data.space.X, data.y)
+        selection = self._select(data)
+        statistics = self._shrunk(data.statistics, selection)
+        return self._learn(statistics, selection, data.space)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @shows_progress
@@ -338,7 +245,7 @@ class SQFA(BaseSQFA):
             As :meth:`fit`; or if ``covariance_estimator`` estimates class by class,
             since only sample covariances add up.
         """
-        if self._estimator_of_classes is not None:
+        if self._class_estimator is not None:
             raise ValueError(
                 "partial_fit needs sample covariances, covariance_estimator='auto' or "
                 f"None, but covariance_estimator={self.covariance_estimator!r}."
@@ -355,8 +262,11 @@ class SQFA(BaseSQFA):
         else:
             streamed = before._with_samples(X, y, sample_weight)
         self._check_sizes(streamed.classes)
-        last = None if first else to_numpy(self.components_).astype(np.float64)
-        self._fit(self._shrunk(streamed), start=last)
+        last = None if first else to_numpy(self.components_).astype(np.float64).T
+        selection = self._selected([], streamed, self.covariance_estimator == "auto")
+        statistics = self._shrunk(streamed, selection)
+        current_progress().start()
+        self._learn(statistics, selection, WholeSpace(), last)
         self._streamed = streamed
         return self
 
@@ -387,22 +297,84 @@ class SQFA(BaseSQFA):
         ValueError
             As :meth:`fit`.
         """
-        statistics = checked_statistics(statistics)
+        is_list = isinstance(statistics, list | tuple)
+        parts = [
+            checked_statistics(part)
+            for part in (statistics if is_list else [statistics])
+        ]
+        total, axes = sum(parts[1:], start=parts[0]), parts[0].axes
         vars(self).pop("feature_names_in_", None)
-        if statistics.feature_names_in_ is not None:
-            self.feature_names_in_ = statistics.feature_names_in_
-        axes, space = statistics.axes, None
-        self.n_features_in_ = statistics.n_features
-        if axes is not None:
-            statistics, space = statistics._of_coordinates(), AxesSpace(axes)
-            self.n_features_in_ = axes.shape[1]
-        self._check_sizes(statistics.classes)
+        if total.feature_names_in_ is not None:
+            self.feature_names_in_ = total.feature_names_in_
+        self.n_features_in_ = total.n_features if axes is None else axes.shape[1]
+        self._check_sizes(total.classes)
         if axes is not None and self._n_filters > len(axes):
             raise ValueError(
                 f"n_components={self._n_filters} must not exceed the number of axes of "
                 f"the statistics: n_axes={len(axes)}."
             )
-        return self._fit(statistics, space=space)
+        current_progress().start()
+        space = WholeSpace() if axes is None else AxesSpace(axes)
+        if axes is not None:
+            parts, total = [p._of_coordinates() for p in parts], total._of_coordinates()
+        folds = []
+        shrinks = is_list and self.covariance_estimator == "auto"
+        if is_list and (shrinks or self.regularization == "auto"):
+            folds = folds_of_summaries(
+                parts,
+                total,
+                self._n_filters,
+                whiten=self.regularization == 0,
+            )
+        selection = self._selected(folds, total, shrinks)
+        statistics = self._shrunk(total, selection) if shrinks else total
+        return self._learn(statistics, selection, space)
+
+    def _learn(self, statistics, selection, space, start=None):
+        """Optimize the filters, and store them."""
+        vars(self).pop("_streamed", None)
+        self._store_selection(selection)
+        sigma2 = selection.regularization
+        objective = self._distance_objective(statistics, sigma2)
+        classes, distance = objective.classes, objective.distance
+        pooled = _pooled(statistics, self._second_moments)
+        span_only = distance.affine_invariant and self._is_negligible(
+            sigma2, statistics, classes.covariances, pooled
+        )
+        optimization = self._optimization(sigma2, span_only, space).starting(start)
+        coincide = _coincide(classes, pooled)
+        if coincide:
+            warn_user(
+                "All class distances are zero: the class means and covariances are "
+                "equal. The filters are arbitrary.",
+                UserWarning,
+            )
+        else:
+            _warn_of_single_samples(statistics, classes)
+        model = statistics.means if space.X is None else space.X
+        filters = self._maximize(
+            objective, optimization, pooled, space, model, quiet=coincide
+        )
+        self._store_statistics(statistics, filters, space, model)
+        return self
+
+    @property
+    def _translation_invariant(self):
+        distance = find_distance(self.distance, self._distances)
+        return distance.translation_invariant and not self._second_moments
+
+    @property
+    def _distance_objective(self):
+        """The objective of filters, as a function of statistics and sigma^2."""
+        return partial(
+            _mean_distance,
+            distance=find_distance(self.distance, self._distances),
+            squared=self.squared,
+            class_weight=self.class_weight,
+            second_moments=self._second_moments,
+        )
+
+    _objective_of_fold = _distance_objective
 
 
 @substitute_docs(**FILTER_DOCS)
@@ -483,7 +455,7 @@ class SecondMomentSQFA(SQFA):
         "distance": [StrOptions(set(SECOND_MOMENT_DISTANCES)), callable],
     }
     _distances = SECOND_MOMENT_DISTANCES
-    _translation_invariant = False
+    _second_moments = True
 
     def __init__(
         self,
@@ -522,44 +494,77 @@ class SecondMomentSQFA(SQFA):
             verbose=verbose,
         )
 
-    def _moments(self, statistics):
-        within, _ = statistics.pooled_covariances()
-        second_moments = statistics.second_moments
-        weights = like(statistics.counts / statistics.counts.sum(), second_moments)
-        total = namespace(weights).tensordot(weights, second_moments, axes=1)
-        means = np.zeros(second_moments.shape[:2])
-        pooled = PooledCovariances(to_numpy(within), to_numpy(total))
-        weights = weights_of_classes(self.class_weight, statistics.classes)
-        return ClassMoments(means, second_moments, pooled, weights)
+
+def _mean_distance(
+    statistics, sigma2, *samples, distance, squared, class_weight, second_moments
+):
+    """The mean distance between the classes, as a function of filters."""
+    if second_moments:
+        covariances = statistics.second_moments
+        means = np.zeros(covariances.shape[:2])
+    elif statistics.means is None:
+        raise ValueError(
+            "SQFA compares means and covariances, but these statistics have second "
+            "moments only. Use SecondMomentSQFA, or make the statistics with "
+            "ClassStatistics(classes, counts, means, covariances)."
+        )
+    else:
+        covariances, means = statistics.covariances, to_numpy(statistics.means)
+        if distance.translation_invariant:
+            # An offset that all classes share would cost digits.
+            means = means - means.mean(axis=0)
+    weights = _weights(class_weight, statistics.classes)
+    return MeanPairwiseDistance(means, covariances, sigma2, distance, squared, weights)
 
 
-def _coincide(moments):
-    """Whether all classes are the same up to rounding, in units of each feature."""
-    deviations = np.sqrt(np.diag(moments.pooled.total))
-    means, covariances = moments.means, moments.covariances
+def _weights(class_weight, classes):
+    """Weights of the classes in the mean over pairs; None for equal weights."""
+    if class_weight is None or class_weight == "balanced":
+        return None
+    weights = class_factors(class_weight, classes, zero=True)
+    if np.count_nonzero(weights) < 2:
+        raise ValueError(
+            "class_weight must be positive for at least two classes, which make a "
+            f"pair, got {class_weight}."
+        )
+    return weights
+
+
+def _pooled(statistics, second_moments):
+    """Within-class and total covariance, or total second moment."""
+    within, total = map(to_numpy, statistics.pooled_covariances())
+    if second_moments and statistics.means is not None:
+        weights = statistics.counts / statistics.counts.sum()
+        mean = weights @ to_numpy(statistics.means)
+        total = total + np.outer(mean, mean)
+    return PooledCovariances(within, total)
+
+
+def _coincide(classes, pooled):
+    """Whether all classes are equal up to rounding, in units of each feature."""
+    deviations = np.sqrt(np.diag(pooled.total))
+    means, covariances = classes.means, classes.covariances
     if (np.abs(means - means[0]) > 1e-8 * deviations).any():
         return False
     xp, first = namespace(covariances), covariances[0, ...]
-    of_covariances = like(1e-10 * np.outer(deviations, deviations), covariances)
+    rounding = like(1e-10 * np.outer(deviations, deviations), covariances)
     return all(
-        bool(xp.all(xp.abs(covariances[k, ...] - first) <= of_covariances))
+        bool(xp.all(xp.abs(covariances[k, ...] - first) <= rounding))
         for k in range(1, len(means))
     )
 
 
-def _warn_of_lone_samples(statistics, moments):
-    covariances = moments.covariances
-    lone = [
-        label
-        for k, (label, count) in enumerate(
-            zip(statistics.classes, statistics.counts, strict=True)
-        )
-        if count == 1 and not namespace(covariances).any(covariances[k, ...])
+def _warn_of_single_samples(statistics, classes):
+    xp = namespace(classes.covariances)
+    single = [
+        statistics.classes[k]
+        for k in np.flatnonzero(statistics.counts == 1)
+        if not xp.any(classes.covariances[k, ...])
     ]
-    if lone:
+    if single:
         warn_user(
-            f"{len(lone)} of the classes, the first one {lone[0]}, have a single "
-            "sample. Without variance they are far from all others, and draw the "
-            "filters to themselves: leave them out, or give them more samples.",
+            f"{len(single)} of the classes, the first one {single[0]}, have a single "
+            "sample. Without variance they are far from all others, and dominate the "
+            "objective. Remove them, or add samples.",
             UserWarning,
         )

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from skgeom import SQFA, SQFACV, AMAGauss, AMAGaussCV, SecondMomentSQFA
+from skgeom import SQFA, AMAGauss, SecondMomentSQFA
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
 
 
@@ -89,12 +89,6 @@ def test_gradient_of_weighted_pairs(rng):
 def test_priors_do_not_depend_on_the_weights(wine):
     ama = AMAGauss(2, class_weight=WEIGHTS, priors=None, regularization=0.3)
     assert_allclose(ama.fit(*wine).priors_, np.bincount(wine[1]) / len(wine[1]))
-
-
-@pytest.mark.parametrize("estimator", [SQFACV, AMAGaussCV])
-def test_in_cross_validation(estimator, wine):
-    model = estimator(2, regularizations=[0.1, 1], cv=2, class_weight=WEIGHTS)
-    assert model.fit(*wine).components_.shape == (2, 13)
 
 
 @pytest.mark.parametrize(

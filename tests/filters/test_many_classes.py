@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skgeom import SQFA, SQFACV, AMAGauss, ClassStatistics, SecondMomentSQFA
+from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance, StudentT
 
 
@@ -77,7 +77,6 @@ def test_orthonormalize_computes_the_mean_of_all_pairs(statistics, few):
     "model",
     [
         SQFA(2, random_state=0),
-        SQFACV(2, regularizations=[0.1, 1], cv=2, random_state=0),
         AMAGauss(2, random_state=0),
     ],
 )
@@ -100,24 +99,6 @@ def test_more_than_a_hundred_classes(make_gaussians):
     model = SQFA(2, random_state=0).fit_statistics(statistics)
     assert_allclose(model.components_[:, 2:], 0, atol=1e-2)
     assert model.objective_ == pytest.approx(objective_of(model), rel=1e-9)
-
-
-def test_folds_see_a_sample_of_the_pairs(rng, monkeypatch):
-    """The fit with the chosen value sees all of them."""
-    monkeypatch.setattr("skgeom._filters.sqfa_cv._LEAST_PAIRS", 50)
-    monkeypatch.setattr("skgeom._filters.sqfa_cv._PAIRS_PER_CLASS", 2)
-    y = np.repeat(np.arange(24), 20)
-    X = rng.normal(size=(24, 7))[y] * 3 + rng.normal(size=(480, 7))
-    evaluate, seen = MeanPairwiseDistance.__call__, []
-
-    def count(self, filters):
-        seen.append(self.n_pairs)
-        return evaluate(self, filters)
-
-    monkeypatch.setattr(MeanPairwiseDistance, "__call__", count)
-    model = SQFACV(3, regularizations=2, cv=2, random_state=0).fit(X, y)
-    assert set(seen) == {48, 276}
-    assert model.best_score_ > 0.5
 
 
 def test_sample_of_pairs_has_no_samples(statistics, few):

@@ -6,14 +6,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from skgeom import SQFA, SQFACV, AMAGauss, AMAGaussCV, ClassStatistics, SecondMomentSQFA
+from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 
 ESTIMATORS = [
     SQFA(random_state=0),
     SecondMomentSQFA(random_state=0),
-    SQFACV(regularizations=2, cv=2, random_state=0),
     AMAGauss(random_state=0),
-    AMAGaussCV(regularizations=2, cv=2, random_state=0),
 ]
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 all_filters = pytest.mark.parametrize(

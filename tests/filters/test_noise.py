@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
+from skgeom._filters.noise import linear_discriminants
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
-from skgeom._filters.noise import linear_discriminants
 from skgeom.objectives import MeanInformation
 
 

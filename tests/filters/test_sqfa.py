@@ -701,7 +701,7 @@ def test_constant_features(iris):
     np.testing.assert_allclose(wider.components_[:, 4], 0, atol=1e-9)
     unregularized = SQFA(2, regularization=0, random_state=0)
     assert np.isfinite(unregularized.fit(np.c_[X, np.zeros(150)], y).objective_)
-    with pytest.warns(UserWarning, match="The classes do not differ"):
+    with pytest.warns(UserWarning, match="The All class distances are zero"):
         assert SQFA(2).fit(np.ones((150, 3)), y).objective_ == 0
 
 

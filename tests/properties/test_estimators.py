@@ -57,14 +57,6 @@ ESTIMATORS = {
     "AMAGauss": Case(
         lambda: skgeom.AMAGauss(2, random_state=0), holds=LINEAR | {SHIFT}
     ),
-    "SQFACV": Case(
-        lambda: skgeom.SQFACV(2, regularizations=[0.1, 1], cv=2, random_state=0),
-        holds=frozenset({ROTATION, SHIFT}),
-    ),
-    "AMAGaussCV": Case(
-        lambda: skgeom.AMAGaussCV(2, regularizations=[0.1, 1], cv=2, random_state=0),
-        holds=frozenset({ROTATION, SHIFT}),
-    ),
     "CovarianceHessianProjection": Case(
         lambda: skgeom.CovarianceHessianProjection(LinearDiscriminantAnalysis()),
         holds=LINEAR | {SHIFT},

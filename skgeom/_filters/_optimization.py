@@ -92,8 +92,8 @@ class PooledCovariances:
 
 
 @dataclass(frozen=True)
-class FilterSearch:
-    """How filters are sought, whatever their objective.
+class FilterOptimization:
+    """How filters are optimized, whatever their objective.
 
     Attributes
     ----------
@@ -112,8 +112,6 @@ class FilterSearch:
         with the options of the optimiser.
     warm_start : ndarray of shape (n, n_components) or None
         Filters to start from as well.
-    free_rotation : bool
-        Whether filters may be sought up to a rotation, if it changes nothing.
     distinct : bool
         Whether filters that repeat each other are sought once more, orthonormal.
     """
@@ -128,14 +126,12 @@ class FilterSearch:
     random_state: object
     maximize: Callable
     warm_start: object = None
-    free_rotation: bool = True
     distinct: bool = False
 
-    def beside(self, filters):
-        """The same search, if it is free to, from filters found before.
+    def starting(self, filters):
+        """The same optimization, also from given filters instead of random ones.
 
-        The best of several starts led to them, so that random ones are left out;
-        unless they repeat each other, as they then would to the end.
+        Dependent filters would remain dependent, and are not used.
         """
         if filters is None or self.group_size or not self.starts_anywhere:
             return self
@@ -178,8 +174,8 @@ class FilterSearch:
             For each group how its search ended and what its starts reached.
         """
         filters, groups = self._run(objective, pooled, callback)
-        tol = _NEARLY_DEPENDENT if self.free_rotation else DEPENDENT
-        if self.distinct and independent_directions(filters, tol) < self.n_components:
+        rank = independent_directions(filters, _NEARLY_DEPENDENT)
+        if self.distinct and rank < self.n_components:
             # Some direction is worth more twice than any other once. What follows
             # needs features that differ.
             again = replace(self, constraint="orthonormal", distinct=False)
@@ -268,8 +264,9 @@ class _Group:
         ones are not to be lost.
         """
         search = self.search
-        free = search.free_rotation and isinstance(search.init, str)
-        if not free or search.span_only or search.constraint != "unit-norm":
+        if not isinstance(search.init, str) or search.span_only:
+            return None
+        if search.constraint != "unit-norm":
             return None
         if not getattr(self.objective, "rotation_invariant", False):
             return None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skgeom._filters.filter_search import PooledCovariances, principal_coordinates
+from skgeom._filters._optimization import PooledCovariances, principal_coordinates
 
 
 def pooled(variances, rng):

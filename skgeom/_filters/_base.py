@@ -1,9 +1,8 @@
-"""What all estimators that learn filters from labelled data have in common."""
+"""Behaviour that all estimators of linear filters share."""
 
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -17,28 +16,36 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from skgeom._filters.filter_search import (
+from skgeom._filters._auto import (
+    SHRINKAGES,
+    Selection,
+    class_intensities,
+    folds_of_samples,
+    sampling_noise,
+    select,
+    warn_if_uninformative,
+)
+from skgeom._filters._optimization import (
     DEPENDENT,
     FEW_CLASSES,
     FEW_FEATURES,
     INITS,
-    FilterSearch,
-    PooledCovariances,
+    FilterOptimization,
     independent_directions,
     whitening_coordinates,
 )
-from skgeom._filters.noise import most_informative_noise, sampling_noise
-from skgeom._held_out import statistics_and_sample
+from skgeom._held_out import sample_rows, statistics_and_sample
+from skgeom._moments import weighted_samples
 from skgeom._statistics import ClassStatistics
-from skgeom.objectives import projected_classes
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples
 from skgeom.utils._arrays import (
     float_dtypes,
     like,
     on_host,
+    take,
     to_numpy,
 )
-from skgeom.utils._dask import by_blocks, empty_block
+from skgeom.utils._dask import by_blocks, empty_block, is_dask
 from skgeom.utils._following import follows_fit
 from skgeom.utils._progress import current_progress
 from skgeom.utils._signs import signs
@@ -53,33 +60,26 @@ from skgeom.utils._warnings import warn_user
 
 
 @dataclass(frozen=True)
-class ClassMoments:
-    """What an objective is made of.
+class TrainingData:
+    """Statistics of the classes, and the samples where these are in memory.
 
     Attributes
     ----------
-    means : ndarray of shape (c, n)
-    covariances : array of shape (c, n, n)
-        Those of the classes; or zeros, and second moments. They alone may be of another
-        library than numpy; they remain on its device, as they are the largest.
-    pooled : PooledCovariances
-        Those of all classes together.
-    weights : ndarray of shape (c,) or None
-        How much each class counts in a mean over pairs; None, all alike.
+    statistics : ClassStatistics
+        Those of all samples, in the coordinates of the space.
+    space : WholeSpace
+        The coordinates in which the filters are optimized.
+    y, sample_weight : ndarray of shape (n_samples,) or None
+    held_out : tuple
+        Samples that an automatic choice is scored on: features, labels, weights and
+        coordinates. Empty if there are none.
     """
 
-    means: np.ndarray
-    covariances: Any
-    pooled: PooledCovariances
-    weights: np.ndarray | None = None
-
-    def project(self, basis):
-        """Those of the data in the coordinates ``basis.T @ x``."""
-        classes = projected_classes(self.means, self.covariances, 0.0)
-        means, covariances, _ = classes.project(basis)
-        return ClassMoments(
-            means, covariances, self.pooled.project(basis), self.weights
-        )
+    statistics: ClassStatistics
+    space: WholeSpace
+    y: np.ndarray | None = None
+    sample_weight: np.ndarray | None = None
+    held_out: tuple = ()
 
 
 class BaseFilters(
@@ -92,8 +92,10 @@ class BaseFilters(
 
     _fitted_array = "components_"
     _value_name = "objective"  # of what is printed
-    # What warnings say of the regularisation.
-    _more_noise, _less_noise = "regularization", "a smaller regularization"
+    # Whether an offset of all samples changes no distance and no posterior.
+    _translation_invariant = True
+    # Whether classes are compared by their second moments.
+    _second_moments = False
 
     _parameter_constraints = {
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
@@ -132,19 +134,6 @@ class BaseFilters(
             self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=False
         )
         return X @ like(self.components_, X, X.dtype).T
-
-    def _validated(self, X, y, *, reset=True):
-        """Valid samples, and their labels on the host."""
-        X, y = validate_data(
-            self,
-            X,
-            on_host(y),
-            accept_sparse="csr",
-            dtype=float_dtypes(X),
-            reset=reset,
-        )
-        check_classification_targets(y)
-        return X, y
 
     @by_blocks
     @follows_fit
@@ -199,9 +188,9 @@ class BaseFilters(
             If a class covariance of the features is singular, without regularisation.
         """
         check_is_fitted(self)
-        noise = self.regularization_ if regularized else 0.0
+        sigma2 = self.regularization_ if regularized else 0.0
         try:
-            distances = self._objective_of_features(noise).matrix()
+            distances = self._objective_of_features(sigma2).matrix()
         except np.linalg.LinAlgError:
             raise ValueError(
                 "The covariance of the features of a class is singular, so that its "
@@ -264,26 +253,60 @@ class BaseFilters(
         """``objective_``, by the statistics of the features."""
         return self._objective_of_features().mean(np.eye(self._n_features_out))
 
-    def _objective_of_features(self, noise=None):
+    def _objective_of_features(self, sigma2=None):
         """The mean distance of the classes of features, as a function of filters.
 
         It is that of the fit: parameters may have been set since.
         """
-        model = with_parameters(self, self._parameters_of_fit)
-        noise = self.regularization_ if noise is None else noise
-        return model._objective(model._moments(self.statistics_), noise)
+        fitted = with_parameters(self, self._parameters_of_fit)
+        sigma2 = self.regularization_ if sigma2 is None else sigma2
+        return fitted._distance_objective(self.statistics_, sigma2)
 
-    def _set_statistics(self, statistics, filters, space, beside=None):
-        """Set the statistics of the features, by filters in the coordinates."""
-        self.statistics_ = statistics.project(filters.T)
-        if space.origin is not None:
-            self.statistics_.means += space.origin @ filters
-        beside = space.X if beside is None else beside
-        if beside is not None:
-            self.statistics_ = self.statistics_._beside(beside)
-        self._parameters_of_fit = {
-            name: getattr(self, name) for name in self._of_distances
-        }
+    # Validation and estimation
+
+    def _validated(self, X, y, *, reset=True):
+        """Valid samples, and their labels in CPU memory."""
+        X, y = validate_data(
+            self,
+            X,
+            on_host(y),
+            accept_sparse="csr",
+            dtype=float_dtypes(X),
+            reset=reset,
+        )
+        check_classification_targets(y)
+        return X, y
+
+    def _training_data(self, X, y, sample_weight=None):
+        """Validate the data, and compute the statistics of the classes."""
+        estimator = self._class_estimator
+        is_auto = "auto" in (self.covariance_estimator, self.regularization)
+        if is_dask(X):
+            validate_data(self, empty_block(X), ensure_min_samples=0)
+            held_out = ()
+            if is_auto and estimator is None:
+                statistics, rows = statistics_and_sample(X, y, sample_weight)
+                held_out = *rows, rows[0]
+            else:
+                statistics = ClassStatistics.from_data(
+                    X, y, estimator, sample_weight=sample_weight
+                )
+            self._check_sizes(statistics.classes)
+            return TrainingData(statistics, WholeSpace(), held_out=held_out)
+        X, y = self._validated(X, y)
+        if sample_weight is not None:
+            X, y, sample_weight = weighted_samples(X, y, sample_weight)
+        self._check_sizes(np.unique(y))
+        space = self._space_of(X)
+        statistics = ClassStatistics._from_valid_data(
+            space.samples, y, estimator, sample_weight
+        )
+        held_out = ()
+        if is_auto:
+            rows = sample_rows(len(y))
+            weights = None if sample_weight is None else sample_weight[rows]
+            held_out = take(X, rows), y[rows], weights, take(space.samples, rows)
+        return TrainingData(statistics, space, y, sample_weight, held_out)
 
     def _check_sizes(self, classes):
         """Raise ValueError for sizes that do not fit; sets what depends on them."""
@@ -311,121 +334,105 @@ class BaseFilters(
             )
         return init
 
-    def _n_starts(self):
+    @property
+    def _class_estimator(self):
+        """The estimator of each class covariance; None for sample covariances."""
+        estimator = self.covariance_estimator
+        return None if estimator == "auto" else estimator
+
+    def _space_of(self, X):
+        """The coordinates in which the filters of valid samples are optimized."""
+        if issparse(X):
+            # Only samples that are no more than the covariances are made dense.
+            if X.shape[0] > X.shape[1] and self._class_estimator is None:
+                return WholeSpace(X)
+            X = X.toarray()
+        if self._class_estimator is not None:
+            # An estimate may have a variance outside of the span of the samples.
+            return WholeSpace(X)
+        return space_of(X, centred=self._translation_invariant, n_least=self._n_filters)
+
+    def _select(self, data):
+        """The shrinkage and sigma^2 for training data."""
+        shrinks, folds = self.covariance_estimator == "auto", []
+        if data.held_out:
+            folds = folds_of_samples(
+                data.statistics,
+                *data.held_out,
+                self._n_filters,
+                whiten=self.regularization == 0,
+                estimator=self._class_estimator,
+            )
+        return self._selected(folds, data.statistics, shrinks)
+
+    def _selected(self, folds, statistics, shrinks):
+        """The shrinkage and sigma^2, by folds if there are any."""
+        sigma2 = self.regularization
+        if not shrinks and sigma2 != "auto":
+            return Selection(None, float(sigma2), "given")
+        if folds:
+            selection = select(
+                folds,
+                self._objective_of_fold,
+                SHRINKAGES if shrinks else (None,),
+                sigma2,
+                self._n_filters,
+                self.constraint,
+            )
+            warn_if_uninformative(selection, len(statistics.classes))
+            return selection
+        if sigma2 == "auto":
+            pooled = map(to_numpy, statistics.pooled_covariances())
+            sigma2 = sampling_noise(*pooled, statistics.counts)
+        rule = "closed form" if shrinks else "sampling noise"
+        return Selection(None, float(sigma2), rule)
+
+    def _store_selection(self, selection):
+        self.shrinkage_ = selection.shrinkage
+        self.regularization_ = selection.regularization
+        self.selection_rule_ = selection.rule
+        self.selection_scores_ = selection.scores
+
+    def _shrunk(self, statistics, selection):
+        """The statistics with the selected shrinkage."""
+        if self.covariance_estimator != "auto":
+            return statistics
+        if selection.shrinkage is None:
+            return statistics.shrunk()
+        intensities = class_intensities(selection.shrinkage, statistics.counts)
+        return statistics.shrunk(intensities)
+
+    # Optimization
+
+    def _n_restarts(self):
         if self.n_init != "auto":
             return self.n_init
         if not isinstance(self.init, str):
             return 1
         return {"auto": 8 if self._is_small else 3, "random": 10}.get(self.init, 1)
 
-    @property
-    def _estimator_of_classes(self):
-        """How covariances are estimated class by class; "auto" needs all of them."""
-        estimator = self.covariance_estimator
-        return None if estimator == "auto" else estimator
-
-    # Whether an offset of all samples changes no distance and no posterior.
-    _translation_invariant = True
-
-    def _space_of(self, X):
-        """Where the filters of valid samples are sought."""
-        if issparse(X):
-            # Only samples that are no more than the covariances are made dense.
-            if X.shape[0] > X.shape[1] and self._estimator_of_classes is None:
-                return WholeSpace(X)
-            X = X.toarray()
-        if self._estimator_of_classes is not None:
-            # It may give classes a variance outside of the span of their samples.
-            return WholeSpace(X)
-        return space_of(X, centred=self._translation_invariant, n_least=self._n_filters)
-
-    def _statistics_of(self, X, y, sample_weight=None):
-        """The statistics of valid samples."""
-        estimator = self._estimator_of_classes
-        return self._shrunk(
-            ClassStatistics._from_valid_data(X, y, estimator, sample_weight)
-        )
-
-    def _statistics_of_blocks(self, X, y, sample_weight):
-        """The statistics of a Dask array or frame, and what the noise is scored on.
-
-        The latter are some samples, labels and weights, if it is to be scored at all.
-        """
-        validate_data(self, empty_block(X), ensure_min_samples=0)
-        estimator, sample = self._estimator_of_classes, ()
-        if self.regularization == "auto" and estimator is None:
-            statistics, sample = statistics_and_sample(X, y, sample_weight)
-        else:
-            statistics = ClassStatistics.from_data(
-                X, y, estimator, sample_weight=sample_weight
-            )
-        self._check_sizes(statistics.classes)
-        return self._shrunk(statistics), sample
-
-    @property
-    def _distinct(self):
-        """Whether filters must not repeat each other, by no choice of the user's."""
-        return self.regularization == "auto"
-
-    # Whether the objective is made of samples, and not of their statistics alone.
-    _uses_samples = False
-
-    def _started(self, search, moments):
-        """The search with its starts."""
-        return search
-
-    def _shrunk(self, statistics):
-        """The statistics that the filters are learnt from, given those of samples."""
-        if self.covariance_estimator == "auto":
-            return statistics.shrunk()
-        return statistics
-
-    def _regularization_of(
-        self, statistics, moments, samples=None, y=None, sample_weight=None
-    ):
-        """The value of the regularisation, and filters found for it, or None.
-
-        ``samples`` and y are None if there are statistics alone.
-        """
-        if self.regularization != "auto":
-            return float(self.regularization), None
-        least = sampling_noise(moments.pooled, statistics.counts)
-        if samples is None:
-            return least, None
-        search = self._search(least, span_only=False)
-        return most_informative_noise(
-            search,
-            statistics,
-            moments,
-            self._objective,
-            samples,
-            y,
-            sample_weight,
-        )
-
-    def _is_negligible(self, regularization, statistics, moments):
-        """Whether the noise is below rounding; then the classes are checked."""
-        within = moments.pooled.within
-        rounding = len(within) * np.finfo(float).eps * np.trace(within)
-        negligible = regularization <= rounding
+    def _is_negligible(self, sigma2, statistics, covariances, pooled):
+        """Whether sigma^2 is below rounding; then all classes must be regular."""
+        rounding = len(pooled.within) * np.finfo(float).eps * np.trace(pooled.within)
+        negligible = sigma2 <= rounding
         if negligible:
-            check_regular(statistics, moments, self._n_filters)
+            check_regular(statistics, covariances, pooled.total, self._n_filters)
         return negligible
 
-    def _search(self, regularization, span_only, space=None):
-        """The search that the parameters ask for; a given ``init`` needs the space."""
+    def _optimization(self, sigma2, span_only, space):
+        """The optimization that the parameters define."""
         init = self._checked_init()
-        if space is not None and not isinstance(init, str):
+        if not isinstance(init, str):
             init = space.restrict(init.T).T
-        return FilterSearch(
+        return FilterOptimization(
             n_components=self._n_filters,
-            regularization=regularization,
+            regularization=sigma2,
             span_only=span_only,
             constraint=self.constraint,
             init=init,
-            n_init=self._n_starts(),
+            n_init=self._n_restarts(),
             group_size=self.group_size,
-            distinct=self._distinct,
+            distinct="auto" in (self.covariance_estimator, self.regularization),
             random_state=self.random_state,
             maximize=partial(
                 maximize_on_samples,
@@ -436,49 +443,63 @@ class BaseFilters(
             ),
         )
 
-    def _maximize(
-        self, objective, search, pooled, space, y=None, *, beside=None, quiet=False
-    ):
-        """Run the search, and set the attributes of its result.
+    def _maximize(self, objective, optimization, pooled, space, model, quiet=False):
+        """Run the optimization, and store its result.
 
-        Returns the filters in the coordinates of the space. Those of the estimator lie
-        ``beside`` an array: the samples, unless it is given.
+        Returns the filters in the coordinates of the space. The stored filters have the
+        namespace and device of the array ``model``, and the dtype of the samples.
         """
         dtype = None if space.X is None else space.X.dtype
-        beside = space.X if beside is None else beside
 
         def placed(filters):
-            return like(np.ascontiguousarray(filters.T), beside, dtype)
+            return like(np.ascontiguousarray(filters.T), model, dtype)
 
         def attributes(filters):
             return {"components_": placed(space.lift(filters))}
 
         report = self._reporter(self._value_name, attributes)
-        filters, groups = search.run(objective, pooled, report)
-        self._print_end(groups)
+        filters, groups = optimization.run(objective, pooled, report)
+        last = groups[-1][0]
+        # At least one, as scikit-learn requires.
+        self.n_iter_ = max(sum(result.n_iter for result, _ in groups), 1)
+        progress = current_progress()
+        progress.end_stage()
+        progress.print(
+            f"end: {self._value_name} {-last.cost:.6f} after {self.n_iter_} iterations"
+        )
         if isinstance(self.init, str):
-            # Any order within a group is as good: let it be that of the variances of
-            # the features, not of rounding.
+            # Rounding must not decide on the order of filters within a group.
             variances = (filters * (pooled.total @ filters)).sum(axis=0)
-            group = np.repeat(np.arange(len(groups)), search.group_sizes)
+            group = np.repeat(np.arange(len(groups)), optimization.group_sizes)
             filters = filters[:, np.lexsort((-variances, group))]
         lifted = space.lift(filters)
         flips = signs(lifted.T)
         filters = filters * flips
-        last, _ = groups[-1]
-        self.regularization_ = search.regularization
         self.components_ = placed(lifted * flips)
         self.objective_ = -last.cost
-        # At least one, as scikit-learn asks for: filters may be found with the noise.
-        self.n_iter_ = max(sum(result.n_iter for result, _ in groups), 1)
+        reached = np.concatenate([values for _, values in groups])
+        self.restart_objectives_ = like(reached, model)
         if not quiet:
             self._warn(groups, filters)
         return filters
 
-    def _reporter(self, name, attributes):
-        """The callback of a search, whose values have a name; None if nobody listens.
+    def _store_statistics(self, statistics, filters, space, model):
+        """Store the statistics of the features, by filters in the coordinates."""
+        self.classes_ = statistics.classes
+        self.statistics_ = statistics.project(filters.T)
+        if space.origin is not None:
+            self.statistics_.means += space.origin @ filters
+        if model is not None:
+            self.statistics_ = self.statistics_._beside(model)
+        self._parameters_of_fit = {
+            name: getattr(self, name) for name in self._of_distances
+        }
 
-        ``attributes`` maps filters in the space of the search to those of a fit.
+    def _reporter(self, name, attributes):
+        """The callback of an optimization; None if nothing is reported.
+
+        ``name`` is that of the values; ``attributes`` maps filters in the coordinates
+        to fitted attributes.
         """
         progress = current_progress()
 
@@ -492,24 +513,15 @@ class BaseFilters(
 
         return report if progress.active else None
 
-    def _print_end(self, groups):
-        progress = current_progress()
-        progress.end_stage()
-        result, _ = groups[-1]
-        n_iter = sum(result.n_iter for result, _ in groups)
-        progress.print(
-            f"end: {self._value_name} {-result.cost:.6f} after {n_iter} iterations"
-        )
-
     def _warn(self, groups, filters):
-        """Warn if a search did not end, or if filters repeat each other."""
+        """Warn if an optimization did not converge, or if filters are dependent."""
         for result, _ in groups:
             if not result.converged:
                 remedy = "max_iter or tol" if "max_iter" in result.reason else "tol"
                 warn_user(
                     f"{type(self).__name__} did not converge: {result.reason} The "
-                    f"filters found so far can be used. Increase {self._more_noise}, "
-                    f"as little noise makes long searches, or {remedy}.",
+                    "filters found so far can be used. Increase regularization, "
+                    f"which shortens the optimization, or {remedy}.",
                     ConvergenceWarning,
                 )
         rank = independent_directions(filters)
@@ -518,7 +530,7 @@ class BaseFilters(
                 f"The {self._n_filters} filters span {rank} directions only: with "
                 f"regularization_={self.regularization_:.3g}, repeating a filter is "
                 "worth more to this objective than another direction. Use "
-                f"constraint='orthonormal', or {self._less_noise}, or fewer "
+                "constraint='orthonormal', or a smaller regularization, or fewer "
                 "components.",
                 UserWarning,
             )
@@ -536,13 +548,12 @@ class BaseFilters(
         return tags
 
 
-def check_regular(statistics, moments, n_components):
+def check_regular(statistics, covariances, total, n_components):
     """Raise unless all class covariances are regular on the span of the data.
 
-    Otherwise filters exist for which a distance is infinite, and the objective has no
+    Otherwise a distance is infinite for some filters, and the objective has no
     maximum. The ranks do not depend on the units of the features.
     """
-    total = moments.pooled.total
     basis = whitening_coordinates(total).basis
     rank = basis.shape[1]
     if n_components > rank:
@@ -553,7 +564,7 @@ def check_regular(statistics, moments, n_components):
     for k, (label, count) in enumerate(
         zip(statistics.classes, statistics.counts, strict=True)
     ):
-        covariance = to_numpy(moments.covariances[k, ...])
+        covariance = to_numpy(covariances[k, ...])
         variances = np.linalg.eigvalsh(basis.T @ covariance @ basis)
         precision = 100 * len(total) * np.finfo(float).eps * max(variances[-1], 1)
         class_rank = np.count_nonzero(variances > precision)

@@ -1,0 +1,402 @@
+"""Automatic shrinkage and regularization of the class covariances.
+
+The pair (shrinkage, sigma^2) with the largest mean log posterior of held-out samples is
+selected, or the most regularized one within one standard error of it: first sigma^2, at
+a medium shrinkage, then the shrinkage.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from skgeom._filters._optimization import (
+    PooledCovariances,
+    principal_coordinates,
+    whitening_coordinates,
+)
+from skgeom._held_out import held_out_folds, training_statistics
+from skgeom._statistics import ClassStatistics
+from skgeom.optim import maximize_on_samples
+from skgeom.utils._arrays import take, to_numpy
+from skgeom.utils._progress import current_progress
+from skgeom.utils._span import project
+from skgeom.utils._threads import one_blas_thread
+from skgeom.utils._warnings import warn_user
+
+SHRINKAGES = (0.9, 0.6, 0.3, 0.1, 0.0)
+# Ratio of successive values of sigma^2.
+_STEP = 4.0
+# Filters of a fold are optimized loosely, from the filters of the previous candidate.
+_TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
+# Decimal places that scores are rounded to before they are compared.
+_DIGITS = 6
+# A variance below this fraction of the largest one is rounding.
+_ROUNDING = 1e-12
+# Draws from the Gaussian of a held-out class of which only the moments are known.
+_MOST_DRAWS = 1_000
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Shrinkage and sigma^2, how they were selected, and the score of each candidate.
+
+    ``shrinkage`` is None where the covariances are given or shrunk in closed form, and
+    ``scores`` is None where nothing was held out.
+    """
+
+    shrinkage: float | None
+    regularization: float
+    rule: str
+    scores: dict | None = None
+
+
+def sampling_noise(within, total, counts):
+    r"""Half of the sampling error of a class covariance.
+
+    The covariance of n samples has an error of about :math:`\operatorname{tr}(W) / n`
+    along some directions, even if their variance is small (Koltchinskii and Lounici,
+    2017, for an effective rank above n); W is the covariance within the classes, and n
+    their mean number of samples. If the data do not vary within the classes, the total
+    covariance replaces W; without any variance, the value is 1.
+    """
+    within, total = np.trace(within), np.trace(total)
+    trace = within if within > _ROUNDING**2 * total else total
+    return float(trace / (2 * counts.mean())) if trace > 0 else 1.0
+
+
+def class_intensities(shrinkage, counts):
+    r"""Shrinkage of each class, as if W were the covariance of q more samples.
+
+    .. math::
+
+       \rho_k = \frac{q}{n_k + q}, \qquad q = \frac{\rho}{1 - \rho} \bar n
+
+    so that a class of the mean size :math:`\bar n` has the intensity :math:`\rho`.
+    """
+    mean = shrinkage * np.mean(counts)
+    return mean / (mean + (1 - shrinkage) * counts)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Held-out samples, and statistics of the remaining ones, in few coordinates.
+
+    ``shares`` are the weights of the held-out samples in the mean over all folds, in
+    which all classes have the same weight. ``samples`` are the remaining samples, their
+    labels and their weights, for objectives of samples.
+    """
+
+    training: ClassStatistics
+    held_out: np.ndarray
+    labels: np.ndarray
+    shares: np.ndarray
+    samples: tuple = ()
+
+
+def folds_of_samples(
+    statistics, X, y, sample_weight, points, n_components, whiten, estimator=None
+):
+    """The folds of some samples of the data; none if no class can be held out.
+
+    Parameters
+    ----------
+    statistics : ClassStatistics
+        Those of all data.
+    X, y, sample_weight : array of shape (n, n_features), ndarray of shape (n,)
+        Samples of positive weight, their labels, and their weights or None.
+    points : array of shape (n, n_coordinates)
+        The samples in the coordinates of the statistics.
+    n_components : int
+        Number of filters.
+    whiten : bool
+        Whether nothing may depend on the units of the coordinates.
+    estimator : None, str or object
+        The estimator of the class covariances.
+    """
+    X = X.toarray() if hasattr(X, "toarray") else to_numpy(X)
+    labels = np.searchsorted(statistics.classes, y)
+    rows, weights = _distinct(X, labels, sample_weight)
+    y, labels, points = y[rows], labels[rows], take(points, rows)
+    numbers = held_out_folds(X[rows], y)
+    shares = _shares(labels, np.where(numbers >= 0, weights, 0))
+    within, total = map(to_numpy, statistics.pooled_covariances())
+    coordinates = _coordinates(within, total, n_components, whiten)
+    folds = []
+    for number in np.unique(numbers[numbers >= 0]):
+        out, basis = numbers == number, coordinates.basis
+        if estimator is not None:
+            training = ClassStatistics.from_data(points[~out], y[~out], estimator)
+            training = training.project(basis.T)
+        else:
+            if not coordinates.complete:
+                directions = _training_discriminants(
+                    statistics, within, points, labels, weights * out, n_components
+                )
+                basis, _ = np.linalg.qr(np.hstack([basis, directions]))
+            training = training_statistics(
+                statistics.project(basis.T).__sklearn_array_api_convert__(to_numpy),
+                project(take(points, out), basis),
+                y[out],
+                weights[out],
+            )
+        features = project(points, basis)
+        remaining = features[~out], labels[~out], weights[~out]
+        folds.append(Fold(training, features[out], labels[out], shares[out], remaining))
+    return folds
+
+
+def folds_of_summaries(parts, total, n_components, whiten):
+    """The folds of which only the class statistics are known, one for each part.
+
+    The score of a held-out class is estimated by draws from the Gaussian with its
+    moments.
+    """
+    pooled = map(to_numpy, total.pooled_covariances())
+    basis = _coordinates(*pooled, n_components, whiten).basis
+    rng, features, labels, weights = np.random.default_rng(0), [], [], []
+    for part in parts:
+        own = part.project(basis.T)
+        sizes = np.minimum(own.counts, _MOST_DRAWS).astype(int)
+        draws = [
+            mean + rng.standard_normal((size, len(mean))) @ _root(covariance)
+            for mean, covariance, size in zip(
+                own.means, own.covariances, sizes, strict=True
+            )
+        ]
+        features.append(np.concatenate(draws))
+        labels.append(np.searchsorted(total.classes, own.classes).repeat(sizes))
+        weights.append((own.counts / sizes).repeat(sizes))
+    ends = np.cumsum([len(part) for part in labels])[:-1]
+    shares = np.split(_shares(np.concatenate(labels), np.concatenate(weights)), ends)
+    folds = []
+    for number, part in enumerate(zip(features, labels, shares, strict=True)):
+        remaining = [other for k, other in enumerate(parts) if k != number]
+        folds.append(Fold(sum(remaining).project(basis.T), *part))
+    return folds
+
+
+def select(folds, objective_of, shrinkages, regularization, n_components, constraint):
+    """Select the shrinkage and sigma^2.
+
+    Parameters
+    ----------
+    folds : list of Fold
+    objective_of : callable
+        Maps the statistics of a fold, sigma^2, and the samples of the fold to an
+        objective of filters.
+    shrinkages : sequence of float
+        Candidates in descending order; a single None leaves covariances as they are.
+    regularization : "auto" or float
+        The value of sigma^2 where it is given.
+    n_components, constraint : int, str
+        The parameters of the estimator.
+    """
+    shares = np.concatenate([fold.shares for fold in folds])
+    posteriors, filters = {}, {}
+
+    def evaluate(candidate, starts):
+        found = [
+            _held_out(fold, objective_of, candidate, n_components, constraint, start)
+            for fold, start in zip(folds, starts, strict=True)
+        ]
+        posteriors[candidate] = np.concatenate([of_fold for of_fold, _ in found])
+        filters[candidate] = [of_fold for _, of_fold in found]
+        return filters[candidate]
+
+    starts, shrinkage = [None] * len(folds), shrinkages[len(shrinkages) // 2]
+    if regularization == "auto":
+        path = [(shrinkage, sigma2) for sigma2 in _regularizations(folds)]
+    else:
+        path = [(shrinkage, float(regularization))]
+    for candidate in reversed(path):
+        starts = evaluate(candidate, starts)
+    chosen = _most_regularized(path, posteriors, shares)
+    path = [(shrinkage, chosen[1]) for shrinkage in shrinkages]
+    for candidate in path:
+        if candidate not in posteriors:
+            evaluate(candidate, filters[chosen])
+    chosen = _most_regularized(path, posteriors, shares)
+    return _selection(chosen, posteriors, shares)
+
+
+def _selection(chosen, posteriors, shares):
+    shrinkages, regularizations = zip(*posteriors, strict=True)
+    scores = {
+        "shrinkage": np.array(shrinkages, dtype=float),  # None becomes NaN
+        "regularization": np.array(regularizations),
+        "mean_log_posterior": np.array([shares @ p for p in posteriors.values()]),
+    }
+    shrinkage, regularization = chosen
+    current_progress().print(
+        f"shrinkage {shrinkage} and regularization {regularization:.6g} selected: "
+        f"held-out log posterior {shares @ posteriors[chosen]:.6f}"
+    )
+    return Selection(shrinkage, regularization, "held-out log posterior", scores)
+
+
+def warn_if_uninformative(selection, n_classes):
+    """Warn if held-out samples are not classified better than by chance."""
+    best = np.max(selection.scores["mean_log_posterior"])
+    if -np.inf < best <= -np.log(n_classes):
+        warn_user(
+            "The filters do not separate held-out samples: their mean log posterior is "
+            f"{best:.3g} at best, and {-np.log(n_classes):.3g} for equal probabilities "
+            "of all classes. The data may have too many features for their number of "
+            "samples, or no differences between the classes. Use more samples, or "
+            "select features first.",
+            UserWarning,
+        )
+
+
+def _held_out(fold, objective_of, candidate, n_components, constraint, start):
+    """Log posteriors of the held-out samples, and the filters; -inf if these fail."""
+    shrinkage, sigma2 = candidate
+    statistics, iterations = fold.training, _NEXT_ITERATIONS
+    if shrinkage is not None:
+        statistics = statistics.shrunk(class_intensities(shrinkage, statistics.counts))
+    objective = objective_of(statistics, sigma2, *fold.samples)
+    for pairs in objective.growing_samples(random_state=0)[:1]:
+        objective = objective.sample(pairs)
+    if start is None:
+        iterations, classes = _FIRST_ITERATIONS, objective.classes
+        start = discriminant_directions(
+            classes.means, classes.covariances, sigma2, n_components
+        )
+    try:
+        with one_blas_thread(objective.parallel):
+            result, _ = maximize_on_samples(
+                objective,
+                [start],
+                np.eye(len(start)),
+                complete=True,
+                constraint=constraint,
+                max_iter=iterations,
+                tol=_TOL,
+            )
+        return _log_posteriors(statistics, sigma2, result.point, fold), result.point
+    except (ValueError, np.linalg.LinAlgError):  # singular covariances
+        return np.full(len(fold.labels), -np.inf), start
+
+
+def discriminant_directions(means, covariances, sigma2, n_components):
+    r"""Leading directions in which classes differ, in columns of norm one.
+
+    In coordinates in which :math:`W + \sigma^2 I` is the identity, they are
+    eigenvectors of the mean of :math:`m_k m_k^\top + \tfrac12 D_k^2`, with the
+    differences :math:`m_k` and :math:`D_k` of the mean and covariance of class k from
+    their averages: the second-order expansion of squared class distances.
+    """
+    within = covariances.mean(axis=0)
+    variances, axes = np.linalg.eigh(within + sigma2 * np.eye(len(within)))
+    variances = np.maximum(variances, _ROUNDING * variances[-1])
+    whitener = axes / np.sqrt(variances)
+    offsets = (means - means.mean(axis=0)) @ whitener
+    differences = whitener.T @ (covariances - within) @ whitener
+    total = offsets.T @ offsets + (differences @ differences).sum(axis=0) / 2
+    _, directions = np.linalg.eigh(total)
+    found = whitener @ directions[:, ::-1][:, :n_components]
+    return found / np.linalg.norm(found, axis=0)
+
+
+def _log_posteriors(statistics, sigma2, filters, fold):
+    """Log posteriors of the correct classes, for equal prior probabilities."""
+    covariances = filters.T @ statistics.covariances @ filters
+    factors = np.linalg.cholesky(covariances + sigma2 * np.eye(filters.shape[1]))
+    offsets = fold.held_out @ filters - (statistics.means @ filters)[:, None]
+    whitened = np.linalg.solve(factors, offsets.mT)
+    joint = -np.square(whitened).sum(axis=1) / 2
+    joint -= np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)[:, None]
+    return joint[fold.labels, np.arange(len(fold.labels))] - logsumexp(joint, axis=0)
+
+
+def _most_regularized(candidates, posteriors, shares):
+    """The first candidate within one standard error of the best one.
+
+    The standard error is that of the mean of paired differences. The candidates are in
+    the order of descending regularization.
+    """
+    means = [round(float(shares @ posteriors[c]), _DIGITS) for c in candidates]
+    best = posteriors[candidates[int(np.argmax(means))]]
+    for candidate, mean in zip(candidates, means, strict=True):
+        if np.isfinite(mean):
+            differences = best - posteriors[candidate]
+            mean = shares @ differences
+            error = np.linalg.norm(shares * (differences - mean))
+            if round(float(mean), _DIGITS) <= round(float(error), _DIGITS):
+                return candidate
+    return candidates[0]
+
+
+def _regularizations(folds):
+    """The candidates of sigma^2 in descending order.
+
+    They begin at the largest variance within the classes, and end at the geometric mean
+    of the d variances. With n > d samples in each class, covariances have relative
+    errors of about d / n, and the end is smaller by the square of that.
+    """
+    within, _ = folds[0].training.pooled_covariances()
+    variances = np.linalg.eigvalsh(within)
+    variances = variances[variances > _ROUNDING * variances[-1]]
+    n_samples = np.mean([fold.training.counts.mean() for fold in folds])
+    ratio = min(1.0, len(variances) / n_samples)
+    smallest = np.exp(np.log(variances).mean()) * ratio**2
+    n_steps = int(np.log(variances[-1] / smallest) / np.log(_STEP))
+    values = variances[-1] / _STEP ** np.arange(n_steps + 1)
+    return [float(f"{value:.8g}") for value in values]  # equal in spite of rounding
+
+
+def _coordinates(within, total, n_components, whiten):
+    """The coordinates in which filters are optimized."""
+    if whiten:
+        return whitening_coordinates(total)
+    pooled = PooledCovariances(within, total)
+    return principal_coordinates(pooled, np.inf, n_components)
+
+
+def _training_discriminants(statistics, within, points, labels, out, n_components):
+    """Linear discriminants of the samples that are not held out, in columns.
+
+    They need not be in the span of the leading principal axes. ``out`` are the weights
+    of the held-out samples, zero for the others.
+    """
+    points, labels, out = take(points, out > 0), labels[out > 0], out[out > 0]
+    points = points.toarray() if hasattr(points, "toarray") else to_numpy(points)
+    counts, means = statistics.counts, to_numpy(statistics.means)
+    n_out = np.bincount(labels, out, len(counts))
+    sums = np.zeros_like(means)
+    np.add.at(sums, labels, out[:, None] * points)
+    offsets = sums / np.maximum(n_out, 1e-300)[:, None] - means
+    remaining = counts - n_out
+    centered = np.sqrt(out)[:, None] * (points - (means + offsets)[labels])
+    scatter = counts.sum() * within - centered.T @ centered
+    scatter -= (offsets.T * (n_out * counts / remaining)) @ offsets
+    noise = sampling_noise(within, within, counts)
+    means = means - offsets * (n_out / remaining)[:, None]
+    means -= means.mean(axis=0)
+    scatter = scatter / remaining.sum() + noise * np.eye(len(scatter))
+    directions = np.linalg.solve(scatter, means.T)
+    left, sizes, _ = np.linalg.svd(directions, full_matrices=False)
+    return left[:, sizes > 1e-10 * sizes[0]][:, :n_components]
+
+
+def _distinct(X, labels, sample_weight):
+    """Rows of the distinct samples in a fixed order, and their total weights."""
+    columns = np.column_stack([labels, X])
+    columns += 0.0  # no -0.0
+    keys = columns.view(np.dtype((np.void, columns.strides[0])))[:, 0]
+    _, rows, group = np.unique(keys, return_index=True, return_inverse=True)
+    return rows, np.bincount(group, sample_weight, len(rows))
+
+
+def _shares(labels, weights):
+    """Weights of samples in a mean in which all classes count equally."""
+    totals = np.bincount(labels, weights)
+    n_classes = max(np.count_nonzero(totals), 1)
+    return weights / np.where(totals > 0, totals, 1)[labels] / n_classes
+
+
+def _root(covariance):
+    """A matrix R with R' R equal to the covariance, which may be singular."""
+    variances, axes = np.linalg.eigh(covariance)
+    return np.sqrt(np.maximum(variances, 0))[:, None] * axes.T
