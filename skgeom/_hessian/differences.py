@@ -1,7 +1,7 @@
 """Any function of samples as logits, with derivatives by central differences.
 
-`scipy.differentiate` has no second derivatives of sums over samples: its Hessians are
-Jacobians of Jacobians, with at least four times as many evaluations as here.
+`scipy.differentiate` computes Hessians as Jacobians of Jacobians: with ten features,
+that takes 900 evaluations at the least, compared with 110 here.
 """
 
 import numpy as np

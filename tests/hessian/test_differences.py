@@ -21,13 +21,6 @@ from sklearn.svm import LinearSVC
 from skgeom import input_hessian
 
 
-@pytest.fixture(params=[2, 4], ids=["binary", "multi-class"])
-def data(request, rng):
-    y = np.arange(60) % request.param
-    means = rng.normal(size=(request.param, 6))
-    return rng.normal(size=(60, 6)) * np.arange(1, 7) / 3 + means[y], y
-
-
 def assert_close(actual, expected, tolerance=1e-6):
     size = np.abs(expected).max()
     assert size > 0
@@ -74,7 +67,7 @@ def test_kinks_leave_the_gauss_newton_part(rng):
 
 
 class Rounded(ClassifierMixin, BaseEstimator):
-    """Another classifier, whose probabilities are float32, and all that it gives."""
+    """A classifier with float32 probabilities only."""
 
     def fit(self, X, y):
         self.inner_ = LogisticRegression().fit(X, y)

@@ -28,13 +28,6 @@ from skgeom import input_hessian
 from skgeom._hessian.models import fitted_classifier
 
 
-@pytest.fixture(params=[2, 4], ids=["binary", "multi-class"])
-def data(request, rng):
-    y = np.arange(60) % request.param
-    means = rng.normal(size=(request.param, 6))
-    return rng.normal(size=(60, 6)) * np.arange(1, 7) / 3 + means[y], y
-
-
 def assert_close(actual, expected, tolerance=1e-6):
     size = np.abs(expected).max()
     assert size > 0

@@ -32,13 +32,6 @@ CURVATURES = ["hessian", "gauss-newton"]
 LAYERS = [(), (3,), (9, 4, 3)]
 
 
-@pytest.fixture(params=[2, 4], ids=["binary", "multi-class"])
-def data(request, rng):
-    y = np.arange(60) % request.param
-    means = rng.normal(size=(request.param, 6))
-    return rng.normal(size=(60, 6)) * np.arange(1, 7) / 3 + means[y], y
-
-
 def network(X, y, rng, activation="relu", layers=(4, 3), gain=1.0, **parameters):
     """A network of random weights, whose logits are as large as the gain asks for."""
     model = MLPClassifier(layers, activation=activation, random_state=0, **parameters)
