@@ -172,11 +172,7 @@ def distance_calvo_oller(
     """
     check_gaussians(means_a, "means_a", covariances_a, "covariances_a")
     check_gaussians(means_b, "means_b", covariances_b, "covariances_b")
-    if means_a.shape[-1] != means_b.shape[-1]:
-        raise ValueError(
-            "means_a and means_b must have one number of dimensions, "
-            f"got shapes {tuple(means_a.shape)} and {tuple(means_b.shape)}."
-        )
+    check_dimensions(means_a, means_b)
     # An affine map takes the first Gaussian to the standard one, whose embedding is the
     # identity. So means that are large compared with the standard deviations cost no
     # digits. The embedding of the second has the factor [[L_a^-1 L_b, offset], [0, 1]].
@@ -217,3 +213,12 @@ def check_gaussians(means, name_means, covariances, name_covariances):
             f"{tuple(covariances.shape)}."
         )
     check_finite(means, name_means, axis=-1)
+
+
+def check_dimensions(means_a, means_b):
+    """Raise ValueError unless the means of two stacks have the same last dimension."""
+    if means_a.shape[-1] != means_b.shape[-1]:
+        raise ValueError(
+            "means_a and means_b must have the same last dimension, got shapes "
+            f"{tuple(means_a.shape)} and {tuple(means_b.shape)}."
+        )

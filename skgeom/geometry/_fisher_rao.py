@@ -6,7 +6,11 @@ from numbers import Real
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from skgeom.geometry._distances import check_gaussians, distance_calvo_oller
+from skgeom.geometry._distances import (
+    check_dimensions,
+    check_gaussians,
+    distance_calvo_oller,
+)
 from skgeom.geometry._fibres import EPS, INJECTIVITY_RADIUS, distances_from_standard
 from skgeom.utils._arrays import computed_on_host, namespace, to_numpy
 from skgeom.utils._validation import check_finite, cholesky, float64_arrays
@@ -228,7 +232,7 @@ def distance_fisher_rao_diagonal(means_a, variances_a, means_b, variances_b):
     """
     _check_vectors(means_a, "means_a", variances_a, "variances_a")
     _check_vectors(means_b, "means_b", variances_b, "variances_b")
-    _check_dimensions(means_a, means_b)
+    check_dimensions(means_a, means_b)
     xp = namespace(variances_a)
     sigmas_a, sigmas_b = xp.sqrt(variances_a), xp.sqrt(variances_b)
     distances = _distance_in_planes(means_b - means_a, sigmas_a, sigmas_b)
@@ -382,12 +386,4 @@ def _check_vectors(means, name_means, variances, name_variances):
             f"{name_variances}{index} is not positive: it is "
             f"{variances[tuple(index)]:.3g}. Remove such a variable, or add a small "
             "number to its variances."
-        )
-
-
-def _check_dimensions(means_a, means_b):
-    if means_a.shape[-1] != means_b.shape[-1]:
-        raise ValueError(
-            "means_a and means_b must have one number of dimensions, "
-            f"got shapes {tuple(means_a.shape)} and {tuple(means_b.shape)}."
         )

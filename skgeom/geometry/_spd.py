@@ -2,8 +2,6 @@
 
 from math import sqrt
 
-import numpy as np
-
 from skgeom.utils._arrays import adjoint, device_of, namespace
 from skgeom.utils._validation import (
     check_positive,
@@ -267,8 +265,6 @@ def upper_triangles(matrices):
     """
     xp, size = namespace(matrices), matrices.shape[-1]
     rows, columns, weights = weighted_triangle(size, matrices)
-    if xp is np:
-        return matrices[..., rows, columns] * weights
     entries = xp.reshape(matrices, (*matrices.shape[:-2], size * size))
     return xp.take(entries, rows * size + columns, axis=-1) * weights
 
@@ -286,16 +282,11 @@ def from_upper_triangles(vectors):
     ndarray of shape (..., n, n)
         Exactly symmetric matrices, in float64.
     """
-    size = int(np.sqrt(2 * vectors.shape[-1]))  # n^2 < n (n + 1) < (n + 1)^2
+    size = int(sqrt(2 * vectors.shape[-1]))  # n^2 < n (n + 1) < (n + 1)^2
     xp = namespace(vectors)
-    rows, columns, weights = weighted_triangle(size, vectors)
+    _, _, weights = weighted_triangle(size, vectors)
     values = vectors / weights
-    if xp is np:
-        matrices = np.empty((*vectors.shape[:-1], size, size))
-        matrices[..., rows, columns] = values
-        matrices[..., columns, rows] = values
-        return matrices
-    # Not all libraries write to indices: here each entry looks up its place instead.
+    # Not all libraries write to indices: each entry looks up its place instead.
     index = xp.arange(size, device=device_of(vectors))
     row, column = xp.minimum(index[:, None], index), xp.maximum(index[:, None], index)
     places = row * size - row * (row + 1) // 2 + column
@@ -303,15 +294,12 @@ def from_upper_triangles(vectors):
     return xp.reshape(entries, (*vectors.shape[:-1], size, size))
 
 
-def weighted_triangle(size, model=None):
+def weighted_triangle(size, model):
     """Rows, columns and weights of the entries of an upper triangle.
 
-    They are arrays beside ``model``, or numpy's.
+    They are arrays of the namespace and on the device of ``model``.
     """
     xp = namespace(model)
-    if xp is np:
-        rows, columns = np.triu_indices(size)
-        return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))
     ones = xp.ones((size, size), dtype=model.dtype, device=device_of(model))
     rows, columns = xp.nonzero(xp.triu(ones))
     one = ones[0, 0]
