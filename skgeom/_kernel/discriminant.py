@@ -40,8 +40,8 @@ from skgeom._kernel._leave_one_out import (
 from skgeom._kernel._nystroem import (
     LandmarkFeatures,
     LandmarkSystem,
-    default_n_landmarks,
     kmeans_landmarks,
+    n_landmarks_of,
     random_landmarks,
 )
 from skgeom._kernel._rows import BlockedRows, RowSummary, TrainingData, distinct_rows
@@ -635,10 +635,10 @@ class KernelDiscriminantAnalysis(
     def _landmark_system(self, kernel, data):
         """The system of landmarks, and these, or their numbers if precomputed."""
         X, n_samples = data.X, len(data.codes)
-        n_landmarks, method = self.n_landmarks, self.landmarks
-        if n_landmarks == "auto":
-            n_landmarks = default_n_landmarks(n_samples)
-        n_landmarks = min(n_landmarks, n_samples)
+        n_landmarks, method = (
+            n_landmarks_of(self.n_landmarks, n_samples),
+            self.landmarks,
+        )
         random_state = check_random_state(self.random_state)
         if method == "auto":
             method = "random" if kernel.precomputed or issparse(X) else "kmeans"

@@ -31,7 +31,7 @@ from skgeom._kernel._leave_one_out import (
     spread_over_classes,
     whole_groups,
 )
-from skgeom._kernel._nystroem import default_n_landmarks
+from skgeom._kernel._nystroem import n_landmarks_of
 from skgeom._kernel._system import KernelSystem
 
 pytestmark = pytest.mark.filterwarnings("ignore:The selected")
@@ -235,7 +235,7 @@ def test_verbose_prints_the_selected_values(wine, capsys):
 
 
 def test_number_of_landmarks_follows_the_number_of_samples(wine):
-    assert [default_n_landmarks(n) for n in (178, 10_000, 1_000_000)] == [
+    assert [n_landmarks_of("auto", n) for n in (178, 10_000, 1_000_000)] == [
         178,
         2000,
         6325,
