@@ -63,9 +63,12 @@ class Kernel:
     center: object = None
 
     def __call__(self, X, Y=None):
-        """Kernel matrix of samples X and Y, or of X with itself."""
-        if self.function == "precomputed":
-            return X
+        """Kernel matrix of samples X and Y, or of X with itself.
+
+        For a precomputed kernel, the columns Y of X, or all.
+        """
+        if self.precomputed:
+            return X if Y is None else take(X, Y, axis=1)
         if callable(self.function):
             Y = X if Y is None else Y
             return self.function(astype(X, Y.dtype), Y, **self.parameters)

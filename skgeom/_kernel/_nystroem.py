@@ -37,13 +37,15 @@ BLOCK = 4096
 _MANY = 100_000
 
 
-def default_n_landmarks(n_samples):
-    """Number of landmarks, which follows that of samples: 200 times its fourth root.
+def n_landmarks_of(parameter, n_samples):
+    """Number of landmarks, at most that of samples.
 
-    That is 2,000 for 10,000 samples, and 6,300 for a million, so that the time of the
-    fit grows with the power 3/2.
+    "auto" is 200 times the fourth root of the number of samples: 2,000 for 10,000, and
+    6,300 for a million, so that the time of the fit grows with the power 3/2.
     """
-    return min(round(200 * n_samples**0.25), n_samples)
+    if parameter == "auto":
+        parameter = round(200 * n_samples**0.25)
+    return min(parameter, n_samples)
 
 
 class LandmarkFeatures:

@@ -194,7 +194,7 @@ class BlockedRows:
     Attributes
     ----------
     y, sample_weight : ndarray of shape (n_samples,)
-        The labels and weights, in memory; None if there are no weights.
+        The labels and weights, in memory.
     summary : RowSummary
         Of all rows.
     """
@@ -219,9 +219,7 @@ class BlockedRows:
             *(part for part in parts if len(part[0])), strict=True
         )
         self.y, self.summary = np.concatenate(labels), RowSummary.merged(summaries)
-        self.sample_weight = None
-        if sample_weight is not None:
-            self.sample_weight = np.concatenate(weights)
+        self.sample_weight = np.concatenate(weights)
         self._rows = np.arange(sum(lengths))
         self._cached = np.empty(0, dtype=int), np.empty((0, n_features), self.dtype)
 
@@ -296,7 +294,7 @@ def _read(number, X, y, sample_weight, dtype):
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
     weights = np.ones(len(y)) if sample_weight is None else to_numpy(sample_weight)
-    return y, sample_weight, RowSummary.of(X, weights)
+    return y, weights, RowSummary.of(X, weights)
 
 
 def _placed(column, rows, n_rows):

@@ -85,14 +85,6 @@ def check_finite_kernel(kernel):
     return largest
 
 
-def plus_diagonal(matrix, value):
-    """A matrix with a number added to its diagonal."""
-    xp, options = namespace(matrix), {"dtype": matrix.dtype}
-    if xp is not np:
-        options["device"] = device_of(matrix)
-    return matrix + value * xp.eye(matrix.shape[0], **options)
-
-
 @contextmanager
 def explain_singular(regularization, precision=_EPS):
     """Turn the error of a factorization into one that names cause and remedy."""
@@ -220,18 +212,14 @@ class KernelSystem:
         """Raise ValueError if the centered kernel has a negative eigenvalue."""
         if self.definite:
             return
-        rounding = max(1e-8 * abs(self.total_trace), 10 * self.precision)
-        try:
-            cholesky_factors(plus_diagonal(self.centered, rounding))
-        except LinAlgError:
-            check_semidefinite(
-                to_numpy(self.centered)[None],
-                "The centered kernel matrix",
-                kind="kernel matrix of a positive semidefinite kernel",
-                remedy="Use penalty='identity', which allows it where the solution is "
-                "exact, or another kernel",
-                rounding=10 * self.precision,
-            )
+        check_semidefinite(
+            to_numpy(self.centered)[None],
+            "The centered kernel matrix",
+            kind="kernel matrix of a positive semidefinite kernel",
+            remedy="Use penalty='identity', which allows it where the solution is "
+            "exact, or another kernel",
+            rounding=10 * self.precision,
+        )
 
     # Leave-one-out.
 
@@ -382,7 +370,8 @@ class KernelSystem:
                 gram.T, lower=True, overwrite_a=True, check_finite=False
             )
         else:
-            gram = plus_diagonal(gram, penalty)
+            options = {"dtype": gram.dtype, "device": device_of(gram)}
+            gram = gram + penalty * namespace(gram).eye(len(self.codes), **options)
             cholesky_factors(gram)  # raises if the matrix is not definite
             self._inverse = namespace(gram).linalg.inv(gram)
 

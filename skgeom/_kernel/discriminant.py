@@ -1,5 +1,6 @@
 """Kernel discriminant analysis."""
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -39,8 +40,8 @@ from skgeom._kernel._leave_one_out import (
 from skgeom._kernel._nystroem import (
     LandmarkFeatures,
     LandmarkSystem,
-    default_n_landmarks,
     kmeans_landmarks,
+    n_landmarks_of,
     random_landmarks,
 )
 from skgeom._kernel._rows import BlockedRows, RowSummary, TrainingData, distinct_rows
@@ -236,8 +237,8 @@ class KernelDiscriminantAnalysis(
     solver_ : str
         The solver that was used: "nystroem" if there are landmarks.
     n_landmarks_ : int or None
-        The number of landmarks, of which those that depend on others are removed; None
-        for an exact solution.
+        The number of landmarks, without those that depend on others; None for an exact
+        solution.
     X_fit_ : ndarray of shape (n_fit, n_features) or None
         The distinct training samples of positive weight, or the landmarks; None for a
         precomputed kernel.
@@ -439,21 +440,39 @@ class KernelDiscriminantAnalysis(
             data.X.cache(np.concatenate([selection, left_out]))
 
         # Threads of BLAS would wait for each other longer than small matrices take.
+        calibrated = self.temperature == "auto"
         with one_blas_thread(len(rows) <= _MAX_LEFT_OUT):
             kernel, self.regularization_ = self._select(
                 kernel, data, selection, summary
             )
-            self.gamma_ = kernel.parameters.get("gamma") if kernel.uses_gamma else None
-            solve = self._solve_nystroem if self.solver_ == "nystroem" else self._solve
-            found, complement = solve(kernel, data, n_left_out)
+            if self.solver_ == "nystroem":
+                system, points = self._landmark_system(kernel, data)
+                self.n_landmarks_, solve = points.shape[0], system.solve
+            else:
+                host = self.solver_ == "eigen"
+                system = self._kernel_system(kernel, data, host, warn=True)
+                self.n_landmarks_ = None
+                points = None if kernel.precomputed else in_double(data.X)
+                solve = partial(system.solve_cholesky, iterate=not calibrated)
+                solve = system.solve_eigen if host else solve
+            n_components = self.n_components or len(self.classes_) - 1
+            with explain_singular(self.regularization_, precision(data.X)):
+                found = solve(self.regularization_, self.criterion, n_components)
+            if calibrated:
+                complement = system.complement(self.regularization_, n_left_out)
+
+        # Store.
         self._kernel = kernel
+        self.gamma_ = kernel.parameters.get("gamma") if kernel.uses_gamma else None
+        self.X_fit_ = None if kernel.precomputed else points
         self._set_discriminants(found, float(relative.sum()) * largest)
         move_attributes(self, X)
-        if self.temperature == "auto":
-            self._calibrate(data, left_out, complement, found)
+        if calibrated:
+            self._calibrate(data, left_out, points, complement, found)
         if kernel.precomputed:  # coefficients of all columns
+            used = rows if points is None else rows[points]
             coefficients = np.zeros((self.n_features_in_, found.means.shape[1]))
-            coefficients[rows] = found.coefficients
+            coefficients[used] = found.coefficients
             self.dual_coef_ = like(coefficients, self.dual_coef_)
         if self.verbose:
             names = "gamma", "regularization", "solver", "n_landmarks", "temperature"
@@ -479,8 +498,6 @@ class KernelDiscriminantAnalysis(
             codes, weights, summary = self._encode(X.y), X.sample_weight, X.summary
             if self._chosen_solver(len(codes)) != "nystroem":
                 X = X[np.arange(len(codes))]  # which the exact solver needs in memory
-            if weights is None:
-                weights = np.ones(len(codes))
             return X, codes, weights, summary
         check_library(X, self)
         X, y = validate_data(self, X, y, **self._accepted(X))
@@ -582,7 +599,7 @@ class KernelDiscriminantAnalysis(
         part, errors, n_parameters = data.part(rows, kernel.precomputed), [], []
         with one_blas_thread():
             for each in kernels:
-                system = self._system(each, part, host=True)
+                system = self._kernel_system(each, part, host=True)
                 found = system.left_out_errors(values / ratio, part.groups)
                 errors.extend(found[0])
                 n_parameters.extend(found[1])
@@ -594,29 +611,7 @@ class KernelDiscriminantAnalysis(
         _warn_of_ends("regularization", values, j, 0, len(values) - 1)
         return kernels[i], float(values[j])
 
-    def _solve(self, kernel, data, n_left_out):
-        """Solve exactly, with the kernel matrix of all samples.
-
-        Returns the discriminants, and the complement of the hat matrix for the samples
-        that are left out.
-        """
-        self.n_landmarks_ = None
-        self.X_fit_ = None if kernel.precomputed else in_double(data.X)
-        host = self.solver_ == "eigen"
-        system = self._system(kernel, data, host=host, warn=True)
-        n_components = self.n_components or len(self.classes_) - 1
-        settings = self.regularization_, self.criterion, n_components
-        calibrated, complement = self.temperature == "auto", None
-        with explain_singular(self.regularization_, system.precision):
-            if self.solver_ == "eigen":
-                found = system.solve_eigen(*settings)
-            else:
-                found = system.solve_cholesky(*settings, iterate=not calibrated)
-        if calibrated:
-            complement = system.complement(self.regularization_, n_left_out)
-        return found, complement
-
-    def _system(self, kernel, data, host=False, warn=False):
+    def _kernel_system(self, kernel, data, host=False, warn=False):
         """The kernel system of samples; in CPU memory if asked."""
         matrix = in_double(kernel(in_double(data.X)), copy=callable(kernel.function))
         if kernel.precomputed:
@@ -637,77 +632,48 @@ class KernelDiscriminantAnalysis(
             precision=precision(data.X),
         )
 
-    def _solve_nystroem(self, kernel, data, n_left_out):
-        """Solve with landmarks, which become ``X_fit_``; returns as :meth:`_solve`."""
-        n_samples = len(data.codes)
-        n_landmarks = self.n_landmarks
-        if n_landmarks == "auto":
-            n_landmarks = default_n_landmarks(n_samples)
-        n_landmarks = self.n_landmarks_ = min(n_landmarks, n_samples)
+    def _landmark_system(self, kernel, data):
+        """The system of landmarks, and these, or their numbers if precomputed."""
+        X, n_samples = data.X, len(data.codes)
+        n_landmarks, method = (
+            n_landmarks_of(self.n_landmarks, n_samples),
+            self.landmarks,
+        )
         random_state = check_random_state(self.random_state)
-        method = self.landmarks
         if method == "auto":
-            drawn = kernel.precomputed or issparse(data.X)
-            method = "random" if drawn else "kmeans"
-        if method == "kmeans" and kernel.precomputed:
+            method = "random" if kernel.precomputed or issparse(X) else "kmeans"
+        if method == "random" or n_landmarks == n_samples:
+            points = random_landmarks(n_landmarks, n_samples, random_state)
+            points = points if kernel.precomputed else take(X, points)
+        elif kernel.precomputed:
             raise ValueError(
                 "landmarks='kmeans' needs samples, not kernel='precomputed', with "
                 f"{self._solver_text('nystroem')}; use 'random'."
             )
-        if method == "kmeans" and n_landmarks < n_samples:
-            numbers, points = (
-                None,
-                kmeans_landmarks(
-                    n_landmarks, data.X, data.codes, data.weights, random_state
-                ),
-            )
         else:
-            numbers = random_landmarks(n_landmarks, n_samples, random_state)
-            points = None if kernel.precomputed else take(data.X, numbers)
-        features = self._features(kernel, data.X, points, numbers)
-        system = LandmarkSystem(
-            features, data, identity=self.penalty == "identity", center=self.center
-        )
-        self.X_fit_ = None if points is None else take(points, features.kept)
-        complement, n_components = None, self.n_components or len(self.classes_) - 1
-        with explain_singular(self.regularization_, precision(data.X)):
-            found = system.solve(self.regularization_, self.criterion, n_components)
-            if self.temperature == "auto":
-                complement = system.complement(self.regularization_, n_left_out)
-        if points is None:  # coefficients of all columns
-            coefficients = np.zeros((n_samples, found.coefficients.shape[1]))
-            coefficients[numbers[features.kept]] = found.coefficients
-            found = found._replace(coefficients=coefficients)
-        return found, complement
-
-    def _features(self, kernel, X, points, numbers):
-        """Features of landmarks, given themselves, or their numbers in K."""
-        if points is None:
-            matrix = block(X, numbers, numbers)
-
-            def columns(X, kept):
-                return take(X, numbers[kept], axis=1)
-
-        else:
-            matrix = kernel(in_double(points))
-
-            def columns(X, kept):
-                return kernel(X, take(points, kept))
-
+            settings = data.codes, data.weights, random_state
+            points = kmeans_landmarks(n_landmarks, X, *settings)
+        own = take(X, points) if kernel.precomputed else in_double(points)
+        matrix = kernel(own, points if kernel.precomputed else None)
         warn_if_nearly_diagonal(matrix, kernel)
         if not kernel.definite:
             values = to_numpy(matrix)
-            rounding = np.finfo(values.dtype).eps * len(values) * np.abs(values).max()
             check_semidefinite(
                 values.astype(np.float64, copy=False)[None],
-                f"The kernel matrix of the landmarks, of "
+                "The kernel matrix of the landmarks, of "
                 f"{self._solver_text('nystroem')},",
                 kind="kernel matrix of a positive semidefinite kernel",
                 remedy="Use solver='eigen' or 'cholesky' with penalty='identity', or "
                 "another kernel",
-                rounding=rounding,
+                rounding=precision(values) * len(values) * np.abs(values).max(),
             )
-        return LandmarkFeatures(matrix, columns, dtype_name(X))
+        features = LandmarkFeatures(
+            matrix, lambda X, kept: kernel(X, take(points, kept)), dtype_name(X)
+        )
+        system = LandmarkSystem(
+            features, data, identity=self.penalty == "identity", center=self.center
+        )
+        return system, take(points, features.kept)
 
     def _set_discriminants(self, found, n_samples):
         """Set the fitted attributes that follow from discriminant functions."""
@@ -732,11 +698,11 @@ class KernelDiscriminantAnalysis(
         self.decision_means_ = self.means_
         self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
 
-    def _calibrate(self, data, left_out, complement, found):
+    def _calibrate(self, data, left_out, points, complement, found):
         """Set temperature and decision means by samples that are left out."""
         columns = data.codes, data.groups, data.weights
         codes, groups, weights = (column[left_out] for column in columns)
-        components = to_numpy(self._project(take(data.X, left_out)))
+        components = to_numpy(self._project(take(data.X, left_out), points))
         predicted = left_out_components(
             components, (codes, groups, weights), complement, found, self.criterion
         )
@@ -788,17 +754,18 @@ class KernelDiscriminantAnalysis(
                     f"be the kernel matrix of samples and the {n_samples} training "
                     f"samples, of shape (n_samples, {n_samples})."
                 )
-        return self._project(validate_data(self, X, **self._accepted(X), reset=False))
+        X = validate_data(self, X, **self._accepted(X), reset=False)
+        return self._project(X, self.X_fit_)
 
-    def _project(self, X):
-        """The components of valid samples."""
+    def _project(self, X, points):
+        """The components of valid samples, by their kernels with some points."""
         row_bytes = self.dual_coef_.shape[0] * np.dtype(np.float64).itemsize
         rows = max(int(get_config()["working_memory"] * 2**20 / row_bytes), 1)
         xp, dtype = namespace(X), self.dual_coef_.dtype
         parts = []
         for batch in gen_batches(X.shape[0], rows):
             samples = X[batch] if xp is np else X[batch, ...]
-            kernel = astype(self._kernel(samples, self.X_fit_), dtype)
+            kernel = astype(self._kernel(samples, points), dtype)
             components = kernel @ self.dual_coef_ - self.offset_
             parts.append(astype(components, X.dtype))
         return xp.concat(parts)

@@ -13,15 +13,12 @@ from sklearn.base import (
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import (
     check_array,
-    check_consistent_length,
     check_random_state,
-    column_or_1d,
     gen_batches,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    assert_all_finite,
     check_is_fitted,
     validate_data,
 )
@@ -34,10 +31,11 @@ from skgeom._kernel._kernels import (
 from skgeom._kernel._nystroem import (
     BLOCK,
     LandmarkFeatures,
-    default_n_landmarks,
     kmeans_landmarks,
+    n_landmarks_of,
+    random_landmarks,
 )
-from skgeom._kernel._rows import RowSummary
+from skgeom._kernel._rows import RowSummary, TrainingData
 from skgeom.utils._dask import by_blocks, refuse_dask
 from skgeom.utils._following import follows_fit, follows_X
 from skgeom.utils._signs import signs
@@ -215,12 +213,12 @@ class LandmarkKernelPCA(
         """
         refuse_dask(self, X, "Fit to a sample of it, and transform it in blocks")
         check_library(X, self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        codes = np.zeros(len(X), dtype=int)
-        if y is not None:
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
-            assert_all_finite(y, input_name="y")
+        options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2}
+        if y is None:
+            X = validate_data(self, X, **options)
+            codes = np.zeros(len(X), dtype=int)
+        else:
+            X, y = validate_data(self, X, y, **options)
             check_classification_targets(y)
             _, codes = np.unique(y, return_inverse=True)
         rng, weights = check_random_state(self.random_state), np.ones(len(X))
@@ -229,9 +227,7 @@ class LandmarkKernelPCA(
         gamma = summary.gamma_scale() if self.gamma == "scale" else self.gamma
         self._kernel = kernel = kernel.with_gamma(gamma)
         self.gamma_ = kernel.parameters.get("gamma")
-        n_landmarks, landmarks = self.n_landmarks, X
-        if n_landmarks == "auto":
-            n_landmarks = default_n_landmarks(len(X))
+        n_landmarks, landmarks = n_landmarks_of(self.n_landmarks, len(X)), X
         if n_landmarks < len(X):
             landmarks = kmeans_landmarks(n_landmarks, X, codes, weights, rng)
             landmarks = landmarks.astype(X.dtype, copy=False)
@@ -244,7 +240,12 @@ class LandmarkKernelPCA(
         rank = len(self.landmarks_)
         n_components = min(self.n_components or rank, rank)
         n_samples = max(_SAMPLES_PER_AXIS * n_components, _LEAST_SAMPLES)
-        mean, covariance = _moments(features, X, n_samples, rng)
+        rows = random_landmarks(n_samples, len(X), rng)
+        weights, one = np.full(len(rows), 1 / len(rows)), np.ones(1)
+        codes = np.zeros(len(rows), dtype=int)
+        sample = TrainingData(X[rows], codes, codes, weights, weights, one)
+        (mean,), moment = features.moments(sample)
+        covariance = moment - np.outer(mean, mean)
         subset = [rank - n_components, rank - 1]
         variances, axes = eigh(covariance, subset_by_index=subset, check_finite=False)
         variances, axes = variances[::-1], axes[:, ::-1] * signs(axes[:, ::-1].T)
@@ -362,18 +363,3 @@ class LandmarkKernelPCA(
         tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _moments(features, X, n_samples, rng):
-    """Mean and covariance of the features of some samples, in double precision."""
-    rows = np.arange(len(X))
-    if n_samples < len(X):
-        rows = np.sort(rng.choice(len(X), n_samples, replace=False))
-    rank = len(features.kept)
-    total, moment = np.zeros(rank), np.zeros((rank, rank))
-    for batch in gen_batches(len(rows), BLOCK):
-        Z = features(X[rows[batch]])
-        total += Z.sum(axis=0, dtype=np.float64)
-        moment += Z.T @ Z
-    mean = total / len(rows)
-    return mean, moment / len(rows) - np.outer(mean, mean)
