@@ -1,0 +1,470 @@
+"""Arrays of other libraries than numpy, by the array API standard.
+
+With scikit-learn's ``array_api_dispatch=True``, estimators compute with arrays of
+torch, CuPy or JAX by that library, on the device where they lie; those that lie in the
+memory of the host are read by numpy, which is as fast there. For arrays of numpy,
+nothing is imported here and numpy itself is used.
+"""
+
+from contextlib import contextmanager
+from functools import partial, wraps
+from math import prod
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn import get_config
+from sklearn.utils import get_tags
+
+try:  # scikit-learn >= 1.9
+    from sklearn.utils._array_api import (
+        check_same_namespace as _check_same_namespace,
+    )
+    from sklearn.utils._array_api import (
+        move_estimator_to,
+    )
+
+    ARRAY_API = True
+except ImportError:
+    ARRAY_API = False
+    move_estimator_to = None
+
+    def _check_same_namespace(X, estimator, *, attribute, method):
+        """Older versions dispatch less."""
+        check_library(X, estimator)
+
+# What numpy takes as it is, so that no other library is looked for.
+_OF_NUMPY = (np.ndarray, np.generic, bool, int, float, list, tuple, type(None))
+
+
+def namespace(*arrays):
+    """The functions of the library that some arrays are of, by their standard names.
+
+    This is numpy for arrays of numpy, and for all that is no array of any library.
+
+    Raises
+    ------
+    TypeError
+        If the arrays are of more than one library.
+    """
+    for array in arrays:  # faster than any(...), which counts for small arrays
+        if not isinstance(array, _OF_NUMPY) and hasattr(array, "__dlpack__"):
+            break
+    else:
+        return np
+    from array_api_compat import array_namespace, is_array_api_obj, is_numpy_namespace
+
+    xp = array_namespace(*filter(is_array_api_obj, arrays))
+    return np if is_numpy_namespace(xp) else xp
+
+
+def is_dispatched(X):
+    """Whether an estimator computes with X by another library than numpy."""
+    return (
+        not isinstance(X, _OF_NUMPY)
+        and get_config()["array_api_dispatch"]
+        and namespace(X) is not np
+    )
+
+
+def is_by_numpy(X):
+    """Whether an estimator computes by numpy with X, of another library.
+
+    Raises ValueError if X holds no numbers.
+    """
+    if not is_dispatched(X):
+        return False
+    check_holds_numbers(X)
+    return is_in_host_memory(X)
+
+
+def is_in_host_memory(array):
+    """Whether numpy reads an array of another library where it lies, without a copy.
+
+    It does not where a library records what is done with the array, for derivatives.
+    """
+    # JAX and array_api_strict name the processor in capitals, or with a number; what
+    # JAX traces has no device.
+    of_host = "cpu" in str(device_of(array)).lower()
+    return of_host and not _is_recorded(array)
+
+
+def _is_recorded(array):
+    """Whether torch takes derivatives of what is done with a tensor, either way."""
+    from array_api_compat import is_torch_array
+
+    if not is_torch_array(array):
+        return False
+    if array.requires_grad:
+        return True
+    from torch.autograd.forward_ad import unpack_dual
+
+    try:
+        array.data_ptr()
+    except RuntimeError:  # the tensors of torch.func have no memory of their own
+        return True
+    return unpack_dual(array).tangent is not None
+
+
+def check_holds_numbers(array, name="X"):
+    """Raise ValueError if a tensor has no numbers, or not all of them, in its memory.
+
+    ``name`` is what the caller calls it.
+    """
+    if isinstance(array, _OF_NUMPY) or not hasattr(array, "__dlpack__"):
+        return
+    layout = getattr(array, "layout", None)
+    if "strided" not in str(layout or "strided"):
+        raise ValueError(
+            f"{name} is a sparse tensor, of layout {layout}, but must be dense: use "
+            f"{name}.to_dense(), or a sparse array of scipy where these are taken."
+        )
+    if str(device_of(array)) == "meta":
+        raise ValueError(
+            f"{name} lies on the device 'meta', where tensors hold no numbers: load or "
+            "compute it on another device first."
+        )
+
+
+def device_of(array):
+    """Where an array lies, as its library takes it; None for numpy's, and sparse."""
+    if isinstance(array, _OF_NUMPY) or issparse(array):
+        return None
+    from array_api_compat import device
+
+    return device(array)
+
+
+def to_numpy(array):
+    """The array as one of numpy, copied to the host where it lies elsewhere."""
+    if isinstance(array, _OF_NUMPY):
+        return np.asarray(array)
+    from array_api_compat import is_cupy_array, is_torch_array
+
+    if is_torch_array(array):
+        if str(array.dtype) == "torch.bfloat16":
+            array = array.float()  # numpy has no such numbers
+        return array.numpy(force=True)
+    if is_cupy_array(array):
+        return array.get()
+    if namespace(array).__name__ == "array_api_strict":  # has devices for tests
+        xp = namespace(array)
+        array = xp.asarray(array, device=xp.Device("CPU_DEVICE"))
+    return np.asarray(array)
+
+
+def like(array, model, dtype=None):
+    """An array of numpy, or of the library of ``model``, as one beside ``model``.
+
+    Its dtype is kept, unless ``dtype`` names another one, or if the device has no
+    double precision: then it is single.
+    """
+    xp = namespace(model)
+    if xp is np:
+        return np.asarray(to_numpy(array), dtype=dtype)
+    if namespace(array) is not xp:
+        array = to_numpy(array)
+    if isinstance(array, _OF_NUMPY):
+        array = np.asarray(array)
+        # torch takes no negative strides, and nothing that must not be written to.
+        if not array.flags.writeable or min(array.strides, default=0) < 0:
+            array = array.copy()
+        if array.dtype == np.float64 and not has_float64(model):
+            array = array.astype(np.float32)
+    if isinstance(dtype, str):
+        dtype = getattr(xp, dtype)
+    if namespace(array) is xp and device_of(array) == device_of(model):
+        return array if dtype is None else astype(array, dtype)
+    return xp.asarray(array, dtype=dtype, device=device_of(model))
+
+
+def on_host(array):
+    """An array of another library as one of numpy; anything else as it is."""
+    return array if namespace(array) is np else to_numpy(array)
+
+
+def float_dtypes(X):
+    """The dtypes that validation lets pass for X: double, where X can be, and single.
+
+    Anything else becomes the first of them.
+
+    Raises
+    ------
+    ValueError
+        If X is complex, and of another library. scikit-learn says so of numpy's, but
+        would take the real parts of others. Or if it is sparse, or holds no numbers.
+    """
+    if not is_dispatched(X):
+        return [np.float64, np.float32]
+    check_holds_numbers(X)
+    if is_complex(X):
+        raise ValueError("Complex data not supported: X must hold real numbers.")
+    xp = namespace(X)
+    return [xp.float64, xp.float32] if has_float64(X) else [xp.float32]
+
+
+def float_dtype(array):
+    """That of double precision, or of single if the device has no double."""
+    xp = namespace(array)
+    return xp.float64 if has_float64(array) else xp.float32
+
+
+def has_float64(array):
+    """Whether the device of an array computes in double precision."""
+    xp = namespace(array)
+    if xp is np:
+        return True
+    dtypes = xp.__array_namespace_info__().dtypes(
+        device=device_of(array), kind="real floating"
+    )
+    return "float64" in dtypes
+
+
+def take(array, rows, axis=0):
+    """Some rows of an array, or columns, by their numbers, a mask, or a slice."""
+    xp = namespace(array)
+    if xp is np:
+        return array[:, rows] if axis else array[rows]
+    if isinstance(rows, slice):
+        return array[:, rows] if axis else array[rows, ...]
+    if isinstance(rows, np.ndarray) and rows.dtype == bool:
+        rows = np.flatnonzero(rows)
+    return xp.take(array, like(rows, array), axis=axis)
+
+
+def take_labels(classes, numbers):
+    """The classes of some numbers, beside these; texts are numpy's everywhere."""
+    xp = namespace(numbers)
+    if xp is np or not _is_array_of_numbers(classes):
+        return classes[to_numpy(numbers)]
+    return xp.take(like(classes, numbers), numbers, axis=0)
+
+
+def block(matrix, rows, columns):
+    """The rows and columns of a matrix that have some numbers."""
+    if namespace(matrix) is np:
+        return matrix[np.ix_(rows, columns)]
+    return take(take(matrix, rows), columns, axis=1)
+
+
+def size_of(array):
+    """How many numbers an array holds; ``size`` is a method of torch's."""
+    return prod(array.shape)
+
+
+def astype(array, dtype, copy=False):
+    """The array in a dtype of its library, itself if it has that already."""
+    xp = namespace(array)
+    if xp is np:
+        return array.astype(dtype, copy=copy)  # numpy.astype is newer than numpy 2.0
+    return xp.astype(array, dtype, copy=copy)
+
+
+def dtype_name(array):
+    """The name of the dtype of floating-point numbers, which all libraries share."""
+    return "float32" if precision(array) > 1e-10 else "float64"
+
+
+def precision(array):
+    """The relative precision of the numbers of an array."""
+    return float(namespace(array).finfo(array.dtype).eps)
+
+
+def in_double(array, copy=False):
+    """The array in double precision, where its device has that."""
+    return astype(array, float_dtype(array), copy)
+
+
+def device_and_dtype(array):
+    """The options with which functions make an array like this one, for its entries."""
+    if isinstance(array, _OF_NUMPY):
+        return {"dtype": array.dtype}
+    return {"dtype": array.dtype, "device": device_of(array)}
+
+
+def sum_of(array, axis, keepdims=False):
+    """The sum along an axis; numpy's method starts faster than its function."""
+    if isinstance(array, np.ndarray):
+        return array.sum(axis=axis, keepdims=keepdims)
+    return namespace(array).sum(array, axis=axis, keepdims=keepdims)
+
+
+def max_of(array, axis, keepdims=False):
+    """The same for the largest."""
+    if isinstance(array, np.ndarray):
+        return array.max(axis=axis, keepdims=keepdims)
+    return namespace(array).max(array, axis=axis, keepdims=keepdims)
+
+
+def min_of(array, axis, keepdims=False):
+    """The same for the smallest."""
+    if isinstance(array, np.ndarray):
+        return array.min(axis=axis, keepdims=keepdims)
+    return namespace(array).min(array, axis=axis, keepdims=keepdims)
+
+
+def average(arrays, weights=None):
+    """The mean, or weighted mean, along the first axis."""
+    if issparse(arrays):
+        weights = np.ones(arrays.shape[0]) if weights is None else weights
+        return (weights @ arrays) / weights.sum()
+    xp = namespace(arrays)
+    if xp is np:
+        return np.average(arrays, axis=0, weights=weights)
+    if weights is None:
+        return xp.mean(arrays, axis=0)
+    weights = xp.reshape(weights, (-1,) + (1,) * (arrays.ndim - 1))
+    return xp.sum(weights * arrays, axis=0) / xp.sum(weights)
+
+
+def put(array, mask, values):
+    """The array with values where a mask is set, row by row; it may be changed."""
+    if namespace(array) is np:
+        array[mask] = values
+        return array
+    from array_api_extra import at
+
+    return at(array, mask).set(values)
+
+
+def computed_on_host(function):
+    """A function that gets arrays of numpy, and whose results are moved back."""
+
+    @wraps(function)
+    def wrapper(*args, **kwargs):
+        given = [*args, *kwargs.values()]
+        xp = namespace(*given)
+        if xp is np:
+            return function(*args, **kwargs)
+        model = next(array for array in given if namespace(array) is xp)
+        return by_numpy(function, model, *args, **kwargs)
+
+    return wrapper
+
+
+def by_numpy(function, model, /, *args, **kwargs):
+    """What a function makes of its arguments as arrays of numpy, beside a model."""
+    args = [on_host(arg) for arg in args]
+    kwargs = {name: on_host(arg) for name, arg in kwargs.items()}
+    beside = partial(_moved, convert=partial(like, model=model))
+    return each(beside, function(*args, **kwargs))
+
+
+def each(convert, result):
+    """An array that is converted, or a tuple of such."""
+    if isinstance(result, tuple):
+        return tuple(map(convert, result))
+    return convert(result)
+
+
+@contextmanager
+def linear_algebra():
+    """Context in which errors of linear algebra are numpy's, in any library."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        raise
+    except Exception as error:
+        if "LinAlgError" not in type(error).__name__:
+            raise
+        raise np.linalg.LinAlgError(str(error)) from error
+
+
+def cholesky_factors(matrices):
+    """Lower Cholesky factors; LinAlgError of numpy if a matrix is not definite."""
+    xp = namespace(matrices)
+    if xp is np:
+        return np.linalg.cholesky(matrices)
+    with linear_algebra():
+        factors = xp.linalg.cholesky(matrices)
+    if not xp.isfinite(xp.sum(factors)):  # some libraries raise nothing
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return factors
+
+
+def is_complex(array):
+    """Whether an array holds complex numbers."""
+    if isinstance(array, _OF_NUMPY):
+        return np.iscomplexobj(array)
+    return namespace(array).isdtype(array.dtype, "complex floating")
+
+
+def real_part(array):
+    """The real parts of complex numbers, and real numbers as they are."""
+    return namespace(array).real(array) if is_complex(array) else array
+
+
+def adjoint(matrices):
+    """The conjugate transposes of a stack; those of real matrices are views."""
+    if not is_complex(matrices):
+        return matrices.mT
+    return namespace(matrices).conj(matrices).mT
+
+
+def move_attributes(estimator, X):
+    """Move the fitted arrays of an estimator, but its classes, to where X is."""
+    if namespace(X) is not np:
+        vars(estimator).update(moved(vars(estimator), partial(like, model=X)))
+
+
+def moved(attributes, convert):
+    """A dict of attributes of an estimator, whose fitted arrays are converted.
+
+    They are its own, and those of objects that scikit-learn's ``move_estimator_to``
+    moves. Parameters, texts and the classes are left as they are.
+    """
+    result = dict(attributes)
+    for name, value in attributes.items():
+        fitted = name.endswith("_") or name.startswith("_")
+        if fitted and name != "classes_" and not isinstance(value, np.generic):
+            result[name] = _moved(value, convert)
+    return result
+
+
+def _moved(value, convert):
+    if isinstance(value, type):
+        return value
+    if hasattr(value, "__sklearn_array_api_convert__"):
+        return value.__sklearn_array_api_convert__(convert)
+    return convert(value) if _is_array_of_numbers(value) else value
+
+
+def numbers_like(value, model):
+    """An array of numbers beside a model; texts, which are numpy's, and all else."""
+    return like(value, model) if _is_array_of_numbers(value) else value
+
+
+def _is_array_of_numbers(value):
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype.kind in "fiubc"
+    return namespace(value) is not np
+
+
+def check_same_namespace(X, estimator, *, attribute, method):
+    """Raise ValueError unless X is of the library that a fitted attribute is of."""
+    if is_dispatched(X):
+        check_holds_numbers(X)
+    _check_same_namespace(X, estimator, attribute=attribute, method=method)
+    if namespace(getattr(estimator, attribute)) is not np and not is_dispatched(X):
+        raise ValueError(
+            f"{type(estimator).__name__} was fitted to arrays of another library than "
+            f"numpy. For {method}, set_config(array_api_dispatch=True), or move it to "
+            "numpy by sklearn.utils._array_api.move_estimator_to(estimator, numpy, "
+            '"cpu").'
+        )
+
+
+def check_library(X, estimator, name=None):
+    """Raise ValueError if X is of a library that the estimator is not fitted with."""
+    if is_dispatched(X) and not get_tags(estimator).array_api_support:
+        version = "" if ARRAY_API else " with this version of scikit-learn"
+        raise ValueError(
+            f"{name or type(estimator).__name__} does not compute with arrays of other "
+            f"libraries than numpy{version}. Give an array of numpy, or "
+            "set_config(array_api_dispatch=False)."
+        )
+
+
+def is_dask(data):
+    """Whether this is an array or a data frame of Dask."""
+    # Until 2025.1, the frames of Dask were in a package of their own.
+    return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")

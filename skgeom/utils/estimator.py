@@ -1,0 +1,378 @@
+"""The decorator of public methods of estimators, and what it requires.
+
+With scikit-learn's ``array_api_dispatch=True``, fitted attributes and results have the
+namespace and device of X. That library computes them if X is on a device. If X is in
+CPU memory, NumPy computes them: the methods themselves then get NumPy arrays and an
+estimator whose fitted attributes are NumPy arrays. Nothing is copied in either
+direction, except read-only arrays.
+"""
+
+import inspect
+import re
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import copy
+from functools import partial, wraps
+from threading import RLock
+from time import monotonic
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils.metaestimators import _safe_split as safe_split  # noqa: F401
+from sklearn.utils.validation import (  # noqa: F401
+    _check_feature_names as check_feature_names,
+)
+from sklearn.utils.validation import (  # noqa: F401
+    _check_method_params as check_method_params,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from skgeom.utils._dask import by_blocks, score_by_blocks
+from skgeom.utils.array_api import (
+    by_numpy,
+    check_holds_numbers,
+    check_same_namespace,
+    is_by_numpy,
+    is_dask,
+    is_dispatched,
+    like,
+    move_attributes,
+    moved,
+    numbers_like,
+    on_host,
+)
+
+try:  # scikit-learn >= 1.9
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:
+
+    class CallbackSupportMixin:
+        """Replaces the callbacks of later versions of scikit-learn."""
+
+
+# The progress of the fit in this thread. Functions for other threads must pass it on.
+_CURRENT = ContextVar("_CURRENT", default=None)
+
+# With verbose=1, lines about steps are at least so many seconds apart.
+_SECONDS = 1.0
+
+# Attributes that scikit-learn needs to end its callbacks after a fit, and then removes.
+_OF_CALLBACKS = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
+
+
+def estimator_method(method=None, *, nested_validation=False):
+    """Decorate a public method of an estimator.
+
+    The name of the method decides:
+
+    ``fit``, ``partial_fit``, ``fit_statistics``
+        validate the parameters of the estimator, as scikit-learn's ``_fit_context``;
+        report progress; and leave the estimator as it was if they raise. The first
+        argument is X, or a ``ClassStatistics``;
+    ``adapt``, ``partial_adapt``
+        do the same without validation of the parameters;
+    ``score``
+        also accepts X and y as Dask arrays or data frames;
+    all others
+        raise NotFittedError before a fit, and map Dask arrays and data frames X lazily,
+        block by block, if X is their only argument.
+
+    If the class names a fitted array by ``_fitted_array``, X may be an array of any
+    namespace, and results and fitted attributes follow X. Only ``classes_`` follow y,
+    as in scikit-learn; they are NumPy arrays inside the methods.
+
+    Parameters
+    ----------
+    method : function
+        The method.
+    nested_validation : bool, default=False
+        Whether estimators inside validate their parameters, too: True for
+        meta-estimators.
+    """
+    if method is None:
+        return partial(estimator_method, nested_validation=nested_validation)
+    name = method.__name__
+    if name in ("fit", "partial_fit", "fit_statistics"):
+        fit = _fit_statistics(method) if name == "fit_statistics" else _fit(method)
+        return _fit_context(prefer_skip_nested_validation=not nested_validation)(fit)
+    if name in ("adapt", "partial_adapt"):
+        return _fit(method)
+    return _score(method) if name == "score" else _predict(method)
+
+
+def _fit(method):
+    goes_on = method.__name__ == "partial_fit"
+
+    @wraps(method)
+    def fit(self, X, *args, **kwargs):
+        with _training(self):
+            array = getattr(self, "_fitted_array", None)
+            if array is None:
+                return method(self, X, *args, **kwargs)
+            if (goes_on or getattr(self, "warm_start", False)) and hasattr(self, array):
+                # Blocks of Dask are NumPy arrays.
+                _check_library(self, np.empty(0) if is_dask(X) else X, method)
+            if not is_dispatched(X):
+                return method(self, X, *args, **kwargs)
+            y = args[0] if args else kwargs.get("y")
+            computed_by_numpy = _is_by_numpy(self, X)
+            for name, value in {"y": y, **kwargs}.items():
+                check_holds_numbers(value, name)
+            if hasattr(self, "classes_"):
+                self.classes_ = on_host(self.classes_)
+            if not computed_by_numpy:
+                method(self, X, *args, **kwargs)
+            else:
+                current_progress().beside(X, y)
+                vars(self).update(moved(vars(self), on_host))
+                by_numpy(partial(method, self), X, X, *args, **kwargs)
+                move_attributes(self, X)
+            if is_dispatched(y) and hasattr(self, "classes_"):
+                self.classes_ = numbers_like(self.classes_, y)
+            return self
+
+    return fit
+
+
+def _fit_statistics(method):
+    @wraps(method)
+    def fit(self, statistics):
+        with _training(self):
+            means = getattr(statistics, "means", None)
+            if not is_by_numpy(means):
+                return method(self, statistics)
+            method(self, statistics.__sklearn_array_api_convert__(on_host))
+            move_attributes(self, means)
+            return self
+
+    return fit
+
+
+def _predict(method):
+    @wraps(method)
+    def predict(self, X, *args, **kwargs):
+        if is_dask(X) and not args and not kwargs:
+            return by_blocks(predict)(self, X)
+        check_is_fitted(self)
+        _check_library(self, X, method)
+        if not _is_by_numpy(self, X):
+            return method(self, X, *args, **kwargs)
+        of_numpy = copy(self)
+        vars(of_numpy).update(moved(vars(self), on_host))
+        if hasattr(self, "classes_"):
+            of_numpy.classes_ = on_host(self.classes_)
+        return by_numpy(partial(method, of_numpy), X, X, *args, **kwargs)
+
+    return predict
+
+
+def _score(method):
+    by_parts = score_by_blocks(method)
+
+    @wraps(method)
+    def score(self, X, y, sample_weight=None):
+        return (by_parts if is_dask(X) else method)(self, X, y, sample_weight)
+
+    return score
+
+
+@contextmanager
+def _training(estimator):
+    """Context of a fit that reports progress, and changes nothing if it raises."""
+    before = vars(estimator).copy()
+    progress = FitProgress(estimator)
+    token = _CURRENT.set(progress)
+    try:
+        yield
+        progress.end()
+    except BaseException:
+        kept = {k: v for k, v in vars(estimator).items() if k in _OF_CALLBACKS}
+        vars(estimator).clear()
+        vars(estimator).update(before | kept)
+        raise
+    finally:
+        _CURRENT.reset(token)
+
+
+def _check_library(estimator, X, method):
+    check_same_namespace(
+        X, estimator, attribute=estimator._fitted_array, method=method.__name__
+    )
+
+
+def _is_by_numpy(estimator, X):
+    """Whether NumPy computes with X, and no function of the user needs its type."""
+    return is_by_numpy(X) and not getattr(estimator, "_needs_library", False)
+
+
+def with_parameters(estimator, parameters):
+    """A copy of an estimator, fitted or not, with different parameters."""
+    other = copy(estimator)
+    vars(other).update(parameters)
+    return other
+
+
+def substitute_docs(**paragraphs):
+    """Replace lines ``{name}`` in the docstring of a class or function by paragraphs.
+
+    A paragraph takes the indentation of the line that it replaces.
+    """
+
+    def decorate(documented):
+        def paragraph(match):
+            text = inspect.cleandoc(paragraphs[match["name"]])
+            return "\n".join(
+                match["indent"] + line if line else "" for line in text.split("\n")
+            )
+
+        documented.__doc__ = re.sub(
+            r"^(?P<indent> *)\{(?P<name>\w+)\}$",
+            paragraph,
+            documented.__doc__,
+            flags=re.MULTILINE,
+        )
+        return documented
+
+    return decorate
+
+
+def current_progress():
+    """The :class:`FitProgress` of the fit that this thread is in, or a silent one."""
+    return _CURRENT.get() or FitProgress(None)
+
+
+class FitProgress:
+    """Reports the progress of a fit to the callbacks of the estimator, and prints it.
+
+    A fit consists of stages, and a stage of steps. Both are tasks of the callbacks, if
+    this version of scikit-learn has callbacks. If the parameter ``verbose`` is
+    positive, a line is printed at the end of each stage and for steps in between, at
+    most one per second unless ``verbose`` is larger than one, or if the only stage has
+    no name. Threads may share an object.
+
+    Attributes
+    ----------
+    active : bool
+        Whether progress is printed or reported to callbacks.
+    """
+
+    def __init__(self, estimator):
+        self._verbose = int(getattr(estimator, "verbose", 0))
+        callbacks = getattr(estimator, "_skl_callbacks", None)
+        self.active = bool(callbacks or self._verbose)
+        self._name = type(estimator).__name__
+        self._common = {"estimator": estimator}
+        self._lock = RLock()
+        self._root = self._task = self._stage = self._line = None
+        self._models = None
+        self._printed = monotonic()
+
+    def beside(self, X, y):
+        """Give the callbacks arrays of the namespace of X, and of that of y."""
+        self._models = X, y
+
+    def start(self, X=None, y=None):
+        """Begin, unless it has begun, with the training data for the callbacks."""
+        estimator = self._common["estimator"]
+        if self._models is not None:
+            X, y = map(numbers_like, (X, y), self._models)
+        if self._root is None and hasattr(estimator, "_init_callback_context"):
+            self._common |= {"X": X, "y": y}
+            # How many stages there will be is not known.
+            self._root = estimator._init_callback_context(max_subtasks=None)
+            self._root.call_on_fit_task_begin(**self._common)
+
+    def step(
+        self,
+        stage,
+        said,
+        attributes=None,
+        *,
+        n_steps=None,
+        name="iteration",
+        print_each=False,
+    ):
+        """Report a step; returns whether a callback requests the end of the stage.
+
+        Parameters
+        ----------
+        stage : str
+            Name of the stage. A new name ends the stage before. Empty if there is one
+            stage only.
+        said : str
+            The printed description of the step.
+        attributes : dict or callable, default=None
+            The fitted attributes of a copy of the estimator whose fit ended here, or a
+            function that returns them.
+        n_steps : int, default=None
+            Largest number of steps of the stage, if that is known.
+        name : str, default="iteration"
+            The word for a step.
+        print_each : bool, default=False
+            Whether each step of the stage has a line, and not only the last one. Steps
+            of a stage without a name always have.
+        """
+        with self._lock:
+            self.stage(stage, n_steps)
+            self._n_steps += 1
+            if stage and not print_each:
+                steps = f"{self._n_steps} {name}" + "s" * (self._n_steps != 1)
+                self._line = f"{stage}: {said} after {steps}"
+                self.note(f"{stage}, {name} {self._n_steps}: {said}")
+            else:
+                self.print(f"{stage and stage + ', '}{name} {self._n_steps}: {said}")
+            if self._task is None or self._n_steps > self._most_steps:
+                return None
+            task = self._task.subcontext(task_name=name)
+            task.call_on_fit_task_begin(**self._common)
+            if self._models is not None and attributes is not None:
+                attributes = partial(self._placed, attributes)
+            return task.call_on_fit_task_end(
+                **self._common, reconstruction_attributes=attributes
+            )
+
+    def _placed(self, attributes):
+        """Fitted attributes beside X."""
+        found = attributes() if callable(attributes) else attributes
+        return moved(found, partial(like, model=self._models[0]))
+
+    def note(self, line):
+        """Print a line, unless ``verbose=1`` and one was printed within a second."""
+        now = monotonic()
+        if self._verbose > 1 or (self._verbose and now >= self._printed + _SECONDS):
+            self.print(line)
+
+    def print(self, line):
+        """Print a line, if ``verbose`` is positive."""
+        if self._verbose:
+            self._printed = monotonic()
+            print(f"[{self._name}] {line}", flush=True)
+
+    def end(self):
+        """Report the end of the fit; the estimator must be fitted by now."""
+        self.end_stage()
+        if self._root is not None:
+            self._root.call_on_fit_task_end(
+                **self._common, reconstruction_attributes={}
+            )
+
+    def end_stage(self):
+        """End the stage, if there is one."""
+        if self._line is not None:
+            self.print(self._line)
+        if self._task is not None:
+            self._task.call_on_fit_task_end(**self._common)
+        self._stage = self._task = self._line = None
+
+    def stage(self, stage, n_steps=None):
+        """Begin a stage, unless it is the current one; see :meth:`step`."""
+        if stage == self._stage:
+            return
+        self.end_stage()
+        self._stage, self._n_steps = stage, 0
+        self._most_steps = float("inf") if n_steps is None else n_steps
+        if self._root is not None:
+            self._task = self._root.subcontext(
+                task_name=stage or "training", max_subtasks=n_steps
+            )
+            self._task.call_on_fit_task_begin(**self._common)

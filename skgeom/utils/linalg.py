@@ -1,0 +1,252 @@
+"""Linear algebra: factors, bases and signs, the span of samples, order of folds."""
+
+from copy import copy
+from threading import Lock
+
+import numpy as np
+from scipy.linalg import qr, svd
+from scipy.linalg.lapack import dormqr
+
+from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
+
+# Columns are orthonormal to rounding after a second pass if the first one left less.
+_SKEW = 0.1
+
+
+def inverse_of_triangle(lower):
+    """The inverse of a lower triangular matrix, by halves: mostly products."""
+    if len(lower) <= 64:
+        return np.tril(np.linalg.inv(lower))  # what is above is rounding
+    k, inverse = len(lower) // 2, np.zeros_like(lower)
+    inverse[:k, :k] = first = inverse_of_triangle(lower[:k, :k])
+    inverse[k:, k:] = second = inverse_of_triangle(lower[k:, k:])
+    inverse[k:, :k] = -second @ (lower[k:, :k] @ first)
+    return inverse
+
+
+def orthonormal(columns):
+    """An orthonormal basis of the span of columns, (n, k), that begins as they do.
+
+    By Cholesky factors of their products, twice [1]_; where columns are nearly
+    dependent, by the QR decomposition.
+
+    References
+    ----------
+    .. [1] T. Fukaya, Y. Nakatsukasa, Y. Yanagisawa and Y. Yamamoto, "CholeskyQR2: a
+       simple and communication-avoiding algorithm for computing a tall-skinny QR
+       factorization on a large-scale parallel system", ScalA, 2014.
+    """
+    largest = np.abs(columns).max()
+    columns = columns / largest if largest > 0 else columns  # squares may overflow
+    try:
+        once = _divided_by_factor(columns, columns.T @ columns)
+        products = once.T @ once
+        if np.abs(products - np.eye(len(products))).max() < _SKEW:
+            return _divided_by_factor(once, products)
+    except np.linalg.LinAlgError:
+        pass
+    return np.linalg.qr(columns)[0]
+
+
+def _divided_by_factor(columns, products):
+    return columns @ inverse_of_triangle(np.linalg.cholesky(products)).T
+
+
+# Entries that differ by less than this fraction are equal up to rounding.
+_TIE = 1e-6
+
+
+def fix_signs(rows):
+    """Rows, (m, n), with the signs that make the largest entry of each positive."""
+    return rows * signs(rows)[:, None]
+
+
+def signs(rows):
+    """Signs, (m,), that make the entry of largest magnitude of each row positive.
+
+    Of several entries that are as large, the last one decides: rounding must not, and
+    of two classes the second is then on the positive side, as scikit-learn has it.
+    """
+    size = np.abs(rows)
+    largest = size >= (1 - _TIE) * size.max(axis=1, keepdims=True)
+    last = size.shape[1] - 1 - largest[:, ::-1].argmax(axis=1)
+    return np.where(rows[np.arange(len(rows)), last] < 0, -1.0, 1.0)
+
+
+# Copies of a sample have relative distances that agree to so many digits.
+_DIGITS = 9
+
+
+def turns(y, distances, scale):
+    """Samples of a class take turns in the order of their distances from its centre.
+
+    The turn modulo the number of folds is a fold: folds are then alike, whatever the
+    order of samples is, and copies of a sample are in the same one.
+
+    Parameters
+    ----------
+    y : ndarray of int, shape (N,)
+        The class of each sample.
+    distances : ndarray of shape (N, k)
+        Distances of samples from the centre of their class, and then from all centres,
+        which tell equally distant samples from copies.
+    scale : float
+        The size of distances.
+
+    Returns
+    -------
+    ndarray of int, shape (N,)
+        How many samples of the class come before, copies counted once.
+    """
+    distances = np.round(distances / scale, _DIGITS)
+    found = np.empty(len(y), dtype=int)
+    for label in np.unique(y):
+        own = y == label
+        _, order = np.unique(distances[own], axis=0, return_inverse=True)
+        found[own] = order.ravel()  # numpy 2.0 gives it the shape of a column
+    return found
+
+
+# Squares of numbers up to this can be added.
+_LARGEST = 1e140
+
+# Samples that are projected at a time, so that their copies in float64 are small.
+_ROWS_PER_BLOCK = 4096
+
+# LAPACK changes the reflections for a moment while it applies them.
+_REFLECTING = Lock()
+
+
+class WholeSpace:
+    """All directions: coordinates are the features themselves.
+
+    Attributes
+    ----------
+    X : ndarray of shape (N, n) or None
+        The samples as they were given; None if there are statistics only.
+    samples : ndarray of shape (N, k) or None
+        Their coordinates, less those of the origin.
+    origin : ndarray of shape (k,) or None
+        The coordinates of the point that the samples were centred at; None if it is
+        zero.
+    """
+
+    origin = None
+
+    def __init__(self, X=None):
+        self.X = self.samples = X
+
+    def lift(self, filters):
+        """Filters, (n, m), of filters in the coordinates, (k, m)."""
+        return filters
+
+    def restrict(self, filters):
+        """The part of filters, (n, m), in the space, in its coordinates, (k, m)."""
+        return filters
+
+    def rows(self, rows):
+        """The same space, with the coordinates of some of the samples."""
+        part = copy(self)
+        part.samples = take(self.samples, rows)
+        return part
+
+    def features(self, filters):
+        """The features of the samples, in float64, by filters in the coordinates."""
+        features = project(self.samples, filters)
+        return features if self.origin is None else features + self.origin @ filters
+
+
+class SampleSpan(WholeSpace):
+    """The span of samples that are fewer than their features.
+
+    With the decompositions ``X.T = Q R`` and ``R = V S U.T``, the columns of ``Q V``
+    are an orthonormal basis, and ``U S`` the coordinates of the samples. These are
+    accurate to the rounding of X, unlike those by the products of samples, which square
+    its condition number. Q remains a product of reflections: filters need no more.
+
+    Parameters
+    ----------
+    X : ndarray of shape (N, n)
+        The samples, N < n; not modified.
+    centred : bool
+        Whether the differences of samples are enough, or the origin is needed, too.
+    n_least : int
+        Least number k of coordinates. If the samples span fewer, others are added, on
+        which they are zero.
+    """
+
+    def __init__(self, X, *, centred, n_least=1):
+        self.X = X
+        X = to_numpy(X)  # LAPACK is on the host
+        mean = X.mean(axis=0, dtype=np.float64) if centred else 0.0
+        rows = np.subtract(X, mean, dtype=np.float64, order="C")
+        (reflections, factors), triangle = qr(
+            rows.T, mode="raw", overwrite_a=True, check_finite=False
+        )
+        self._reflections = reflections, factors
+        axes, sizes, coordinates = svd(triangle, overwrite_a=True, check_finite=False)
+        # Single precision is that of the numbers, not of what is computed from them.
+        precision = max(X.shape) * np.finfo(np.float64).eps * sizes[0]
+        rank = np.count_nonzero(sizes > precision)
+        self._order = max(rank, n_least)
+        self._axes = axes[:, : self._order]
+        self.samples = np.zeros((len(X), self._order))
+        self.samples[:, :rank] = coordinates[:rank].T * sizes[:rank]
+        if centred:
+            self.origin = self.restrict(mean[:, None])[:, 0]
+
+    def lift(self, filters):
+        n_inside = self._axes.shape[1]
+        inside = np.zeros((self.X.shape[1], filters.shape[1]), order="F")
+        inside[: len(self._axes)] = self._axes @ filters[:n_inside]
+        others = filters[n_inside:]
+        inside[len(self._axes) : len(self._axes) + len(others)] = others
+        return self._reflect(inside, "N")
+
+    def restrict(self, filters):
+        inside = self._reflect(np.asfortranarray(filters, dtype=np.float64), "T")
+        n_samples, n_inside = self._axes.shape
+        others = inside[n_samples : n_samples + self._order - n_inside]
+        parts = np.concatenate([self._axes.T @ inside[:n_samples], others])
+        # What is left of a filter across the span is rounding.
+        norms = np.linalg.norm(filters, axis=0)
+        rounding = len(filters) * np.finfo(np.float64).eps * norms
+        return np.where(np.linalg.norm(parts, axis=0) > rounding, parts, 0)
+
+    def _reflect(self, matrix, transposed):
+        """Q, or its transpose, times a matrix of shape (n, m)."""
+        workspace = 64 * max(matrix.shape[1], 1)
+        with _REFLECTING:
+            product, _, _ = dormqr(
+                "L", transposed, *self._reflections, matrix, workspace
+            )
+        return product
+
+
+def project(samples, filters):
+    """The products ``samples @ filters`` in float64, whatever the samples are.
+
+    They are made where the samples lie, and are of numpy.
+    """
+    if namespace(samples) is not np:
+        products = in_double(samples) @ like(filters, samples)
+        return np.asarray(to_numpy(products), dtype=np.float64)
+    n_samples = samples.shape[0]
+    features = np.empty((n_samples, filters.shape[1]))
+    for start in range(0, n_samples, _ROWS_PER_BLOCK):
+        block = samples[start : start + _ROWS_PER_BLOCK].astype(np.float64, copy=False)
+        features[start : start + _ROWS_PER_BLOCK] = block @ filters
+    return features
+
+
+def space_of(X, *, centred, n_least=1):
+    """The span of the samples if they are fewer than their features, or all of these.
+
+    So large numbers that their squares overflow are left as they are: whatever is
+    computed of them says so.
+    """
+    n_samples, n_features = X.shape
+    xp = namespace(X)
+    if n_samples < n_features and float(max(xp.max(X), -xp.min(X))) < _LARGEST:
+        return SampleSpan(X, centred=centred, n_least=n_least)
+    return WholeSpace(X)

@@ -1,0 +1,463 @@
+"""Validation of SPD matrices, classes, priors and weights; and warnings."""
+
+import functools
+import inspect
+import sys
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    validate_data,
+)
+
+from skgeom.utils.array_api import (
+    adjoint,
+    astype,
+    by_numpy,
+    check_holds_numbers,
+    check_library,
+    cholesky_factors,
+    each,
+    float_dtype,
+    float_dtypes,
+    is_complex,
+    is_in_host_memory,
+    like,
+    namespace,
+    on_host,
+    to_numpy,
+)
+
+# What to do about matrices that are not positive definite.
+_SHRINK = (
+    "Add a small multiple of the identity, or use a shrunk covariance estimate, of "
+    'signals for example pyriemann.estimation.Covariances("oas").'
+)
+
+
+def float64_arrays(*names, cast=None, complex_allowed=False):
+    """Compute in float64 and return float32 only if all named arrays are float32.
+
+    The decorated function receives its arguments ``names`` as float64 arrays. Its
+    result, an array, is cast back, so that the functions need not think of precision:
+    factorisations in float32 would lose half the digits. ``cast(result, arguments)``,
+    if given, is what casts it, where arguments are those that were passed, by name.
+
+    If an argument is an array of another library than numpy, all become such arrays,
+    in float32 where that is all that the device has, unless numpy computes with them,
+    in the memory of the host. If complex numbers are allowed and
+    an argument has them, all become complex, of the same precision.
+    """
+
+    def decorate(function):
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            bound = signature.bind(*args, **kwargs)
+            given = [bound.arguments[name] for name in names]
+            xp = namespace(*given)
+            model = None
+            if xp is not np:  # lists and numbers become arrays beside the first one
+                theirs = [array for array in given if namespace(array) is xp]
+                model = theirs[0]
+                for name, array in zip(names, given, strict=True):
+                    check_holds_numbers(array, name)
+                if all(map(is_in_host_memory, theirs)):
+                    return by_numpy(wrapper, model, *args, **kwargs)
+            arrays = {
+                name: real_array(array, name, model, complex_allowed)
+                for name, array in zip(names, given, strict=True)
+            }
+            double = float_dtype(model)
+            if any(is_complex(array) for array in arrays.values()):
+                double = xp.complex128 if double == xp.float64 else xp.complex64
+            for name, array in arrays.items():
+                bound.arguments[name] = astype(array, double)
+            result = function(*bound.args, **bound.kwargs)
+            single = (xp.float32, xp.complex64)
+            if not all(array.dtype in single for array in arrays.values()):
+                return result
+            if cast is not None:
+                return cast(result, bound.arguments)
+            return each(_in_single, result)
+
+        return wrapper
+
+    return decorate
+
+
+def _in_single(array):
+    xp = namespace(array)
+    return astype(array, xp.complex64 if is_complex(array) else xp.float32)
+
+
+def real_array(array, name, model=None, complex_allowed=False):
+    """An array that is not complex, and holds no text or objects; or an error.
+
+    It is numpy's, or if ``model`` is given, of the library and on the device of that.
+    """
+    array = np.asarray(array) if model is None else like(array, model)
+    xp = namespace(array)
+    if xp is np:
+        real = array.dtype.kind in "fiub"
+    else:
+        real = xp.isdtype(array.dtype, ("bool", "integral", "real floating"))
+    if not real and not (complex_allowed and is_complex(array)):
+        kinds = "real or complex" if complex_allowed else "real"
+        raise TypeError(f"{name} must hold {kinds} numbers, got dtype {array.dtype}.")
+    return array
+
+
+def check_symmetric(matrices, name):
+    """Raise unless ``matrices`` is a finite stack of symmetric matrices.
+
+    Complex ones must be Hermitian, equal to their conjugate transposes.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (..., n, n)
+        The stack to check.
+    name : str
+        What the caller calls it; used in the messages.
+
+    Raises
+    ------
+    ValueError
+        If the last two axes differ, or if an entry is not finite, or if a matrix
+        differs from its transpose by more than 1e-6 of its largest entry.
+    """
+    shape = tuple(matrices.shape)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(
+            f"{name} must be a stack of square matrices of shape (..., n, n), "
+            f"got shape {shape}."
+        )
+    if shape[-1] == 0:
+        raise ValueError(f"{name} must not be empty, got shape {shape}.")
+    check_finite(matrices, name, axis=(-2, -1))
+    xp = namespace(matrices)
+    size = xp.max(xp.abs(matrices), axis=(-2, -1))
+    gap = xp.max(xp.abs(matrices - adjoint(matrices)), axis=(-2, -1))
+    asymmetric = gap > 1e-6 * size
+    if xp.any(asymmetric):
+        asymmetric, gap = to_numpy(asymmetric), to_numpy(gap)
+        kind, transpose, remedy = "symmetric", "transpose", "(A + A.T) / 2"
+        if is_complex(matrices):
+            kind, transpose = "Hermitian", "conjugate transpose"
+            remedy = "(A + A.conj().T) / 2"
+        raise ValueError(
+            f"{name}{_where(asymmetric)} is not {kind}: it differs from its "
+            f"{transpose} by up to {gap[asymmetric].flat[0]:.3g}; "
+            f"use {remedy} if that is rounding."
+        )
+
+
+def check_finite(arrays, name, axis):
+    """Raise ValueError unless the arrays along some axes of a stack are finite."""
+    xp = namespace(arrays)
+    finite = xp.all(xp.isfinite(arrays), axis=axis)
+    if not xp.all(finite):
+        raise ValueError(
+            f"{name}{_where(~to_numpy(finite))} contains NaN or infinity; "
+            "remove or impute such values first."
+        )
+
+
+def check_positive(eigenvalues, name):
+    """Raise ValueError unless all eigenvalues of a stack, (..., n), are positive."""
+    xp = namespace(eigenvalues)
+    smallest = xp.min(eigenvalues, axis=-1)
+    bad = ~(smallest > 0)
+    if xp.any(bad):
+        bad, smallest = to_numpy(bad), to_numpy(smallest)
+        raise ValueError(
+            f"{name}{_where(bad)} is not positive definite: its smallest eigenvalue "
+            f"is {smallest[bad].flat[0]:.3g}. {_SHRINK}"
+        )
+
+
+def check_semidefinite(
+    matrices,
+    name,
+    kind="covariance",
+    remedy="Set such eigenvalues to zero first",
+    rounding=0,
+):
+    """Raise ValueError unless (c, n, n) matrices are semidefinite to rounding.
+
+    Negative eigenvalues down to 1e-8 of the trace, or ``rounding``, are let pass.
+    """
+    size = matrices.shape[-1]
+    for index, matrix in enumerate(matrices):
+        allowed = max(1e-8 * abs(np.trace(matrix)), rounding)
+        try:  # much cheaper than eigenvalues
+            np.linalg.cholesky(matrix + allowed * np.eye(size))
+        except np.linalg.LinAlgError:
+            smallest = np.linalg.eigvalsh(matrix)[0]
+            if smallest < -allowed:
+                where = f"[{index}]" if len(matrices) > 1 else ""
+                raise ValueError(
+                    f"{name}{where} is no {kind}: it has the negative eigenvalue "
+                    f"{smallest:.3g}. {remedy}."
+                ) from None
+
+
+def cholesky(matrices, name):
+    """Lower Cholesky factors of a stack (..., n, n), or an error that names the matrix.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not positive definite; names it, its smallest eigenvalue and
+        the remedy.
+    """
+    try:
+        return cholesky_factors(matrices)
+    except np.linalg.LinAlgError:
+        eigenvalues = np.linalg.eigvalsh(to_numpy(matrices))
+        check_positive(eigenvalues, name)
+        # All eigenvalues came out positive, by less than rounding: name the worst.
+        ratio = eigenvalues[..., 0] / eigenvalues[..., -1]
+        worst = ratio == ratio.min()
+        raise ValueError(
+            f"{name}{_where(worst)} is not positive definite to working precision: its "
+            f"eigenvalues span a ratio of {ratio.min():.3g}. {_SHRINK}"
+        ) from None
+
+
+def check_two_classes(classes, name):
+    """Raise ValueError if ``name``, an estimator, is given one class only."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"{name} needs samples of at least 2 classes, but there is one class only: "
+            f"{classes[0]}."
+        )
+
+
+def check_priors(priors, weights):
+    """Class probabilities by the parameter ``priors``.
+
+    Parameters
+    ----------
+    priors : None, "empirical", "uniform" or array-like of shape (n_classes,)
+        None and ``"empirical"`` are the proportions of the classes in training.
+    weights : ndarray of shape (n_classes,)
+        Number of training samples of each class, or the sum of their weights.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        Positive numbers of sum one, in the order of ``classes_``.
+
+    Raises
+    ------
+    ValueError
+        If an array has a wrong shape, a number that is not positive, or a sum that
+        differs from one by more than 1e-5.
+    """
+    n_classes = len(weights)
+    if priors is None or isinstance(priors, str):
+        if priors == "uniform":
+            return np.full(n_classes, 1 / n_classes)
+        return weights / weights.sum()
+    refuse_dict(priors, "priors")
+    given = check_array(
+        on_host(priors),
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_all_finite=False,  # no number is not a positive one
+        allow_nd=True,
+        input_name="priors",
+    )
+    fits = given.shape == (n_classes,) and (given > 0).all()
+    if not (fits and np.isclose(given.sum(), 1)):
+        raise ValueError(
+            f"priors must hold {n_classes} positive probabilities that sum to 1, one "
+            f"for each class in the order of classes_, got {priors!r}."
+        )
+    return given / given.sum()
+
+
+def class_factors(class_weight, classes, *, zero=False):
+    """What the parameter ``class_weight`` multiplies the weights of the classes by.
+
+    Parameters
+    ----------
+    class_weight : None or dict
+        Factors by class label, 1 for labels that it lacks.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    zero : bool, default=False
+        Whether a factor may be zero.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        The factors, in the order of ``classes``.
+
+    Raises
+    ------
+    ValueError
+        If a factor is negative, infinite or, unless allowed, zero, or if the dict has
+        no label of ``classes``.
+    """
+    # Of the classes, not of samples: each is there once.
+    factors = compute_class_weight(class_weight, classes=classes, y=classes)
+    wrong = ~(np.isfinite(factors) & (factors >= 0 if zero else factors > 0))
+    if wrong.any():
+        allowed = "finite and not negative" if zero else "positive and finite"
+        raise ValueError(
+            f"class_weight must be {allowed}, got {factors[wrong][0]:g} for the class "
+            f"{classes[wrong].tolist()[0]!r}. To leave a class out, remove its samples."
+        )
+    return factors
+
+
+def check_spd_samples(estimator, X, *, reset, ensure_min_samples=1, name=None):
+    """X as SPD matrices, made exactly symmetric; sets or compares ``n_features_in_``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The one that X was given to; messages have its name.
+    X : array-like of shape (n_samples, n, n)
+        The samples, of any kind.
+    reset : bool
+        Whether this is ``fit``, which learns the size of the matrices.
+    ensure_min_samples : int, default=1
+        How many samples there must be.
+    name : str, default=None
+        What messages call the estimator, if not by its class.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n, n)
+        float64 or float32, as X.
+
+    Raises
+    ------
+    ValueError
+        If X has another shape, or if a matrix is not finite, not symmetric or not
+        positive definite; the message names the matrix and its smallest eigenvalue.
+    """
+    name = name or type(estimator).__name__
+    check_stack(X, name)
+    check_library(X, estimator, name)
+    X = validate_data(
+        estimator,
+        X,
+        dtype=float_dtypes(X),
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_all_finite=False,  # check_symmetric names the matrix
+        ensure_min_samples=ensure_min_samples,
+        reset=reset,
+    )
+    check_symmetric(X, "X")
+    X = X / 2 + X.mT / 2  # the sum of large numbers may overflow
+    cholesky(astype(X, float_dtype(X)), "X")
+    # scikit-learn counts the features of two-dimensional arrays only.
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+    elif X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {name} is expecting "
+            f"{estimator.n_features_in_} features as input: matrices of that size."
+        )
+    return X
+
+
+def check_stack(X, name):
+    """Raise unless X, of any kind, is a stack of square matrices; ``name`` takes it."""
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    if len(shape) != 3:
+        raise ValueError(
+            f"{name} takes SPD matrices, X of shape (n_samples, n, n), but got an "
+            f"array of {len(shape)} dimensions. Reshape your data, for one matrix to "
+            "X[None], or make covariance matrices of it first."
+        )
+    if shape[1] != shape[2]:
+        raise ValueError(
+            f"{name} takes square matrices, X of shape (n_samples, n, n), but X has "
+            f"shape {shape}. If these are signals, put "
+            'pyriemann.estimation.Covariances("oas") in front.'
+        )
+    dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+    if getattr(dtype, "kind", None) == "c":
+        raise ValueError(
+            f"Complex data not supported by {name}. Make real matrices of them by "
+            "skgeom.geometry.real_embedding(X)."
+        )
+
+
+def refuse_dict(values, name):
+    """Raise ValueError if values are given by class label."""
+    if isinstance(values, Mapping):
+        raise ValueError(
+            f"{name} must be a list of one value a class, in the order of classes_, "
+            f"not a dict; use [{name}[label] for label in np.unique(y)]."
+        )
+
+
+def _where(mask):
+    """Index of the first True in mask as text, nothing for a single matrix."""
+    if mask.ndim == 0:
+        return ""
+    index = np.argwhere(mask)[0]
+    return "[" + ", ".join(str(i) for i in index) + "]"
+
+
+# Squares of larger weights, times those of data, may overflow, and those of their
+# inverses vanish.
+_LARGEST_WEIGHT = 1e75
+
+
+def check_sample_weight(sample_weight, X, **options):
+    """Valid weights of samples, one for each if None, that can be squared.
+
+    Raises
+    ------
+    ValueError
+        If they are malformed, or too large or too small.
+    """
+    weights = _check_sample_weight(sample_weight, X, **options)
+    largest = float(abs(weights).max()) if len(weights) else 1.0
+    if largest > _LARGEST_WEIGHT or 0 < largest < 1 / _LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight has numbers up to {largest:.3g}, whose squares leave the "
+            "range of floating-point numbers. Divide all weights by their mean."
+        )
+    return weights
+
+
+_OURS = ("skgeom", "sklearn")
+
+
+def warn_user(message, category):
+    """Warn with the location of the first frame outside skgeom and scikit-learn."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _OURS:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+# A file of scikit-geometry, and of no version of this package.
+_ITS_FILE = "draw.py"
+
+
+def warn_of_scikit_geometry(folder):
+    """Warn if scikit-geometry is installed into this package's folder as well."""
+    if Path(folder, _ITS_FILE).exists():
+        warn_user(
+            "The package scikit-geometry is installed in the same folder, "
+            f"{folder}: it is imported as skgeom, too, and the one that was installed "
+            "last has replaced files of the other. Uninstall both, and install them in "
+            "environments of their own.",
+            RuntimeWarning,
+        )
