@@ -20,7 +20,7 @@ from skgeom._region_covariance import RegionCovariance
 from skgeom._rejection import RejectionClassifier, accuracy_rejection_curve
 from skgeom._statistics import ClassStatistics
 from skgeom._transfer import Recentering, TransferDiscriminantAnalysis
-from skgeom.utils._import_name import warn_of_scikit_geometry
+from skgeom.utils.validation import warn_of_scikit_geometry
 
 __all__ = [
     "GLRSQ",

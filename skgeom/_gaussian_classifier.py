@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -30,21 +30,21 @@ from skgeom._shrinkage import (
     shrunk_to_diagonal,
 )
 from skgeom._statistics import ClassStatistics, checked_statistics
-from skgeom.utils._arrays import (
+from skgeom.utils._dask import empty_block
+from skgeom.utils._posteriors import PosteriorClassifierMixin
+from skgeom.utils.array_api import (
+    ARRAY_API,
     device_of,
     float_dtypes,
     in_double,
+    is_dask,
     like,
     namespace,
     on_host,
     to_numpy,
 )
-from skgeom.utils._dask import by_blocks, empty_block, is_dask
-from skgeom.utils._following import follows_fit, follows_statistics, follows_X
-from skgeom.utils._posteriors import PosteriorClassifierMixin
-from skgeom.utils._sklearn import ARRAY_API
-from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import check_priors, check_two_classes
+from skgeom.utils.estimator import estimator_method
+from skgeom.utils.validation import check_priors, check_two_classes
 
 # A variance below this multiple of the number of features, relative to the feature's
 # own variance, is rounding.
@@ -205,9 +205,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         self.priors = priors
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def fit(self, X, y, sample_weight=None):
         """Fit the Gaussians to labelled samples.
 
@@ -249,9 +247,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             sample = X, y, sample_weight
         return self._fit(statistics, HeldOutSamples(*sample))
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_statistics
+    @estimator_method
     def fit_statistics(self, statistics):
         """Fit the Gaussians to the statistics of the classes.
 
@@ -291,9 +287,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         self.n_features_in_ = statistics.n_features
         return self._fit(statistics, None)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Add samples to those that the Gaussians are fitted to.
 
@@ -503,8 +497,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         tags.array_api_support = ARRAY_API
         return tags
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def score_samples(self, X):
         """Logarithm of the density of each sample, to find those that fit no class.
 

@@ -13,8 +13,8 @@ from skgeom._moments import (
     sums_of_block,
 )
 from skgeom._statistics import make_statistics, statistics_of_sums
-from skgeom.utils._arrays import like, namespace, to_numpy
 from skgeom.utils._dask import map_row_blocks, merged, row_chunks
+from skgeom.utils.array_api import like, namespace, to_numpy
 
 # Samples that are held out, over all folds: the standard error of a mean of as many
 # differences of log posteriors is below .01 nats.

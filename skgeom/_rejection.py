@@ -9,7 +9,6 @@ from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
     MetaEstimatorMixin,
-    _fit_context,
     clone,
 )
 from sklearn.frozen import FrozenEstimator
@@ -32,8 +31,12 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from skgeom.utils._arrays import (
+from skgeom.utils._dask import refuse_dask
+from skgeom.utils.array_api import (
+    ARRAY_API,
     check_holds_numbers,
+    check_same_namespace,
+    is_dask,
     is_dispatched,
     move_attributes,
     namespace,
@@ -41,18 +44,13 @@ from skgeom.utils._arrays import (
     on_host,
     to_numpy,
 )
-from skgeom.utils._dask import is_dask, refuse_dask
-from skgeom.utils._sklearn import (
-    ARRAY_API,
+from skgeom.utils.estimator import (
     check_method_params,
-    check_same_namespace,
-    check_sample_weight,
     estimator_has,
+    estimator_method,
     safe_split,
 )
-from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import check_two_classes
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.validation import check_sample_weight, check_two_classes, warn_user
 
 # Two Gaussian classes, 1,000 samples, target 5 %: 10, 20, 50 candidates accept 69, 72
 # and 70 %. If the first candidate has all of the risk, all samples are rejected in 99 %
@@ -219,8 +217,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     # The classifier validates its own parameters.
-    @_fit_context(prefer_skip_nested_validation=False)
-    @all_or_nothing
+    @estimator_method(nested_validation=True)
     def fit(self, X, y, sample_weight=None, **fit_params):
         """Fit the classifier and, if a rate or an error is given, find the threshold.
 

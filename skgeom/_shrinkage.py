@@ -10,7 +10,7 @@ from skgeom._held_out import (
     training_statistics,
 )
 from skgeom._statistics import closed_form_shrinkage
-from skgeom.utils._arrays import take, to_numpy
+from skgeom.utils.array_api import take, to_numpy
 
 # The pooled covariance counts as so many samples per feature. On wine, breast cancer,
 # iris and digits, these are as accurate as a finer grid.

@@ -21,10 +21,12 @@ from skgeom._moments import (
     union_of_classes,
 )
 from skgeom.objectives import projected_classes
-from skgeom.utils._arrays import (
+from skgeom.utils._frames import get_feature_names
+from skgeom.utils.array_api import (
     by_numpy,
     in_double,
     is_by_numpy,
+    is_dask,
     is_dispatched,
     like,
     namespace,
@@ -32,9 +34,7 @@ from skgeom.utils._arrays import (
     take,
     to_numpy,
 )
-from skgeom.utils._dask import is_dask
-from skgeom.utils._frames import get_feature_names
-from skgeom.utils._validation import check_semidefinite, check_symmetric
+from skgeom.utils.validation import check_semidefinite, check_symmetric
 
 # The estimators of pyriemann.geometry.covariance that estimate a covariance.
 # The M-estimators "hub", "stu" and "tyl" are left out: they estimate a covariance up to

@@ -12,7 +12,6 @@ from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
     TransformerMixin,
-    _fit_context,
     clone,
 )
 from sklearn.metrics import accuracy_score
@@ -32,9 +31,9 @@ from skgeom.geometry import (
     mean_affine_invariant,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.utils._folds import turns
-from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import check_priors, check_spd_samples, check_two_classes
+from skgeom.utils.estimator import estimator_method
+from skgeom.utils.linalg import turns
+from skgeom.utils.validation import check_priors, check_spd_samples, check_two_classes
 
 _MEANS = {
     "riemann": mean_affine_invariant,
@@ -164,8 +163,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         self.window = window
         self.reference_count = reference_count
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @estimator_method
     def fit(self, X, y=None, domain=None):
         """Compute the mean of each domain.
 
@@ -207,8 +205,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         self.reference_ = _MEANS[self.metric](np.stack(list(self.means_.values())))
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @estimator_method
     def partial_fit(self, X, y=None, domain=None):
         """Move the mean of each domain towards new matrices, one after another.
 
@@ -531,8 +528,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self.priors = priors
         self.recentering = recentering
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    @all_or_nothing
+    @estimator_method(nested_validation=True)
     def fit(self, X, y, domain=None):
         """Estimate the class distributions from labelled domains.
 
@@ -597,7 +593,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self.adaptation_, self.adaptation_evidence_ = "none", {}
         return self
 
-    @all_or_nothing
+    @estimator_method
     def adapt(self, X, domain=None):
         """Adapt the class means to a new subject, from matrices without labels.
 
@@ -630,7 +626,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self._adaptation_vectors = self._whitened_vectors(X, domain)
         return self._adapt_means()
 
-    @all_or_nothing
+    @estimator_method
     def partial_adapt(self, X, domain=None):
         """Adapt to further matrices of the same subject, such as one trial at a time.
 

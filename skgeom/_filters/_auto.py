@@ -18,11 +18,11 @@ from skgeom._filters._optimization import (
 from skgeom._held_out import held_out_folds, training_statistics
 from skgeom._statistics import ClassStatistics
 from skgeom.optim import maximize_on_samples
-from skgeom.utils._arrays import take, to_numpy
-from skgeom.utils._progress import current_progress
-from skgeom.utils._span import project
-from skgeom.utils._threads import one_blas_thread
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.array_api import take, to_numpy
+from skgeom.utils.estimator import current_progress
+from skgeom.utils.linalg import project
+from skgeom.utils.threads import one_blas_thread
+from skgeom.utils.validation import warn_user
 
 SHRINKAGES = (0.9, 0.6, 0.3, 0.1, 0.0)
 # Ratio of successive values of sigma^2.

@@ -38,25 +38,24 @@ from skgeom._held_out import sample_rows, statistics_and_sample
 from skgeom._moments import weighted_samples
 from skgeom._statistics import ClassStatistics
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples
-from skgeom.utils._arrays import (
+from skgeom.utils._dask import empty_block
+from skgeom.utils.array_api import (
+    ARRAY_API,
     float_dtypes,
+    is_dask,
     like,
     on_host,
     take,
     to_numpy,
 )
-from skgeom.utils._dask import by_blocks, empty_block, is_dask
-from skgeom.utils._following import follows_fit
-from skgeom.utils._progress import current_progress
-from skgeom.utils._signs import signs
-from skgeom.utils._sklearn import (
-    ARRAY_API,
+from skgeom.utils.estimator import (
     CallbackSupportMixin,
+    current_progress,
+    estimator_method,
     with_parameters,
 )
-from skgeom.utils._span import WholeSpace, space_of
-from skgeom.utils._validation import check_two_classes
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.linalg import WholeSpace, signs, space_of
+from skgeom.utils.validation import check_two_classes, warn_user
 
 
 @dataclass(frozen=True)
@@ -115,8 +114,7 @@ class BaseFilters(
         "verbose": ["verbose"],
     }
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def transform(self, X):
         """Apply the filters.
 
@@ -135,8 +133,7 @@ class BaseFilters(
         )
         return X @ like(self.components_, X, X.dtype).T
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def inverse_transform(self, X):
         """Samples of least norm that have given features.
 

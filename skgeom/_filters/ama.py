@@ -6,7 +6,6 @@ from functools import partial
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -15,12 +14,10 @@ from skgeom._filters._docs import FILTER_DOCS
 from skgeom._filters._optimization import PooledCovariances
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
 from skgeom.optim import maximize_over_many_samples, sizes_of_parts, within
-from skgeom.utils._arrays import like, take, to_numpy
-from skgeom.utils._dask import is_dask, row_blocks
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_X
-from skgeom.utils._progress import current_progress, shows_progress
-from skgeom.utils._validation import check_priors, class_factors
+from skgeom.utils._dask import row_blocks
+from skgeom.utils.array_api import is_dask, like, take, to_numpy
+from skgeom.utils.estimator import current_progress, estimator_method, substitute_docs
+from skgeom.utils.validation import check_priors, class_factors
 
 # Initializations of the filters of SQFA, from which the optimization starts.
 _N_INIT_OF_SQFA = 4
@@ -161,9 +158,7 @@ class AMAGauss(BaseFilters):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @shows_progress
-    @follows_X
+    @estimator_method
     def fit(self, X, y):
         """Learn the filters from samples.
 

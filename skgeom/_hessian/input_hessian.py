@@ -17,7 +17,8 @@ from skgeom._hessian.models import (
     is_function,
     is_module,
 )
-from skgeom.utils._arrays import (
+from skgeom.utils._frames import named_like_fit
+from skgeom.utils.array_api import (
     dtype_name,
     float_dtypes,
     in_double,
@@ -26,9 +27,8 @@ from skgeom.utils._arrays import (
     on_host,
     to_numpy,
 )
-from skgeom.utils._frames import named_like_fit
-from skgeom.utils._progress import current_progress
-from skgeom.utils._sklearn import check_feature_names, check_sample_weight
+from skgeom.utils.estimator import check_feature_names, current_progress
+from skgeom.utils.validation import check_sample_weight
 
 
 @validate_params(

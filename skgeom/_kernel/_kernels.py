@@ -9,9 +9,8 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom.utils._arrays import astype, like, namespace, take, to_numpy
-from skgeom.utils._validation import check_symmetric
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.array_api import astype, like, namespace, take, to_numpy
+from skgeom.utils.validation import check_symmetric, warn_user
 
 # The parameters that estimators with a kernel have in common.
 KERNEL_CONSTRAINTS = {

@@ -29,7 +29,7 @@ from skgeom._kernel._system import (
     check_finite_kernel,
     discriminants_of,
 )
-from skgeom.utils._arrays import in_double, like, namespace, on_host, take, to_numpy
+from skgeom.utils.array_api import in_double, like, namespace, on_host, take, to_numpy
 
 # Samples of a block: enough for fast products, at little memory.
 BLOCK = 4096

@@ -15,8 +15,8 @@ from scipy.sparse import issparse
 from sklearn.utils import check_X_y, gen_batches
 from sklearn.utils.validation import _check_sample_weight
 
-from skgeom.utils._arrays import block, take, to_numpy
 from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
+from skgeom.utils.array_api import block, take, to_numpy
 
 _EPS = np.finfo(np.float64).eps
 # Rows that are processed at once, at little memory.

@@ -31,7 +31,7 @@ from skgeom._kernel._solvers import (
     solve_dense,
     solve_dual,
 )
-from skgeom.utils._arrays import (
+from skgeom.utils.array_api import (
     astype,
     cholesky_factors,
     device_of,
@@ -39,8 +39,8 @@ from skgeom.utils._arrays import (
     namespace,
     to_numpy,
 )
-from skgeom.utils._signs import signs
-from skgeom.utils._validation import check_semidefinite
+from skgeom.utils.linalg import signs
+from skgeom.utils.validation import check_semidefinite
 
 _EPS = np.finfo(np.float64).eps
 

@@ -11,7 +11,6 @@ from sklearn.base import (
     ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import (
@@ -51,12 +50,16 @@ from skgeom._kernel._system import (
     KernelSystem,
     explain_singular,
 )
-from skgeom.utils._arrays import (
+from skgeom.utils._dask import empty_block, refuse_dask
+from skgeom.utils.array_api import (
+    ARRAY_API,
     astype,
     block,
+    check_library,
     dtype_name,
     float_dtypes,
     in_double,
+    is_dask,
     like,
     move_attributes,
     namespace,
@@ -66,24 +69,15 @@ from skgeom.utils._arrays import (
     take_labels,
     to_numpy,
 )
-from skgeom.utils._dask import (
-    by_blocks,
-    empty_block,
-    is_dask,
-    refuse_dask,
-    score_by_blocks,
-)
-from skgeom.utils._following import follows_fit, follows_X
-from skgeom.utils._sklearn import ARRAY_API, check_library
-from skgeom.utils._threads import one_blas_thread
-from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import (
+from skgeom.utils.estimator import estimator_method
+from skgeom.utils.threads import one_blas_thread
+from skgeom.utils.validation import (
     check_priors,
     check_semidefinite,
     check_two_classes,
     class_factors,
+    warn_user,
 )
-from skgeom.utils._warnings import warn_user
 
 # Up to this number of samples, "auto" solves exactly: a matrix of 800 MB.
 MAX_EXACT = 10_000
@@ -362,9 +356,7 @@ class KernelDiscriminantAnalysis(
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the discriminant functions.
 
@@ -723,8 +715,7 @@ class KernelDiscriminantAnalysis(
         )
         self.decision_means_ = like(means, self.means_)
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def transform(self, X):
         """Discriminant components of samples, equation 14.
 
@@ -770,8 +761,7 @@ class KernelDiscriminantAnalysis(
             parts.append(astype(components, X.dtype))
         return xp.concat(parts)
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def decision_function(self, X):
         r"""Logarithms of the class posteriors, up to a common term.
 
@@ -807,8 +797,7 @@ class KernelDiscriminantAnalysis(
         scores = Z @ means.T - xp.sum(means**2, axis=1) / 2
         return (scores + xp.log(self.priors_)) / self.temperature_
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict(self, X):
         """Most probable classes of samples.
 
@@ -825,8 +814,7 @@ class KernelDiscriminantAnalysis(
         scores = self._scores(X)
         return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict_log_proba(self, X):
         """Logarithms of the class probabilities.
 
@@ -848,8 +836,7 @@ class KernelDiscriminantAnalysis(
         scores = scores - xp.max(scores, axis=1, keepdims=True)
         return scores - xp.log(xp.sum(xp.exp(scores), axis=1, keepdims=True))
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict_proba(self, X):
         """Class probabilities, calibrated with samples left out of training.
 
@@ -866,7 +853,7 @@ class KernelDiscriminantAnalysis(
         log_probabilities = self._log_probabilities(X)
         return namespace(log_probabilities).exp(log_probabilities)
 
-    @score_by_blocks
+    @estimator_method
     def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
 

@@ -8,7 +8,6 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import (
@@ -36,11 +35,10 @@ from skgeom._kernel._nystroem import (
     random_landmarks,
 )
 from skgeom._kernel._rows import RowSummary, TrainingData
-from skgeom.utils._dask import by_blocks, refuse_dask
-from skgeom.utils._following import follows_fit, follows_X
-from skgeom.utils._signs import signs
-from skgeom.utils._sklearn import check_library
-from skgeom.utils._undo import all_or_nothing
+from skgeom.utils._dask import refuse_dask
+from skgeom.utils.array_api import check_library
+from skgeom.utils.estimator import estimator_method
+from skgeom.utils.linalg import signs
 
 # The axes are found from this many samples for each of them, or so many altogether.
 _SAMPLES_PER_AXIS, _LEAST_SAMPLES = 4, 5000
@@ -183,9 +181,7 @@ class LandmarkKernelPCA(
         self.kernel_params = kernel_params
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def fit(self, X, y=None):
         """Choose the landmarks, and find the components.
 
@@ -257,8 +253,7 @@ class LandmarkKernelPCA(
         self.offset_ = (mean @ axes * scale).astype(X.dtype)
         return self
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def transform(self, X):
         """Kernel principal components of samples.
 

@@ -15,7 +15,7 @@ from skgeom.datasets._files import (
     put_into,
     read_npz,
 )
-from skgeom.utils._docs import substitute_docs
+from skgeom.utils.estimator import substitute_docs
 
 _MNIST_URL = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
 _MNIST_FILE = "731c5ac602752760c8e48fbffcf8c3b850d9dc2a2aedcf2cc48468fc17b673d1"

@@ -15,7 +15,7 @@ from skgeom.datasets._files import (
     downloaded_file,
     local_file,
 )
-from skgeom.utils._docs import substitute_docs
+from skgeom.utils.estimator import substitute_docs
 
 _DOCS = {
     **FETCH_DOCS,

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_array
 
 from skgeom.datasets._gaussians import balanced_labels
-from skgeom.utils._validation import real_array
+from skgeom.utils.validation import real_array
 
 # The stimuli and the model of the eye in the papers; none of the numbers is tuned.
 _PIXELS_PER_DEGREE = 60

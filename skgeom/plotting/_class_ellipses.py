@@ -14,7 +14,7 @@ from skgeom.plotting._display import (
     label_text,
     sparse_labels,
 )
-from skgeom.utils._validation import check_finite
+from skgeom.utils.validation import check_finite
 
 
 class ClassEllipsesDisplay(Display):

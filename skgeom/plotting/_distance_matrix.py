@@ -17,8 +17,8 @@ from skgeom.plotting._display import (
     fitted_step,
     sparse_labels,
 )
-from skgeom.utils._arrays import on_host
-from skgeom.utils._validation import check_two_classes, real_array
+from skgeom.utils.array_api import on_host
+from skgeom.utils.validation import check_two_classes, real_array
 
 # A name that occurs in both has the same distance in both.
 _ALL_DISTANCES = DISTANCES | SECOND_MOMENT_DISTANCES

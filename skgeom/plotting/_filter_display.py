@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skgeom.plotting._display import Display, check_axes, fitted_step
-from skgeom.utils._validation import check_finite, real_array
+from skgeom.utils.validation import check_finite, real_array
 
 
 class FilterDisplay(Display):

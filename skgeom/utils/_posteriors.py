@@ -2,9 +2,8 @@
 
 from sklearn.base import ClassifierMixin
 
-from skgeom.utils._arrays import namespace, take_labels
-from skgeom.utils._dask import by_blocks, score_by_blocks
-from skgeom.utils._following import follows_fit
+from skgeom.utils.array_api import namespace, take_labels
+from skgeom.utils.estimator import estimator_method
 
 
 class PosteriorClassifierMixin(ClassifierMixin):
@@ -15,8 +14,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
     (n_samples, n_classes), up to a term that the classes share.
     """
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def decision_function(self, X):
         """Logarithms of prior times density, up to a term that the classes share.
 
@@ -33,8 +31,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
         joint = self._joint_log_likelihood(X)
         return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict(self, X):
         """The most probable class of each sample.
 
@@ -51,8 +48,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
         joint = self._joint_log_likelihood(X)
         return take_labels(self.classes_, namespace(joint).argmax(joint, axis=1))
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
 
@@ -68,8 +64,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
         """
         return log_softmax(self._joint_log_likelihood(X))
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict_proba(self, X):
         """Probabilities of the classes.
 
@@ -86,7 +81,7 @@ class PosteriorClassifierMixin(ClassifierMixin):
         logarithms = log_softmax(self._joint_log_likelihood(X))
         return namespace(logarithms).exp(logarithms)
 
-    @score_by_blocks
+    @estimator_method
     def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
 

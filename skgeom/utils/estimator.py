@@ -25,6 +25,9 @@ from sklearn.utils.validation import (  # noqa: F401
 from sklearn.utils.validation import (  # noqa: F401
     _check_method_params as check_method_params,
 )
+from sklearn.utils.validation import (  # noqa: F401
+    _estimator_has as estimator_has,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from skgeom.utils._dask import by_blocks, score_by_blocks

@@ -16,8 +16,7 @@ from skgeom import (
     KernelDiscriminantAnalysis,
     RejectionClassifier,
 )
-from skgeom.utils._arrays import namespace, to_numpy
-from skgeom.utils._sklearn import ARRAY_API, move_estimator_to
+from skgeom.utils.array_api import ARRAY_API, move_estimator_to, namespace, to_numpy
 
 KDA = KernelDiscriminantAnalysis
 MODELS = [
