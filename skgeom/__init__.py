@@ -25,7 +25,7 @@ from skgeom._rejection.curve import accuracy_rejection_curve
 from skgeom._statistics import ClassStatistics
 from skgeom._transfer.discriminant import TransferDiscriminantAnalysis
 from skgeom._transfer.recentring import Recentring
-from skgeom.utils._import_name import warn_of_scikit_geometry
+from skgeom.utils.validation import warn_of_scikit_geometry
 
 __all__ = [
     "GLRSQ",

@@ -12,9 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import DISTANCES
-from skgeom.utils._arrays import to_numpy
-from skgeom.utils._validation import check_priors
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.array_api import to_numpy
+from skgeom.utils.validation import check_priors, warn_user
 
 # Sets of directions, each shifted at random; their spread tells how exact the mean is.
 _N_SHIFTS = 16

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -21,21 +21,21 @@ from sklearn.utils.validation import (
 
 from skgeom._moments import kind_of
 from skgeom._statistics import ClassStatistics, checked_statistics
-from skgeom.utils._arrays import (
+from skgeom.utils._dask import empty_block
+from skgeom.utils.array_api import (
+    ARRAY_API,
     device_of,
     float_dtypes,
     in_double,
+    is_dask,
     like,
     namespace,
     on_host,
     take_labels,
     to_numpy,
 )
-from skgeom.utils._dask import by_blocks, empty_block, is_dask, score_by_blocks
-from skgeom.utils._following import follows_fit, follows_statistics, follows_X
-from skgeom.utils._sklearn import ARRAY_API
-from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import check_priors, check_two_classes
+from skgeom.utils.estimator import estimator_method
+from skgeom.utils.validation import check_priors, check_two_classes
 
 # A variance below this multiple of the number of features, relative to the feature's
 # own variance, is rounding.
@@ -159,9 +159,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self.covariance_estimator = covariance_estimator
         self.priors = priors
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def fit(self, X, y, sample_weight=None):
         """Fit the Gaussians to labelled samples.
 
@@ -190,9 +188,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         X, y = self._validated(X, y, reset=True)
         return self._fit(_statistics(X, y, self.covariance_estimator, sample_weight))
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_statistics
+    @estimator_method
     def fit_statistics(self, statistics):
         """Fit the Gaussians to the statistics of the classes.
 
@@ -229,9 +225,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         # Not the same object: its owner may update it.
         return self._fit(statistics._of_coordinates())
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Add samples to those that the Gaussians are fitted to.
 
@@ -407,8 +401,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         joint = xp.concat([joint, impossible], axis=1)
         return xp.take(joint, like(order, joint), axis=1)
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def decision_function(self, X):
         """Logarithms of prior times density, up to a summand that classes share.
 
@@ -425,8 +418,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         joint, _ = self._log_joint(X)
         return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict(self, X):
         """The most probable class of each sample.
 
@@ -443,8 +435,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         joint, _ = self._log_joint(X)
         return take_labels(self.classes_, namespace(joint).argmax(joint, axis=1))
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
 
@@ -464,8 +455,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         joint, _ = self._log_joint(X)
         return joint - logsumexp(joint, axis=1, keepdims=True)
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict_proba(self, X):
         """Probabilities of the classes.
 
@@ -487,7 +477,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         tags.array_api_support = ARRAY_API
         return tags
 
-    @score_by_blocks
+    @estimator_method
     def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
 
@@ -507,8 +497,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         """
         return super().score(X, y, sample_weight)
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def score_samples(self, X):
         """Logarithm of the density of each sample, to find those that fit no class.
 

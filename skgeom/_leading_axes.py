@@ -4,9 +4,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from skgeom._moments import ROWS_PER_BLOCK
-from skgeom.utils._arrays import in_double, like, namespace, to_numpy
-from skgeom.utils._signs import fix_signs
-from skgeom.utils._span import WholeSpace
+from skgeom.utils.array_api import in_double, like, namespace, to_numpy
+from skgeom.utils.linalg import WholeSpace, fix_signs
 
 
 def sums_in_axes(n_axes, summed):

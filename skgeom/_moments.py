@@ -10,20 +10,21 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_X_y
 
-from skgeom.utils._arrays import (
+from skgeom.utils._dask import BRANCHES, map_row_blocks, merged, naming_block
+from skgeom.utils.array_api import (
     device_of,
     float_dtypes,
     in_double,
     is_by_numpy,
+    is_dask,
     like,
     namespace,
     on_host,
     take,
     to_numpy,
 )
-from skgeom.utils._dask import BRANCHES, is_dask, map_row_blocks, merged, naming_block
-from skgeom.utils._sklearn import check_sample_weight
-from skgeom.utils._threads import stop_if_asked
+from skgeom.utils.threads import stop_if_asked
+from skgeom.utils.validation import check_sample_weight
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
 ROWS_PER_BLOCK = 2048

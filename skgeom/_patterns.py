@@ -4,8 +4,8 @@ import numpy as np
 
 from skgeom.geometry._affine_invariant import log_spectra
 from skgeom.geometry._spd import check_same_order
-from skgeom.utils._arrays import computed_on_host
-from skgeom.utils._validation import (
+from skgeom.utils.array_api import computed_on_host
+from skgeom.utils.validation import (
     check_finite,
     check_symmetric,
     cholesky,

@@ -4,13 +4,13 @@ from contextlib import contextmanager
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom.utils._threads import map_threads
-from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import check_finite
+from skgeom.utils.estimator import estimator_method
+from skgeom.utils.threads import map_threads
+from skgeom.utils.validation import check_finite
 
 _LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
 _COLORS = ("R", "G", "B")
@@ -127,8 +127,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         self.features = features
         self.regularization = regularization
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @estimator_method
     def fit(self, X, y=None):
         """Check the parameters and the images; nothing is learned.
 

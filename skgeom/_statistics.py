@@ -22,18 +22,18 @@ from skgeom._moments import (
     sums_of_samples,
 )
 from skgeom.objectives import projected_classes
-from skgeom.utils._arrays import (
+from skgeom.utils.array_api import (
     by_numpy,
     has_float64,
     is_by_numpy,
+    is_dask,
     is_dispatched,
     like,
     namespace,
     on_host,
     to_numpy,
 )
-from skgeom.utils._dask import is_dask
-from skgeom.utils._validation import check_semidefinite, check_symmetric
+from skgeom.utils.validation import check_semidefinite, check_symmetric
 
 # The estimators of pyriemann.geometry.covariance that estimate a covariance.
 # The M-estimators "hub", "stu" and "tyl" are left out: they estimate a covariance up to

@@ -84,7 +84,7 @@ class ArrayLibrary:
 @pytest.fixture
 def nothing_leaves_the_device():
     """A context in which a module must not copy arrays of other libraries to numpy."""
-    from skgeom.utils import _arrays
+    import skgeom.utils.array_api as _arrays
 
     def to_numpy(array, to_numpy=_arrays.to_numpy):
         assert _arrays.namespace(array) is np
@@ -104,14 +104,14 @@ def dispatched(name, device, dtype):
     """An :class:`ArrayLibrary`, with scikit-learn's dispatch on."""
     from sklearn import config_context
 
-    from skgeom.utils._sklearn import ARRAY_API
+    from skgeom.utils.array_api import ARRAY_API
 
     if not ARRAY_API:
         pytest.skip("Arrays of other libraries need scikit-learn 1.9.")
     made = ArrayLibrary(name, device, dtype)
     with config_context(array_api_dispatch=True), ExitStack() as stack:
         if device == "cpu as a device":
-            for module in ("_arrays", "_validation"):
+            for module in ("array_api", "validation"):
                 name = f"skgeom.utils.{module}.is_in_host_memory"
                 stack.enter_context(mock.patch(name, lambda array: False))
         yield made

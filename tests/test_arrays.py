@@ -20,7 +20,7 @@ from skgeom import (
     TransferDiscriminantAnalysis,
 )
 from skgeom.baselines import LOL, GeometryAwarePCA, mdrm
-from skgeom.utils._arrays import has_float64, is_dispatched, like, namespace, to_numpy
+from skgeom.utils.array_api import has_float64, is_dispatched, like, namespace, to_numpy
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,8 @@ from skgeom._moments import sums_of_block
 from skgeom.baselines import LOL, GeneralizedEigenvectors
 from skgeom.datasets import make_spd_classes
 from skgeom.objectives import MeanInformation
-from skgeom.utils._dask import is_dask, map_row_blocks
+from skgeom.utils._dask import map_row_blocks
+from skgeom.utils.array_api import is_dask
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

@@ -8,10 +8,9 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 
+import skgeom.utils.estimator as _sklearn
 from skgeom import SQFA, ClassStatistics, GaussianClassifier, bayes_error
-from skgeom.utils import _sklearn
-from skgeom.utils._arrays import to_numpy
-from skgeom.utils._sklearn import ARRAY_API
+from skgeom.utils.array_api import ARRAY_API, to_numpy
 
 CLASSIFIERS = [
     GaussianClassifier(),

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from skgeom.utils._folds import turns
+from skgeom.utils.linalg import turns
 
 
 def test_turns_count_the_samples_before_in_the_class():

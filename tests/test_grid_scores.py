@@ -5,12 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import KFold
 
-from skgeom.utils._grid_scores import (
-    best_values,
-    check_score,
-    find_splits,
-    score_table,
-)
+from skgeom.utils._grid_scores import best_values, check_score, find_splits, score_table
 
 VALUES = np.array([0.1, 1.0, 10.0, 100.0])
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import skgeom
-from skgeom.utils._sklearn import ARRAY_API
+from skgeom.utils.array_api import ARRAY_API
 
 DOC = Path(__file__).parents[1] / "doc"
 # The pages that show what is printed, with the number of their lines of code.

@@ -27,8 +27,8 @@ from skgeom import (
 )
 from skgeom.baselines import LOL, GeometryAwarePCA
 from skgeom.geometry import real_embedding
-from skgeom.utils._arrays import is_in_host_memory, like, namespace, to_numpy
-from skgeom.utils._following import follows_fit, follows_X
+from skgeom.utils.array_api import is_in_host_memory, like, namespace, to_numpy
+from skgeom.utils.estimator import estimator_method
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -202,13 +202,14 @@ class Keeper(TransformerMixin, BaseEstimator):
     """Keeps the samples, and gives them back."""
 
     _fitted_array = "X_"
+    _parameter_constraints = {}
 
-    @follows_X
+    @estimator_method
     def fit(self, X, y=None):
         self.X_, self._of_fit = X, type(X)
         return self
 
-    @follows_fit
+    @estimator_method
     def transform(self, X):
         self.lost_ = type(X), type(self.X_)  # on a copy, that ends with the call
         return X, self.X_

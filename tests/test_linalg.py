@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skgeom.utils._linalg import inverse_of_triangle, orthonormal
+from skgeom.utils.linalg import inverse_of_triangle, orthonormal
 
 
 @pytest.mark.parametrize("size", [1, 2, 64, 65, 150, 300])

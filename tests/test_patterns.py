@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 from skgeom import SQFA, ClassStatistics, activation_patterns, spatial_filters
 from skgeom.geometry import distance_affine_invariant
-from skgeom.utils._arrays import to_numpy
+from skgeom.utils.array_api import to_numpy
 
 
 @pytest.fixture

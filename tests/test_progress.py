@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 import skgeom
 from skgeom._filters import regularization_cv
 from skgeom.optim._minimize import _MonitoredProblem
-from skgeom.utils._progress import current_progress
-from skgeom.utils._threads import map_threads
+from skgeom.utils.estimator import current_progress
+from skgeom.utils.threads import map_threads
 
 X, y = load_iris(return_X_y=True)
 MATRICES = np.array([make_spd_matrix(3, random_state=k) for k in range(40)])
@@ -255,7 +255,7 @@ def test_lines_of_a_mean_hessian(capsys):
 
 def test_a_line_a_second_at_most(monkeypatch, capsys):
     now = [0.0]
-    monkeypatch.setattr("skgeom.utils._progress.monotonic", lambda: now[0])
+    monkeypatch.setattr("skgeom.utils.estimator.monotonic", lambda: now[0])
     progress = current_progress()
     progress._verbose = 1
     for _ in range(100):
@@ -273,7 +273,7 @@ def test_a_line_a_second_at_most(monkeypatch, capsys):
 @pytest.fixture
 def two_threads(monkeypatch):
     """Two threads, however many cores there are, which an interrupt reaches."""
-    monkeypatch.setattr("skgeom.utils._threads.effective_n_threads", lambda: 2)
+    monkeypatch.setattr("skgeom.utils.threads.effective_n_threads", lambda: 2)
     # Shells ignore it in what they run in the background, for all that it starts.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skgeom.utils._span import SampleSpan, WholeSpace, space_of
+from skgeom.utils.linalg import SampleSpan, WholeSpace, space_of
 
 
 @pytest.fixture

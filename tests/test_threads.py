@@ -9,13 +9,13 @@ import pytest
 from sklearn import config_context, get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from skgeom.utils._threads import map_threads, one_blas_thread
+from skgeom.utils.threads import map_threads, one_blas_thread
 
 
 @pytest.fixture
 def two_threads(monkeypatch):
     """Two threads, however many cores there are."""
-    monkeypatch.setattr("skgeom.utils._threads.effective_n_threads", lambda: 2)
+    monkeypatch.setattr("skgeom.utils.threads.effective_n_threads", lambda: 2)
 
 
 def names_of_threads(n_items=8, parallel=True):

@@ -5,7 +5,6 @@ from functools import partial
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -16,13 +15,11 @@ from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.filter_search import PooledCovariances, independent_directions
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
 from skgeom.optim import maximize_over_many_samples, sizes_of_parts, within
-from skgeom.utils._arrays import like, take, to_numpy
-from skgeom.utils._dask import is_dask, row_blocks
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_X
-from skgeom.utils._progress import current_progress, shows_progress
-from skgeom.utils._span import WholeSpace
-from skgeom.utils._validation import check_priors
+from skgeom.utils._dask import row_blocks
+from skgeom.utils.array_api import is_dask, like, take, to_numpy
+from skgeom.utils.estimator import current_progress, estimator_method, substitute_docs
+from skgeom.utils.linalg import WholeSpace
+from skgeom.utils.validation import check_priors
 
 # Starts of the search for the filters of SQFA from which this one starts.
 _N_INIT_OF_SQFA = 4
@@ -277,9 +274,7 @@ class AMAGauss(BaseAMAGauss):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @shows_progress
-    @follows_X
+    @estimator_method
     def fit(self, X, y):
         """Learn the filters from samples.
 

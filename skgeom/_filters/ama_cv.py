@@ -3,7 +3,7 @@
 from skgeom._filters.ama import BaseAMAGauss
 from skgeom._filters.docs import FILTER_DOCS
 from skgeom._filters.regularization_cv import RegularizationCV
-from skgeom.utils._docs import substitute_docs
+from skgeom.utils.estimator import substitute_docs
 
 
 @substitute_docs(**FILTER_DOCS)

@@ -32,24 +32,16 @@ from skgeom._filters.noise import most_informative_noise, sampling_noise
 from skgeom._statistics import ClassStatistics
 from skgeom.objectives import projected_classes
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples
-from skgeom.utils._arrays import (
-    float_dtypes,
-    like,
-    on_host,
-    to_numpy,
-)
-from skgeom.utils._dask import by_blocks, empty_block
-from skgeom.utils._following import follows_fit
-from skgeom.utils._progress import current_progress
-from skgeom.utils._signs import signs
-from skgeom.utils._sklearn import (
-    ARRAY_API,
+from skgeom.utils._dask import empty_block
+from skgeom.utils.array_api import ARRAY_API, float_dtypes, like, on_host, to_numpy
+from skgeom.utils.estimator import (
     CallbackSupportMixin,
+    current_progress,
+    estimator_method,
     with_parameters,
 )
-from skgeom.utils._span import WholeSpace, space_of
-from skgeom.utils._validation import check_two_classes
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.linalg import WholeSpace, signs, space_of
+from skgeom.utils.validation import check_two_classes, warn_user
 
 
 @dataclass(frozen=True)
@@ -113,8 +105,7 @@ class BaseFilters(
         "verbose": ["verbose"],
     }
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def transform(self, X):
         """Apply the filters.
 
@@ -146,8 +137,7 @@ class BaseFilters(
         check_classification_targets(y)
         return X, y
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def inverse_transform(self, X):
         """Samples of least norm that have given features.
 

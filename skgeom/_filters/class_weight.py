@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skgeom.utils._validation import class_factors
+from skgeom.utils.validation import class_factors
 
 
 def weights_of_classes(class_weight, classes):

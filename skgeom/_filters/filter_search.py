@@ -16,8 +16,8 @@ from sklearn.utils import check_random_state
 
 from skgeom.objectives import WithFixedFilters
 from skgeom.optim import CONSTRAINTS, within
-from skgeom.utils._linalg import orthonormal
-from skgeom.utils._threads import one_blas_thread
+from skgeom.utils.linalg import orthonormal
+from skgeom.utils.threads import one_blas_thread
 
 # The kinds of start that each value of ``init`` names; others are random.
 _NAMED_STARTS = {

@@ -7,9 +7,9 @@ from sklearn.base import clone
 
 from skgeom._gaussian_classifier import GaussianClassifier
 from skgeom._statistics import ClassStatistics
-from skgeom.utils._arrays import take
 from skgeom.utils._grid_scores import check_score, find_splits
-from skgeom.utils._threads import map_threads, one_blas_thread
+from skgeom.utils.array_api import take
+from skgeom.utils.threads import map_threads, one_blas_thread
 
 
 def checked_splits(cv, X, y, groups=None):

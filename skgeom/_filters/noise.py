@@ -8,9 +8,9 @@ import numpy as np
 from skgeom._filters.filter_search import independent_directions, principal_coordinates
 from skgeom.objectives import MeanInformation
 from skgeom.optim import maximize_coarse_to_fine
-from skgeom.utils._arrays import take
-from skgeom.utils._progress import current_progress
-from skgeom.utils._threads import one_blas_thread
+from skgeom.utils.array_api import take
+from skgeom.utils.estimator import current_progress
+from skgeom.utils.threads import one_blas_thread
 
 # Each noise is this many times as large as the one before.
 _STEP = 3.0

@@ -6,7 +6,7 @@ from functools import partial
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import _fit_context, is_classifier
+from sklearn.base import is_classifier
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.metrics import check_scoring
@@ -26,14 +26,13 @@ from skgeom._filters.folds import (
     score_gaussians,
 )
 from skgeom._filters.noise import sampling_noise
-from skgeom.utils._arrays import on_host, take, to_numpy
-from skgeom.utils._dask import is_dask, refuse_dask
-from skgeom.utils._following import follows_X
+from skgeom.utils._dask import refuse_dask
 from skgeom.utils._grid_scores import best_values, score_table
-from skgeom.utils._progress import FitProgress, current_progress, shows_progress
-from skgeom.utils._span import project
-from skgeom.utils._threads import map_threads, one_blas_thread
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.array_api import is_dask, on_host, take, to_numpy
+from skgeom.utils.estimator import FitProgress, current_progress, estimator_method
+from skgeom.utils.linalg import project
+from skgeom.utils.threads import map_threads, one_blas_thread
+from skgeom.utils.validation import warn_user
 
 # Held-out samples of a fold that are scored: the standard error of an accuracy of .9 is
 # .002 then, and that of a difference of two values, scored on the same samples, less.
@@ -63,9 +62,7 @@ class RegularizationCV:
     _least_tol = 1e-3  # of the searches in the folds: scores need no more
     _more_noise, _less_noise = "the regularizations", "smaller regularizations"
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    @shows_progress
-    @follows_X
+    @estimator_method(nested_validation=True)
     def fit(self, X, y, groups=None):
         """Choose the regularisation and learn the filters from samples.
 

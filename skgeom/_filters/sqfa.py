@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import validate_data
 
@@ -19,13 +18,11 @@ from skgeom.objectives import (
     MeanPairwiseDistance,
     find_distance,
 )
-from skgeom.utils._arrays import like, namespace, to_numpy
-from skgeom.utils._dask import empty_block, is_dask
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_statistics, follows_X
-from skgeom.utils._progress import current_progress, shows_progress
-from skgeom.utils._span import WholeSpace
-from skgeom.utils._warnings import warn_user
+from skgeom.utils._dask import empty_block
+from skgeom.utils.array_api import is_dask, like, namespace, to_numpy
+from skgeom.utils.estimator import current_progress, estimator_method, substitute_docs
+from skgeom.utils.linalg import WholeSpace
+from skgeom.utils.validation import warn_user
 
 
 class BaseSQFA(BaseFilters):
@@ -253,9 +250,7 @@ class SQFA(BaseSQFA):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @shows_progress
-    @follows_X
+    @estimator_method
     def fit(self, X, y, sample_weight=None):
         """Learn the filters from samples.
 
@@ -304,9 +299,7 @@ class SQFA(BaseSQFA):
         statistics = self._statistics_of(space.samples, y, sample_weight)
         return self._fit(statistics, space, y, sample_weight=sample_weight)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @shows_progress
-    @follows_X
+    @estimator_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from more samples, besides those of the calls before.
 
@@ -360,9 +353,7 @@ class SQFA(BaseSQFA):
         self._streamed = streamed
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @shows_progress
-    @follows_statistics
+    @estimator_method
     def fit_statistics(self, statistics):
         """Learn the filters from the statistics of the classes.
 

@@ -13,8 +13,8 @@ from skgeom._filters.regularization_cv import RegularizationCV
 from skgeom._filters.sqfa import BaseSQFA
 from skgeom._gaussian_classifier import GaussianClassifier
 from skgeom.utils._dask import empty_block
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._span import WholeSpace
+from skgeom.utils.estimator import substitute_docs
+from skgeom.utils.linalg import WholeSpace
 
 # Pairs of classes that the filters of folds are sought for: of so many, or of all.
 _LEAST_PAIRS, _PAIRS_PER_CLASS = 1000, 10

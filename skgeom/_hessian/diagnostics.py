@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from skgeom.utils._arrays import like, namespace, take, to_numpy
+from skgeom.utils.array_api import like, namespace, take, to_numpy
 
 
 @dataclass(frozen=True)

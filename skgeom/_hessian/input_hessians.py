@@ -26,7 +26,7 @@ from skgeom._hessian.logit_numeric import (
     function_differences,
 )
 from skgeom._hessian.logit_torch import is_module, module_function, module_model
-from skgeom.utils._arrays import (
+from skgeom.utils.array_api import (
     dtype_name,
     float_dtypes,
     in_double,
@@ -35,8 +35,8 @@ from skgeom.utils._arrays import (
     on_host,
     to_numpy,
 )
-from skgeom.utils._progress import current_progress
-from skgeom.utils._sklearn import check_feature_names, check_sample_weight
+from skgeom.utils.estimator import check_feature_names, current_progress
+from skgeom.utils.validation import check_sample_weight
 
 
 @validate_params(

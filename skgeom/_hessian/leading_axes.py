@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skgeom.utils._signs import fix_signs
+from skgeom.utils.linalg import fix_signs
 
 
 def leading_axes(matrix):

@@ -12,7 +12,7 @@ from sklearn import get_config
 from sklearn.base import is_classifier
 
 from skgeom._hessian.logit_models import Expansion, LogitModel
-from skgeom.utils._arrays import to_numpy
+from skgeom.utils.array_api import to_numpy
 
 # What the second derivatives of a block of samples need, over the outputs of its
 # layers: torch keeps these, and gradients and intermediate results of their size.

@@ -7,7 +7,6 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -27,23 +26,22 @@ from skgeom._hessian.logit_estimators import classifier_name
 from skgeom._hessian.logit_torch import is_module
 from skgeom._hessian.trained_classifier import trained_classifier
 from skgeom._moments import check_underflow
-from skgeom.utils._arrays import (
+from skgeom.utils._dask import refuse_dask
+from skgeom.utils.array_api import (
+    ARRAY_API,
     astype,
+    check_library,
     float_dtypes,
     move_attributes,
     namespace,
     to_numpy,
 )
-from skgeom.utils._dask import by_blocks, refuse_dask
-from skgeom.utils._following import follows_fit, follows_X
-from skgeom.utils._progress import current_progress, shows_progress
-from skgeom.utils._sklearn import (
-    ARRAY_API,
+from skgeom.utils.estimator import (
     CallbackSupportMixin,
-    check_library,
+    current_progress,
+    estimator_method,
 )
-from skgeom.utils._validation import check_two_classes
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.validation import check_two_classes, warn_user
 
 # Number of leading eigenvectors of each matrix in the grid of the diagnostics.
 _GRID = 10
@@ -214,9 +212,7 @@ class CovarianceHessianProjection(
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    @shows_progress
-    @follows_X
+    @estimator_method(nested_validation=True)
     def fit(self, X, y):
         """Fit the classifier, and find the eigenvectors of both matrices.
 
@@ -268,8 +264,7 @@ class CovarianceHessianProjection(
         move_attributes(self, X)
         return self
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def transform(self, X):
         """Project samples onto the components, equation 5.
 
@@ -286,7 +281,7 @@ class CovarianceHessianProjection(
         X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
         return X @ astype(self.components_, X.dtype).T
 
-    @follows_fit
+    @estimator_method
     def separation(self, X, y):
         """Separation of other samples along the leading eigenvectors.
 

@@ -12,7 +12,7 @@ from skgeom._hessian.input_hessians import is_function
 from skgeom._hessian.logit_estimators import classifier_name, last_step
 from skgeom._hessian.logit_torch import is_skorch
 from skgeom.utils._frames import with_names
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.validation import warn_user
 
 
 def default_network(n_samples, n_classes, random_state=None):

@@ -22,7 +22,9 @@ from sklearn.utils.validation import (
 from skgeom._kernel.functions import symmetric_kernel_matrix
 from skgeom._kernel.parameters import KERNEL_CONSTRAINTS, KernelMixin
 from skgeom._kernel.problem import ALL_MEANS_EQUAL
-from skgeom.utils._arrays import (
+from skgeom.utils.array_api import (
+    ARRAY_API,
+    check_library,
     float_dtypes,
     in_double,
     like,
@@ -31,13 +33,8 @@ from skgeom.utils._arrays import (
     take_labels,
     to_numpy,
 )
-from skgeom.utils._dask import by_blocks, score_by_blocks
-from skgeom.utils._following import follows_fit
-from skgeom.utils._sklearn import (
-    ARRAY_API,
-    check_library,
-)
-from skgeom.utils._validation import check_priors, check_two_classes, class_factors
+from skgeom.utils.estimator import estimator_method
+from skgeom.utils.validation import check_priors, check_two_classes, class_factors
 
 _EPS = np.finfo(np.float64).eps
 # Kernels that are positive semidefinite whatever their parameters.
@@ -214,8 +211,7 @@ class BaseKernelDiscriminant(
         "class_weight": [None, StrOptions({"balanced"}), dict],
     }
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def transform(self, X):
         """Discriminant components of samples, equation 14.
 
@@ -266,8 +262,7 @@ class BaseKernelDiscriminant(
             parts.append(xp.astype(components, X.dtype))
         return xp.concat(parts)
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def decision_function(self, X):
         r"""Logarithms of the class posteriors, up to a common term.
 
@@ -302,8 +297,7 @@ class BaseKernelDiscriminant(
         scores = Z @ means.T - xp.sum(means**2, axis=1) / 2
         return scores / self.temperature_ + xp.log(self.priors_) + self.offsets_
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict(self, X):
         """Most probable classes of samples.
 
@@ -320,8 +314,7 @@ class BaseKernelDiscriminant(
         scores = self._scores(X)
         return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict_log_proba(self, X):
         """Logarithms of the class probabilities.
 
@@ -343,8 +336,7 @@ class BaseKernelDiscriminant(
         scores = scores - xp.max(scores, axis=1, keepdims=True)
         return scores - xp.log(xp.sum(xp.exp(scores), axis=1, keepdims=True))
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict_proba(self, X):
         """Class probabilities, calibrated by samples that are left out of training.
 
@@ -361,7 +353,7 @@ class BaseKernelDiscriminant(
         log_probabilities = self._log_probabilities(X)
         return namespace(log_probabilities).exp(log_probabilities)
 
-    @score_by_blocks
+    @estimator_method
     def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
 

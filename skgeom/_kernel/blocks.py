@@ -10,8 +10,8 @@ from scipy.sparse import issparse
 from sklearn.utils import check_X_y, gen_batches
 from sklearn.utils.validation import _check_sample_weight
 
-from skgeom.utils._arrays import in_double, namespace, to_numpy
 from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
+from skgeom.utils.array_api import in_double, namespace, to_numpy
 
 # Rows of a block of another library than numpy.
 _BLOCK = 4096

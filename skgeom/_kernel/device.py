@@ -14,7 +14,7 @@ from scipy.linalg import LinAlgError
 from sklearn.utils import gen_batches
 
 from skgeom._kernel.problem import KernelProblem
-from skgeom.utils._arrays import (
+from skgeom.utils.array_api import (
     cholesky_factors,
     device_of,
     dtype_name,

@@ -5,7 +5,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
@@ -41,22 +40,21 @@ from skgeom._kernel.problem import (
     KernelProblem,
     explain_singular,
 )
-from skgeom.utils._arrays import (
+from skgeom.utils._dask import empty_block, refuse_dask
+from skgeom.utils.array_api import (
     block,
     dtype_name,
     in_double,
+    is_dask,
     move_attributes,
     namespace,
     precision,
     take,
     to_numpy,
 )
-from skgeom.utils._dask import empty_block, is_dask, refuse_dask
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_X
-from skgeom.utils._threads import one_blas_thread
-from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import check_semidefinite
+from skgeom.utils.estimator import estimator_method, substitute_docs
+from skgeom.utils.threads import one_blas_thread
+from skgeom.utils.validation import check_semidefinite
 
 # Up to this number of samples, "auto" solves exactly: a matrix of 800 MB.
 MAX_EXACT = 10_000
@@ -267,9 +265,7 @@ class KernelDiscriminantAnalysis(BaseKernelDiscriminant):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def fit(self, X, y, sample_weight=None):
         """Learn the discriminant functions.
 

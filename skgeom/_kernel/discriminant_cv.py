@@ -3,7 +3,6 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_array
@@ -27,7 +26,9 @@ from skgeom._kernel.problem import (
     KernelProblem,
     explain_singular,
 )
-from skgeom.utils._arrays import (
+from skgeom.utils._dask import refuse_dask
+from skgeom.utils._grid_scores import best_values, check_score, find_splits, score_table
+from skgeom.utils.array_api import (
     block,
     in_double,
     move_attributes,
@@ -35,14 +36,14 @@ from skgeom.utils._arrays import (
     on_host,
     precision,
 )
-from skgeom.utils._dask import refuse_dask
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_X
-from skgeom.utils._grid_scores import best_values, check_score, find_splits, score_table
-from skgeom.utils._progress import current_progress, shows_progress
-from skgeom.utils._sklearn import CallbackSupportMixin
-from skgeom.utils._threads import one_blas_thread
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.estimator import (
+    CallbackSupportMixin,
+    current_progress,
+    estimator_method,
+    substitute_docs,
+)
+from skgeom.utils.threads import one_blas_thread
+from skgeom.utils.validation import warn_user
 
 # Up to this number of samples, threads of BLAS would wait for each other.
 _SMALL = 2000
@@ -166,9 +167,7 @@ class KernelDiscriminantAnalysisCV(CallbackSupportMixin, BaseKernelDiscriminant)
         self.class_weight = class_weight
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @shows_progress
-    @follows_X
+    @estimator_method
     def fit(self, X, y, groups=None, sample_weight=None):
         """Choose the regularisation, and learn the discriminant functions.
 

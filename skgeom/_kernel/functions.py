@@ -6,10 +6,9 @@ import numpy as np
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from sklearn.utils import gen_batches
 
-from skgeom.utils._arrays import namespace, take, to_numpy
-from skgeom.utils._threads import map_threads, one_blas_thread
-from skgeom.utils._validation import check_symmetric
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.array_api import namespace, take, to_numpy
+from skgeom.utils.threads import map_threads, one_blas_thread
+from skgeom.utils.validation import check_symmetric, warn_user
 
 # Parameters of named kernels that are parameters of the estimator.
 _ESTIMATOR_PARAMETERS = ("gamma", "degree", "coef0")

@@ -7,7 +7,6 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import (
@@ -29,11 +28,10 @@ from sklearn.utils.validation import (
 from skgeom._kernel.functions import warn_if_alone
 from skgeom._kernel.landmarks import LandmarkFeatures, kmeans_landmarks
 from skgeom._kernel.parameters import KERNEL_CONSTRAINTS, KernelMixin
-from skgeom.utils._dask import by_blocks, refuse_dask
-from skgeom.utils._following import follows_fit, follows_X
-from skgeom.utils._signs import signs
-from skgeom.utils._sklearn import check_library
-from skgeom.utils._undo import all_or_nothing
+from skgeom.utils._dask import refuse_dask
+from skgeom.utils.array_api import check_library
+from skgeom.utils.estimator import estimator_method
+from skgeom.utils.linalg import signs
 
 # Samples of a block: enough for fast products, at little memory.
 _BLOCK = 4096
@@ -170,9 +168,7 @@ class LandmarkKernelPCA(
         self.kernel_params = kernel_params
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def fit(self, X, y=None):
         """Choose the landmarks, and find the components.
 
@@ -238,8 +234,7 @@ class LandmarkKernelPCA(
             matrix, lambda X, kept: self._kernel(X, landmarks[kept]), landmarks.dtype
         )
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def transform(self, X):
         """Kernel principal components of samples.
 

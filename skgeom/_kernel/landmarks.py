@@ -29,7 +29,7 @@ from skgeom._kernel.solvers import (
     semidefinite_root,
     solve_primal,
 )
-from skgeom.utils._arrays import in_double, like, namespace, on_host, take, to_numpy
+from skgeom.utils.array_api import in_double, like, namespace, on_host, take, to_numpy
 
 # Samples of a block: enough for fast products, at little memory.
 _BLOCK = 4096

@@ -13,7 +13,7 @@ from skgeom._kernel.functions import (
     kernel_matrix,
     uses_gamma,
 )
-from skgeom.utils._sklearn import with_parameters
+from skgeom.utils.estimator import with_parameters
 
 _EPS = np.finfo(np.float64).eps
 # The parameters that all kernels have in common; ``kernel`` itself is each class's own.

@@ -29,10 +29,10 @@ from skgeom._kernel.solvers import (
     solve_dual,
 )
 from skgeom._kernel.tridiagonal import Tridiagonal
-from skgeom.utils._arrays import namespace, to_numpy
-from skgeom.utils._signs import signs
-from skgeom.utils._threads import one_blas_thread
-from skgeom.utils._validation import check_semidefinite
+from skgeom.utils.array_api import namespace, to_numpy
+from skgeom.utils.linalg import signs
+from skgeom.utils.threads import one_blas_thread
+from skgeom.utils.validation import check_semidefinite
 
 _EPS = np.finfo(np.float64).eps
 

@@ -42,7 +42,7 @@ from scipy.linalg.lapack import dpstrf, dtrtri
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.utils import gen_batches
 
-from skgeom.utils._threads import map_threads, one_blas_thread
+from skgeom.utils.threads import map_threads, one_blas_thread
 
 # Steps after which Davidson's method is given up.
 _STEPS = 40

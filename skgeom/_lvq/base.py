@@ -25,7 +25,9 @@ from skgeom._lvq.losses import nearest_scores
 from skgeom._lvq.problem import SINGULAR, Problem, Progress, compare, find_spread
 from skgeom._lvq.spaces import FlatSpace, find_space
 from skgeom._lvq.starts import find_start, given_prototypes, prototype_counts
-from skgeom.utils._arrays import (
+from skgeom.utils._dask import refuse_dask
+from skgeom.utils.array_api import (
+    ARRAY_API,
     astype,
     cholesky_factors,
     float_dtype,
@@ -37,15 +39,13 @@ from skgeom.utils._arrays import (
     take_labels,
     to_numpy,
 )
-from skgeom.utils._dask import by_blocks, refuse_dask, score_by_blocks
-from skgeom.utils._following import follows_fit
-from skgeom.utils._progress import current_progress
-from skgeom.utils._sklearn import (
-    ARRAY_API,
+from skgeom.utils.estimator import (
     CallbackSupportMixin,
-    check_sample_weight,
+    current_progress,
+    estimator_method,
 )
-from skgeom.utils._validation import (
+from skgeom.utils.validation import (
+    check_sample_weight,
     check_spd_samples,
     check_two_classes,
     class_factors,
@@ -87,8 +87,7 @@ class PrototypeClassifier(
         "verbose": ["verbose"],
     }
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def transform(self, X):
         """Distances from the prototypes.
 
@@ -105,8 +104,7 @@ class PrototypeClassifier(
         squared, dtype = self._squared_distances(X)
         return astype(namespace(squared).sqrt(squared), dtype)
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def decision_function(self, X):
         """Scores of the classes.
 
@@ -124,8 +122,7 @@ class PrototypeClassifier(
         scores = self._class_scores(self._squared_distances(X)[0])
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict(self, X):
         """Predict the classes of samples.
 
@@ -142,7 +139,7 @@ class PrototypeClassifier(
         scores = self._class_scores(self._squared_distances(X)[0])
         return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
 
-    @score_by_blocks
+    @estimator_method
     def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
 

@@ -8,8 +8,9 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
-from skgeom.utils._dask import is_dask, naming_block, refuse_dask, row_blocks
-from skgeom.utils._progress import current_progress
+from skgeom.utils._dask import naming_block, refuse_dask, row_blocks
+from skgeom.utils.array_api import is_dask
+from skgeom.utils.estimator import current_progress
 
 
 def by_blocks_if_stochastic(fit):

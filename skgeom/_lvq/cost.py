@@ -6,7 +6,7 @@ import numpy as np
 
 from skgeom._lvq.problem import sample_blocks
 from skgeom.optim import Euclidean, Product, Sphere, Stiefel
-from skgeom.utils._arrays import (
+from skgeom.utils.array_api import (
     like,
     linear_algebra,
     namespace,
@@ -14,7 +14,7 @@ from skgeom.utils._arrays import (
     sum_of,
     to_numpy,
 )
-from skgeom.utils._threads import map_threads
+from skgeom.utils.threads import map_threads
 
 # The most numbers, in the eigenvectors of all pairs, that are kept for the curvature.
 _KEPT = 2**25

@@ -3,7 +3,6 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -13,10 +12,7 @@ from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss
 from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, falling, fit_sgd
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_X
-from skgeom.utils._progress import shows_progress
-from skgeom.utils._undo import all_or_nothing
+from skgeom.utils.estimator import estimator_method, substitute_docs
 
 # Slope of the sigmoid where all samples are learnt from together.
 _SLOPE = 10.0
@@ -141,9 +137,7 @@ class GLRSQ(PrototypeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @shows_progress
-    @follows_X
+    @estimator_method
     @by_blocks_if_stochastic
     @substitute_docs(**LVQ_DOCS)
     def fit(self, X, y, sample_weight=None):
@@ -192,9 +186,7 @@ class GLRSQ(PrototypeClassifier):
         finish(self, outcome)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     @substitute_docs(**LVQ_DOCS)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Take one epoch of stochastic steps over some samples, in a shuffled order.

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
@@ -15,11 +14,9 @@ from skgeom._lvq.cost import Relevance
 from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.losses import MarginLoss
-from skgeom.utils._arrays import average, like, namespace, sum_of, to_numpy
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_X
-from skgeom.utils._progress import shows_progress
-from skgeom.utils._signs import fix_signs
+from skgeom.utils.array_api import average, like, namespace, sum_of, to_numpy
+from skgeom.utils.estimator import estimator_method, substitute_docs
+from skgeom.utils.linalg import fix_signs
 
 # How much larger than ``tol`` the mean loss may be at which the search ends.
 _ENOUGH = 20
@@ -142,9 +139,7 @@ class GMLVQ(PrototypeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @shows_progress
-    @follows_X
+    @estimator_method
     def fit(self, X, y, sample_weight=None):
         """Learn the prototypes and the metric.
 

@@ -8,9 +8,9 @@ from skgeom._lvq.cost import PrototypeCost
 from skgeom._lvq.losses import class_log_densities, log_softmax
 from skgeom._lvq.problem import Problem
 from skgeom.optim import minimize
-from skgeom.utils._arrays import like, to_numpy
-from skgeom.utils._folds import turns
-from skgeom.utils._progress import current_progress
+from skgeom.utils.array_api import like, to_numpy
+from skgeom.utils.estimator import current_progress
+from skgeom.utils.linalg import turns
 
 # From stiff to loose. Looser still, prototypes of separable classes would run away.
 _WEIGHTS = 0.1, 0.03, 0.01, 0.003

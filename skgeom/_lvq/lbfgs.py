@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from skgeom._lvq.cost import PrototypeCost
 from skgeom._lvq.problem import SINGULAR, Outcome, Problem
 from skgeom.optim import StartError, minimize
-from skgeom.utils._arrays import like, namespace, to_numpy
-from skgeom.utils._progress import current_progress
-from skgeom.utils._threads import one_blas_thread
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.array_api import like, namespace, to_numpy
+from skgeom.utils.estimator import current_progress
+from skgeom.utils.threads import one_blas_thread
+from skgeom.utils.validation import warn_user
 
 # The tolerance of the search in the chart, as a fraction of the one that is asked for.
 _CHART_TOL = 0.1

@@ -3,7 +3,6 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -12,12 +11,9 @@ from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.held_out import best_weight
 from skgeom._lvq.losses import LikelihoodLoss, class_log_densities, log_softmax
 from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, falling, fit_sgd
-from skgeom.utils._arrays import like, namespace
-from skgeom.utils._dask import by_blocks
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_fit, follows_X
-from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import check_priors
+from skgeom.utils.array_api import like, namespace
+from skgeom.utils.estimator import estimator_method, substitute_docs
+from skgeom.utils.validation import check_priors
 
 # Weight of the term that draws prototypes to samples, by solver.
 _REPRESENTABILITY = {"sgd": 0.0, "lbfgs": 0.03}
@@ -46,8 +42,7 @@ class LikelihoodClassifier(PrototypeClassifier):
         "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
     }
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict_proba(self, X):
         """Probabilities of the classes, equation 16.
 
@@ -64,8 +59,7 @@ class LikelihoodClassifier(PrototypeClassifier):
         log_probabilities = self._log_probabilities(X)
         return namespace(log_probabilities).exp(log_probabilities)
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
 
@@ -89,9 +83,7 @@ class LikelihoodClassifier(PrototypeClassifier):
         log_priors = prototype_log_priors(self.priors_, counts)
         return class_log_densities(squared_distances, counts, log_priors, self.sigma2_)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     @substitute_docs(**LVQ_DOCS)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Take one epoch of stochastic steps over some samples, in a shuffled order.

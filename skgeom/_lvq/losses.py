@@ -12,7 +12,7 @@ from math import log
 import numpy as np
 from scipy import special
 
-from skgeom.utils._arrays import device_of, max_of, min_of, namespace, sum_of
+from skgeom.utils.array_api import device_of, max_of, min_of, namespace, sum_of
 
 # Squared distances of which a quotient may not be a number any more.
 _NOTHING = 1e-290

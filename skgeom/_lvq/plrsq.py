@@ -4,7 +4,6 @@ from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
@@ -15,10 +14,8 @@ from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.likelihood import LikelihoodClassifier
 from skgeom._lvq.sgd import fit_sgd
 from skgeom._lvq.starts import start_subspace
-from skgeom.utils._arrays import like, to_numpy
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_X
-from skgeom.utils._progress import shows_progress
+from skgeom.utils.array_api import like, to_numpy
+from skgeom.utils.estimator import estimator_method, substitute_docs
 
 
 @substitute_docs(**LVQ_DOCS)
@@ -166,9 +163,7 @@ class PLRSQ(LikelihoodClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @shows_progress
-    @follows_X
+    @estimator_method
     @by_blocks_if_stochastic
     @substitute_docs(**LVQ_DOCS)
     def fit(self, X, y, sample_weight=None):

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from skgeom._lvq.spaces import Space
-from skgeom.utils._arrays import average, namespace, size_of
-from skgeom.utils._threads import map_threads
+from skgeom.utils.array_api import average, namespace, size_of
+from skgeom.utils.threads import map_threads
 
 # Numbers in the matrices of a block of pairs: 16 MB, a few times over.
 _BLOCK = 2_000_000

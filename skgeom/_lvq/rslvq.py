@@ -1,6 +1,5 @@
 """Robust soft learning vector quantisation, RSLVQ."""
 
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 
 from skgeom._lvq.blocks import by_blocks_if_stochastic
@@ -8,9 +7,7 @@ from skgeom._lvq.docs import LVQ_DOCS
 from skgeom._lvq.lbfgs import fit_lbfgs
 from skgeom._lvq.likelihood import LikelihoodClassifier
 from skgeom._lvq.sgd import fit_sgd
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_X
-from skgeom.utils._progress import shows_progress
+from skgeom.utils.estimator import estimator_method, substitute_docs
 
 
 @substitute_docs(**LVQ_DOCS)
@@ -137,9 +134,7 @@ class RSLVQ(LikelihoodClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @shows_progress
-    @follows_X
+    @estimator_method
     @by_blocks_if_stochastic
     @substitute_docs(**LVQ_DOCS)
     def fit(self, X, y, sample_weight=None):

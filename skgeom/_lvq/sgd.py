@@ -9,14 +9,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._lvq.problem import SINGULAR, Outcome
-from skgeom.utils._arrays import (
-    astype,
-    like,
-    linear_algebra,
-    namespace,
-    sum_of,
-    take,
-)
+from skgeom.utils.array_api import astype, like, linear_algebra, namespace, sum_of, take
 
 # Of the estimators that have this solver.
 STOCHASTIC_CONSTRAINTS = {

@@ -14,9 +14,8 @@ from skgeom.geometry._affine_invariant import (
     from_spectrum,
     inverse_factors,
 )
-from skgeom.utils._arrays import astype, like, namespace, on_host, to_numpy
-from skgeom.utils._validation import check_symmetric, cholesky, refuse_dict
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.array_api import astype, like, namespace, on_host, to_numpy
+from skgeom.utils.validation import check_symmetric, cholesky, refuse_dict, warn_user
 
 # Prototypes that start at one class mean are moved this far towards a random sample.
 _PERTURBATION = 0.1

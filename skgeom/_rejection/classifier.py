@@ -8,7 +8,6 @@ from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
     MetaEstimatorMixin,
-    _fit_context,
     clone,
 )
 from sklearn.frozen import FrozenEstimator
@@ -34,8 +33,12 @@ from sklearn.utils.validation import (
 from skgeom._rejection.curve import threshold_of_rate
 from skgeom._rejection.guarantee import threshold_of_error
 from skgeom._rejection.label import with_reject_label
-from skgeom.utils._arrays import (
+from skgeom.utils._dask import refuse_dask
+from skgeom.utils.array_api import (
+    ARRAY_API,
     check_holds_numbers,
+    check_same_namespace,
+    is_dask,
     is_dispatched,
     move_attributes,
     namespace,
@@ -43,16 +46,8 @@ from skgeom.utils._arrays import (
     on_host,
     to_numpy,
 )
-from skgeom.utils._dask import is_dask, refuse_dask
-from skgeom.utils._sklearn import (
-    ARRAY_API,
-    check_method_params,
-    check_same_namespace,
-    check_sample_weight,
-    safe_split,
-)
-from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import check_two_classes
+from skgeom.utils.estimator import check_method_params, estimator_method, safe_split
+from skgeom.utils.validation import check_sample_weight, check_two_classes
 
 
 def _has(method):
@@ -217,8 +212,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     # The classifier validates its own parameters.
-    @_fit_context(prefer_skip_nested_validation=False)
-    @all_or_nothing
+    @estimator_method(nested_validation=True)
     def fit(self, X, y, sample_weight=None, **fit_params):
         """Fit the classifier and, if a rate or an error is given, find the threshold.
 

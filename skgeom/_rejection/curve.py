@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from skgeom.utils._sklearn import check_sample_weight
+from skgeom.utils.validation import check_sample_weight
 
 
 def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None):

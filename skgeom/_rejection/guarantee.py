@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import binom
 
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.validation import warn_user
 
 # More candidates find a threshold nearer to the best one, but share the risk among
 # them. A candidate for each 25 samples, and 20 at most, lost little of the best number

@@ -5,7 +5,7 @@ from numbers import Real
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -26,8 +26,8 @@ from skgeom._transfer.hierarchy import (
 from skgeom._transfer.recentring import NO_DISPERSION, Recentring, domains
 from skgeom.geometry import expm, logm
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import check_priors, check_spd_samples, check_two_classes
+from skgeom.utils.estimator import estimator_method
+from skgeom.utils.validation import check_priors, check_spd_samples, check_two_classes
 
 
 class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
@@ -152,8 +152,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self.priors = priors
         self.recentring = recentring
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    @all_or_nothing
+    @estimator_method(nested_validation=True)
     def fit(self, X, y, domain=None):
         """Estimate the classes from labelled domains.
 
@@ -211,7 +210,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self._seen = None
         return self
 
-    @all_or_nothing
+    @estimator_method
     def adapt(self, X, domain=None):
         """Adapt the class means to a new person, by matrices without labels.
 
@@ -243,7 +242,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self.recentring_ = clone(self.recentring_)
         return self._adapt_to(self.recentring_.fit_transform(X, domain=domain))
 
-    @all_or_nothing
+    @estimator_method
     def partial_adapt(self, X, domain=None):
         """Adapt to further matrices of the same person, such as one trial at a time.
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 
-from skgeom.utils._folds import turns
+from skgeom.utils.linalg import turns
 
 # Shrinkages to choose from; of equally accurate ones, the first.
 _SHRINKAGES = np.array([1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05])

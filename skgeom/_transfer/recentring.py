@@ -3,7 +3,7 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
     assert_all_finite,
@@ -14,9 +14,8 @@ from sklearn.utils.validation import (
 from skgeom._transfer.means import MEANS
 from skgeom.geometry import invsqrtm
 from skgeom.geometry._spd import _spectral
-from skgeom.utils._sklearn import with_parameters
-from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import check_spd_samples
+from skgeom.utils.estimator import estimator_method, with_parameters
+from skgeom.utils.validation import check_spd_samples
 
 # Dispersion of equal matrices, up to rounding: these are not rescaled.
 NO_DISPERSION = 1e-12
@@ -121,8 +120,7 @@ class Recentring(TransformerMixin, BaseEstimator):
         self.window = window
         self.reference_count = reference_count
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @estimator_method
     def fit(self, X, y=None, domain=None):
         """Find the mean of each domain.
 
@@ -160,8 +158,7 @@ class Recentring(TransformerMixin, BaseEstimator):
         self.reference_ = mean(np.stack(list(self.means_.values())))
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
+    @estimator_method
     def partial_fit(self, X, y=None, domain=None):
         """Move the mean of each domain towards new matrices, one after another.
 

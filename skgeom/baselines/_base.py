@@ -10,11 +10,10 @@ from sklearn.base import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from skgeom.utils._arrays import astype, float_dtypes
-from skgeom.utils._dask import by_blocks, refuse_dask
-from skgeom.utils._following import follows_fit
-from skgeom.utils._sklearn import check_library
-from skgeom.utils._validation import check_two_classes
+from skgeom.utils._dask import refuse_dask
+from skgeom.utils.array_api import astype, check_library, float_dtypes
+from skgeom.utils.estimator import estimator_method
+from skgeom.utils.validation import check_two_classes
 
 PROJECTION_DOCS = {
     "classes_": """
@@ -39,8 +38,7 @@ class LinearProjection(
 
     _fitted_array = "components_"
 
-    @by_blocks
-    @follows_fit
+    @estimator_method
     def transform(self, X):
         """Project samples onto the components.
 

@@ -5,7 +5,6 @@ from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
     MetaEstimatorMixin,
-    _fit_context,
     clone,
 )
 from sklearn.utils import check_array, check_X_y, get_tags
@@ -13,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skgeom.utils._undo import all_or_nothing
+from skgeom.utils.estimator import estimator_method
 
 
 class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -60,8 +59,7 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def __init__(self, clusterer):
         self.clusterer = clusterer
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    @all_or_nothing
+    @estimator_method(nested_validation=True)
     def fit(self, X, y):
         """Cluster the samples, and count the classes in the clusters.
 

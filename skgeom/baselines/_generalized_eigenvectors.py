@@ -5,7 +5,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from skgeom._statistics import ClassStatistics
@@ -13,12 +12,9 @@ from skgeom.baselines._base import (
     PROJECTION_DOCS,
     LinearProjection,
 )
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_X
-from skgeom.utils._signs import fix_signs
-from skgeom.utils._span import space_of
-from skgeom.utils._threads import map_threads
-from skgeom.utils._undo import all_or_nothing
+from skgeom.utils.estimator import estimator_method, substitute_docs
+from skgeom.utils.linalg import fix_signs, space_of
+from skgeom.utils.threads import map_threads
 
 
 @substitute_docs(**PROJECTION_DOCS)
@@ -96,9 +92,7 @@ class GeneralizedEigenvectors(LinearProjection):
         self.n_per_pair = n_per_pair
         self.regularization = regularization
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def fit(self, X, y):
         """Find the eigenvectors.
 

@@ -3,7 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -11,11 +11,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from skgeom.geometry import logm, sqrtm
 from skgeom.geometry._affine_invariant import affine_invariant_mean
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, minimize
-from skgeom.utils._following import follows_fit, follows_X
-from skgeom.utils._signs import fix_signs
-from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import check_spd_samples
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.estimator import estimator_method
+from skgeom.utils.linalg import fix_signs
+from skgeom.utils.validation import check_spd_samples, warn_user
 
 
 class GeometryAwarePCA(TransformerMixin, BaseEstimator):
@@ -128,9 +126,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         self.tol = tol
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def fit(self, X, y=None):
         """Learn the components.
 
@@ -185,7 +181,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         self.components_ = self._principal_basis(inverse_root @ result.point)
         return self
 
-    @follows_fit
+    @estimator_method
     def transform(self, X):
         """Reduce matrices.
 

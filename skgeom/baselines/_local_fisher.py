@@ -4,7 +4,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._filters.filter_search import whitening_coordinates
@@ -12,11 +11,8 @@ from skgeom.baselines._base import (
     PROJECTION_DOCS,
     LinearProjection,
 )
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_X
-from skgeom.utils._signs import fix_signs
-from skgeom.utils._span import space_of
-from skgeom.utils._undo import all_or_nothing
+from skgeom.utils.estimator import estimator_method, substitute_docs
+from skgeom.utils.linalg import fix_signs, space_of
 
 
 @substitute_docs(**PROJECTION_DOCS)
@@ -114,9 +110,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         self.embedding = embedding
         self.regularization = regularization
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def fit(self, X, y):
         """Learn the components.
 

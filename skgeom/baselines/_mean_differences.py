@@ -3,7 +3,6 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from skgeom.baselines._base import (
@@ -12,10 +11,8 @@ from skgeom.baselines._base import (
     class_sums,
     principal_directions,
 )
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_X
-from skgeom.utils._signs import fix_signs
-from skgeom.utils._undo import all_or_nothing
+from skgeom.utils.estimator import estimator_method, substitute_docs
+from skgeom.utils.linalg import fix_signs
 
 # A unit vector is linearly dependent if less than this is left by orthogonalisation.
 _DEPENDENT = 1e-8
@@ -85,9 +82,7 @@ class SupervisedPCA(LinearProjection):
     def __init__(self, n_components=None):
         self.n_components = n_components
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def fit(self, X, y):
         """Find the eigenvectors.
 
@@ -189,9 +184,7 @@ class LOL(LinearProjection):
     def __init__(self, n_components=2):
         self.n_components = n_components
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def fit(self, X, y):
         """Find the components.
 

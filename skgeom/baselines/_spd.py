@@ -14,7 +14,7 @@ from skgeom.baselines._cluster_classifier import ClusterClassifier
 from skgeom.baselines._spd_samples import SPDSamples
 from skgeom.geometry import logm
 from skgeom.geometry._spd import upper_triangles
-from skgeom.utils._docs import substitute_docs
+from skgeom.utils.estimator import substitute_docs
 
 _DOCS = {
     "metric": """

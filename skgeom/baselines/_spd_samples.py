@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
-from skgeom.utils._validation import check_spd_samples, check_two_classes
+from skgeom.utils.validation import check_spd_samples, check_two_classes
 
 
 class SPDSamples(TransformerMixin, BaseEstimator):

@@ -3,7 +3,6 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -13,13 +12,9 @@ from skgeom._moments import weighted_samples
 from skgeom.baselines._base import PROJECTION_DOCS, LinearProjection
 from skgeom.baselines._transport import TransportCosts, mean_costs
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, StartError, minimize
-from skgeom.utils._docs import substitute_docs
-from skgeom.utils._following import follows_X
-from skgeom.utils._signs import fix_signs
-from skgeom.utils._span import space_of
-from skgeom.utils._undo import all_or_nothing
-from skgeom.utils._validation import check_two_classes
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.estimator import estimator_method, substitute_docs
+from skgeom.utils.linalg import fix_signs, space_of
+from skgeom.utils.validation import check_two_classes, warn_user
 
 # The relative precision of the costs of the plans.
 _PRECISION = 1e-11
@@ -151,9 +146,7 @@ class WassersteinDiscriminantAnalysis(LinearProjection):
         self.tol = tol
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @all_or_nothing
-    @follows_X
+    @estimator_method
     def fit(self, X, y, sample_weight=None):
         """Learn the components.
 

@@ -19,7 +19,7 @@ from skgeom.datasets._files import (
 )
 from skgeom.datasets._openml import changed, fetch_openml_arrays
 from skgeom.datasets._parameters import FETCH_CONSTRAINTS, FETCH_DOCS
-from skgeom.utils._docs import substitute_docs
+from skgeom.utils.estimator import substitute_docs
 
 _MNIST_SHA256 = "14496c267285682a914dff1e35d1758a71f1c8d10bdc17d6b9ce111f32f9365e"
 _SVHN = {

@@ -15,7 +15,7 @@ from skgeom.datasets._files import (
     remedy,
 )
 from skgeom.datasets._parameters import FETCH_CONSTRAINTS, FETCH_DOCS
-from skgeom.utils._docs import substitute_docs
+from skgeom.utils.estimator import substitute_docs
 
 _ETH80_SHA256 = "272ffda0fa92b0ce971e561e0d90fb28662dac18bdfd479215ea693a49087924"
 _ETH80_NAMES = ["apple", "car", "cow", "cup", "dog", "horse", "pear", "tomato"]

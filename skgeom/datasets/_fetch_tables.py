@@ -20,7 +20,7 @@ from skgeom.datasets._files import (
 )
 from skgeom.datasets._openml import changed, fetch_openml_arrays
 from skgeom.datasets._parameters import FETCH_CONSTRAINTS, FETCH_DOCS
-from skgeom.utils._docs import substitute_docs
+from skgeom.utils.estimator import substitute_docs
 
 _DOCS = {
     **FETCH_DOCS,

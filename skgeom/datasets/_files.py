@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.validation import warn_user
 
 DAMAGED = "the file is damaged or another one. Replace or remove it."
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array
 
 from skgeom._statistics import ClassStatistics
 from skgeom.datasets._common import balanced_labels, population, random_orthogonal
-from skgeom.utils._validation import real_array
+from skgeom.utils.validation import real_array
 
 
 @validate_params(

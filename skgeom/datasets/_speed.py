@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_array
 
 from skgeom.datasets._common import balanced_labels
-from skgeom.utils._validation import real_array
+from skgeom.utils.validation import real_array
 
 _PIXELS_PER_DEGREE = 60
 _SIZE = 60  # of the aperture, in pixels

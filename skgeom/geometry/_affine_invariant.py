@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from skgeom.utils._arrays import (
+from skgeom.utils.array_api import (
     adjoint,
     astype,
     average,
@@ -13,14 +13,14 @@ from skgeom.utils._arrays import (
     size_of,
     to_numpy,
 )
-from skgeom.utils._threads import map_threads
-from skgeom.utils._validation import (
+from skgeom.utils.threads import map_threads
+from skgeom.utils.validation import (
     check_symmetric,
     cholesky,
     float64_arrays,
     real_array,
+    warn_user,
 )
-from skgeom.utils._warnings import warn_user
 
 # Operations of a batch, n^3 for each pair, from which on two threads are worth it.
 _PARALLEL = 500_000

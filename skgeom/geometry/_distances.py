@@ -3,8 +3,8 @@
 import numpy as np
 
 from skgeom.geometry._spd import check_same_order
-from skgeom.utils._arrays import namespace
-from skgeom.utils._validation import (
+from skgeom.utils.array_api import namespace
+from skgeom.utils.validation import (
     check_finite,
     check_symmetric,
     cholesky,

@@ -1,7 +1,7 @@
 """Hermitian matrices as real symmetric ones of twice the size."""
 
-from skgeom.utils._arrays import is_complex, namespace
-from skgeom.utils._validation import check_symmetric, float64_arrays
+from skgeom.utils.array_api import is_complex, namespace
+from skgeom.utils.validation import check_symmetric, float64_arrays
 
 
 @float64_arrays("matrices", complex_allowed=True)

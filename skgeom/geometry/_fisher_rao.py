@@ -8,9 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skgeom.geometry._distances import check_gaussians, distance_calvo_oller
 from skgeom.geometry._fibres import EPS, INJECTIVITY_RADIUS, distances_from_standard
-from skgeom.utils._arrays import computed_on_host, namespace, to_numpy
-from skgeom.utils._validation import check_finite, cholesky, float64_arrays
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.array_api import computed_on_host, namespace, to_numpy
+from skgeom.utils.validation import check_finite, cholesky, float64_arrays, warn_user
 
 # Entries of a stack of matrices: few enough that the stacks in use stay in the cache.
 ENTRIES_AT_ONCE = 2**17

@@ -8,7 +8,7 @@ of other libraries are left to these.
 
 import numpy as np
 
-from skgeom.utils._arrays import cholesky_factors, namespace
+from skgeom.utils.array_api import cholesky_factors, namespace
 
 # Beyond this size, and below this number, LAPACK is as fast.
 _LARGEST, _MANY = 24, 128

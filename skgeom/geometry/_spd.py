@@ -4,8 +4,8 @@ from math import sqrt
 
 import numpy as np
 
-from skgeom.utils._arrays import adjoint, device_of, namespace
-from skgeom.utils._validation import (
+from skgeom.utils.array_api import adjoint, device_of, namespace
+from skgeom.utils.validation import (
     check_positive,
     check_symmetric,
     cholesky,

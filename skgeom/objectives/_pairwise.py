@@ -13,7 +13,7 @@ from skgeom.objectives._pair_samples import (
     n_weighted_pairs,
 )
 from skgeom.objectives._projection import ProjectedClasses
-from skgeom.utils._threads import map_threads
+from skgeom.utils.threads import map_threads
 
 # Pairs are evaluated in blocks, each by one thread: with many classes, most of the work
 # is in the factorizations of small matrices, which keep one core busy only. The blocks,

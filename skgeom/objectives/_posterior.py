@@ -5,8 +5,8 @@ from copy import copy
 import numpy as np
 
 from skgeom.objectives._projection import ProjectedClasses
-from skgeom.utils._arrays import in_double, like, namespace, take, to_numpy
-from skgeom.utils._threads import map_threads
+from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
+from skgeom.utils.threads import map_threads
 
 # Samples are evaluated in blocks, each by one thread. The blocks, and so the result, do
 # not depend on the number of threads. They have so many samples, or up to sixteen times

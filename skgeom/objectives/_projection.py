@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from skgeom.utils._arrays import in_double, like, namespace, to_numpy
-from skgeom.utils._threads import map_threads
+from skgeom.utils.array_api import in_double, like, namespace, to_numpy
+from skgeom.utils.threads import map_threads
 
 # With several threads, classes are projected in blocks of about so many numbers.
 _NUMBERS_PER_BLOCK = 2**21

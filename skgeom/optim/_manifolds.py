@@ -7,7 +7,7 @@ and TensorFlow wherever they are installed.
 
 import numpy as np
 
-from skgeom.utils._linalg import inverse_of_triangle
+from skgeom.utils.linalg import inverse_of_triangle
 
 
 class _Manifold:

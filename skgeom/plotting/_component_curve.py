@@ -14,7 +14,7 @@ from skgeom._bayes_error import bayes_error
 from skgeom._gaussian_classifier import GaussianClassifier
 from skgeom._statistics import ClassStatistics
 from skgeom.plotting._axes import one_axes
-from skgeom.utils._sklearn import safe_split
+from skgeom.utils.estimator import safe_split
 
 # Relative standard error of the Bayes errors, below that of the errors by far.
 _TOL = 0.05

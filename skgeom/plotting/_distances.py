@@ -14,8 +14,8 @@ from skgeom.objectives import (
 )
 from skgeom.plotting._axes import one_axes, sparse_labels
 from skgeom.plotting._inputs import check_statistics, fitted_step
-from skgeom.utils._arrays import on_host
-from skgeom.utils._validation import check_two_classes, real_array
+from skgeom.utils.array_api import on_host
+from skgeom.utils.validation import check_two_classes, real_array
 
 SINGULAR = (
     "The covariance of a class is singular, so that its distance to others is "

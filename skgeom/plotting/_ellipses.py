@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from skgeom._statistics import ClassStatistics
 from skgeom.plotting._axes import keep_width, legend_text, one_axes, sparse_labels
 from skgeom.plotting._inputs import check_positive, check_statistics, fitted_step
-from skgeom.utils._validation import check_finite
+from skgeom.utils.validation import check_finite
 
 # Up to this many classes take colours of matplotlib's cycle; more take a colour map.
 _CYCLE = 10

@@ -8,7 +8,7 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skgeom.plotting._axes import columns_of_grid, new_grid, several_axes
 from skgeom.plotting._inputs import check_positive, fitted_step
-from skgeom.utils._validation import real_array
+from skgeom.utils.validation import real_array
 
 _LONGEST_NAME = 15  # longer names of outputs do not fit above an image
 

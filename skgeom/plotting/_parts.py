@@ -7,7 +7,7 @@ from skgeom.objectives import DISTANCES, find_distance, parts_of_pairs
 from skgeom.plotting._axes import columns_of_grid, new_grid, several_axes, sparse_labels
 from skgeom.plotting._distances import SINGULAR, check_noise, label_of_distance
 from skgeom.plotting._inputs import check_statistics, fitted_step
-from skgeom.utils._validation import check_two_classes
+from skgeom.utils.validation import check_two_classes
 
 
 class DistancePartsDisplay:

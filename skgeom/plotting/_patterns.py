@@ -7,7 +7,7 @@ from skgeom._patterns import activation_patterns
 from skgeom.plotting._axes import columns_of_grid, new_grid, several_axes
 from skgeom.plotting._filters import filters_of, names_of
 from skgeom.plotting._inputs import fitted_step
-from skgeom.utils._validation import check_finite, real_array
+from skgeom.utils.validation import check_finite, real_array
 
 
 class PatternDisplay:

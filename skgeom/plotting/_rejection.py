@@ -2,7 +2,7 @@
 
 from skgeom._rejection.curve import accuracy_rejection_curve
 from skgeom.plotting._axes import one_axes
-from skgeom.utils._arrays import on_host
+from skgeom.utils.array_api import on_host
 
 
 class AccuracyRejectionDisplay:

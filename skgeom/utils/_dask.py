@@ -6,18 +6,13 @@ from functools import partial, wraps
 from itertools import chain
 
 import numpy as np
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import column_or_1d
 
-from skgeom.utils._sklearn import output_container
+from skgeom.utils.array_api import is_dask
 
 # Parts that are merged at once, on a cluster as in one process.
 BRANCHES = 8
-
-
-def is_dask(data):
-    """Whether this is an array or a data frame of Dask."""
-    # Until 2025.1, the frames of Dask were in a package of their own.
-    return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 def refuse_dask(estimator, X, remedy):
@@ -337,3 +332,10 @@ def _one_sample(block):
 
 def _is_frame(block):
     return hasattr(block, "columns")
+
+
+def output_container(estimator, method):
+    """The container of set_output: "default", "pandas" or "polars"."""
+    if method != "transform":
+        return "default"
+    return _get_output_config(method, estimator)["dense"]

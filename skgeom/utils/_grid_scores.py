@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from skgeom.utils._warnings import warn_user
+from skgeom.utils.validation import warn_user
 
 
 def find_splits(cv, X, y, groups=None):

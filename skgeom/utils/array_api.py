@@ -32,6 +32,7 @@ except ImportError:
         """Older versions dispatch less."""
         check_library(X, estimator)
 
+
 # What numpy takes as it is, so that no other library is looked for.
 _OF_NUMPY = (np.ndarray, np.generic, bool, int, float, list, tuple, type(None))
 

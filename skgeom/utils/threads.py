@@ -13,7 +13,6 @@ from sklearn.utils._openmp_helpers import (
 )
 from threadpoolctl import ThreadpoolController
 
-
 # In the threads of map_threads, which keep all cores at work already: an event that
 # asks them to stop.
 _STOP = ContextVar("_STOP", default=None)

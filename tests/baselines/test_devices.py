@@ -7,8 +7,7 @@ from sklearn import config_context
 from sklearn.datasets import load_wine
 
 from skgeom.baselines import LOL, GeneralizedEigenvectors, SupervisedPCA
-from skgeom.utils._arrays import to_numpy
-from skgeom.utils._sklearn import move_estimator_to
+from skgeom.utils.array_api import move_estimator_to, to_numpy
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+import skgeom.utils.array_api as _arrays
+import skgeom.utils.estimator as _sklearn
 from skgeom import (
     SQFA,
     SQFACV,
@@ -21,9 +23,7 @@ from skgeom import (
     SecondMomentSQFA,
 )
 from skgeom.objectives import _posterior, _projection, projected_classes
-from skgeom.utils import _arrays, _sklearn
-from skgeom.utils._arrays import to_numpy
-from skgeom.utils._sklearn import ARRAY_API
+from skgeom.utils.array_api import ARRAY_API, to_numpy
 
 # Those that learn what does not depend on a rotation of the filters.
 FILTERS = [

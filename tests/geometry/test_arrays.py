@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skgeom import geometry
-from skgeom.utils._arrays import to_numpy
+from skgeom.utils.array_api import to_numpy
 
 ARGUMENTS = {
     "calvo_oller_embedding": ("mean", "spd"),

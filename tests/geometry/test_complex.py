@@ -20,7 +20,7 @@ from skgeom.geometry import (
     sqrtm,
     whiten,
 )
-from skgeom.utils._arrays import to_numpy
+from skgeom.utils.array_api import to_numpy
 
 FUNCTIONS = ["sqrtm", "invsqrtm", "logm", "expm"]
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skgeom.geometry._small_matrices import inverses_and_log_dets, log_dets
-from skgeom.utils._arrays import to_numpy
+from skgeom.utils.array_api import to_numpy
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 24, 30])

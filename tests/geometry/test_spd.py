@@ -15,7 +15,7 @@ from skgeom.geometry import (
     whiten,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.utils._arrays import to_numpy
+from skgeom.utils.array_api import to_numpy
 
 EPS = np.finfo(float).eps
 

@@ -17,8 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import CovarianceHessianProjection, input_hessian
-from skgeom.utils._arrays import to_numpy
-from skgeom.utils._sklearn import move_estimator_to
+from skgeom.utils.array_api import move_estimator_to, to_numpy
 
 DATA = {"binary": load_breast_cancer, "multi-class": load_iris}
 
@@ -303,7 +302,7 @@ def test_module_and_samples_stay_on_their_device(torch, monkeypatch):
 
     monkeypatch.setattr(torch.Tensor, "numpy", spy)
     # The memory of the host stands for that of a device.
-    rule = "skgeom.utils._arrays.is_in_host_memory"
+    rule = "skgeom.utils.array_api.is_in_host_memory"
     monkeypatch.setattr(rule, lambda array: False)
     with config_context(array_api_dispatch=True):
         X_there = torch.tensor(X)

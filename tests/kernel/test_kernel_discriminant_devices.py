@@ -18,8 +18,13 @@ from skgeom import (
     RejectionClassifier,
 )
 from skgeom._kernel.device import DeviceInverse, LowerTriangle
-from skgeom.utils._arrays import cholesky_factors, namespace, to_numpy
-from skgeom.utils._sklearn import ARRAY_API, move_estimator_to
+from skgeom.utils.array_api import (
+    ARRAY_API,
+    cholesky_factors,
+    move_estimator_to,
+    namespace,
+    to_numpy,
+)
 
 KDA, KDACV = KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV
 MODELS = [

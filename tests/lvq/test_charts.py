@@ -198,7 +198,7 @@ def test_results_do_not_depend_on_the_number_of_threads(spd, monkeypatch, estima
     assert len(sample_blocks(60, np.empty((9, 4, 4)))) == 8
     found = []
     for n_threads in (1, 3):
-        threads = "skgeom.utils._threads.effective_n_threads"
+        threads = "skgeom.utils.threads.effective_n_threads"
         monkeypatch.setattr(threads, lambda n_threads=n_threads: n_threads)
         found.append(clone(estimator).set_params(random_state=0).fit(*spd))
     assert_array_equal(found[1].prototypes_, found[0].prototypes_)

@@ -10,12 +10,11 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+import skgeom.utils.array_api as _arrays
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
 from skgeom._lvq import cost
 from skgeom._lvq.spaces import SPD_SPACES
-from skgeom.utils import _arrays
-from skgeom.utils._arrays import to_numpy
-from skgeom.utils._sklearn import ARRAY_API
+from skgeom.utils.array_api import ARRAY_API, to_numpy
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
 from skgeom._lvq.sgd import bounded
-from skgeom.utils._arrays import astype, float_dtype, float_dtypes, like, namespace
+from skgeom.utils.array_api import astype, float_dtype, float_dtypes, like, namespace
 
 METRICS = ["riemann", "logeuclid", "euclid", "wasserstein"]
 

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skgeom import GLRSQ, PLRSQ, RSLVQ
 from skgeom._lvq.spaces import tangent
 from skgeom.datasets import make_spd_classes
-from skgeom.utils._validation import check_positive
+from skgeom.utils.validation import check_positive
 
 METRICS = ["tangent", "mahalanobis"]
 

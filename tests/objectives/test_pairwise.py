@@ -415,7 +415,7 @@ def test_threads_change_nothing(make_gaussians, monkeypatch):
     results = []
     for n_threads in (1, 2):
         monkeypatch.setattr(
-            "skgeom.utils._threads.effective_n_threads", lambda n=n_threads: n
+            "skgeom.utils.threads.effective_n_threads", lambda n=n_threads: n
         )
         objective = MeanPairwiseDistance(*arguments)
         projected = objective.project(basis)

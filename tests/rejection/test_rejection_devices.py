@@ -9,8 +9,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import KernelDiscriminantAnalysis, RejectionClassifier
-from skgeom.utils._arrays import to_numpy
-from skgeom.utils._sklearn import ARRAY_API, move_estimator_to
+from skgeom.utils.array_api import ARRAY_API, move_estimator_to, to_numpy
 
 RULES = [
     {"threshold": 0.8},

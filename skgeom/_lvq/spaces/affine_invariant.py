@@ -17,7 +17,7 @@ from skgeom.geometry._affine_invariant import (
     threaded_log_spectra,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.utils._arrays import (
+from skgeom.utils.array_api import (
     cholesky_factors,
     device_and_dtype,
     device_of,

@@ -35,7 +35,7 @@ from skgeom.geometry._affine_invariant import (
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.optim import AffineInvariant, minimize
-from skgeom.utils._arrays import cholesky_factors, like, namespace, put, to_numpy
+from skgeom.utils.array_api import cholesky_factors, like, namespace, put, to_numpy
 
 # Prototypes whose eigenvalues spread wider are singular up to rounding: log(1e15).
 WIDEST_LOG_RATIO = 34.5

@@ -14,7 +14,7 @@ from skgeom._lvq.spaces.base import (
 from skgeom.geometry import expm, logm
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.optim import Euclidean
-from skgeom.utils._arrays import average, namespace, put, sum_of
+from skgeom.utils.array_api import average, namespace, put, sum_of
 
 # Squared distances below this fraction of the squared norms have lost too many digits.
 _NEAR = 1e-5

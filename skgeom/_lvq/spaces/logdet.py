@@ -13,7 +13,7 @@ from skgeom.geometry._spd import (
     upper_triangles,
     weighted_triangle,
 )
-from skgeom.utils._arrays import cholesky_factors, device_and_dtype, namespace, put
+from skgeom.utils.array_api import cholesky_factors, device_and_dtype, namespace, put
 
 # Smaller divergences have lost half of their digits in differences of logarithms.
 _NEAR = 1e-7

@@ -11,7 +11,7 @@ from skgeom.geometry._affine_invariant import (
     threaded_log_spectra,
 )
 from skgeom.geometry._spd import upper_triangles
-from skgeom.utils._arrays import average, cholesky_factors, like, namespace, to_numpy
+from skgeom.utils.array_api import average, cholesky_factors, like, namespace, to_numpy
 
 # A scatter within classes that is this small beside that of all samples is rounding.
 _ROUNDING = 1e-20

@@ -4,7 +4,7 @@ import numpy as np
 
 from skgeom._lvq.spaces.base import CurvedSpace, Pairs, Steps, raise_eigenvalues
 from skgeom.geometry._affine_invariant import from_spectrum
-from skgeom.utils._arrays import (
+from skgeom.utils.array_api import (
     average,
     cholesky_factors,
     device_and_dtype,
