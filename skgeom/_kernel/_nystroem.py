@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
-from skgeom._kernel._rows import BlockedRows
+from skgeom._kernel._rows import BLOCK, BlockedRows
 from skgeom._kernel._solvers import (
     class_contrasts,
     pivoted_cholesky,
@@ -31,9 +31,8 @@ from skgeom._kernel._system import (
 )
 from skgeom.utils.array_api import in_double, like, namespace, on_host, take, to_numpy
 
-# Samples of a block: enough for fast products, at little memory.
-BLOCK = 4096
-# Samples that cluster centers are found from, at most.
+# Samples that cluster centers are found from, at most: with all of a million samples,
+# k-means would take longer than the moments (`bench_kernel_discriminant.py million`).
 _MANY = 100_000
 
 

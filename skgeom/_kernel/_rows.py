@@ -19,8 +19,8 @@ from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
 from skgeom.utils.array_api import block, take, to_numpy
 
 _EPS = np.finfo(np.float64).eps
-# Rows that are processed at once, at little memory.
-_BATCH = 4096
+# Rows that are processed at once: enough for fast products, at little memory.
+BLOCK = 4096
 
 
 @dataclass
@@ -48,7 +48,7 @@ class RowSummary:
             if issparse(X):
                 squares = squares - 2 * (X @ center) + center @ center
             else:
-                for batch in gen_batches(len(X), _BATCH):
+                for batch in gen_batches(len(X), BLOCK):
                     squares[batch] = np.square(X[batch] - center).sum(axis=1)
             scatter = float(weights @ squares)
         return cls(digests, means, variances, center, scatter, float(weight))
@@ -85,7 +85,7 @@ class RowSummary:
 def _rows_of_bytes(X):
     """The bytes of each row; those of equal rows are equal."""
     if not issparse(X):
-        for batch in gen_batches(len(X), _BATCH):
+        for batch in gen_batches(len(X), BLOCK):
             # Zeros may have a sign, which the sum removes.
             yield from (row.tobytes() for row in np.ascontiguousarray(X[batch] + 0.0))
         return
@@ -104,7 +104,7 @@ def _sum_of_rows(X, weights):
     if issparse(X):
         return X.T @ weights
     total = np.zeros(X.shape[1])
-    for batch in gen_batches(len(X), _BATCH):
+    for batch in gen_batches(len(X), BLOCK):
         total += weights[batch] @ X[batch]
     return total
 

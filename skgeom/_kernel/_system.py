@@ -270,9 +270,12 @@ class KernelSystem:
             shrink = eigenvalues / (eigenvalues + penalty)
             return self._complement_of(left[-n_last:], shrink, roots)
         # I - H = lambda (F F^T + lambda I)^-1
-        inverse = penalty * self._last_of_inverse(n_last)
-        inverse -= np.outer(roots, roots)
-        return inverse.diagonal(), lambda rows: inverse[np.ix_(rows, rows)]
+        diagonal, inverse = self._last_of_inverse(n_last)
+
+        def block(rows):
+            return penalty * inverse(rows) - np.outer(roots[rows], roots[rows])
+
+        return penalty * diagonal - roots**2, block
 
     @staticmethod
     def _complement_of(left, shrink, roots):
@@ -384,13 +387,15 @@ class KernelSystem:
         return to_numpy(self._inverse @ columns).reshape(block.shape)
 
     def _last_of_inverse(self, n_last):
-        """The last rows and columns of (G + lambda I)^-1."""
+        """The end of (G + lambda I)^-1: its diagonal, and a function for blocks."""
         if self._inverse is not None:
-            return to_numpy(self._inverse[-n_last:, -n_last:])
+            inverse = to_numpy(self._inverse[-n_last:, -n_last:])
+            return inverse.diagonal(), lambda rows: inverse[np.ix_(rows, rows)]
         # The inverse of L L^T ends with that of the last block of L: L^-1 is
         # triangular.
-        inverse, _ = dtrtri(np.tril(self._factor[-n_last:, -n_last:]), lower=True)
-        return inverse.T @ inverse
+        root, _ = dtrtri(np.tril(self._factor[-n_last:, -n_last:]), lower=True)
+        diagonal = np.einsum("ij,ij->j", root, root)
+        return diagonal, lambda rows: root[:, rows].T @ root[:, rows]
 
     def _settings(self, regularization, criterion, n_components, in_range=False):
         """Arguments of all solvers; ValueError if "between" has no solution.

@@ -79,7 +79,8 @@ from skgeom.utils.validation import (
     warn_user,
 )
 
-# Up to this number of samples, "auto" solves exactly: a matrix of 800 MB.
+# Up to this number of samples, "auto" solves exactly: a matrix of 800 MB, and three
+# times the time of landmarks (`bench_kernel_discriminant.py small mnist`).
 MAX_EXACT = 10_000
 # Samples that are left out of training for the calibration, and for the selection of
 # gamma and regularization, and the values of regularization: with more, they would take

@@ -28,20 +28,21 @@ from skgeom._kernel._kernels import (
     warn_if_nearly_diagonal,
 )
 from skgeom._kernel._nystroem import (
-    BLOCK,
     LandmarkFeatures,
     kmeans_landmarks,
     n_landmarks_of,
     random_landmarks,
 )
-from skgeom._kernel._rows import RowSummary, TrainingData
+from skgeom._kernel._rows import BLOCK, RowSummary, TrainingData
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import check_library
-from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import signs
 
-# The axes are found from this many samples for each of them, or so many altogether.
+# The axes are found from this many samples for each of them, or so many altogether: they
+# need not be exact, and take half of the time with all images of MNIST
+# (`bench_kernel_features.py`).
 _SAMPLES_PER_AXIS, _LEAST_SAMPLES = 4, 5000
+# Steps of the iteration of preimages, at most.
 _MOST_ITERATIONS = 1000
 
 
