@@ -725,6 +725,20 @@ def test_prototypes_remain_among_the_samples(digits):
     assert model.score(X, y) > 0.95
 
 
+@pytest.mark.parametrize("n_samples", [500, 12_000])  # all are held out, or a part
+@pytest.mark.parametrize("weighted", [False, True])
+def test_shrinkage_is_selected_by_the_same_samples(n_samples, weighted, rng):
+    y = np.arange(n_samples) % 3
+    X = rng.normal(size=(n_samples, 4)) * (1 + y)[:, None]
+    weights = np.arange(n_samples) % 4 if weighted else None
+    expected = GaussianClassifier().fit(X, y, weights)
+    blocks = da.from_array(X, chunks=(n_samples // 7, 2))
+    model = GaussianClassifier().fit(blocks, y, weights)
+    assert model.shrinkage_selection_ == "held-out"
+    assert_allclose(model.shrinkage_, expected.shrinkage_, rtol=1e-9)
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
+
+
 @pytest.mark.parametrize("regularizations", [4, [0.01, 1, 100]])
 def test_folds_are_blocks(regularizations, digits):
     X, y = digits[0], digits[1].astype(str)
