@@ -222,8 +222,7 @@ class ClassStatistics:
 
         One block at a time is in memory, so that the blocks may be those of a file, of
         a database, or of a generator. The statistics are those of all samples at once,
-        up to rounding, for any order and sizes of blocks. A Dask array with the same
-        blocks gives the same to the last digit.
+        up to rounding, for any order and sizes of blocks.
 
         Where the covariances of all classes are too large for the memory, ``n_axes``
         takes them in fewer dimensions: a first pass over the blocks finds the principal

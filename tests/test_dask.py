@@ -88,15 +88,14 @@ def test_any_blocks(rows, columns):
     assert_same_statistics(ClassStatistics.from_blocks(pairs[::-1]), expected)
 
 
-@pytest.mark.parametrize("n_blocks", [2, 7, 8, 9, 64, 73])
-def test_one_process_and_dask_add_in_one_order(n_blocks, digits):
+@pytest.mark.parametrize("n_blocks", [2, 8, 73])
+def test_blocks_in_one_process_and_of_dask(n_blocks, digits):
     X, y = digits[0].astype(np.float32), digits[1]
     edges = np.append(0, np.linspace(0, len(y), n_blocks, dtype=int))  # one is empty
     first = ClassStatistics.from_blocks((X[a:b], y[a:b]) for a, b in pairwise(edges))
     blocks = da.from_array(X, chunks=(tuple(np.diff(edges).tolist()), -1))
     second = ClassStatistics.from_data(blocks, y)
-    for name in ("counts", "means", "covariances"):
-        assert_array_equal(getattr(first, name), getattr(second, name))
+    assert_same_statistics(first, second)
 
 
 def test_labels_and_weights_in_other_blocks(digits, rng):
@@ -720,6 +719,20 @@ def test_prototypes_remain_among_the_samples(digits):
     blocks = da.from_array(X, chunks=(600, -1))
     model = RSLVQ(solver="sgd", max_iter=60, random_state=0).fit(blocks, y)
     assert model.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("n_samples", [500, 12_000])  # all are held out, or a part
+@pytest.mark.parametrize("weighted", [False, True])
+def test_shrinkage_is_selected_by_the_same_samples(n_samples, weighted, rng):
+    y = np.arange(n_samples) % 3
+    X = rng.normal(size=(n_samples, 4)) * (1 + y)[:, None]
+    weights = np.arange(n_samples) % 4 if weighted else None
+    expected = GaussianClassifier().fit(X, y, weights)
+    blocks = da.from_array(X, chunks=(n_samples // 7, 2))
+    model = GaussianClassifier().fit(blocks, y, weights)
+    assert model.shrinkage_selection_ == "held-out"
+    assert_allclose(model.shrinkage_, expected.shrinkage_, rtol=1e-9)
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
 
 
 def delayed_blocks(X, y, edges):

@@ -36,6 +36,7 @@ from skgeom._kernel._nystroem import (
 from skgeom._kernel._rows import BLOCK, RowSummary, TrainingData
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import check_library
+from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import signs
 
 # The axes are found from this many samples for each of them, or so many altogether: they
