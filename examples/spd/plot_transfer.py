@@ -82,12 +82,12 @@ axes[1].legend()
 axes[1].set(title="re-centered: scores (x: new person)", xticks=[], yticks=[])
 
 # %%
-# Recentering alone, and adaptation as well; and both a trial at a time, with nothing
-# known of the new person at first.
+# Re-centering alone, and adaptation as well; and both a trial at a time, with no data
+# of the new subject at first.
 
 session = ["new"] * int(new.sum())
 print(f"re-centered: {model.score(X[new], y[new], domain=session):.3f}")
-print(f"adapted:   {model.adapt(X[new]).score(X[new], y[new]):.3f}")
+print(f"adapted:     {model.adapt(X[new]).score(X[new], y[new]):.3f}")
 
 online = TransferDiscriminantAnalysis().fit(X[~new], y[~new], person[~new])
 correct = []
@@ -95,7 +95,7 @@ for x, movement in zip(X[new][:, None], y[new], strict=True):
     online.partial_adapt(x, ["new"])
     correct.append(online.predict(x, ["new"])[0] == movement)
 last = np.mean(correct[-50:])
-print(f"online:    {np.mean(correct):.3f}, the last 50 trials {last:.3f}")
+print(f"online:      {np.mean(correct):.3f}, the last 50 trials {last:.3f}")
 
 # %%
 # What tells a movement apart, in the new person: the spatial filter by which the
