@@ -10,6 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skgeom._filters._auto import warn_if_uninformative
 from skgeom._filters._base import BaseFilters
 from skgeom._filters._docs import FILTER_DOCS
 from skgeom._filters._optimization import PooledCovariances
@@ -207,6 +208,7 @@ class AMAGauss(BaseFilters):
         current_progress().start(space.X, data.y)
         selection = self._select(data)
         self._store_selection(selection)
+        warn_if_uninformative(selection, len(data.statistics.classes))
         statistics = self._shrunk(data.statistics, selection)
         sigma2, counts = selection.regularization, statistics.counts
         self.priors_ = like(check_priors(self.priors, counts), space.X)

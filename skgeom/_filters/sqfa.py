@@ -8,7 +8,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import validate_data
 
-from skgeom._filters._auto import folds_of_summaries
+from skgeom._filters._auto import folds_of_summaries, warn_if_uninformative
 from skgeom._filters._base import BaseFilters
 from skgeom._filters._docs import FILTER_DOCS
 from skgeom._filters._optimization import PooledCovariances
@@ -349,6 +349,7 @@ class SQFA(BaseFilters):
             )
         else:
             _warn_of_single_samples(statistics, classes)
+            warn_if_uninformative(selection, len(statistics.classes))
         model = statistics.means if space.X is None else space.X
         filters = self._maximize(
             objective, optimization, pooled, space, model, quiet=coincide

@@ -348,6 +348,7 @@ def test_groups_begin_with_the_solution_of_the_first_group(constraint, regulariz
     settings = {
         "constraint": constraint,
         "regularization": regularization,
+        "covariance_estimator": None,
         "random_state": 0,
     }
     first = SQFA(2, **settings).fit(X, y)
@@ -433,14 +434,6 @@ def test_statistics_in_pieces(iris):
     [SQFA(), SQFA(constraint="orthonormal", group_size=1, squared=True)]
 )
 def test_scikit_learn_checks(estimator, check):
-    _check(estimator, check)
-
-
-def _check(estimator, check):
-    if "check_sample_weight_equivalence" in str(check):
-        # With little noise, or from several starts, the objective of its 15 samples is
-        # so flat that the rounding of statistics moves the filters by its tolerance.
-        estimator = clone(estimator).set_params(regularization=0.5, init="pca")
     check(estimator)
 
 
@@ -449,7 +442,7 @@ def _check(estimator, check):
 @pytest.mark.filterwarnings("ignore:The 2 filters span 1 directions only:UserWarning")
 @parametrize_with_checks([SecondMomentSQFA()])
 def test_scikit_learn_checks_of_second_moments(estimator, check):
-    _check(estimator, check)
+    check(estimator)
 
 
 def test_scikit_learn_checks_are_not_silenced():
@@ -543,13 +536,10 @@ def test_nothing_global_is_touched(iris, capsys):
 def test_verbose_prints_a_line_a_stage(iris, capsys):
     sqfa = SQFA(2, init="random", n_init=3, verbose=1, random_state=0).fit(*iris)
     lines = capsys.readouterr().out.splitlines()
-    taken = f"[SQFA] regularization {sqfa.regularization_:.6g} is taken"
-    assert lines.count(taken) == 1
+    selected = f"and regularization {sqfa.regularization_:.6g} selected: held-out log"
+    assert len([line for line in lines if selected in line]) == 1
     for stage in ("start 1", "start 2", "start 3", "best start"):
         assert len([line for line in lines if f"[SQFA] {stage}: " in line]) == 1
-    # Each noise has a line.
-    tried = [line for line in lines if line.startswith("[SQFA] noise, value ")]
-    assert len(tried) > 1 and f"[SQFA] noise, value {len(tried)}: " in tried[-1]
     end = f"[SQFA] end: objective {sqfa.objective_:.6f} after {sqfa.n_iter_} iterations"
     assert lines[-1] == end
     sqfa.set_params(verbose=2).fit(*iris)
@@ -701,7 +691,7 @@ def test_constant_features(iris):
     np.testing.assert_allclose(wider.components_[:, 4], 0, atol=1e-9)
     unregularized = SQFA(2, regularization=0, random_state=0)
     assert np.isfinite(unregularized.fit(np.c_[X, np.zeros(150)], y).objective_)
-    with pytest.warns(UserWarning, match="The All class distances are zero"):
+    with pytest.warns(UserWarning, match="All class distances are zero"):
         assert SQFA(2).fit(np.ones((150, 3)), y).objective_ == 0
 
 
