@@ -97,7 +97,7 @@ class Fold:
 def folds_of_samples(
     statistics, X, y, sample_weight, points, n_components, whiten, estimator=None
 ):
-    """The folds of some samples of the data; none if no class can be held out.
+    """The folds of some samples of the data; none if nothing can be selected by them.
 
     Parameters
     ----------
@@ -144,7 +144,13 @@ def folds_of_samples(
             )
         remaining = features[~out], labels[~out], weights[~out]
         folds.append(Fold(training, features[out], labels[out], shares[out], remaining))
-    return folds
+    return folds if any(map(_varies, folds)) else []
+
+
+def _varies(fold):
+    """Whether the remaining samples vary within their classes."""
+    within, total = fold.training.pooled_covariances()
+    return np.trace(within) > _ROUNDING * np.trace(total)
 
 
 def folds_of_summaries(parts, total, n_components, whiten):

@@ -72,6 +72,7 @@ class AMAGauss(BaseFilters):
     {statistics_}
     {priors_}
     {regularization_}
+    {selection}
     {classes_}
     {n_iter_}
     {n_features_in_}
@@ -172,7 +173,7 @@ class AMAGauss(BaseFilters):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; not modified. Those of a Dask array are read once for their
-            statistics and the 10,000 samples that choose an automatic regularisation,
+            statistics and the 10,000 samples that an automatic selection holds out,
             and once in each epoch of stochastic ascent, in which each block makes a
             step. Sparse ones are made dense in blocks of rows.
         y : array-like of shape (n_samples,)
@@ -194,9 +195,10 @@ class AMAGauss(BaseFilters):
         Warns
         -----
         ConvergenceWarning
-            If a search does not end within ``max_iter`` iterations.
+            If the optimization does not converge within ``max_iter`` iterations.
         UserWarning
-            If the filters found are linearly dependent.
+            If the filters are linearly dependent, or if held-out samples are not
+            classified better than by chance.
         """
         if is_dask(X) and self.batch_size is not None:
             raise ValueError(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
-from skgeom import AMAGauss, AMAGaussCV, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV, LandmarkKernelPCA, PLRSQ, ProjectionConditions, RSLVQ, Recentring, RegionCovariance, RejectionClassifier, SQFA, SQFACV, SecondMomentSQFA, SeparationGrid, TransferDiscriminantAnalysis
+from skgeom import AMAGauss, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV, LandmarkKernelPCA, PLRSQ, ProjectionConditions, RSLVQ, Recentring, RegionCovariance, RejectionClassifier, SQFA, SecondMomentSQFA, SeparationGrid, TransferDiscriminantAnalysis
 
 __all__ = ['ClusterClassifier', 'GeneralizedEigenvectors', 'GeometryAwarePCA', 'LOL', 'LocalFisherDiscriminantAnalysis', 'SupervisedPCA', 'WassersteinDiscriminantAnalysis', 'kernel_kmeans', 'log_euclidean_kmeans', 'log_euclidean_svm', 'mdrm', 'riemannian_kmeans', 'tangent_space_svm', 'tslda', 'tssm_lda']
 

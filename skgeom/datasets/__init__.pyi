@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
-from skgeom import AMAGauss, AMAGaussCV, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV, LandmarkKernelPCA, PLRSQ, ProjectionConditions, RSLVQ, Recentring, RegionCovariance, RejectionClassifier, SQFA, SQFACV, SecondMomentSQFA, SeparationGrid, TransferDiscriminantAnalysis
+from skgeom import AMAGauss, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV, LandmarkKernelPCA, PLRSQ, ProjectionConditions, RSLVQ, Recentring, RegionCovariance, RejectionClassifier, SQFA, SecondMomentSQFA, SeparationGrid, TransferDiscriminantAnalysis
 
 __all__ = ['fetch_bci_iv_2a', 'fetch_eth80', 'fetch_heart', 'fetch_mnist', 'fetch_pima', 'fetch_svhn', 'fetch_wbcd', 'fisher_rao_line_statistics', 'make_gaussian_classes', 'make_spd_classes', 'make_speed_videos', 'make_syn_spd', 'sqfa_scaling_toy', 'sqfa_toy_statistics']
 

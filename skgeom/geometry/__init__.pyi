@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
-from skgeom import AMAGauss, AMAGaussCV, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV, LandmarkKernelPCA, PLRSQ, ProjectionConditions, RSLVQ, Recentring, RegionCovariance, RejectionClassifier, SQFA, SQFACV, SecondMomentSQFA, SeparationGrid, TransferDiscriminantAnalysis
+from skgeom import AMAGauss, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, KernelDiscriminantAnalysisCV, LandmarkKernelPCA, PLRSQ, ProjectionConditions, RSLVQ, Recentring, RegionCovariance, RejectionClassifier, SQFA, SecondMomentSQFA, SeparationGrid, TransferDiscriminantAnalysis
 
 __all__ = ['calvo_oller_embedding', 'distance_affine_invariant', 'distance_calvo_oller', 'distance_fisher_rao', 'distance_fisher_rao_diagonal', 'distance_fisher_rao_equal_covariance', 'expm', 'generalized_eigenvalues', 'invsqrtm', 'logm', 'mean_affine_invariant', 'real_embedding', 'sqrtm', 'whiten']
 

@@ -88,7 +88,7 @@ class DistanceMatrixDisplay:
 
         Parameters
         ----------
-        estimator : SQFA, SecondMomentSQFA, SQFACV, AMAGauss or AMAGaussCV
+        estimator : SQFA, SecondMomentSQFA or AMAGauss
             The fitted estimator, or a fitted pipeline with one.
         regularized : bool, default=True
             As for :meth:`skgeom.SQFA.class_distances`.

@@ -98,7 +98,7 @@ class DistancePartsDisplay:
 
         Parameters
         ----------
-        estimator : SQFA or SQFACV
+        estimator : SQFA
             The fitted estimator, or a fitted pipeline with one.
         each_filter : bool, default=False
             Whether to draw a panel for each filter alone, instead of one for all
