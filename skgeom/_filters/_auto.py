@@ -215,6 +215,11 @@ def select(folds, objective_of, shrinkages, regularization, n_components, constr
         ]
         posteriors[candidate] = np.concatenate([of_fold for of_fold, _ in found])
         filters[candidate] = [of_fold for _, of_fold in found]
+        score = shares @ posteriors[candidate]
+        said = (
+            f"shrinkage {candidate[0]}, regularization {candidate[1]:.4g}: {score:.6f}"
+        )
+        current_progress().step("selection", said, name="candidate")
         return filters[candidate]
 
     starts, shrinkage = [None] * len(folds), shrinkages[len(shrinkages) // 2]
@@ -241,6 +246,7 @@ def _selection(chosen, posteriors, shares):
         "mean_log_posterior": np.array([shares @ p for p in posteriors.values()]),
     }
     shrinkage, regularization = chosen
+    current_progress().end_stage()
     current_progress().print(
         f"shrinkage {shrinkage} and regularization {regularization:.6g} selected: "
         f"held-out log posterior {shares @ posteriors[chosen]:.6f}"

@@ -432,8 +432,18 @@ def test_statistics_in_pieces(iris):
 # Use.
 
 
+def _expected_failed_checks(estimator):
+    """None for the defaults; later groups depend on the rounding of earlier ones."""
+    if estimator.group_size is None:
+        return {}
+    reason = "rounding of statistics moves filters of later groups by 1e-8"
+    kinds = "dense", "sparse"
+    return {f"check_sample_weight_equivalence_on_{k}_data": reason for k in kinds}
+
+
 @parametrize_with_checks(
-    [SQFA(), SQFA(constraint="orthonormal", group_size=1, squared=True)]
+    [SQFA(), SQFA(constraint="orthonormal", group_size=1, squared=True)],
+    expected_failed_checks=_expected_failed_checks,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
