@@ -26,6 +26,7 @@ from joblib import Parallel, delayed
 from pyriemann.classification import MDM, FgMDM
 from pyriemann.tangentspace import TangentSpace
 from scipy.stats import rankdata
+from sklearn.base import clone
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -52,9 +53,7 @@ from skgeom import (
     PLRSQ,
     RSLVQ,
     SQFA,
-    SQFACV,
     AMAGauss,
-    AMAGaussCV,
     CovarianceHessianProjection,
     KernelDiscriminantAnalysis,
 )
@@ -89,6 +88,18 @@ def by_grid(estimator, grid):
     return GridSearchCV(estimator, grid, cv=cv)
 
 
+def search_filters(filters):
+    """A search over sigma^2, from .001 to 10 times the mean variance."""
+
+    def search(k, X):
+        name = type(filters).__name__.lower()
+        values = np.logspace(-3, 1, 9) * X.var(axis=0).mean()
+        model = then_qda(clone(filters).set_params(n_components=k))
+        return by_grid(model, {f"{name}__regularization": values})
+
+    return search
+
+
 def search_kernel(k, X):
     grid = {
         "gamma": np.array([0.25, 1, 4]) / (X.shape[1] * X.var()),
@@ -106,15 +117,13 @@ METRICS = ["riemann", "tangent", "mahalanobis"]
 
 VECTORS = {
     "KDA": Contestant(lambda k: KernelDiscriminantAnalysis(), search_kernel),
-    "SQFA": Contestant(
-        lambda k: then_qda(SQFA(k)), lambda k, X: then_qda(SQFACV(k, cv=3))
-    ),
+    "SQFA": Contestant(lambda k: then_qda(SQFA(k)), search_filters(SQFA())),
     "SQFA-H": Contestant(
         lambda k: then_qda(SQFA(k, distance="hellinger")),
-        lambda k, X: then_qda(SQFACV(k, distance="hellinger", cv=3)),
+        search_filters(SQFA(distance="hellinger")),
     ),
     "AMA-Gauss": Contestant(
-        lambda k: then_qda(AMAGauss(k)), lambda k, X: then_qda(AMAGaussCV(k, cv=3))
+        lambda k: then_qda(AMAGauss(k)), search_filters(AMAGauss())
     ),
     "RSLVQ": Contestant(lambda k: RSLVQ(), search_prototypes(RSLVQ())),
     "GMLVQ": Contestant(

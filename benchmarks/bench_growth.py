@@ -39,7 +39,6 @@ from skgeom import (
     PLRSQ,
     RSLVQ,
     SQFA,
-    SQFACV,
     AMAGauss,
     KernelDiscriminantAnalysis,
 )
@@ -104,7 +103,6 @@ def tangent_space(size):
 VECTOR_METHODS = {
     "SQFA(4)": lambda size: SQFA(4, random_state=0),
     "AMAGauss(4)": lambda size: AMAGauss(4, random_state=0),
-    "SQFACV(4)": lambda size: SQFACV(4, random_state=0),
     "KDA": lambda size: KernelDiscriminantAnalysis(random_state=0),
     "RSLVQ": lambda size: RSLVQ(random_state=0),
 }

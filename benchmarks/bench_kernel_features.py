@@ -4,16 +4,10 @@ r"""Nonlinear filters: kernel principal components by landmarks, and SQFA on the
 
 MNIST, all 60,000 images, nine filters. For each size, q landmarks and p components, the
 rows are SQFA with the Hellinger distance and its automatic noise, the Fisher-Rao bound
-likewise, the Hellinger distance with a hundredth of that noise, and SQFACV, which
-chooses the noise by the accuracy on 10,000 training images that are left out; 0/784
-stands for the pixels. Reported are the accuracy of a Gaussian classifier of the filters
-on the test images, the medians of the seconds of all fits together (components,
-filters, classifier) and of the processor, and the peak of the memory of the process so
-far. The noise by SQFACV alone, at the size with an accuracy of .982, on two cores::
-
-    export OMP_NUM_THREADS=2
-    python -m benchmarks.bench_kernel_features --sizes 5000/2500 \
-        --filters "Hellinger, CV"
+likewise, and the Hellinger distance with a hundredth of that noise; 0/784 stands for
+the pixels. Reported are the accuracy of a Gaussian classifier of the filters on the
+test images, the medians of the seconds of all fits together (components, filters,
+classifier) and of the processor, and the peak of the memory of the process so far.
 """
 
 import argparse
@@ -23,22 +17,19 @@ import time
 import warnings
 
 import numpy as np
-from sklearn.model_selection import StratifiedShuffleSplit
 
 from benchmarks.suite import mnist
-from skgeom import SQFA, SQFACV, GaussianClassifier, LandmarkKernelPCA
+from skgeom import SQFA, GaussianClassifier, LandmarkKernelPCA
 
 N_FILTERS = 9
 
 
 def filters_by_name():
-    cv = StratifiedShuffleSplit(1, test_size=1 / 6, random_state=0)
     common = {"distance": "hellinger", "random_state": 0}
     return {
         "Fisher-Rao": SQFA(N_FILTERS, random_state=0),
         "Hellinger": SQFA(N_FILTERS, **common),
         "Hellinger, /100": SQFA(N_FILTERS, **common),
-        "Hellinger, CV": SQFACV(N_FILTERS, cv=cv, regularizations=8, **common),
     }
 
 

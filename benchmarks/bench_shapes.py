@@ -23,9 +23,7 @@ from benchmarks.suite import gaussians
 from skgeom import (
     GMLVQ,
     SQFA,
-    SQFACV,
     AMAGauss,
-    AMAGaussCV,
     ClassStatistics,
     CovarianceHessianProjection,
     GaussianClassifier,
@@ -112,8 +110,6 @@ def compare_wide(repeats):
             SQFA(9, random_state=0),
             SecondMomentSQFA(random_state=0),
             AMAGauss(random_state=0),
-            SQFACV(random_state=0),
-            AMAGaussCV(random_state=0),
         ]
         title = f"{n_samples} x {n_features:,}, {X.nbytes / 1e6:.0f} MB"
         table(title, fits(models, X, y), repeats)
@@ -126,7 +122,6 @@ def compare_long(repeats):
         models = [
             SQFA(n_components, random_state=0),
             AMAGauss(n_components, random_state=0),
-            SQFACV(n_components, random_state=0),
         ]
         jobs = {"ClassStatistics": lambda: ClassStatistics.from_data(X, y)}
         title = f"1,000,000 x 20, {X.nbytes / 1e6:.0f} MB, {n_components} filters"

@@ -1,14 +1,12 @@
-"""The SQFA family beside its peers: many classes, other distances, SQFACV.
+"""The SQFA family compared with its peers: many classes, different distances.
 
-Two parts, each with medians, ratios, and the objective or accuracy reached. Run them
-with nothing else on the machine::
+Medians, ratios, and the objective reached. Run it with nothing else on the machine::
 
-    python benchmarks/bench_sqfa_family.py speed                  # beside sqfa
-    python benchmarks/bench_sqfa_family.py cv --data mnist.npz    # beside GridSearchCV
+    python benchmarks/bench_sqfa_family.py --data mnist.npz
 
 The accuracies of all methods on MNIST are in benchmarks/papers/sqfa_digits.py.
 
-``speed`` compares fits from given class statistics: of the training data of ``--data``
+It compares fits from given class statistics: of the training data of ``--data``
 (10 classes x 784 for MNIST); of 41 speeds of a moving texture, 450 features, with
 filters in pairs from several starts; and of 100 classes of 512 features. But for the
 pairs, both begin at the principal axes. The peer is the version of sqfa that is
@@ -22,14 +20,9 @@ from functools import partial
 import numpy as np
 from common import PEER, has_peer, interleaved, load, peer_fit
 from sklearn.base import clone
-from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 
-from skgeom import SQFA, SQFACV, ClassStatistics, SecondMomentSQFA
-
-QDA = QuadraticDiscriminantAnalysis(tol=0)
+from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
 
 
 def moving_textures(n_speeds=41, n_positions=30, n_frames=15):
@@ -118,52 +111,15 @@ def objective_of(estimator, stats, filters):
     return matrix[np.triu_indices(len(matrix), 1)].mean()
 
 
-def compare_cross_validation(data, n_components, repeats):
-    """Seconds and choice of SQFACV and of a grid search over the same grid."""
-    X_train, y_train, *_ = data
-    grid = np.logspace(-1, 2, 10).round(2)
-    for distance in ("fisher-rao", "hellinger"):
-        ours = SQFACV(
-            n_components,
-            regularizations=grid,
-            distance=distance,
-            classifier=QDA,
-            random_state=0,
-        )
-        sqfa = SQFA(n_components, distance=distance, random_state=0)
-        search = GridSearchCV(
-            make_pipeline(sqfa, QDA), {"sqfa__regularization": grid}, n_jobs=1
-        )
-        jobs = {
-            "GridSearchCV": lambda search=search: search.fit(X_train, y_train),
-            "SQFACV": lambda ours=ours: ours.fit(X_train, y_train),
-        }
-        seconds, fitted = interleaved(jobs, repeats)
-        for name, model in fitted.items():
-            scores = model.cv_results_["mean_test_score"]
-            chosen = f"{grid[np.argmax(scores)]:g}, score {scores.max():.4f}"
-            ratio = seconds["GridSearchCV"] / seconds[name]
-            print(
-                f"{distance:12s} {name:13s} {seconds[name]:8.2f} s {ratio:6.1f} x "
-                f"chose {chosen}",
-                flush=True,
-            )
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=["speed", "cv"])
     parser.add_argument("--data", help="an .npz file with X, y, n_train")
-    parser.add_argument("--n-components", type=int, default=9)
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", ConvergenceWarning)
     data = load(arguments.data)
-    if arguments.part == "speed":
-        compare_speed(data, arguments.repeats)
-    else:
-        compare_cross_validation(data, arguments.n_components, arguments.repeats)
+    compare_speed(data, arguments.repeats)
 
 
 if __name__ == "__main__":

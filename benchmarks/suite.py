@@ -178,6 +178,33 @@ def rare_flag(seed):
     return folds(f"wine and a flag, seed {seed}", np.c_[X, flag], y, table=True)
 
 
+def irrelevant_features(deviation, seed, n_train=1_500, n_test=3_000):
+    """Three classes that differ in the variance of a feature each, among 40 features.
+
+    20 more features, of a large standard deviation, do not differ.
+    """
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_train + n_test) % 3
+    X = rng.normal(size=(len(y), 40))
+    X[:, 20:] *= deviation
+    X[np.arange(len(y)), y] *= 0.4
+    name = f"irrelevant features, deviation {deviation}, {n_train:,} samples"
+    return once(name, X[:n_train], y[:n_train], X[n_train:], y[n_train:])
+
+
+def factors(n_factors, noise, seed, n_train=120, n_test=1_000, n_features=2_000):
+    """Three classes that differ in the weaker ones of a few strong factors."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_train + n_test) % 3
+    means = np.zeros((3, n_factors))
+    means[:, -2:] = 4.5 * rng.normal(size=(3, 2))
+    scores = rng.normal(size=(len(y), n_factors)) * np.geomspace(10, 1, n_factors)
+    X = (scores + means[y]) @ rng.normal(size=(n_factors, n_features))
+    X += noise * rng.normal(size=X.shape)
+    name = f"{n_factors} factors, noise {noise}, {n_train} x {n_features:,}"
+    return once(name, X[:n_train], y[:n_train], X[n_train:], y[n_train:])
+
+
 # SPD matrices
 
 
@@ -244,6 +271,8 @@ VECTORS = {
         rare_digits,
         few_mnist,
         lambda: gaussians(20_000, seed=1),
+        *(lambda d=d: irrelevant_features(d, seed=1) for d in (1, 3, 6)),
+        *(lambda d=d: factors(d, 10 / d, seed=1) for d in (2, 5, 10)),
         lambda: in_logs(bci(1)),
         lambda: in_logs(bci(2)),
         lambda: in_logs(ssvep(range(1, 7))),
@@ -259,6 +288,9 @@ VECTORS = {
         rare_mnist,
         few_cifar,
         lambda: gaussians(20_000, seed=0),
+        *(lambda d=d: irrelevant_features(d, seed=0) for d in (1, 3, 6)),
+        *(lambda s=s: irrelevant_features(3, seed=s, n_train=6_000) for s in (2, 3, 4)),
+        *(lambda d=d: factors(d, 10 / d, seed=0) for d in (2, 5, 10)),
         lambda: in_logs(bci(3)),
         lambda: in_logs(bci(4)),
         lambda: in_logs(ssvep(range(7, 13))),

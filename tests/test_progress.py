@@ -23,11 +23,20 @@ LABELS = np.repeat(["rest", "left"], 20)
 
 # With the names of their stages; what follows a comma is left out.
 FILTERS = [
-    (skgeom.SQFA(init="random", n_init=2, random_state=0), "noise start start best"),
-    (skgeom.SecondMomentSQFA(init="pca", regularization=1.0), "search"),
-    (skgeom.SQFA(group_size=1, init="pca", regularization=1.0), "group group"),
-    (skgeom.AMAGauss(random_state=0), "noise search"),
-    (skgeom.AMAGauss(batch_size=50, random_state=0), "noise search"),
+    (
+        skgeom.SQFA(init="random", n_init=2, random_state=0),
+        "selection start start best",
+    ),
+    (skgeom.SecondMomentSQFA(init="pca", regularization=1.0), "selection search"),
+    (
+        skgeom.SQFA(group_size=1, init="pca", regularization=1.0),
+        "selection group group",
+    ),
+    (skgeom.AMAGauss(random_state=0), "selection SQFA"),
+    (
+        skgeom.AMAGauss(batch_size=50, random_state=0),
+        "selection SQFA",
+    ),
     (skgeom.CovarianceHessianProjection(LogisticRegression()), "training Hessian"),
     (skgeom.RSLVQ(tol=1e-4), "training"),
     (skgeom.RSLVQ(solver="sgd", max_iter=5, random_state=0), "training"),

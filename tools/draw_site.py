@@ -121,7 +121,7 @@ TREE = (
                             "How do classes differ?",
                             [
                                 ("their means only", "LDA of scikit-learn", False),
-                                ("covariances, too", "SQFA, SQFACV", True),
+                                ("covariances, too", "SQFA", True),
                                 ("both, many samples", "AMAGauss", True),
                             ],
                         ),

@@ -2,10 +2,9 @@
 Variants of SQFA
 ================
 
-Three ways to go beyond the default of :class:`~skgeom.SQFA`, on the digits of
-scikit-learn: :class:`~skgeom.SQFACV` chooses the regularisation by cross-validation,
-:class:`~skgeom.AMAGauss` maximises the posterior of the correct class instead of
-distances, and the distance can be a function of your own.
+Two ways to go beyond the default of :class:`~skgeom.SQFA`, on the digits of
+scikit-learn: :class:`~skgeom.AMAGauss` maximizes the posterior of the correct class
+instead of distances, and the distance can be a function of your own.
 """
 
 import autograd.numpy as anp
@@ -16,7 +15,7 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
-from skgeom import SQFA, SQFACV, AMAGauss, ClassStatistics
+from skgeom import SQFA, AMAGauss, ClassStatistics
 from skgeom.plotting import DistanceMatrixDisplay, FilterDisplay
 
 X, y = load_digits(return_X_y=True)
@@ -24,29 +23,7 @@ X_train, X_test, y_train, y_test = train_test_split(
     X / X.std(), y, test_size=0.5, stratify=y, random_state=0
 )
 
-# %%
-# The regularisation, chosen
-# --------------------------
-#
-# Ten values of the noise variance are tried in 5 folds. With too little noise, the
-# filters are directions in which some digit hardly varies, which are useless for
-# classification. Beyond some value, there is little difference.
-
 n_components = 6
-cv = SQFACV(n_components, random_state=0).fit(X_train, y_train)
-results = cv.cv_results_
-figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
-ax.errorbar(
-    results["regularization"],
-    results["mean_test_score"],
-    results["std_test_score"],
-    marker="o",
-    capsize=3,
-)
-ax.axvline(cv.regularization_, color="black", linestyle="--", label="chosen")
-ax.set(xscale="log", xlabel="regularization", ylabel="accuracy of the folds")
-ax.legend()
-plt.show()
 
 # %%
 # A distance of your own
@@ -80,7 +57,6 @@ models = {
     "SQFA": SQFA(n_components, random_state=0),
     "SQFA, Hellinger": SQFA(n_components, distance="hellinger", random_state=0),
     "SQFA, overlap": SQFA(n_components, distance=overlap, random_state=0),
-    "SQFACV": SQFACV(n_components, random_state=0),
     "AMA-Gauss": AMAGauss(n_components, random_state=0),
 }
 for name, model in models.items():
@@ -92,7 +68,7 @@ for name, model in models.items():
 # The filters. Single ones should not be interpreted too closely, because a quadratic
 # discriminant gives the same result for any basis of the same space.
 
-figure, axes = plt.subplots(5, n_components, figsize=(7, 6), layout="constrained")
+figure, axes = plt.subplots(4, n_components, figsize=(7, 5), layout="constrained")
 for row, (name, model) in zip(axes, models.items(), strict=True):
     FilterDisplay.from_estimator(model, shape=(8, 8), axes=row, titles=None)
     row[0].set_ylabel(name.replace(", ", ",\n"))

@@ -97,7 +97,7 @@ class Fold:
 def folds_of_samples(
     statistics, X, y, sample_weight, points, n_components, whiten, estimator=None
 ):
-    """The folds of some samples of the data; none if no class can be held out.
+    """The folds of some samples of the data; none if nothing can be selected by them.
 
     Parameters
     ----------
@@ -126,7 +126,8 @@ def folds_of_samples(
     for number in np.unique(numbers[numbers >= 0]):
         out, basis = numbers == number, coordinates.basis
         if estimator is not None:
-            training = ClassStatistics.from_data(points[~out], y[~out], estimator)
+            kept = to_numpy(take(points, np.flatnonzero(~out)))
+            training = ClassStatistics.from_data(kept, y[~out], estimator)
             training = training.project(basis.T)
         else:
             if not coordinates.complete:
@@ -134,16 +135,22 @@ def folds_of_samples(
                     statistics, within, points, labels, weights * out, n_components
                 )
                 basis, _ = np.linalg.qr(np.hstack([basis, directions]))
-            training = training_statistics(
-                statistics.project(basis.T).__sklearn_array_api_convert__(to_numpy),
-                project(take(points, out), basis),
-                y[out],
-                weights[out],
-            )
+            training = statistics.project(basis.T)
+            training = training.__sklearn_array_api_convert__(to_numpy)
         features = project(points, basis)
+        if estimator is None:
+            training = training_statistics(
+                training, features[out], y[out], weights[out]
+            )
         remaining = features[~out], labels[~out], weights[~out]
         folds.append(Fold(training, features[out], labels[out], shares[out], remaining))
-    return folds
+    return folds if any(map(_varies, folds)) else []
+
+
+def _varies(fold):
+    """Whether the remaining samples vary within their classes."""
+    within, total = fold.training.pooled_covariances()
+    return np.trace(within) > _ROUNDING * np.trace(total)
 
 
 def folds_of_summaries(parts, total, n_components, whiten):
@@ -152,6 +159,12 @@ def folds_of_summaries(parts, total, n_components, whiten):
     The score of a held-out class is estimated by draws from the Gaussian with its
     moments.
     """
+    occurrences = sum(np.isin(total.classes, part.classes) for part in parts)
+    if (occurrences == 1).any():
+        raise ValueError(
+            f"Class {total.classes[np.argmin(occurrences)]} is in one of the "
+            "statistics only, but each class needs samples in two folds or more."
+        )
     pooled = map(to_numpy, total.pooled_covariances())
     basis = _coordinates(*pooled, n_components, whiten).basis
     rng, features, labels, weights = np.random.default_rng(0), [], [], []
@@ -202,6 +215,11 @@ def select(folds, objective_of, shrinkages, regularization, n_components, constr
         ]
         posteriors[candidate] = np.concatenate([of_fold for of_fold, _ in found])
         filters[candidate] = [of_fold for _, of_fold in found]
+        score = shares @ posteriors[candidate]
+        said = (
+            f"shrinkage {candidate[0]}, regularization {candidate[1]:.4g}: {score:.6f}"
+        )
+        current_progress().step("selection", said, name="candidate")
         return filters[candidate]
 
     starts, shrinkage = [None] * len(folds), shrinkages[len(shrinkages) // 2]
@@ -228,6 +246,7 @@ def _selection(chosen, posteriors, shares):
         "mean_log_posterior": np.array([shares @ p for p in posteriors.values()]),
     }
     shrinkage, regularization = chosen
+    current_progress().end_stage()
     current_progress().print(
         f"shrinkage {shrinkage} and regularization {regularization:.6g} selected: "
         f"held-out log posterior {shares @ posteriors[chosen]:.6f}"
@@ -237,6 +256,8 @@ def _selection(chosen, posteriors, shares):
 
 def warn_if_uninformative(selection, n_classes):
     """Warn if held-out samples are not classified better than by chance."""
+    if selection.scores is None:
+        return
     best = np.max(selection.scores["mean_log_posterior"])
     if -np.inf < best <= -np.log(n_classes):
         warn_user(
@@ -335,8 +356,8 @@ def _regularizations(folds):
     of the d variances. With n > d samples in each class, covariances have relative
     errors of about d / n, and the end is smaller by the square of that.
     """
-    within, _ = folds[0].training.pooled_covariances()
-    variances = np.linalg.eigvalsh(within)
+    within = [fold.training.pooled_covariances()[0] for fold in folds]
+    variances = np.linalg.eigvalsh(within).mean(axis=0)
     variances = variances[variances > _ROUNDING * variances[-1]]
     n_samples = np.mean([fold.training.counts.mean() for fold in folds])
     ratio = min(1.0, len(variances) / n_samples)
@@ -360,7 +381,8 @@ def _training_discriminants(statistics, within, points, labels, out, n_component
     They need not be in the span of the leading principal axes. ``out`` are the weights
     of the held-out samples, zero for the others.
     """
-    points, labels, out = take(points, out > 0), labels[out > 0], out[out > 0]
+    rows = np.flatnonzero(out)
+    points, labels, out = take(points, rows), labels[rows], out[rows]
     points = points.toarray() if hasattr(points, "toarray") else to_numpy(points)
     counts, means = statistics.counts, to_numpy(statistics.means)
     n_out = np.bincount(labels, out, len(counts))

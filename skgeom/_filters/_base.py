@@ -23,7 +23,6 @@ from skgeom._filters._auto import (
     folds_of_samples,
     sampling_noise,
     select,
-    warn_if_uninformative,
 )
 from skgeom._filters._optimization import (
     DEPENDENT,
@@ -368,7 +367,7 @@ class BaseFilters(
         if not shrinks and sigma2 != "auto":
             return Selection(None, float(sigma2), "given")
         if folds:
-            selection = select(
+            return select(
                 folds,
                 self._objective_of_fold,
                 SHRINKAGES if shrinks else (None,),
@@ -376,10 +375,9 @@ class BaseFilters(
                 self._n_filters,
                 self.constraint,
             )
-            warn_if_uninformative(selection, len(statistics.classes))
-            return selection
         if sigma2 == "auto":
-            pooled = map(to_numpy, statistics.pooled_covariances())
+            estimated = statistics.shrunk() if shrinks else statistics
+            pooled = map(to_numpy, estimated.pooled_covariances())
             sigma2 = sampling_noise(*pooled, statistics.counts)
         rule = "closed form" if shrinks else "sampling noise"
         return Selection(None, float(sigma2), rule)

@@ -12,48 +12,11 @@ FILTER_DOCS = {
     """,
     "regularization": r"""
     regularization : "auto" or float, default="auto"
-        The variance :math:`\sigma^2`, in squared units of X, that is added to that
-        of each filter's output. Directions of a smaller variance count for little.
-        ``"auto"`` is at least what so few samples leave in doubt, and more if the
-        log posterior of the samples is then no lower, see the user guide; a common
-        factor on X changes nothing. It is of this package, not of the paper. With
-        0, all class covariances must be regular. What is ``"auto"`` for
-        :class:`SQFA` is multiplied by three for :class:`AMAGauss`.
-    """,
-    "regularizations": r"""
-    regularizations : int or array-like of shape (n_values,), default=10
-        The values of :math:`\sigma^2` to try, or their number: they are then spread
-        evenly, on a logarithmic scale, from a tenth of to a hundred times the sampling
-        noise, the least that ``regularization="auto"`` would be. If the best of these
-        is at an end, the next three beyond it are tried, and so on.
-    """,
-    "cv": r"""
-    cv : int, cross-validation generator or iterable, default=None
-        How folds are made, as in scikit-learn: None for 5 stratified folds. Folds of
-        groups get these from :meth:`fit`.
-    """,
-    "classifier": r"""
-    classifier : classifier or None, default=None
-        What the features are for; None is a
-        :class:`~sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`, fitted to
-        the statistics of the folds unless ``scoring`` is a function.
-    """,
-    "scoring": r"""
-    scoring : str, callable or None, default=None
-        A scorer of classifiers, as in scikit-learn; None is the classifier's ``score``.
-    """,
-    "chosen_regularization_": r"""
-    regularization_ : float
-        The chosen value of :math:`\sigma^2`; of equal ones, the first.
-    """,
-    "best_score_": r"""
-    best_score_ : float
-        Its mean score.
-    """,
-    "cv_results_": r"""
-    cv_results_ : dict of ndarrays
-        With one entry for each value: ``"regularization"``, ``"mean_test_score"``,
-        ``"std_test_score"``, and ``"split0_test_score"`` and so on.
+        The variance :math:`\sigma^2`, in squared units of X, that is added to the
+        variance of each filter's output. Directions of a smaller variance hardly count.
+        ``"auto"`` selects the value for which held-out samples have the largest mean
+        log posterior, see the user guide; a common factor on X changes nothing. With
+        0, all class covariances must be regular.
     """,
     "constraint": r"""
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
@@ -61,15 +24,16 @@ FILTER_DOCS = {
     """,
     "covariance_estimator": r"""
     covariance_estimator : "auto", None, str or object, default="auto"
-        How the class covariances are estimated: ``"auto"``, the sample covariances,
-        each drawn towards that within the classes, the more the fewer samples the
-        class has, see the user guide; None, the sample covariances as they are; one
-        of the names ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"``,
-        ``"scm"`` of ``pyriemann.geometry.covariance``; or an object whose ``fit``
-        sets ``covariance_``. The means are sample means in any case. With "auto" and
-        None, filters of samples that are fewer than their features are sought in the
-        span of the samples; with any other, among all features, since an estimate may
-        have a variance outside of the span.
+        How the class covariances are estimated. ``"auto"`` shrinks the sample
+        covariance of each class towards the covariance W within the classes,
+        :math:`(1 - \rho_k) S_k + \rho_k W`, and selects :math:`\rho` by held-out
+        samples, see the user guide. None uses the sample covariances. Other estimators
+        are one of the names ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"``,
+        ``"scm"`` of ``pyriemann.geometry.covariance``, or an object whose ``fit`` sets
+        ``covariance_``. The means are sample means in any case. With "auto" and
+        None, filters of samples that are fewer than their features are optimized in
+        the span of the samples; with other estimators, among all features, since an
+        estimate may have a variance outside of the span.
     """,
     "class_weight": r"""
     class_weight : None, "balanced" or dict, default=None
@@ -85,12 +49,10 @@ FILTER_DOCS = {
     """,
     "n_init": r"""
     n_init : "auto" or int, default="auto"
-        Number of starts, of which the best is followed to the end. Those that
-        ``init`` does not name are random. ``"auto"`` is, for ``init="auto"``, 8
-        with up to 100 features and 50 classes and 3 with more, 10 for
-        ``init="random"``, and otherwise 1. After a search for
-        ``regularization="auto"``, its filters take the place of the random ones of
-        ``init="auto"``.
+        Number of initializations, of which the best is optimized to the end.
+        Initializations that ``init`` does not name are random. ``"auto"`` is, for
+        ``init="auto"``, 8 with up to 100 features and 50 classes and 3 with more, 10
+        for ``init="random"``, and otherwise 1.
     """,
     "group_size": r"""
     group_size : int or None, default=None
@@ -137,12 +99,28 @@ FILTER_DOCS = {
     """,
     "statistics_": r"""
     statistics_ : ClassStatistics
-        The statistics of the features of the classes, without the regularisation,
-        but shrunk as ``covariance_estimator`` says.
+        The statistics of the features of the classes, without the regularization,
+        but shrunk by ``shrinkage_``.
     """,
     "regularization_": r"""
     regularization_ : float
         The value of :math:`\sigma^2` that was used.
+    """,
+    "selection": r"""
+    shrinkage_ : float or None
+        The selected :math:`\rho`, the shrinkage of a class of mean size; None where
+        the covariances are given, estimated class by class, or shrunk in closed form.
+    selection_rule_ : str
+        How ``shrinkage_`` and ``regularization_`` were found: ``"held-out log
+        posterior"``; ``"given"``; ``"sampling noise"``, by statistics alone; or
+        ``"closed form"``, which is the sampling noise and
+        :meth:`ClassStatistics.shrunk`, where nothing can be held out.
+    selection_scores_ : dict of ndarrays or None
+        ``"shrinkage"`` (NaN without shrinkage), ``"regularization"`` and
+        ``"mean_log_posterior"`` of each candidate; None if nothing was held out.
+    restart_objectives_ : ndarray of shape (n_restarts,)
+        The objective that each initialization reached when the best one was selected;
+        of one group of filters after another.
     """,
     "classes_": r"""
     classes_ : ndarray of shape (n_classes,)

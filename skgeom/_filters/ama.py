@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skgeom._filters._auto import warn_if_uninformative
 from skgeom._filters._base import BaseFilters
 from skgeom._filters._docs import FILTER_DOCS
 from skgeom._filters._optimization import PooledCovariances
@@ -68,6 +69,7 @@ class AMAGauss(BaseFilters):
     {statistics_}
     {priors_}
     {regularization_}
+    {selection}
     {classes_}
     {n_iter_}
     {n_features_in_}
@@ -166,7 +168,7 @@ class AMAGauss(BaseFilters):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; not modified. Those of a Dask array are read once for their
-            statistics and the 10,000 samples that choose an automatic regularisation,
+            statistics and the 10,000 samples that an automatic selection holds out,
             and once in each epoch of stochastic ascent, in which each block makes a
             step. Sparse ones are made dense in blocks of rows.
         y : array-like of shape (n_samples,)
@@ -188,9 +190,10 @@ class AMAGauss(BaseFilters):
         Warns
         -----
         ConvergenceWarning
-            If a search does not end within ``max_iter`` iterations.
+            If the optimization does not converge within ``max_iter`` iterations.
         UserWarning
-            If the filters found are linearly dependent.
+            If the filters are linearly dependent, or if held-out samples are not
+            classified better than by chance.
         """
         if is_dask(X) and self.batch_size is not None:
             raise ValueError(
@@ -202,6 +205,7 @@ class AMAGauss(BaseFilters):
         current_progress().start(space.X, data.y)
         selection = self._select(data)
         self._store_selection(selection)
+        warn_if_uninformative(selection, len(data.statistics.classes))
         statistics = self._shrunk(data.statistics, selection)
         sigma2, counts = selection.regularization, statistics.counts
         self.priors_ = like(check_priors(self.priors, counts), space.X)

@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import validate_data
 
-from skgeom._filters._auto import folds_of_summaries
+from skgeom._filters._auto import folds_of_summaries, warn_if_uninformative
 from skgeom._filters._base import BaseFilters
 from skgeom._filters._docs import FILTER_DOCS
 from skgeom._filters._optimization import PooledCovariances
@@ -77,6 +77,7 @@ class SQFA(BaseFilters):
     {objective_}
     {statistics_}
     {regularization_}
+    {selection}
     {classes_}
     {n_iter_}
     {n_features_in_}
@@ -170,7 +171,7 @@ class SQFA(BaseFilters):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; not modified. Those of a Dask array or frame are read once,
             block by block. Only their statistics are gathered, and the 10,000 samples
-            that choose an automatic regularisation. Sparse ones are made dense in
+            that an automatic selection holds out. Sparse ones are made dense in
             blocks of rows.
         y : array-like of shape (n_samples,)
             Their class labels, of at least two classes.
@@ -194,10 +195,10 @@ class SQFA(BaseFilters):
         Warns
         -----
         ConvergenceWarning
-            If a search does not end within ``max_iter`` iterations.
+            If the optimization does not converge within ``max_iter`` iterations.
         UserWarning
-            If the filters found are linearly dependent, or if the classes do not
-            differ.
+            If the filters are linearly dependent, if the classes are equal, or if
+            held-out samples are not classified better than by chance.
         """
         data = self._training_data(X, y, sample_weight)
         current_progress().start(data.space.X, data.y)
@@ -209,8 +210,10 @@ class SQFA(BaseFilters):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn the filters from more samples, besides those of the calls before.
 
-        The statistics of all samples so far are kept, which takes the memory of the
-        class covariances, and the search starts from the last filters. :meth:`fit` and
+        The statistics of all samples so far are kept, which needs the memory of the
+        class covariances, and the optimization starts from the last filters. Nothing is
+        held out: the regularization is the sampling noise, and
+        :meth:`ClassStatistics.shrunk` shrinks the covariances. :meth:`fit` and
         :meth:`fit_statistics` keep no statistics: a call after them starts from their
         filters, with the statistics of its own samples.
 
@@ -268,12 +271,15 @@ class SQFA(BaseFilters):
 
         Parameters
         ----------
-        statistics : ClassStatistics
-            Counts, means and covariances of at least two classes, which are taken as
-            they are: ``covariance_estimator`` is not used. Those of few samples should
-            be shrunk first, ``statistics.shrunk()``, as :meth:`fit` does. The automatic
-            regularisation is the sampling noise, by the counts. If they have ``axes``,
-            the filters are sought in their span, and are filters of all features.
+        statistics : ClassStatistics or list of ClassStatistics
+            Counts, means and covariances of at least two classes. The covariances are
+            used as they are, without ``covariance_estimator``: shrink covariances of
+            few samples first, ``statistics.shrunk()``. The automatic regularization is
+            the sampling noise, by the counts. With a list of statistics, each of a part
+            of the samples, each part is one fold, and shrinkage and regularization are
+            selected as in :meth:`fit`, by draws from Gaussians with the moments of the
+            held-out part. If they have ``axes``, the filters are optimized in the span
+            of the axes, and are filters of all features.
 
         Returns
         -------
@@ -341,6 +347,7 @@ class SQFA(BaseFilters):
             )
         else:
             _warn_of_single_samples(statistics, classes)
+            warn_if_uninformative(selection, len(statistics.classes))
         model = statistics.means if space.X is None else space.X
         filters = self._maximize(
             objective, optimization, pooled, space, model, quiet=coincide
@@ -410,6 +417,7 @@ class SecondMomentSQFA(SQFA):
     {objective_}
     {statistics_}
     {regularization_}
+    {selection}
     {classes_}
     {n_iter_}
     {n_features_in_}

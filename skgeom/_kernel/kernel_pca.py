@@ -39,8 +39,8 @@ from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import signs
 
-# The axes are found from this many samples for each of them, or so many altogether: they
-# need not be exact, and take half of the time with all images of MNIST
+# The axes are found from this many samples for each of them, or so many altogether:
+# they need not be exact, and take half of the time with all images of MNIST
 # (`bench_kernel_features.py`).
 _SAMPLES_PER_AXIS, _LEAST_SAMPLES = 4, 5000
 # Steps of the iteration of preimages, at most.

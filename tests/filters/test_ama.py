@@ -181,7 +181,7 @@ def test_groups(constraint, batch_size, gaussians):
     X, y = gaussians
     # With much more noise, to repeat a filter would be worth more than a third one.
     options = {"constraint": constraint, "regularization": 1.0, "random_state": 0}
-    options["batch_size"] = batch_size
+    options |= {"batch_size": batch_size, "covariance_estimator": None}
     first = AMAGauss(2, **options).fit(X, y)
     ama = AMAGauss(3, group_size=2, **options).fit(X, y)
     assert ama.components_.shape == (3, 5)

@@ -177,6 +177,7 @@ def test_without_regularization(wide, rng):
     assert_allclose(reached, expected, rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:The filters do not separate")
 @pytest.mark.parametrize("kind", [SQFA, SecondMomentSQFA, AMAGauss])
 def test_memory_is_that_of_the_samples(kind, rng):
     X = rng.normal(size=(20, 3000)).astype(np.float32)
@@ -228,6 +229,7 @@ def test_callbacks_get_filters_of_all_features(wide):
     assert set(seen) == {(N_SAMPLES, 2)}
 
 
+@pytest.mark.filterwarnings("ignore:The filters do not separate")
 @pytest.mark.parametrize("estimator", [SQFA, SecondMomentSQFA])
 def test_single_precision_keeps_small_features_beside_a_large_one(estimator, rng):
     y = np.arange(40) % 2

@@ -184,7 +184,7 @@ def test_second_moments_alone_are_enough(wine):
 
 def test_second_moments_alone_are_not_enough_for_means(wine):
     statistics = second_moments_of(ClassStatistics.from_data(*wine))
-    with pytest.raises(ValueError, match=r"second moments only: use SecondMomentSQFA"):
+    with pytest.raises(ValueError, match=r"second moments only. Use SecondMomentSQFA"):
         SQFA(2).fit_statistics(statistics)
 
 

@@ -1,0 +1,299 @@
+"""The automatic shrinkage and regularization."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import eigh
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+
+from benchmarks.suite import factors, irrelevant_features
+from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
+from skgeom._filters._auto import class_intensities, discriminant_directions
+
+
+def gaussians(rng, n_samples, n_features=20, n_classes=5):
+    """Classes with random means and random, nearly singular covariances."""
+    y = rng.integers(n_classes, size=n_samples)
+    X = np.empty((n_samples, n_features))
+    for label in range(n_classes):
+        spread = rng.normal(size=(n_features, n_features))
+        noise = rng.normal(size=((y == label).sum(), n_features))
+        X[y == label] = rng.normal(size=n_features) + noise @ spread.T
+    return X, y
+
+
+def accuracy(filters, X, y, X_test, y_test):
+    features = filters.fit(X, y).transform(X)
+    classifier = QuadraticDiscriminantAnalysis(tol=0).fit(features, y)
+    return classifier.score(filters.transform(X_test), y_test)
+
+
+# Accuracy
+
+
+@pytest.mark.parametrize("deviation", [1, 3, 6])
+def test_irrelevant_features_of_large_variance(deviation):
+    """Classes differ in the variance of a small feature each; chance is .33."""
+    parts = next(irrelevant_features(deviation, seed=0).parts())
+    assert accuracy(SQFA(3, random_state=0), *parts) > 0.55
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_strong_factors_of_fewer_samples_than_features(seed):
+    """At least the accuracy of shrunken LDA minus 2 points."""
+    dimensions, noise = (2, 5, 10)[seed % 3], (0.1, 1.0, 5.0)[seed // 3 % 3]
+    X, y, X_test, y_test = next(factors(dimensions, noise, seed=seed).parts())
+    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X, y)
+    found = accuracy(SQFA(2, random_state=0), X, y, X_test, y_test)
+    assert found > lda.score(X_test, y_test) - 0.02
+
+
+def test_gaussians_have_little_regularization(rng):
+    """And so filters that find directions of small variance of a class."""
+    X, y = gaussians(rng, 4000)
+    sqfa = SQFA(4, random_state=0)
+    assert accuracy(sqfa, X, y, X, y) > 0.8
+    assert sqfa.shrinkage_ == 0
+
+
+def test_classes_that_are_no_gaussians_are_regularized(rng):
+    """Features that hardly ever vary set the covariances apart, but few samples."""
+    n = 2000
+    y = np.repeat([0, 1, 2], n)
+    X = rng.normal(size=(3 * n, 6))
+    X[:, :3] += 1.5 * (y[:, None] == np.arange(3))
+    # One sample in 20 of a class has nearly all of the variance of a feature.
+    rare = rng.random((3 * n, 3)) < 0.05
+    X[:, 3:] *= np.where(rare & (y[:, None] == np.arange(3)), 3, 1e-2)
+    sqfa = SQFA(1, random_state=0).fit(X, y)
+    assert np.linalg.norm(sqfa.components_[0, :3]) > 0.9
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_features_without_structure_are_a_warning(rng):
+    X, y = rng.normal(size=(40, 300)), np.repeat([0, 1], 20)
+    with pytest.warns(UserWarning, match="do not separate held-out samples"):
+        SQFA(2, random_state=0).fit(X, y)
+
+
+# What is selected
+
+
+def test_fitted_attributes(capsys):
+    X, y = load_iris(return_X_y=True)
+    sqfa = SQFA(2, random_state=0, verbose=1).fit(X, y)
+    assert sqfa.selection_rule_ == "held-out log posterior"
+    scores = sqfa.selection_scores_
+    sizes = {len(column) for column in scores.values()}
+    assert len(sizes) == 1 and sizes.pop() >= 5
+    chosen = (scores["shrinkage"] == sqfa.shrinkage_) & (
+        scores["regularization"] == sqfa.regularization_
+    )
+    assert chosen.sum() == 1
+    assert len(sqfa.restart_objectives_) == 8
+    assert sqfa.restart_objectives_.max() <= sqfa.objective_ * (1 + 1e-9)
+    assert capsys.readouterr().out.count("selected: held-out log posterior") == 1
+
+
+def test_given_values():
+    X, y = load_iris(return_X_y=True)
+    given = SQFA(2, regularization=0.1, covariance_estimator=None).fit(X, y)
+    assert (given.selection_rule_, given.regularization_) == ("given", 0.1)
+    assert given.shrinkage_ is None and given.selection_scores_ is None
+    shrunk = SQFA(2, regularization=0.1, random_state=0).fit(X, y)
+    assert shrunk.regularization_ == 0.1
+    assert set(shrunk.selection_scores_["shrinkage"]) == {0, 0.1, 0.3, 0.6, 0.9}
+    plain = SQFA(2, covariance_estimator=None, random_state=0).fit(X, y)
+    assert plain.shrinkage_ is None
+    assert len(set(plain.selection_scores_["regularization"])) > 3
+
+
+@pytest.mark.parametrize("n_init", ["auto", 1, 12])
+def test_restarts_are_those_with_the_selected_values_given(n_init, rng):
+    X, y = gaussians(rng, 300, 8, 3)
+    automatic = SQFA(3, n_init=n_init, random_state=0).fit(X, y)
+    given = clone(automatic).set_params(regularization=automatic.regularization_)
+    statistics = ClassStatistics.from_data(X, y)
+    intensities = class_intensities(automatic.shrinkage_, statistics.counts)
+    given.fit_statistics(statistics.shrunk(intensities))
+    assert automatic.objective_ == pytest.approx(given.objective_, rel=1e-6)
+    assert len(automatic.restart_objectives_) == len(given.restart_objectives_)
+
+
+def selected(sqfa):
+    return sqfa.shrinkage_, sqfa.regularization_
+
+
+def test_order_of_samples():
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    model = SQFA(9, tol=1e-2, n_init=1, random_state=0)
+    expected = selected(clone(model).fit(X, y))
+    for _ in range(20):
+        order = rng.permutation(len(y))
+        assert selected(model.fit(X[order], y[order])) == expected
+
+
+def test_blocks_of_samples():
+    array = pytest.importorskip("dask.array")
+    X, y = load_digits(return_X_y=True)
+    model = SQFA(9, tol=1e-2, n_init=1, random_state=0)
+    blocks = array.from_array(X, chunks=(300, -1))
+    assert selected(clone(model).fit(blocks, y)) == selected(model.fit(X, y))
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1e-3, 1e9])
+@pytest.mark.parametrize("estimator", [SQFA, SecondMomentSQFA, AMAGauss])
+def test_common_factor(estimator, factor):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:400, 10:30], y[:400]
+    plain, scaled = (
+        estimator(3, random_state=0, tol=1e-2).fit(s * X, y) for s in (1, factor)
+    )
+    assert plain.shrinkage_ == scaled.shrinkage_
+    expected = factor**2 * plain.regularization_
+    assert scaled.regularization_ == pytest.approx(expected, rel=1e-6)
+
+
+def test_without_regularization_linear_maps_change_nothing(rng):
+    """A triangular map with a positive diagonal keeps the folds."""
+    X, y = gaussians(rng, 300, 6, 3)
+    linear = np.triu(rng.normal(size=(6, 6)), 1) + np.diag(
+        10.0 ** rng.uniform(-2, 2, 6)
+    )
+    model = SQFA(3, regularization=0, random_state=0)
+    plain, mapped = clone(model).fit(X, y), clone(model).fit(X @ linear, y)
+    assert plain.shrinkage_ == mapped.shrinkage_
+    assert_allclose(
+        mapped.selection_scores_["mean_log_posterior"],
+        plain.selection_scores_["mean_log_posterior"],
+        rtol=1e-5,
+    )
+
+
+def test_weights_are_repetitions(rng):
+    X, y = gaussians(rng, 200, 6, 3)
+    weights = rng.integers(0, 4, size=len(y))
+    model = SQFA(2, random_state=0)
+    weighted = clone(model).fit(X, y, sample_weight=weights)
+    repeated = clone(model).fit(X.repeat(weights, axis=0), y.repeat(weights))
+    assert selected(weighted) == selected(repeated)
+    assert_allclose(
+        weighted.selection_scores_["mean_log_posterior"],
+        repeated.selection_scores_["mean_log_posterior"],
+        rtol=1e-6,
+    )
+
+
+def test_random_state_does_not_change_the_selection():
+    X, y = load_digits(return_X_y=True)
+    values = {selected(SQFA(4, random_state=k).fit(X, y)) for k in range(3)}
+    assert len(values) == 1
+
+
+# Statistics alone
+
+
+@pytest.mark.parametrize("second_moments", [False, True])
+def test_statistics_have_the_sampling_noise(second_moments, rng):
+    X, y = gaussians(rng, 500, 6, 3)
+    statistics = ClassStatistics.from_data(X, y)
+    estimator = (SecondMomentSQFA if second_moments else SQFA)(2, random_state=0)
+    estimator.fit_statistics(statistics)
+    within, _ = statistics.pooled_covariances()
+    expected = np.trace(within) / (2 * statistics.counts.mean())
+    assert estimator.regularization_ == pytest.approx(expected, rel=1e-12)
+    assert estimator.selection_rule_ == "sampling noise"
+
+
+def test_summaries_of_folds(rng):
+    """The scores are near those of the samples, if the classes are Gaussian."""
+    X, y = gaussians(rng, 3000, 6, 3)
+    parts = [ClassStatistics.from_data(X[k::5], y[k::5]) for k in range(5)]
+    sqfa = SQFA(2, random_state=0).fit_statistics(parts)
+    assert sqfa.selection_rule_ == "held-out log posterior"
+    expected = SQFA(2, random_state=0).fit(X, y)
+    assert_allclose(
+        sqfa.selection_scores_["mean_log_posterior"].max(),
+        expected.selection_scores_["mean_log_posterior"].max(),
+        atol=0.1,
+    )
+    assert sqfa.objective_ == pytest.approx(expected.objective_, rel=0.05)
+    given = [part.shrunk(0.5) for part in parts[:1]]
+    assert SQFA(2, regularization=0.1).fit_statistics(given[0]).shrinkage_ is None
+
+
+def test_a_class_in_one_summary_only(rng):
+    X, y = gaussians(rng, 300, 4, 3)
+    parts = [ClassStatistics.from_data(X[y < 2], y[y < 2])]
+    parts.append(ClassStatistics.from_data(X, y))
+    with pytest.raises(ValueError, match=r"Class 2 .* one of the statistics only"):
+        SQFA(2).fit_statistics(parts)
+
+
+# Data without variance
+
+
+@pytest.mark.parametrize("offset", [0, 1, 1e3])
+def test_equal_samples_of_each_class_have_the_total_noise(offset, rng):
+    """Rounding of the class means is no variance within the classes."""
+    means = rng.normal(size=(3, 80))
+    X, y = np.repeat(means, 5, axis=0) + offset, np.repeat([0, 1, 2], 5)
+    sqfa = SQFA(2, random_state=0).fit(X, y)
+    expected = np.trace(np.cov(means.T, bias=True)) / 10
+    assert sqfa.regularization_ == pytest.approx(expected, rel=1e-6)
+    assert sqfa.selection_rule_ == "closed form"
+    assert np.isfinite(sqfa.objective_)
+
+
+def test_data_without_variance():
+    X = np.zeros((20, 3))
+    with pytest.warns(UserWarning, match="All class distances are zero"):
+        sqfa = SQFA(1).fit(X, np.repeat([0, 1], 10))
+    assert sqfa.regularization_ == 1
+
+
+@pytest.mark.parametrize("estimator", [SQFA(2), SQFA(2, distance="hellinger")])
+def test_repeated_filters_are_optimized_again_orthonormal(estimator):
+    """One direction separates these blobs; repeating it increases the objective."""
+    X, y = make_blobs(
+        [15, 15], centers=[[0, 0, 0], [1, 1, 1]], cluster_std=0.1, random_state=0
+    )
+    filters = estimator.set_params(random_state=0).fit(X, y).components_
+    assert np.linalg.svd(filters, compute_uv=False)[-1] > 0.01
+    assert_allclose(np.linalg.norm(filters, axis=1), 1)
+
+
+# Parts
+
+
+def test_intensities_of_classes():
+    counts = np.array([10, 20, 60])
+    assert_allclose(class_intensities(0.3, counts)[[0, 2]], [90 / 160, 9 / 51])
+    assert_allclose(class_intensities(0.3, np.array([7, 7])), 0.3)
+    assert_array_equal(class_intensities(0.0, counts), 0)
+
+
+def test_discriminant_directions_of_equal_covariances(rng):
+    """Linear discriminants, by the generalized eigenproblem of the scatters."""
+    means, factor = rng.normal(size=(4, 6)), rng.normal(size=(6, 6))
+    covariance = factor @ factor.T
+    found = discriminant_directions(means, np.array([covariance] * 4), 0.3, 3)
+    offsets = means - means.mean(axis=0)
+    _, vectors = eigh(offsets.T @ offsets, covariance + 0.3 * np.eye(6))
+    expected = vectors[:, :-4:-1] / np.linalg.norm(vectors[:, :-4:-1], axis=0)
+    assert_allclose(np.abs((found * expected).sum(axis=0)), 1, atol=1e-9)
+
+
+def test_units_of_features_without_regularization():
+    X, y = load_iris(return_X_y=True)
+    units = np.array([1e-3, 1.0, 50.0, 1e4])
+    model = SQFA(2, regularization=0, random_state=0)
+    plain, scaled = clone(model).fit(X, y), clone(model).fit(units * X, y)
+    assert plain.shrinkage_ == scaled.shrinkage_
+    assert plain.objective_ == pytest.approx(scaled.objective_, rel=1e-5)
