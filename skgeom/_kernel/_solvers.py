@@ -48,7 +48,7 @@ _EPS, _TINY = np.finfo(np.float64).eps, np.finfo(np.float64).tiny
 # Steps after which Davidson's method is given up.
 _STEPS = 40
 # For more eigenvectors than this part of all, a dense solution is faster than Lanczos
-# (many classes in `bench_shapes.py`).
+# (2,000 samples of 300 classes).
 _LANCZOS_SHARE = 0.07
 # Restarts after which a Lanczos iteration gives way to a dense solution.
 _RESTARTS = 50
