@@ -8,7 +8,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 
-import skgeom.utils.estimator as _sklearn
+import skgeom.utils.array_api as _sklearn
 from skgeom import SQFA, ClassStatistics, GaussianClassifier, bayes_error
 from skgeom.utils.array_api import ARRAY_API, to_numpy
 

@@ -62,6 +62,7 @@ def maximize_on_samples(
     callback=None,
     random_state=None,
     samples=None,
+    stage_tol=_STAGE_TOL,
 ):
     """Maximise an objective over constrained filters, from several starts.
 
@@ -113,6 +114,9 @@ def maximize_on_samples(
         Draws the samples.
     samples : list, default=None
         The samples, instead of ``objective.growing_samples``.
+    stage_tol : float, default=1e-4
+        The least tolerance in the subspace, if the whole space follows, and on samples
+        that are not the whole objective.
 
     Returns
     -------
@@ -134,21 +138,22 @@ def maximize_on_samples(
     coarse = fast.project(basis)
     space = _space(constraint, None if metric is None else basis.T @ metric @ basis)
     stages = _Stages(space, basis, optimizer, max_iter, batches, callback)
-    stage_tol = tol if complete else max(tol, _STAGE_TOL)
+    stage_tol = max(tol, stage_tol)
     if samples is None:
         samples = objective.growing_samples(random_state)
     if not samples:
-        run, values = stages.from_starts(coarse, starts, stage_tol)
+        run, values = stages.from_starts(coarse, starts, tol if complete else stage_tol)
     else:
         tolerable = tol if objective.sample(samples[-1]).complete else max(tol, _LOSS)
     for previous, sample in zip([None, *samples], samples, strict=False):
         part = coarse.sample(sample)
+        part_tol = tol if complete and part.complete else stage_tol
         stages = replace(stages, label=f"{len(sample):,} {objective.terms}, ")
         if previous is None:
-            run, values = stages.from_starts(part, starts, stage_tol)
+            run, values = stages.from_starts(part, starts, part_tol)
             continue
         before, _ = part(run.point)
-        run = stages.go_on("search", part, run, stage_tol)
+        run = stages.go_on("search", part, run, part_tol)
         gain = (-run.cost - before) / abs(run.cost)
         if gain <= tolerable * (len(sample) / len(previous) - 1):
             break
@@ -158,8 +163,7 @@ def maximize_on_samples(
         stages = replace(stages, space=_space(constraint, metric), basis=None)
         if sample is not None:
             fast = fast.sample(sample)
-        last_tol = tol if whole else max(tol, _STAGE_TOL)
-        run = stages.in_whole_space(fast, run, last_tol, single)
+        run = stages.in_whole_space(fast, run, tol if whole else stage_tol, single)
     if not whole:
         run = replace(run, cost=-objective.mean(run.point))
     elif single:
@@ -193,8 +197,10 @@ def maximize_over_many_samples(objective, starts, basis, *, tol=1e-6, **options)
     sizes = sizes_of_parts(n_samples, len(basis) * starts[0].shape[1])
     order = np.random.default_rng(0).permutation(n_samples)
     samples = [np.sort(order[:size]) for size in sizes] if len(sizes) > 1 else []
-    options |= {"tol": max(tol, _LEAST_TOL), "samples": samples}
-    return maximize_on_samples(objective, starts, basis, **options)
+    tol = max(tol, _LEAST_TOL)
+    return maximize_on_samples(
+        objective, starts, basis, tol=tol, stage_tol=tol, samples=samples, **options
+    )
 
 
 def within(label, callback):

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import skgeom.utils.array_api as _arrays
-import skgeom.utils.estimator as _sklearn
+import skgeom.utils.array_api as _sklearn
 from skgeom import (
     SQFA,
     AMAGauss,
