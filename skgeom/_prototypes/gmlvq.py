@@ -10,11 +10,10 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from skgeom._lvq.base import PrototypeClassifier
-from skgeom._lvq.cost import Relevance
-from skgeom._lvq.docs import LVQ_DOCS
-from skgeom._lvq.lbfgs import fit_lbfgs
-from skgeom._lvq.losses import MarginLoss
+from skgeom._prototypes._base import PrototypeClassifier
+from skgeom._prototypes._docs import LVQ_DOCS
+from skgeom._prototypes._losses import MarginLoss
+from skgeom._prototypes._solvers import Relevance, fit_lbfgs
 from skgeom.utils._arrays import average, like, namespace, sum_of, to_numpy
 from skgeom.utils._docs import substitute_docs
 from skgeom.utils._following import follows_X
@@ -176,7 +175,7 @@ class GMLVQ(PrototypeClassifier):
         ConvergenceWarning
             If the search does not end within ``max_iter`` iterations.
         """
-        goes_on = self._goes_on()
+        goes_on = self._is_warm_start()
         rng = check_random_state(self.random_state)
         problem = self._problem(X, y, sample_weight, rng)
         n_samples, n_features = problem.Z.shape
@@ -236,9 +235,9 @@ class GMLVQ(PrototypeClassifier):
     def _check_definite(self, prototypes):
         """Distances are Euclidean: prototypes may be any symmetric matrices."""
 
-    def _compare(self, space, Z, prototypes):
+    def _compare(self, metric, Z, prototypes):
         omega = self.omega_.T
-        return space.squared_distances(Z @ omega, prototypes @ omega)
+        return metric.squared_distances(Z @ omega, prototypes @ omega)
 
 
 def _principal_axes(Z, weights):

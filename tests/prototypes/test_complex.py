@@ -8,8 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from skgeom import PLRSQ, Recentring, TransferDiscriminantAnalysis
-from skgeom._lvq.spaces import SPD_SPACES
-from skgeom._lvq.spaces.affine_invariant import AffineInvariantPairs
+from skgeom._prototypes._metrics import SPD_METRICS, AffineInvariantPairs
 from skgeom.geometry import logm, real_embedding
 
 
@@ -29,10 +28,10 @@ def complex_of(embedded):
     return embedded[..., :n, :n] + 1j * embedded[..., n:, :n]
 
 
-@pytest.mark.parametrize("metric", SPD_SPACES)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 def test_prototypes_are_complex_matrices(phases, metric):
     X, y = phases
-    solver = "sgd" if metric in {"wasserstein", "euclid"} else "auto"
+    solver = "sgd" if metric == "euclid" else "auto"
     model = PLRSQ(metric=metric, solver=solver, max_iter=20, tol=0.1, random_state=0)
     prototypes = model.fit(real_embedding(X), y).prototypes_
     expected = real_embedding(complex_of(prototypes))
