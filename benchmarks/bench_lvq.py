@@ -253,7 +253,7 @@ def metrics(folder):
         "BCI, subject 1": ([load_bci(folder, 1)] * len(SEEDS), 1),
     }
     names = ["riemann", "logdet", "logeuclid", "tangent", "mahalanobis"]
-    names += ["wasserstein", "euclid"]
+    names += ["euclid"]
     for title, (splits, n_prototypes) in problems.items():
         print(title)
         rows = []

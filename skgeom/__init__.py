@@ -11,11 +11,11 @@ from skgeom._hessian.input_hessian import input_hessian
 from skgeom._hessian.projection import CovarianceHessianProjection
 from skgeom._kernel.discriminant import KernelDiscriminantAnalysis
 from skgeom._kernel.kernel_pca import LandmarkKernelPCA
-from skgeom._lvq.glrsq import GLRSQ
-from skgeom._lvq.gmlvq import GMLVQ
-from skgeom._lvq.plrsq import PLRSQ
-from skgeom._lvq.rslvq import RSLVQ
 from skgeom._patterns import activation_patterns, spatial_filters
+from skgeom._prototypes.glrsq import GLRSQ
+from skgeom._prototypes.gmlvq import GMLVQ
+from skgeom._prototypes.plrsq import PLRSQ
+from skgeom._prototypes.rslvq import RSLVQ
 from skgeom._region_covariance import RegionCovariance
 from skgeom._rejection import RejectionClassifier, accuracy_rejection_curve
 from skgeom._statistics import ClassStatistics

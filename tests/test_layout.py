@@ -15,7 +15,7 @@ import skgeom
 ROOT = Path(skgeom.__file__).parent
 
 # Modules and folders of estimators. None imports from another.
-FAMILIES = {"_filters", "_hessian", "_kernel", "_lvq", "_rejection", "_transfer"}
+FAMILIES = {"_filters", "_hessian", "_kernel", "_prototypes", "_rejection", "_transfer"}
 # The parts of skgeom, in rows. A module may import from its own part, from its own row
 # (unless that is FAMILIES) and from the rows above.
 LAYERS = [
@@ -147,7 +147,7 @@ def test_module_keeps_to_the_layout(path):
     [
         ("geometry/spd.py", "from ..optim import minimize"),
         ("geometry/spd.py", "from .._filters.sqfa import SQFA"),
-        ("_kernel/base.py", "from skgeom._lvq.base import BaseLVQ"),
+        ("_kernel/base.py", "from skgeom._prototypes._base import A"),
         ("geometry/spd.py", "def f():\n    import skgeom.optim.lbfgs"),
         ("geometry/spd.py", "from .. import optim"),
         ("geometry/spd.py", "def f():\n    import pymanopt.manifolds"),
@@ -178,7 +178,7 @@ def test_offence_is_found(path, source):
         ("optim/lbfgs.py", "def f():\n    import pymanopt.manifolds"),
         ("_filters/sqfa.py", "from .._statistics import A\nfrom .. import optim"),
         ("_filters/sqfa.py", "from ..objectives import DISTANCES"),
-        ("_lvq/cost.py", "from .spaces import FlatSpace\nfrom ..geometry import logm"),
+        ("_prototypes/_losses.py", "from ._metrics import A\nfrom ..geometry import B"),
         ("_filters/sqfa.py", "if self.verbose > 1:\n    print(1)"),
         ("plotting/display.py", "def plot():\n    import matplotlib"),
     ],

@@ -24,17 +24,23 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 # What is mutated, and the runs of pytest that must find it: quick ones first. The
-# checks of scikit-learn in tests/lvq are left out: they take as long as all others, and
-# know nothing of spaces and losses.
-OF_SPACES = ["tests/lvq/test_spaces.py", "tests/lvq/test_tangent_spaces.py"]
-OF_LVQ = ["tests/lvq", "-k", "not test_scikit_learn"]
+# checks of scikit-learn in tests/prototypes are excluded: they take as long as all
+# others, and test neither metrics nor losses.
+OF_METRICS = [
+    "tests/prototypes/test_metrics.py",
+    "tests/prototypes/test_tangent_spaces.py",
+]
+OF_PROTOTYPES = ["tests/prototypes", "-k", "not test_scikit_learn"]
 TESTED_BY = {
     "skgeom/geometry": [["tests/geometry"]],
     "skgeom/objectives": [["tests/objectives"]],
-    "skgeom/_lvq/spaces": [OF_SPACES, [*OF_LVQ, *(f"--ignore={x}" for x in OF_SPACES)]],
-    "skgeom/_lvq/losses.py": [OF_LVQ],
-    "skgeom/_lvq/likelihood.py": [OF_LVQ],
-    "skgeom/_lvq/cost.py": [OF_LVQ],
+    "skgeom/_prototypes/_metrics.py": [
+        OF_METRICS,
+        [*OF_PROTOTYPES, *(f"--ignore={x}" for x in OF_METRICS)],
+    ],
+    "skgeom/_prototypes/_losses.py": [OF_PROTOTYPES],
+    "skgeom/_prototypes/rslvq.py": [OF_PROTOTYPES],
+    "skgeom/_prototypes/_solvers.py": [OF_PROTOTYPES],
 }
 MEMORY = 4 * 2**30  # bytes a mutant may take
 NO_RUN = 99  # exit code where pytest was not reached
@@ -46,21 +52,19 @@ TOLERANCE = "a tolerance or threshold, on either side of which the result is as 
 SAME = "the same in all cases that occur"
 ELSEWHERE = "tests that are skipped without an optional package see it"
 EXPLAINED = {
-    ("skgeom/_lvq/cost.py", "True"): SAME,  # strict=True, of lists of one length
-    ("skgeom/_lvq/cost.py", "1"): SAME,  # nobody asks for the shape
     (
-        "skgeom/_lvq/cost.py",
+        "skgeom/_prototypes/_solvers.py",
+        "True",
+    ): SAME,  # strict=True, of lists of one length
+    ("skgeom/_prototypes/_solvers.py", "1"): SAME,  # nobody asks for the shape
+    (
+        "skgeom/_prototypes/_solvers.py",
         "len(self._Z) * prototypes.size <= _KEPT",
     ): TOLERANCE,
-    ("skgeom/_lvq/losses.py", "1e-10"): TOLERANCE,
-    ("skgeom/_lvq/spaces/base.py", "lowest < highest"): TOLERANCE,
-    ("skgeom/_lvq/spaces/flat.py", "0.1"): TOLERANCE,  # model_tol
-    ("skgeom/_lvq/spaces/logdet.py", "-1"): SAME,  # the last axis of two
-    ("skgeom/_lvq/spaces/logdet.py", "1e-07"): TOLERANCE,
-    ("skgeom/_lvq/spaces/wasserstein.py", "1e-10"): TOLERANCE,
-    ("skgeom/_lvq/spaces/wasserstein.py", "1e-12"): TOLERANCE,
-    ("skgeom/_lvq/spaces/wasserstein.py", "100"): TOLERANCE,
-    ("skgeom/_lvq/spaces/wasserstein.py", "squared < _NEAR * traces"): TOLERANCE,
+    ("skgeom/_prototypes/_losses.py", "1e-10"): TOLERANCE,
+    ("skgeom/_prototypes/_metrics.py", "0.1"): TOLERANCE,  # model_tol
+    ("skgeom/_prototypes/_metrics.py", "-1"): SAME,  # the last axis of two
+    ("skgeom/_prototypes/_metrics.py", "1e-07"): TOLERANCE,
     (
         "skgeom/geometry/_affine_invariant.py",
         "at.size < best.size",

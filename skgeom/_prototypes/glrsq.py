@@ -3,23 +3,19 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._lvq.base import PrototypeClassifier
-from skgeom._lvq.blocks import by_blocks_if_stochastic
-from skgeom._lvq.docs import LVQ_DOCS
-from skgeom._lvq.lbfgs import fit_lbfgs
-from skgeom._lvq.losses import MarginLoss
-from skgeom._lvq.sgd import STOCHASTIC_CONSTRAINTS, Schedule, decay, falling, fit_sgd
-from skgeom.utils.estimator import estimator_method, substitute_docs
+from skgeom._prototypes._base import TwoSolverClassifier
+from skgeom._prototypes._docs import LVQ_DOCS
+from skgeom._prototypes._losses import MarginLoss
+from skgeom.utils.estimator import substitute_docs
 
 # Slope of the sigmoid where all samples are learnt from together.
 _SLOPE = 10.0
 
 
 @substitute_docs(**LVQ_DOCS)
-class GLRSQ(PrototypeClassifier):
+class GLRSQ(TwoSolverClassifier):
     r"""Generalised learning vector quantisation of SPD matrices.
 
     Each class has prototypes. With the squared distance :math:`d_J` of a sample from
@@ -98,8 +94,7 @@ class GLRSQ(PrototypeClassifier):
     """
 
     _parameter_constraints = {
-        **PrototypeClassifier._parameter_constraints,
-        **STOCHASTIC_CONSTRAINTS,
+        **TwoSolverClassifier._parameter_constraints,
         "metric": [str],
         "slope": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     }
@@ -137,100 +132,20 @@ class GLRSQ(PrototypeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @estimator_method
-    @by_blocks_if_stochastic
-    @substitute_docs(**LVQ_DOCS)
-    def fit(self, X, y, sample_weight=None):
-        """Learn the prototypes.
+    def _loss(self, problem, solver, streams=False):
+        return MarginLoss(problem.labels)
 
-        Parameters
-        ----------
-        {X_to_fit}
-        y : array-like of shape (n_samples,)
-            Their classes, at least two.
-        {sample_weight}
+    def _first_scale(self, problem):
+        return _SLOPE if self.slope == "auto" else float(self.slope)
 
-        Returns
-        -------
-        self
-            This object, fitted.
+    def _schedule(self, problem, scale, rng):
+        slopes = [self._slope(epoch) for epoch in range(1, self.max_iter + 1)]
+        return self._falling_schedule(problem, slopes, rng)
 
-        Raises
-        ------
-        {raised_by_fit}
-
-        Warns
-        -----
-        {warned_by_fit}
-        """
-        rng = check_random_state(self.random_state)
-        problem = self._problem(X, y, sample_weight, rng)
-        loss = MarginLoss(problem.labels)
-
-        def finish(model, outcome):
-            model._store(problem, outcome, slope=outcome.scale)
-
-        report = self._reporter(problem, finish)
-        if self._choose_solver(problem.space) == "sgd":
-            slopes = [self._slope(epoch) for epoch in range(1, self.max_iter + 1)]
-            first_rates = [self._first_rate(problem, slope) for slope in slopes]
-            rates = falling(first_rates, problem.weights)
-            shuffle = rng if self.shuffle else None
-            schedule = Schedule(rates, slopes, self.batch_size, shuffle)
-            outcome = fit_sgd(problem, loss, schedule, report)
-        else:
-            slope = _SLOPE if self.slope == "auto" else float(self.slope)
-            outcome = fit_lbfgs(
-                problem, loss, slope, report=report, **self._search_options
-            )
-        finish(self, outcome)
-        return self
-
-    @estimator_method
-    @substitute_docs(**LVQ_DOCS)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Take one epoch of stochastic steps over some samples, in a shuffled order.
-
-        The first call, on an object that is not fitted, finds the start from its
-        samples; these must then contain each class, unless ``init`` is given. With the
-        samples, the learning rate falls, to a hundredth after ``max_iter`` epochs, and
-        the automatic slope grows; from there on they stay. A call counts as an epoch
-        or, if its samples are fewer than the rows of all prototypes together, as that
-        fraction of one. After ``fit``, rate and slope have come to their end already.
-        Each call adds one to ``n_iter_``, and the sum of the losses of its samples to
-        the end of ``loss_curve_``.
-
-        Parameters
-        ----------
-        {X_to_fit}
-        y : array-like of shape (n_samples,)
-            Their classes.
-        {classes_of_calls}
-        {sample_weight}
-
-        Returns
-        -------
-        self
-            This object, fitted.
-
-        Raises
-        ------
-        ValueError
-            If y holds a class that is not in ``classes_``, and as ``fit`` does.
-        """
-        rng = check_random_state(self.random_state)
-        problem = self._partial_problem(X, y, sample_weight, rng, classes)
-        n_epochs = self._n_epochs(problem)
-        epoch = min(n_epochs, self.max_iter)
-        slope = self._slope(epoch)
+    def _partial_scale(self, problem, n_epochs):
         if self.slope == "auto" and n_epochs == np.inf:
-            slope = self._progress.slope
-        rate = decay(epoch, self.max_iter) * self._first_rate(problem, slope)
-        shuffle = rng if self.shuffle else None
-        schedule = Schedule([rate], [slope], self.batch_size, shuffle)
-        outcome = fit_sgd(problem, MarginLoss(problem.labels), schedule)
-        self._store(problem, outcome, n_epochs=n_epochs, slope=slope)
-        return self
+            return self._progress.scale
+        return self._slope(min(n_epochs, self.max_iter))
 
     def _slope(self, epoch):
         """Slope of the sigmoid in an epoch of stochastic steps."""
@@ -239,7 +154,7 @@ class GLRSQ(PrototypeClassifier):
     def _first_rate(self, problem, slope):
         rate = self.learning_rate
         if rate == "auto":
-            squared_distance = 2 * problem.spread
-            rate = problem.space.first_rate(self.n_features_in_, squared_distance)
+            squared_distance = 2 * problem.variance
+            rate = problem.metric.first_rate(self.n_features_in_, squared_distance)
         # The loss is that many times as steep; the steps are those for slope 1.
         return rate / slope

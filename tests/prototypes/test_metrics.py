@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from pyriemann.geometry import distance, mean
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import GLRSQ, PLRSQ
-from skgeom._lvq.spaces import SPD_SPACES, CurvedSpace, FlatSpace, Pairs, wasserstein
-from skgeom._lvq.spaces.base import Steps
+from skgeom._prototypes._metrics import (
+    SPD_METRICS,
+    MatrixMetric,
+    Pairs,
+    Steps,
+    VectorMetric,
+)
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 
 # Of each metric, a distance, the square of which is compared, a mean of weighted
@@ -26,9 +30,8 @@ REFERENCES = {
     "mahalanobis": (distance.distance_logeuclid, mean.mean_logeuclid, {}),
     "tangent": (distance.distance_logeuclid, mean.mean_logeuclid, {}),
     "riemann": (distance.distance_riemann, mean.mean_riemann, EXACT),
-    "wasserstein": (distance.distance_wasserstein, mean.mean_wasserstein, EXACT),
 }
-WITH_GEODESICS = sorted(name for name in SPD_SPACES if SPD_SPACES[name].has_geodesics)
+WITH_GEODESICS = sorted(name for name in SPD_METRICS if SPD_METRICS[name].has_geodesics)
 
 
 def random_spd(rng, count, size=4):
@@ -41,12 +44,12 @@ def rng():
     return np.random.default_rng(0)
 
 
-@pytest.fixture(params=sorted(SPD_SPACES))
+@pytest.fixture(params=sorted(SPD_METRICS))
 def encoded(request, rng):
-    """A space, twelve encoded samples and two prototypes, and all as matrices."""
-    space, X, W = SPD_SPACES[request.param](), random_spd(rng, 12), random_spd(rng, 2)
-    space.observe(X)
-    return request.param, space, space.encode(X), space.encode(W), X, W
+    """A metric, twelve encoded samples and two prototypes, and all as matrices."""
+    metric, X, W = SPD_METRICS[request.param](), random_spd(rng, 12), random_spd(rng, 2)
+    metric.observe(X)
+    return request.param, metric, metric.encode(X), metric.encode(W), X, W
 
 
 def random_tangents(rng, prototypes):
@@ -55,145 +58,149 @@ def random_tangents(rng, prototypes):
 
 
 def test_every_metric_has_a_reference():
-    assert set(REFERENCES) == set(SPD_SPACES)
+    assert set(REFERENCES) == set(SPD_METRICS)
 
 
 def test_distances_are_those_of_the_reference(encoded):
-    name, space, Z, prototypes, X, W = encoded
+    name, metric, Z, prototypes, X, W = encoded
     function, *_ = REFERENCES[name]
     expected = np.array([[function(x, w) ** 2 for w in W] for x in X])
-    assert_allclose(space.pairs(Z, prototypes).squared_distances, expected, rtol=1e-9)
-    assert_allclose(space.squared_distances(Z, prototypes), expected, rtol=1e-9)
-    steps = space.stochastic(prototypes)
+    assert_allclose(metric.pairs(Z, prototypes).squared_distances, expected, rtol=1e-9)
+    assert_allclose(metric.squared_distances(Z, prototypes), expected, rtol=1e-9)
+    steps = metric.stochastic(prototypes)
     assert_allclose(steps.evaluate(Z), expected, rtol=1e-9)
-    assert_allclose(space.decode(steps.prototypes), W)
+    assert_allclose(metric.decode(steps.prototypes), W)
 
 
 def test_what_the_spaces_offer():
-    """The tests of these are skipped where a space does not say that it has them."""
-    every = set(SPD_SPACES)
+    """The tests of these are skipped where a metric does not say that it has them."""
+    every = set(SPD_METRICS)
     offered = {
         "learns_subspace": {"riemann", "logdet"},
-        "has_slopes": every - {"wasserstein"},
+        "has_jvp": every,
         "has_geodesics": every - {"logdet"},
-        "keeps_definite": every - {"euclid", "wasserstein"},
+        "keeps_definite": every - {"euclid"},
     }
     for flag, names in offered.items():
-        assert {n for n, space in SPD_SPACES.items() if getattr(space, flag)} == names
+        assert {
+            n for n, metric in SPD_METRICS.items() if getattr(metric, flag)
+        } == names
 
 
 def test_distance_of_a_matrix_from_itself_is_zero(encoded):
-    _, space, Z, *_ = encoded
-    own = np.diagonal(space.squared_distances(Z, Z))
+    _, metric, Z, *_ = encoded
+    own = np.diagonal(metric.squared_distances(Z, Z))
     assert (own >= 0).all()
     assert_allclose(own, 0, atol=1e-13)
 
 
 def test_gradient_is_that_of_the_squared_distances(encoded, rng):
-    _, space, Z, prototypes, *_ = encoded
+    _, metric, Z, prototypes, *_ = encoded
     weights, tangents = rng.normal(size=(12, 2)), random_tangents(rng, prototypes)
 
     def value(t):
-        return (weights * space.squared_distances(Z, prototypes + t * tangents)).sum()
+        return (weights * metric.squared_distances(Z, prototypes + t * tangents)).sum()
 
-    gradient = space.pairs(Z, prototypes).gradient(weights)
+    gradient = metric.pairs(Z, prototypes).gradient(weights)
     numerical = (value(1e-5) - value(-1e-5)) / 2e-5
     assert_allclose((gradient * tangents).sum(), numerical, rtol=1e-7)
 
 
 def test_gradient_for_the_samples(encoded, rng):
-    _, space, Z, prototypes, *_ = encoded
-    if not space.learns_subspace:
-        pytest.skip("the space learns no subspace, for which alone this gradient is")
+    _, metric, Z, prototypes, *_ = encoded
+    if not metric.learns_subspace:
+        pytest.skip("the metric learns no subspace, for which alone this gradient is")
     weights, tangents = rng.normal(size=(12, 2)), random_tangents(rng, Z)
 
     def value(t):
-        return (weights * space.squared_distances(Z + t * tangents, prototypes)).sum()
+        return (weights * metric.squared_distances(Z + t * tangents, prototypes)).sum()
 
-    gradient = space.pairs(Z, prototypes).sample_gradient(weights)
+    gradient = metric.pairs(Z, prototypes).sample_gradient(weights)
     numerical = (value(1e-5) - value(-1e-5)) / 2e-5
     assert_allclose((gradient * tangents).sum(), numerical, rtol=1e-6)
 
 
 def test_slopes_are_derivatives_along_the_manifold(encoded, rng):
-    _, space, Z, prototypes, *_ = encoded
-    if not space.has_slopes:
-        pytest.skip("the space has no slopes: lbfgs goes without a preconditioner")
-    pairs, manifold = space.pairs(Z, prototypes), space.manifold(prototypes.shape)
+    _, metric, Z, prototypes, *_ = encoded
+    if not metric.has_jvp:
+        pytest.skip("the metric has no jvp: lbfgs goes without a preconditioner")
+    pairs, manifold = metric.pairs(Z, prototypes), metric.manifold(prototypes.shape)
     coordinates = rng.normal(size=(2, 10))
     tangents = pairs.tangents(coordinates)
     assert_allclose(pairs.coordinates(tangents), coordinates, atol=1e-12)
     assert_allclose(manifold.norm(prototypes, tangents), np.linalg.norm(coordinates))
 
     def squared(t):
-        return space.squared_distances(Z, manifold.retraction(prototypes, t * tangents))
+        return metric.squared_distances(
+            Z, manifold.retraction(prototypes, t * tangents)
+        )
 
     numerical = (squared(1e-5) - squared(-1e-5)) / 2e-5
-    slopes = pairs.slopes(coordinates)
-    assert_allclose(slopes, numerical, rtol=1e-6, atol=1e-7)
+    jvp = pairs.jvp(coordinates)
+    assert_allclose(jvp, numerical, rtol=1e-6, atol=1e-7)
     weights = rng.normal(size=(12, 2))
     assert_allclose(
-        (weights * slopes).sum(),
-        (pairs.pull_back(weights) * coordinates).sum(),
+        (weights * jvp).sum(),
+        (pairs.vjp(weights) * coordinates).sum(),
     )
 
 
 def test_curvature_is_the_second_derivative_at_the_sample(encoded, rng):
-    _, space, _, prototypes, *_ = encoded
-    if not space.has_slopes:
-        pytest.skip("the space has no slopes, with which alone the curvature is used")
-    pairs = space.pairs(prototypes, prototypes)
+    _, metric, _, prototypes, *_ = encoded
+    if not metric.has_jvp:
+        pytest.skip("the metric has no jvp, with which alone the curvature is used")
+    pairs = metric.pairs(prototypes, prototypes)
     coordinates = rng.normal(size=(2, 10))
     coordinates /= np.linalg.norm(coordinates, axis=1, keepdims=True)
-    manifold = space.manifold(prototypes.shape)
+    manifold = metric.manifold(prototypes.shape)
     moved = manifold.retraction(prototypes, 1e-3 * pairs.tangents(coordinates))
-    squared = np.diagonal(space.squared_distances(prototypes, moved))
+    squared = np.diagonal(metric.squared_distances(prototypes, moved))
     assert_allclose(2 * squared / 1e-6, pairs.curvature, rtol=1e-2)
 
 
 def test_steps_to_far_samples_stay_within_reach(encoded):
     """Whatever the distance, a step of one does not lead farther than the sample."""
-    _, space, *_ = encoded
+    _, metric, *_ = encoded
     for size in (1e2, 1e4, 1e8):
         X = np.stack([np.eye(4), size * np.eye(4)])
-        space.observe(X)
-        Z = space.encode(X)
-        steps = space.stochastic(Z[:1])
+        metric.observe(X)
+        Z = metric.encode(X)
+        steps = metric.stochastic(Z[:1])
         steps.evaluate(Z[1:])
         steps.move(np.ones((1, 1)))
-        eigenvalues = np.linalg.eigvalsh(space.decode(steps.prototypes)[0])
+        eigenvalues = np.linalg.eigvalsh(metric.decode(steps.prototypes)[0])
         assert (eigenvalues > 0.999).all()
         assert (eigenvalues < 1.001 * size).all()
 
 
 @pytest.mark.parametrize("weighted", [True, False])
 def test_mean_is_that_of_the_reference(encoded, rng, weighted):
-    name, space, Z, _, X, _ = encoded
+    name, metric, Z, _, X, _ = encoded
     weights = rng.uniform(1, 2, 12) if weighted else None
     _, function, options = REFERENCES[name]
     expected = function(X, sample_weight=weights, **options)
-    found = space.decode(space.mean(Z, weights)[None])[0]
+    found = metric.decode(metric.mean(Z, weights)[None])[0]
     assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", WITH_GEODESICS)
 def test_geodesics_and_tangent_vectors_measure_the_distance(rng, name):
-    space = SPD_SPACES[name]()
-    base, sample = space.encode(random_spd(rng, 2))
-    whole = np.sqrt(space.squared_distances(sample[None], base[None]))[0, 0]
-    point = space.geodesic(base, sample, 0.25)
-    parts = space.squared_distances(np.stack([base, sample]), point[None])[:, 0]
+    metric = SPD_METRICS[name]()
+    base, sample = metric.encode(random_spd(rng, 2))
+    whole = np.sqrt(metric.squared_distances(sample[None], base[None]))[0, 0]
+    point = metric.geodesic(base, sample, 0.25)
+    parts = metric.squared_distances(np.stack([base, sample]), point[None])[:, 0]
     assert_allclose(np.sqrt(parts), [0.25 * whole, 0.75 * whole])
-    vectors = space.tangent_vectors(np.stack([sample, point]), base)
+    vectors = metric.tangent_vectors(np.stack([sample, point]), base)
     assert_allclose(np.linalg.norm(vectors, axis=1), [whole, 0.25 * whole])
     assert_allclose(vectors[1], 0.25 * vectors[0], atol=1e-12)
 
 
 @pytest.mark.parametrize("name", WITH_GEODESICS)
 def test_a_step_of_one_leads_to_the_sample(rng, name):
-    space = SPD_SPACES[name]()
-    sample, *prototypes = space.encode(random_spd(rng, 3))
-    steps = space.stochastic(np.stack(prototypes))
+    metric = SPD_METRICS[name]()
+    sample, *prototypes = metric.encode(random_spd(rng, 3))
+    steps = metric.stochastic(np.stack(prototypes))
     whole = steps.evaluate(sample[None])
     steps.move(np.array([[1.0, -0.2]]))
     left = steps.evaluate(sample[None])
@@ -203,8 +210,8 @@ def test_a_step_of_one_leads_to_the_sample(rng, name):
 
 def test_generic_steps_are_those_of_the_affine_invariant_space(rng):
     X, W = random_spd(rng, 6), random_spd(rng, 2)
-    space = SPD_SPACES["riemann"]()
-    own, generic = space.stochastic(W), Steps(space, W)
+    metric = SPD_METRICS["riemann"]()
+    own, generic = metric.stochastic(W), Steps(metric, W)
     for batch in (X[:1], X[1:]):
         assert_allclose(own.evaluate(batch), generic.evaluate(batch))
         coefficients = rng.normal(size=(len(batch), 2)) / 8
@@ -213,19 +220,19 @@ def test_generic_steps_are_those_of_the_affine_invariant_space(rng):
         assert_allclose(own.prototypes, generic.prototypes)
 
 
-@pytest.mark.parametrize("name", SPD_SPACES)
+@pytest.mark.parametrize("name", SPD_METRICS)
 def test_affine_invariance_is_as_declared(rng, name):
     X, A, y = random_spd(rng, 6), rng.normal(size=(4, 4)), np.arange(6) % 2
     distances, means = [], []
     for matrices in (X, A @ X @ A.T):
-        space = SPD_SPACES[name]()
-        space.observe(matrices)
-        space.learn(matrices, y, np.ones(6))
-        Z = space.encode(matrices)
-        distances.append(space.squared_distances(Z, Z[:2]))
-        means.append(space.decode(space.mean(Z, None)[None])[0])
+        metric = SPD_METRICS[name]()
+        metric.observe(matrices)
+        metric.learn(matrices, y, np.ones(6))
+        Z = metric.encode(matrices)
+        distances.append(metric.squared_distances(Z, Z[:2]))
+        means.append(metric.decode(metric.mean(Z, None)[None])[0])
     before, after = distances
-    if not space.affine_invariant:
+    if not metric.affine_invariant:
         assert np.abs(after - before).max() > 0.01 * before.max()
         return
     assert_allclose(after, before, atol=1e-10)
@@ -235,8 +242,8 @@ def test_affine_invariance_is_as_declared(rng, name):
 def test_logdet_is_an_eighth_of_the_affine_invariant_metric_nearby(rng):
     X = random_spd(rng, 3)
     near = X + 1e-3 * random_spd(rng, 3)
-    divergences = np.diagonal(SPD_SPACES["logdet"]().squared_distances(near, X))
-    squared = np.diagonal(SPD_SPACES["riemann"]().squared_distances(near, X))
+    divergences = np.diagonal(SPD_METRICS["logdet"]().squared_distances(near, X))
+    squared = np.diagonal(SPD_METRICS["riemann"]().squared_distances(near, X))
     assert_allclose(8 * divergences, squared, rtol=1e-4)
 
 
@@ -249,42 +256,14 @@ def test_near_matrices_keep_their_distances(rng, size, unit):
     basis = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     W, X = ((basis * e[:, None]) @ basis.T for e in (eigenvalues, near))
     ratios = near / eigenvalues - 1
-    expected = {
-        "logdet": np.square(ratios).sum(axis=1) / 8,
-        "wasserstein": (eigenvalues * np.square(ratios)).sum(axis=1) / 4,
-    }
-    for name, squared in expected.items():
-        found = SPD_SPACES[name]().squared_distances(X, W)[:, 0]
-        # The matrices themselves are rounded.
-        assert_allclose(found, squared, rtol=4 * size + 1e-14 / size)
+    found = SPD_METRICS["logdet"]().squared_distances(X, W)[:, 0]
+    # The matrices themselves are rounded.
+    expected = np.square(ratios).sum(axis=1) / 8
+    assert_allclose(found, expected, rtol=4 * size + 1e-14 / size)
 
 
-def test_wasserstein_prototypes_stay_definite_under_repulsion(rng):
-    """Singular matrices are at a finite distance, which steps must not cross."""
-    X = random_spd(rng, 20)
-    space = SPD_SPACES["wasserstein"]()
-    space.observe(X)
-    steps = space.stochastic(random_spd(rng, 2))
-    for x in X:
-        steps.evaluate(x[None])
-        steps.move(np.full((1, 2), -0.25))  # the most that sgd allows
-    lowest = np.linalg.eigvalsh(steps.prototypes)[:, 0]
-    assert (lowest >= 0.99e-3 * np.linalg.eigvalsh(X)[:, 0].min()).all()
-
-
-@pytest.mark.parametrize("unit", [1e-12, 1e6])
-@pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ()], ids=repr)
-def test_wasserstein_does_not_depend_on_the_unit(spd, estimator, unit):
-    X, y = spd
-    options = {"metric": "wasserstein", "max_iter": 5, "random_state": 0}
-    model = clone(estimator).set_params(**options)
-    expected = model.fit(X, y).loss_curve_
-    assert expected[-1] < 0.95 * expected[0]
-    assert_allclose(model.fit(unit * X, y).loss_curve_, expected, rtol=1e-5)
-
-
-class LogCholeskySpace(FlatSpace):
-    """The log-Cholesky metric: a flat space is what it makes of matrices."""
+class LogCholeskyMetric(VectorMetric):
+    """The log-Cholesky metric: a flat metric is what it makes of matrices."""
 
     def encode(self, X):
         factors = np.linalg.cholesky(X)
@@ -299,8 +278,8 @@ class LogCholeskySpace(FlatSpace):
         return factors @ factors.mT
 
 
-class JeffreysSpace(CurvedSpace):
-    """The symmetric Kullback-Leibler divergence: a curved space is its pairs."""
+class JeffreysMetric(MatrixMetric):
+    """The symmetric Kullback-Leibler divergence: a curved metric is its pairs."""
 
     def pairs(self, Z, prototypes):
         return JeffreysPairs(Z, prototypes)
@@ -321,7 +300,7 @@ class JeffreysPairs(Pairs):
         return (back - inverses @ there @ inverses) / 2
 
 
-class IndefiniteSpace(LogCholeskySpace):
+class IndefiniteMetric(LogCholeskyMetric):
     """Stands for a metric that does not keep prototypes definite by itself."""
 
     name = "indefinite"
@@ -337,12 +316,12 @@ class IndefiniteSpace(LogCholeskySpace):
 @pytest.mark.parametrize("solver", ["lbfgs", "sgd"])
 @pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
 @pytest.mark.parametrize(
-    "space", [LogCholeskySpace, JeffreysSpace, *SPD_SPACES.values()]
+    "metric", [LogCholeskyMetric, JeffreysMetric, *SPD_METRICS.values()]
 )
-def test_each_metric_and_new_ones(spd, monkeypatch, space, estimator, solver):
-    monkeypatch.setitem(SPD_SPACES, "new", space)
+def test_each_metric_and_new_ones(spd, monkeypatch, metric, estimator, solver):
+    monkeypatch.setitem(SPD_METRICS, "new", metric)
     X, y = spd
-    if not space.keeps_definite:
+    if not metric.keeps_definite:
         solver = "auto"  # that is, "sgd"
     for n_prototypes in (1, 2):
         model = estimator(
@@ -351,25 +330,26 @@ def test_each_metric_and_new_ones(spd, monkeypatch, space, estimator, solver):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(X, y)
-        assert model.loss_curve_[-1] < 0.9 * model.loss_curve_[0]
+        # By how much depends on the selected weight of representability.
+        assert model.loss_curve_[-1] < model.loss_curve_[0]
         assert model.score(X, y) > 0.9
         assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
     squared = model.transform(X) ** 2
-    space = model._progress.space  # with what it may have learnt
-    expected = space.squared_distances(
-        *(space.encode(part) for part in (X, model.prototypes_))
+    metric = model._progress.metric  # with what it may have learnt
+    expected = metric.squared_distances(
+        *(metric.encode(part) for part in (X, model.prototypes_))
     )
     assert_allclose(squared, expected)
 
 
 def test_the_new_metrics_are_what_they_say(rng):
     X = random_spd(rng, 5)
-    space = LogCholeskySpace()
-    Z = space.encode(X)
-    assert_allclose(space.decode(Z), X)
+    metric = LogCholeskyMetric()
+    Z = metric.encode(X)
+    assert_allclose(metric.decode(Z), X)
     for name, found in (
-        ("logchol", np.sqrt(space.squared_distances(Z, Z[:2]))),
-        ("kullback_sym", JeffreysSpace().squared_distances(X, X[:2])),
+        ("logchol", np.sqrt(metric.squared_distances(Z, Z[:2]))),
+        ("kullback_sym", JeffreysMetric().squared_distances(X, X[:2])),
     ):
         function = getattr(distance, f"distance_{name}")
         expected = np.array([[function(a, b) for b in X[:2]] for a in X])
@@ -378,7 +358,7 @@ def test_the_new_metrics_are_what_they_say(rng):
 
 @pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
 def test_a_metric_without_lbfgs(spd, monkeypatch, estimator):
-    monkeypatch.setitem(SPD_SPACES, "new", IndefiniteSpace)
+    monkeypatch.setitem(SPD_METRICS, "new", IndefiniteMetric)
     with pytest.raises(
         ValueError, match="definite with the indefinite metric; use sol"
     ):
@@ -394,20 +374,13 @@ def test_logdet_anneals_as_riemann_does(spd):
     assert_allclose(logdet.sigma2_, riemann.sigma2_ / 8)
 
 
-@pytest.mark.parametrize("unit", [1e-160, 1e160])
-def test_wasserstein_refuses_what_it_cannot_multiply(spd, unit):
-    with pytest.raises(ValueError, match=r"too large, or too small.* Divide X"):
-        PLRSQ(metric="wasserstein").fit(unit * spd[0], spd[1])
-
-
 @pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
-@pytest.mark.parametrize("metric", ["riemann", "logdet", "wasserstein"])
+@pytest.mark.parametrize("metric", ["riemann", "logdet"])
 def test_samples_that_are_nearly_singular(spd, metric, solver):
     """They are learnt from, or refused with the remedy."""
     centering = np.eye(4) - 1 / 4
     X = centering @ spd[0] @ centering + 1e-14 * np.eye(4)
-    options = {"solver": solver} if metric != "wasserstein" else {}
-    model = PLRSQ(metric=metric, max_iter=10, random_state=0, **options)
+    model = PLRSQ(metric=metric, solver=solver, max_iter=10, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
@@ -419,21 +392,8 @@ def test_samples_that_are_nearly_singular(spd, metric, solver):
 
 
 def test_unknown_metric(spd):
-    with pytest.raises(ValueError, match=re.escape(f"one of {sorted(SPD_SPACES)}")):
+    with pytest.raises(ValueError, match=re.escape(f"one of {sorted(SPD_METRICS)}")):
         PLRSQ(metric="riemannian").fit(*spd)
-
-
-def test_wasserstein_mean_stops_where_it_is_found(spd, monkeypatch):
-    calls = []
-
-    class Counted(wasserstein.WassersteinPairs):
-        def __init__(self, *arguments):
-            calls.append(arguments)
-            super().__init__(*arguments)
-
-    monkeypatch.setattr(wasserstein, "WassersteinPairs", Counted)
-    wasserstein.WassersteinSpace().mean(spd[0], np.ones(len(spd[0])))
-    assert 1 < len(calls) < 50
 
 
 @pytest.mark.parametrize("offset", [1e-9, 1e-5, 5e-4, 6.3e-4, 1e-3])
@@ -442,7 +402,7 @@ def test_log_determinant_divergence_of_near_numbers(offset):
     Z, prototypes = np.array([[[1 + offset]]]), np.ones((1, 1, 1))
     rounded = Z[0, 0, 0] - 1
     expected = np.log1p(rounded**2 / (4 * (1 + rounded))) / 2
-    found = SPD_SPACES["logdet"]().squared_distances(Z, prototypes)
+    found = SPD_METRICS["logdet"]().squared_distances(Z, prototypes)
     rtol = 1e-12 if offset < 6e-4 else 1e-8
     assert_allclose(found, [[expected]], rtol=rtol)
 
@@ -451,5 +411,5 @@ def test_log_determinant_divergence_of_near_numbers(offset):
 def test_log_determinant_divergence_of_crossed_matrices(slope):
     """Of determinant 1 both, and far apart if the slope is large, by closed form."""
     X, W = (np.array([[[1, s], [s, 1 + s**2]]]) for s in (slope, -slope))
-    found = SPD_SPACES["logdet"]().squared_distances(X, W)
+    found = SPD_METRICS["logdet"]().squared_distances(X, W)
     assert_allclose(found, [[np.log1p(slope**2)]], rtol=1e-11)

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from skgeom import GMLVQ, PLRSQ, RSLVQ
-from skgeom._lvq.spaces import FlatSpace
+from skgeom._prototypes._metrics import VectorMetric
 
 ESTIMATORS = [
     RSLVQ(random_state=0),
@@ -69,7 +69,7 @@ def test_near_samples_keep_their_digits():
     """Differences of large squares would leave none."""
     prototypes = 1e6 + np.random.default_rng(0).normal(size=(3, 4))
     X = np.concatenate([prototypes + 1e-3, prototypes, np.eye(4)])
-    found = FlatSpace().squared_distances(sparse.csr_array(X), prototypes)
+    found = VectorMetric().squared_distances(sparse.csr_array(X), prototypes)
     differences = X[:, None] - prototypes
     expected = (differences**2).sum(axis=-1)
     np.testing.assert_allclose(found, expected, rtol=1e-9)

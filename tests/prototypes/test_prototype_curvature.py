@@ -6,11 +6,14 @@ import pytest
 from autograd import hessian, jacobian
 from numpy.testing import assert_allclose
 
-from skgeom._lvq.cost import PrototypeCost
-from skgeom._lvq.losses import LikelihoodLoss, MarginLoss
-from skgeom._lvq.spaces import AffineInvariantSpace, FlatSpace
-from skgeom._lvq.spaces.base import WhitenedPairs
-from skgeom._lvq.spaces.flat import FlatPairs
+from skgeom._prototypes._losses import LikelihoodLoss, MarginLoss
+from skgeom._prototypes._metrics import (
+    AffineInvariantMetric,
+    VectorMetric,
+    VectorPairs,
+    WhitenedPairs,
+)
+from skgeom._prototypes._solvers import PrototypeCost
 from skgeom.geometry import expm
 
 LABELS = np.array([0, 0, 1, 2])
@@ -30,7 +33,7 @@ def rng():
 @pytest.fixture(autouse=True)
 def solved(monkeypatch):
     """Equations are solved to three digits here; a search needs one."""
-    for pairs in (FlatPairs, WhitenedPairs):
+    for pairs in (VectorPairs, WhitenedPairs):
         monkeypatch.setattr(pairs, "model_tol", 1e-3)
 
 
@@ -38,40 +41,40 @@ def cost_and_point(rng, kind, gamma=GAMMA):
     loss = LikelihoodLoss(LABELS, np.log(np.full(4, 0.25)), gamma, REFERENCE)
     y, weights = np.arange(12) % 3, rng.uniform(0.5, 2, 12)
     if kind == "riemann":
-        space, Z, W = AffineInvariantSpace(), random_spd(rng, 12), random_spd(rng, 4)
+        metric, Z, W = AffineInvariantMetric(), random_spd(rng, 12), random_spd(rng, 4)
     else:
-        space, Z, W = FlatSpace(), rng.normal(size=(12, 5)), rng.normal(size=(4, 5))
-    return PrototypeCost(space, Z, y, weights, loss, SCALE), (Z, y, weights), W
+        metric, Z, W = VectorMetric(), rng.normal(size=(12, 5)), rng.normal(size=(4, 5))
+    return PrototypeCost(metric, Z, y, weights, loss, SCALE), (Z, y, weights), W
 
 
 @pytest.mark.parametrize("kind", ["riemann", "flat"])
 def test_slopes_are_derivatives_along_geodesics(rng, kind):
     _, (Z, _, _), W = cost_and_point(rng, kind)
-    space = AffineInvariantSpace() if kind == "riemann" else FlatSpace()
-    pairs = space.pairs(Z, W)
+    metric = AffineInvariantMetric() if kind == "riemann" else VectorMetric()
+    pairs = metric.pairs(Z, W)
     size = 6 if kind == "riemann" else 5
     coordinates = rng.normal(size=(4, size))
     tangents = pairs.tangents(coordinates)
     assert_allclose(pairs.coordinates(tangents), coordinates, atol=1e-12)
-    manifold = space.manifold(W.shape)
+    manifold = metric.manifold(W.shape)
     assert_allclose(manifold.norm(W, tangents), np.linalg.norm(coordinates))
 
     def squared(t):
         moved = manifold.retraction(W, t * tangents)
-        return space.squared_distances(Z, moved)
+        return metric.squared_distances(Z, moved)
 
     numerical = (squared(1e-5) - squared(-1e-5)) / 2e-5
-    assert_allclose(pairs.slopes(coordinates), numerical, rtol=1e-6, atol=1e-7)
+    assert_allclose(pairs.jvp(coordinates), numerical, rtol=1e-6, atol=1e-7)
     weights = rng.normal(size=(12, 4))
     assert_allclose(
-        (weights * pairs.slopes(coordinates)).sum(),
-        (pairs.pull_back(weights) * coordinates).sum(),
+        (weights * pairs.jvp(coordinates)).sum(),
+        (pairs.vjp(weights) * coordinates).sum(),
     )
 
 
 def test_steps_on_spd_matrices_are_geodesics(rng):
     W, tangent = random_spd(rng, 2), random_spd(rng, 2) - 2 * np.eye(3)
-    moved = AffineInvariantSpace().manifold(W.shape).retraction(W, tangent)
+    moved = AffineInvariantMetric().manifold(W.shape).retraction(W, tangent)
     for w, u, after in zip(W, tangent, moved, strict=True):
         factor = np.linalg.cholesky(w)
         inverse = np.linalg.inv(factor)
@@ -115,7 +118,7 @@ def test_model_is_the_hessian_where_nothing_is_left_out(rng):
     Z = np.concatenate([Z, Z])  # each sample once in each class, so that
     y = np.repeat(labels, 6)  # the derivatives for the distances cancel, at p = 1/2
     W[1] = W[0]
-    cost = PrototypeCost(FlatSpace(), Z, y, np.ones(12), loss, SCALE)
+    cost = PrototypeCost(VectorMetric(), Z, y, np.ones(12), loss, SCALE)
 
     def value(w):
         scores = -anp.sum((Z[:, None] - w) ** 2, axis=2) / (2 * SCALE)
@@ -134,7 +137,7 @@ def test_model_is_affine_invariant(rng):
     cost, (Z, y, weights), W = cost_and_point(rng, "riemann")
     A = rng.normal(size=(3, 3))
     moved = PrototypeCost(
-        AffineInvariantSpace(), A @ Z @ A.T, y, weights, cost._loss, SCALE
+        AffineInvariantMetric(), A @ Z @ A.T, y, weights, cost._loss, SCALE
     )
     vector = random_spd(rng, 4)
     (solution,) = cost.solve([W], [vector])
@@ -153,10 +156,10 @@ def test_solve_does_not_depend_on_the_last_call(rng):
 
 def test_where_there_is_no_model(rng, monkeypatch):
     cost, (Z, y, weights), W = cost_and_point(rng, "riemann")
-    space, loss = AffineInvariantSpace(), cost._loss
+    metric, loss = AffineInvariantMetric(), cost._loss
     assert cost.has_curvature(W)
-    assert not PrototypeCost(space, Z, y, weights, loss).has_curvature(W)
+    assert not PrototypeCost(metric, Z, y, weights, loss).has_curvature(W)
     margin = MarginLoss(LABELS)
-    assert not PrototypeCost(space, Z, y, weights, margin, 1.0).has_curvature(W)
-    monkeypatch.setattr("skgeom._lvq.cost._KEPT", 12 * W.size - 1)
+    assert not PrototypeCost(metric, Z, y, weights, margin, 1.0).has_curvature(W)
+    monkeypatch.setattr("skgeom._prototypes._solvers._KEPT", 12 * W.size - 1)
     assert not cost.has_curvature(W)

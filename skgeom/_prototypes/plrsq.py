@@ -4,18 +4,14 @@ from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from skgeom._lvq.blocks import by_blocks_if_stochastic
-from skgeom._lvq.cost import Congruence
-from skgeom._lvq.docs import LVQ_DOCS
-from skgeom._lvq.lbfgs import fit_lbfgs
-from skgeom._lvq.likelihood import LikelihoodClassifier
-from skgeom._lvq.sgd import fit_sgd
-from skgeom._lvq.starts import start_subspace
+from skgeom._prototypes._base import initial_subspace
+from skgeom._prototypes._docs import LVQ_DOCS
+from skgeom._prototypes._solvers import BilinearProjection
+from skgeom._prototypes.rslvq import LikelihoodClassifier
 from skgeom.utils.array_api import like, to_numpy
-from skgeom.utils.estimator import estimator_method, substitute_docs
+from skgeom.utils.estimator import substitute_docs
 
 
 @substitute_docs(**LVQ_DOCS)
@@ -163,60 +159,21 @@ class PLRSQ(LikelihoodClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @estimator_method
-    @by_blocks_if_stochastic
-    @substitute_docs(**LVQ_DOCS)
-    def fit(self, X, y, sample_weight=None):
-        """Learn the prototypes.
+    def _optimized(self, problem):
+        problem, options = super()._optimized(problem)
+        if self.n_components is None or not problem.metric.learns_subspace:
+            return problem, options
+        prototypes = problem.metric.decode(problem.prototypes)
+        metric = self._new_metric(3, self.metric)  # without whitening
+        problem = replace(problem, metric=metric, Z=problem.X, prototypes=prototypes)
+        matrix = self.components_.T
+        return problem, {**options, "reduction": BilinearProjection, "matrix": matrix}
 
-        Parameters
-        ----------
-        {X_to_fit}
-        y : array-like of shape (n_samples,)
-            Their classes, at least two.
-        {sample_weight}
-
-        Returns
-        -------
-        self
-            This object, fitted.
-
-        Raises
-        ------
-        {raised_by_fit}
-
-        Warns
-        -----
-        {warned_by_fit}
-        """
-
-        def finish(model, outcome):
-            if outcome.matrix is not None:
-                rows = np.ascontiguousarray(to_numpy(outcome.matrix).T)
-                model.components_ = like(rows, problem.Z)
-            model._store(problem, outcome)
-            model.sigma2_ = outcome.scale
-
-        rng = check_random_state(self.random_state)
-        problem = self._problem(X, y, sample_weight, rng)
-        solver = self._choose_solver(problem.space)
-        loss, sigma2 = self._loss(problem, solver), self._first_sigma2(problem)
-        report = self._reporter(problem, finish)
-        if solver == "sgd":
-            schedule = self._schedule(problem, sigma2, rng)
-            outcome = fit_sgd(problem, loss, schedule, report)
-        else:
-            options = {"learn_scale": self.sigma2 == "learn", **self._search_options}
-            if self.n_components is not None and problem.space.learns_subspace:
-                prototypes = problem.space.decode(problem.prototypes)
-                space = self._space(3, self.metric)  # that takes samples as they are
-                problem = replace(
-                    problem, space=space, Z=problem.X, prototypes=prototypes
-                )
-                options |= {"reduction": Congruence, "matrix": self.components_.T}
-            outcome = fit_lbfgs(problem, loss, sigma2, report=report, **options)
-        finish(self, outcome)
-        return self
+    def _store(self, problem, outcome, n_epochs=None):
+        if outcome.matrix is not None:
+            rows = np.ascontiguousarray(to_numpy(outcome.matrix).T)
+            self.components_ = like(rows, problem.Z)
+        super()._store(problem, outcome, n_epochs)
 
     def _find_components(self, X, y, weights):
         if self.n_components is None:
@@ -234,7 +191,7 @@ class PLRSQ(LikelihoodClassifier):
                 f"Class {self.classes_[missing]} has no sample; n_components needs "
                 "some of each class at the start."
             )
-        self.components_ = start_subspace(X, y, weights, self.n_components).T
+        self.components_ = initial_subspace(X, y, weights, self.n_components).T
 
     def _reduce(self, X):
         if not hasattr(self, "components_"):

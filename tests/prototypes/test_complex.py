@@ -7,9 +7,8 @@ from pyriemann.geometry.distance import distance_riemann
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skgeom import PLRSQ, Recentering, TransferDiscriminantAnalysis
-from skgeom._lvq.spaces import SPD_SPACES
-from skgeom._lvq.spaces.affine_invariant import AffineInvariantPairs
+from skgeom import PLRSQ, Recentring, TransferDiscriminantAnalysis
+from skgeom._prototypes._metrics import SPD_METRICS, AffineInvariantPairs
 from skgeom.geometry import logm, real_embedding
 
 
@@ -29,10 +28,10 @@ def complex_of(embedded):
     return embedded[..., :n, :n] + 1j * embedded[..., n:, :n]
 
 
-@pytest.mark.parametrize("metric", SPD_SPACES)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 def test_prototypes_are_complex_matrices(phases, metric):
     X, y = phases
-    solver = "sgd" if metric in {"wasserstein", "euclid"} else "auto"
+    solver = "sgd" if metric == "euclid" else "auto"
     model = PLRSQ(metric=metric, solver=solver, max_iter=20, tol=0.1, random_state=0)
     prototypes = model.fit(real_embedding(X), y).prototypes_
     expected = real_embedding(complex_of(prototypes))
@@ -65,7 +64,7 @@ def test_gradient_is_that_of_complex_matrices(phases, rng):
 
 
 @pytest.mark.parametrize(
-    "estimator", [PLRSQ(), Recentering(), TransferDiscriminantAnalysis()]
+    "estimator", [PLRSQ(), Recentring(), TransferDiscriminantAnalysis()]
 )
 @pytest.mark.parametrize("kind", [np.asarray, list])
 def test_complex_matrices_are_referred_to_the_embedding(phases, estimator, kind):

@@ -1,4 +1,4 @@
-"""Losses, spaces and cost of learning vector quantisation."""
+"""Losses, metrics and cost of learning vector quantisation."""
 
 import autograd.numpy as anp
 import numpy as np
@@ -9,14 +9,14 @@ from pyriemann.geometry.distance import distance_riemann
 from pyriemann.geometry.mean import mean_riemann
 from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 
-from skgeom._lvq.cost import Congruence, PrototypeCost, Relevance
-from skgeom._lvq.losses import LikelihoodLoss, MarginLoss
-from skgeom._lvq.spaces import (
-    AffineInvariantSpace,
-    EuclideanSPDSpace,
-    FlatSpace,
-    LogEuclideanSpace,
+from skgeom._prototypes._losses import LikelihoodLoss, MarginLoss
+from skgeom._prototypes._metrics import (
+    AffineInvariantMetric,
+    EuclideanSPDMetric,
+    LogEuclideanMetric,
+    VectorMetric,
 )
+from skgeom._prototypes._solvers import BilinearProjection, PrototypeCost, Relevance
 from skgeom.geometry import expm, logm
 
 LABELS = np.array([0, 0, 1, 2, 2])
@@ -101,17 +101,17 @@ def test_margin_of_a_sample_on_two_prototypes(squared, slope):
 def test_affine_invariant_distances_are_those_of_pyriemann(rng):
     X, W = random_spd(rng, 6), random_spd(rng, 2)
     expected = [[distance_riemann(x, w) ** 2 for w in W] for x in X]
-    space = AffineInvariantSpace()
-    assert_allclose(space.squared_distances(X, W), expected)
-    assert_allclose(space.pairs(X, W).squared_distances, expected)
-    assert_allclose(space.stochastic(W).evaluate(X), expected)
+    metric = AffineInvariantMetric()
+    assert_allclose(metric.squared_distances(X, W), expected)
+    assert_allclose(metric.pairs(X, W).squared_distances, expected)
+    assert_allclose(metric.stochastic(W).evaluate(X), expected)
 
 
 def test_step_is_the_exponential_map_of_a_sum_of_logarithms(rng):
     X, W = random_spd(rng, 4), random_spd(rng, 2)
     coefficients = rng.normal(size=(4, 2)) / 4
     for rows in (slice(0, 1), slice(0, 4)):
-        state = AffineInvariantSpace().stochastic(W)
+        state = AffineInvariantMetric().stochastic(W)
         state.evaluate(X[rows])
         state.move(coefficients[rows])
         for j, prototype in enumerate(state.prototypes):
@@ -121,19 +121,19 @@ def test_step_is_the_exponential_map_of_a_sum_of_logarithms(rng):
             expected = exp_map_riemann(tangent[None], W[j])[0]
             assert_allclose(prototype, expected, rtol=1e-10)
         # What is evaluated next are the moved prototypes.
-        moved = AffineInvariantSpace().squared_distances(X, state.prototypes)
+        moved = AffineInvariantMetric().squared_distances(X, state.prototypes)
         assert_allclose(state.evaluate(X), moved, rtol=1e-10)
 
 
 def test_rounding_does_not_add_up_over_many_steps(rng):
     X, state = (
         random_spd(rng, 50),
-        AffineInvariantSpace().stochastic(random_spd(rng, 2)),
+        AffineInvariantMetric().stochastic(random_spd(rng, 2)),
     )
     for x in np.tile(X, (20, 1, 1)):
         state.evaluate(x[None])
         state.move(np.full((1, 2), 0.3))
-    expected = AffineInvariantSpace().squared_distances(X, state.prototypes)
+    expected = AffineInvariantMetric().squared_distances(X, state.prototypes)
     assert_allclose(state.evaluate(X), expected, rtol=1e-9)
     state.refresh()
     assert_allclose(state.evaluate(X), expected, rtol=1e-12)
@@ -141,36 +141,36 @@ def test_rounding_does_not_add_up_over_many_steps(rng):
 
 def test_mean_is_that_of_pyriemann(rng):
     X, weights = random_spd(rng, 12), rng.uniform(1, 2, 12)
-    mean = AffineInvariantSpace().mean(X, weights)
+    mean = AffineInvariantMetric().mean(X, weights)
     assert_allclose(mean, mean_riemann(X, sample_weight=weights, tol=1e-12), rtol=1e-8)
 
 
 def test_geodesic_is_on_the_geodesic(rng):
     base, sample = random_spd(rng, 2)
-    space = AffineInvariantSpace()
-    point = space.geodesic(base, sample, 0.25)
+    metric = AffineInvariantMetric()
+    point = metric.geodesic(base, sample, 0.25)
     whole = distance_riemann(base, sample)
     assert_allclose(distance_riemann(base, point), 0.25 * whole)
     assert_allclose(distance_riemann(point, sample), 0.75 * whole)
 
 
-@pytest.mark.parametrize("space", [LogEuclideanSpace(), EuclideanSPDSpace()])
-def test_vectors_of_matrices_are_isometric(rng, space):
+@pytest.mark.parametrize("metric", [LogEuclideanMetric(), EuclideanSPDMetric()])
+def test_vectors_of_matrices_are_isometric(rng, metric):
     X = random_spd(rng, 5)
-    seen = logm(X) if isinstance(space, LogEuclideanSpace) else X
+    seen = logm(X) if isinstance(metric, LogEuclideanMetric) else X
     expected = np.linalg.norm(seen[:, None] - seen[:2], axis=(-2, -1)) ** 2
-    Z = space.encode(X)
-    assert_allclose(space.squared_distances(Z, Z[:2]), expected, atol=1e-12)
-    assert_allclose(space.decode(Z), X)
+    Z = metric.encode(X)
+    assert_allclose(metric.squared_distances(Z, Z[:2]), expected, atol=1e-12)
+    assert_allclose(metric.decode(Z), X)
 
 
 def test_clipping_finds_the_nearest_matrix_above_the_floor():
-    space = EuclideanSPDSpace()
+    metric = EuclideanSPDMetric()
     rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
     low = rotation @ np.diag([-1.0, 1e-6, 2.0]) @ rotation.T
     fine = np.eye(3)
-    vectors = space.encode(np.stack([low, fine]))
-    clipped = space.decode(space.project(vectors))
+    vectors = metric.encode(np.stack([low, fine]))
+    clipped = metric.decode(metric.project(vectors))
     assert_allclose(clipped[0], rotation @ np.diag([1e-4, 1e-4, 2]) @ rotation.T)
     assert_allclose(clipped[1], fine)
 
@@ -183,23 +183,23 @@ def cost_of(rng, kind):
     likelihood = LikelihoodLoss(LABELS, np.log(np.full(5, 0.2)), 0.1, 1.5)
     margin = MarginLoss(LABELS)
     if kind == "riemann":
-        return PrototypeCost(AffineInvariantSpace(), X, y, weights, likelihood, 1.2), [
+        return PrototypeCost(AffineInvariantMetric(), X, y, weights, likelihood, 1.2), [
             W
         ]
     if kind == "riemann margin":
-        return PrototypeCost(AffineInvariantSpace(), X, y, weights, margin, 2.0), [W]
+        return PrototypeCost(AffineInvariantMetric(), X, y, weights, margin, 2.0), [W]
     if kind == "scale":
-        cost = PrototypeCost(AffineInvariantSpace(), X, y, weights, likelihood)
+        cost = PrototypeCost(AffineInvariantMetric(), X, y, weights, likelihood)
         return cost, [W, np.array([0.3])]
     if kind == "congruence":
         cost = PrototypeCost(
-            AffineInvariantSpace(), X, y, weights, likelihood, None, Congruence
+            AffineInvariantMetric(), X, y, weights, likelihood, None, BilinearProjection
         )
         return cost, [W[:, :2, :2], np.array([0.3]), rng.normal(size=(3, 2))]
     Z, w = rng.normal(size=(12, 4)), rng.normal(size=(5, 4))
     if kind == "flat":
-        return PrototypeCost(FlatSpace(), Z, y, weights, likelihood, 1.2), [w]
-    cost = PrototypeCost(FlatSpace(), Z, y, weights, margin, 2.0, Relevance)
+        return PrototypeCost(VectorMetric(), Z, y, weights, likelihood, 1.2), [w]
+    cost = PrototypeCost(VectorMetric(), Z, y, weights, margin, 2.0, Relevance)
     return cost, [w, rng.normal(size=(2, 4))]
 
 
@@ -234,7 +234,7 @@ def test_gradient_of_the_cost(rng, kind):
 def test_cost_does_not_depend_on_blocks(rng, monkeypatch):
     cost, point = cost_of(rng, "congruence")
     value, gradients = cost(point)
-    monkeypatch.setattr("skgeom._lvq.problem._BLOCK", 1)
+    monkeypatch.setattr("skgeom._prototypes._solvers._BLOCK", 1)
     value_of_ones, gradients_of_ones = cost(list(point))
     assert_allclose(value_of_ones, value)
     for one, all_ in zip(gradients_of_ones, gradients, strict=True):
@@ -249,7 +249,7 @@ def test_gradient_of_the_affine_invariant_distance_by_autograd(rng):
         whitened = anp.dot(anp.dot(inverse, x), inverse.T)
         return anp.sum(anp.log(anp.linalg.eigh(whitened)[0]) ** 2)
 
-    pairs = AffineInvariantSpace().pairs(X, W)
+    pairs = AffineInvariantMetric().pairs(X, W)
     one = np.ones((1, 1))
     of_w = grad(squared, 1)(X[0], W[0])
     of_x = grad(squared, 0)(X[0], W[0])
@@ -258,9 +258,9 @@ def test_gradient_of_the_affine_invariant_distance_by_autograd(rng):
 
 
 def test_ill_conditioned_matrices_have_finite_distances():
-    spread = np.diag(np.logspace(-6, 6, 6))
+    variance = np.diag(np.logspace(-6, 6, 6))
     rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))[0]
-    X = np.stack([spread, rotation @ spread @ rotation.T, np.eye(6)])
-    pairs = AffineInvariantSpace().pairs(X, X)
+    X = np.stack([variance, rotation @ variance @ rotation.T, np.eye(6)])
+    pairs = AffineInvariantMetric().pairs(X, X)
     assert np.isfinite(pairs.squared_distances).all()
     assert np.isfinite(pairs.gradient(np.ones((3, 3)))).all()

@@ -1,4 +1,4 @@
-"""Searches that begin in a flat chart of the space, and pairs too far apart to matter.
+"""Searches that begin in tangent coordinates, and pairs too far apart to matter.
 
 The affine-invariant distance is not smaller than that of logarithms at any matrix
 (Bhatia, "Positive definite matrices", theorem 6.1.4), so these are lower bounds.
@@ -14,16 +14,19 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import GLRSQ, PLRSQ
-from skgeom._lvq.cost import PrototypeCost
-from skgeom._lvq.losses import LikelihoodLoss, MarginLoss
-from skgeom._lvq.problem import Problem, sample_blocks
-from skgeom._lvq.spaces import SPD_SPACES, AffineInvariantSpace, TangentSpace
+from skgeom._prototypes._losses import LikelihoodLoss, MarginLoss
+from skgeom._prototypes._metrics import (
+    SPD_METRICS,
+    AffineInvariantMetric,
+    TangentMetric,
+)
+from skgeom._prototypes._solvers import Problem, PrototypeCost, sample_blocks
 from skgeom.datasets import make_spd_classes
 
 CHARTED = [
     name
-    for name, space in SPD_SPACES.items()
-    if space().chart(np.eye(2)[None]) is not None
+    for name, metric in SPD_METRICS.items()
+    if metric().tangent_metric(np.eye(2)[None]) is not None
 ]
 LABELS = np.repeat(np.arange(4), 3)
 LOG_PRIORS = np.log(np.full(12, 1 / 12))
@@ -35,9 +38,9 @@ LOSSES = {
 }
 
 
-def random_spd(rng, count, size=4, spread=1.0):
+def random_spd(rng, count, size=4, variance=1.0):
     basis = np.linalg.qr(rng.normal(size=(count, size, size)))[0]
-    eigenvalues = np.exp(spread * rng.normal(size=(count, 1, size)))
+    eigenvalues = np.exp(variance * rng.normal(size=(count, 1, size)))
     return (basis * eigenvalues) @ basis.mT
 
 
@@ -52,47 +55,55 @@ def costs(request, rng):
     loss, scale = LOSSES[request.param]
     Z, W = random_spd(rng, 60), random_spd(rng, 12)
     y, weights = np.arange(60) % 4, rng.uniform(0.5, 2, 60)
-    space = AffineInvariantSpace()
+    metric = AffineInvariantMetric()
     counts = tuple(np.bincount(LABELS).tolist())
-    problem = Problem(space, Z, Z, W, y, LABELS, counts, weights, None, 1.0, W)
-    data = space, Z, y, weights, loss, scale
-    return PrototypeCost(*data), PrototypeCost(*data, flat=problem.in_chart()), W
+    problem = Problem(metric, Z, Z, W, y, LABELS, counts, weights, None, 1.0, W)
+    data = metric, Z, y, weights, loss, scale
+    return (
+        PrototypeCost(*data),
+        PrototypeCost(*data, flat=problem.in_tangent_space()),
+        W,
+    )
 
 
 def fits(estimator, X, y, monkeypatch):
-    """A fit as it is, and one without a chart."""
+    """A fit as it is, and one without a tangent_metric."""
     estimator = clone(estimator).set_params(random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        charted = clone(estimator).fit(X, y)
+        in_tangent = clone(estimator).fit(X, y)
         for name in CHARTED:
-            monkeypatch.setattr(SPD_SPACES[name], "chart", lambda self, W: None)
-        return charted, clone(estimator).fit(X, y)
+            monkeypatch.setattr(
+                SPD_METRICS[name], "tangent_metric", lambda self, W: None
+            )
+        return in_tangent, clone(estimator).fit(X, y)
 
 
-@pytest.mark.parametrize("spread", [0.1, 1.0, 3.0])
-def test_distances_in_the_chart_are_lower_bounds(rng, spread):
-    X, W = random_spd(rng, 30, spread=spread), random_spd(rng, 5, spread=spread)
-    chart = AffineInvariantSpace().chart(W)
-    found = chart.squared_distances(chart.encode(X), chart.encode(W))
+@pytest.mark.parametrize("variance", [0.1, 1.0, 3.0])
+def test_distances_in_the_chart_are_lower_bounds(rng, variance):
+    X, W = random_spd(rng, 30, variance=variance), random_spd(rng, 5, variance=variance)
+    tangent_metric = AffineInvariantMetric().tangent_metric(W)
+    found = tangent_metric.squared_distances(
+        tangent_metric.encode(X), tangent_metric.encode(W)
+    )
     exact = np.array([[distance_riemann(x, w) ** 2 for w in W] for x in X])
     assert (found <= exact * (1 + 1e-12)).all()
-    if spread == 0.1:
+    if variance == 0.1:
         assert_allclose(found, exact, rtol=0.02)
 
 
 @pytest.mark.parametrize("name", CHARTED)
 def test_the_chart_is_close_nearby_and_follows_congruences(rng, name):
-    space, A = SPD_SPACES[name](), rng.normal(size=(4, 4))
-    X, W = random_spd(rng, 9, spread=0.1), random_spd(rng, 3, spread=0.1)
+    metric, A = SPD_METRICS[name](), rng.normal(size=(4, 4))
+    X, W = random_spd(rng, 9, variance=0.1), random_spd(rng, 3, variance=0.1)
     found = []
     for matrices, prototypes in ((X, W), (A @ X @ A.T, A @ W @ A.T)):
-        chart = space.chart(prototypes)
-        Z, encoded = chart.encode(matrices), chart.encode(prototypes)
-        found.append(chart.squared_distances(Z, encoded))
-        assert_allclose(chart.decode(encoded), prototypes, atol=1e-12)
+        tangent_metric = metric.tangent_metric(prototypes)
+        Z, encoded = tangent_metric.encode(matrices), tangent_metric.encode(prototypes)
+        found.append(tangent_metric.squared_distances(Z, encoded))
+        assert_allclose(tangent_metric.decode(encoded), prototypes, atol=1e-12)
     assert_allclose(found[1], found[0], rtol=1e-9)
-    assert_allclose(found[0], space.squared_distances(X, W), rtol=0.05)
+    assert_allclose(found[0], metric.squared_distances(X, W), rtol=0.05)
 
 
 def test_the_cost_is_that_of_all_pairs(costs):
@@ -128,10 +139,10 @@ def test_no_pair_that_matters_is_left_out(rng, loss):
     """Whatever the bounds are: of zero, all pairs may matter."""
     loss, scale = LOSSES[loss]
     Z, W, y = random_spd(rng, 20), random_spd(rng, 12), np.arange(20) % 4
-    exact = AffineInvariantSpace().squared_distances(Z, W)
+    exact = AffineInvariantMetric().squared_distances(Z, W)
     expected = loss(exact, y, scale)[0]
     for bounds in (0 * exact, exact * rng.uniform(0, 1, exact.shape), exact.copy()):
-        pairs = AffineInvariantSpace().pairs(Z, W, bounds)
+        pairs = AffineInvariantMetric().pairs(Z, W, bounds)
         pairs.resolve(lambda squared: loss.matter(squared, y, scale))
         squared = pairs.squared_distances
         known = np.isclose(squared, exact, rtol=1e-12)
@@ -152,18 +163,18 @@ def test_no_pair_that_matters_is_left_out(rng, loss):
 )
 def test_the_search_ends_as_low_in_fewer_iterations(monkeypatch, estimator):
     X, y = make_spd_classes(3, 40, 4, separation=0.5, random_state=0)
-    charted, plain = fits(estimator, X, y, monkeypatch)
-    assert charted.n_iter_ <= plain.n_iter_
-    assert charted.loss_curve_[0] == pytest.approx(plain.loss_curve_[0])
-    assert charted.loss_curve_[-1] <= 1.002 * plain.loss_curve_[-1]
-    assert (np.diff(charted.loss_curve_) <= 0).all()
-    assert len(charted.loss_curve_) == charted.n_iter_ + 1
+    in_tangent, plain = fits(estimator, X, y, monkeypatch)
+    assert in_tangent.n_iter_ <= plain.n_iter_
+    assert in_tangent.loss_curve_[0] == pytest.approx(plain.loss_curve_[0])
+    assert in_tangent.loss_curve_[-1] <= 1.002 * plain.loss_curve_[-1]
+    assert (np.diff(in_tangent.loss_curve_) <= 0).all()
+    assert len(in_tangent.loss_curve_) == in_tangent.n_iter_ + 1
 
 
 @pytest.mark.parametrize("failure", ["misleads", "raises", "cannot hold prototypes"])
 @pytest.mark.parametrize("estimator", [PLRSQ(metric="riemann"), GLRSQ()], ids=repr)
 def test_a_chart_that_does_not_help(spd, monkeypatch, estimator, failure):
-    decode = TangentSpace.decode
+    decode = TangentMetric.decode
 
     def worse(self, Z):
         matrices = decode(self, Z)
@@ -175,12 +186,12 @@ def test_a_chart_that_does_not_help(spd, monkeypatch, estimator, failure):
         raise np.linalg.LinAlgError
 
     if failure == "cannot hold prototypes":
-        monkeypatch.setattr(TangentSpace, "check_representable", cannot)
+        monkeypatch.setattr(TangentMetric, "check_representable", cannot)
     else:
-        monkeypatch.setattr(TangentSpace, "decode", worse)
-    charted, plain = fits(estimator, *spd, monkeypatch)
-    assert_allclose(charted.loss_curve_, plain.loss_curve_, rtol=1e-8)
-    assert_allclose(charted.prototypes_, plain.prototypes_, rtol=1e-4)
+        monkeypatch.setattr(TangentMetric, "decode", worse)
+    in_tangent, plain = fits(estimator, *spd, monkeypatch)
+    assert_allclose(in_tangent.loss_curve_, plain.loss_curve_, rtol=1e-8)
+    assert_allclose(in_tangent.prototypes_, plain.prototypes_, rtol=1e-4)
 
 
 @pytest.mark.parametrize("estimator", [PLRSQ(2, metric="riemann"), GLRSQ(2)], ids=repr)
@@ -194,7 +205,7 @@ def test_the_search_in_the_chart_counts_as_an_iteration(spd, estimator, max_iter
 
 @pytest.mark.parametrize("estimator", [PLRSQ(3), GLRSQ(3)], ids=repr)
 def test_results_do_not_depend_on_the_number_of_threads(spd, monkeypatch, estimator):
-    monkeypatch.setattr("skgeom._lvq.problem._WORTHWHILE_MATRICES", 1)
+    monkeypatch.setattr("skgeom._prototypes._solvers._WORTHWHILE_MATRICES", 1)
     assert len(sample_blocks(60, np.empty((9, 4, 4)))) == 8
     found = []
     for n_threads in (1, 3):

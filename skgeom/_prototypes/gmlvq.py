@@ -9,11 +9,10 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from skgeom._lvq.base import PrototypeClassifier
-from skgeom._lvq.cost import Relevance
-from skgeom._lvq.docs import LVQ_DOCS
-from skgeom._lvq.lbfgs import fit_lbfgs
-from skgeom._lvq.losses import MarginLoss
+from skgeom._prototypes._base import PrototypeClassifier
+from skgeom._prototypes._docs import LVQ_DOCS
+from skgeom._prototypes._losses import MarginLoss
+from skgeom._prototypes._solvers import Relevance, fit_lbfgs
 from skgeom.utils.array_api import average, like, namespace, sum_of, to_numpy
 from skgeom.utils.estimator import estimator_method, substitute_docs
 from skgeom.utils.linalg import fix_signs
@@ -171,7 +170,7 @@ class GMLVQ(PrototypeClassifier):
         ConvergenceWarning
             If the search does not end within ``max_iter`` iterations.
         """
-        goes_on = self._goes_on()
+        goes_on = self._is_warm_start()
         rng = check_random_state(self.random_state)
         problem = self._problem(X, y, sample_weight, rng)
         n_samples, n_features = problem.Z.shape
@@ -231,9 +230,9 @@ class GMLVQ(PrototypeClassifier):
     def _check_definite(self, prototypes):
         """Distances are Euclidean: prototypes may be any symmetric matrices."""
 
-    def _compare(self, space, Z, prototypes):
+    def _compare(self, metric, Z, prototypes):
         omega = self.omega_.T
-        return space.squared_distances(Z @ omega, prototypes @ omega)
+        return metric.squared_distances(Z @ omega, prototypes @ omega)
 
 
 def _principal_axes(Z, weights):

@@ -16,9 +16,8 @@ LVQ_DOCS = {
     - ``"logeuclid"``, in which the logarithms of the matrices are vectors: fast, too;
     - ``"mahalanobis"``, as ``"tangent"``, with the Mahalanobis distance of the shrunken
       covariance within the classes, a metric learnt from the samples. With these
-      two, ``partial_fit`` and warm starts keep the space of the first call, which is
+      two, ``partial_fit`` and warm starts keep the metric of the first call, which is
       learnt from ``init`` instead if its samples do not have all classes;
-    - ``"wasserstein"``, the Bures-Wasserstein metric, that of optimal transport;
     - ``"euclid"``, with prototypes that are kept positive definite by raising
       eigenvalues below 1e-4 to that value, or to the smallest one of the samples
       and of the prototypes before the steps if that is lower.
@@ -65,7 +64,7 @@ LVQ_DOCS = {
         Where the prototypes start: ``"mean"``, at the mean of the class in the metric,
         each moved from there, if there are several, by a tenth of the way to a random
         sample; ``"kmeans"``, at the means of clusters that k-means finds in the tangent
-        space at the class mean; ``"auto"``, ``"mean"`` for one prototype a class and
+        metric at the class mean; ``"auto"``, ``"mean"`` for one prototype a class and
         ``"kmeans"`` for more; or given prototypes, class by class in the order of
         ``classes_``.
     """,
@@ -81,8 +80,8 @@ LVQ_DOCS = {
         ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; with
         ``batch_size=1``, no step takes a prototype past a sample that attracts it, nor
         makes the distance from one that repels it longer by more than a quarter.
-        ``"auto"`` is ``"lbfgs"``, or ``"sgd"`` for SPD matrices with the Euclidean or
-        the Wasserstein metric, which ``"lbfgs"`` would not keep positive definite.
+        ``"auto"`` is ``"lbfgs"``, or ``"sgd"`` for SPD matrices with the Euclidean
+        metric, which ``"lbfgs"`` would not keep positive definite.
     """,
     "max_iter": r"""
     max_iter : int, default=100
@@ -94,7 +93,7 @@ LVQ_DOCS = {
         ``"lbfgs"`` stops when ten iterations together lower the cost by less than this
         fraction of it, when the mean loss falls below it, or when the gradient falls
         below this fraction of its norm at the start. After a search in the tangent
-        space, it stops at the first iteration that lowers the cost by less than a
+        metric, it stops at the first iteration that lowers the cost by less than a
         fiftieth of it (:class:`GLRSQ`: when ten do by less than half of it). ``"sgd"``
         does not use it.
     """,

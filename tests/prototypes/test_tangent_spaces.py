@@ -12,7 +12,7 @@ from sklearn.covariance import OAS, empirical_covariance
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import GLRSQ, PLRSQ, RSLVQ
-from skgeom._lvq.spaces import tangent
+from skgeom._prototypes import _metrics
 from skgeom.datasets import make_spd_classes
 from skgeom.utils.validation import check_positive
 
@@ -21,9 +21,9 @@ METRICS = ["tangent", "mahalanobis"]
 
 def pyriemann_vectors(X, *others):
     """Tangent vectors of X, and of other matrices, at the mean of X."""
-    space = TangentSpace(tsupdate=False).fit(X)
+    metric = TangentSpace(tsupdate=False).fit(X)
     # Its mean stops at 1e-9 or so of the distances.
-    return [space.transform(matrices) for matrices in (X, *others)]
+    return [metric.transform(matrices) for matrices in (X, *others)]
 
 
 def residuals(vectors, y):
@@ -103,14 +103,14 @@ def test_linear_maps_of_the_signals_change_nothing(spd, metric, scales):
 def test_isotropic_classes_need_no_other_metric(spd, monkeypatch):
     """Full shrinkage leaves the tangent space, without a factor."""
     X, y = spd
-    monkeypatch.setattr(tangent, "oas_intensity", lambda *_: 1.0)
+    monkeypatch.setattr(_metrics, "oas_intensity", lambda *_: 1.0)
     plain, full = (PLRSQ(metric=m).fit(X, y) for m in ["tangent", "mahalanobis"])
     assert_allclose(full.sigma2_, plain.sigma2_)
     assert_allclose(full.transform(X), plain.transform(X), rtol=1e-9)
 
 
 def test_intensity_of_a_multiple_of_the_identity():
-    assert tangent.oas_intensity(np.full(5, 0.1), 5, 100) == 1
+    assert _metrics.oas_intensity(np.full(5, 0.1), 5, 100) == 1
 
 
 def test_spread_of_the_classes_is_that_of_the_tangent_space(spd):
@@ -179,8 +179,8 @@ def test_prototypes_of_many_channels_are_matrices(metric):
     check_positive(np.linalg.eigvalsh(model.prototypes_), "prototypes_")
     assert model.score(X, y) == 1
     # What is stored stands for what is compared.
-    space, encoded = model._progress.space, model._progress.prototypes
-    assert_allclose(space.encode(model.prototypes_), encoded, atol=1e-9)
+    metric, encoded = model._progress.metric, model._progress.prototypes
+    assert_allclose(metric.encode(model.prototypes_), encoded, atol=1e-9)
 
 
 def test_one_sample_a_class_teaches_no_metric(spd):

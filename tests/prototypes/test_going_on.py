@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
-from skgeom._lvq.likelihood import without_chance
+from skgeom._prototypes.rslvq import without_chance
 
 
 @pytest.mark.parametrize("batch_size", [1, 7])
@@ -119,7 +119,9 @@ def test_partial_fit_does_not_undo_fit(make_signals, estimator, solver):
     model.partial_fit(X, y)
     # A whole step at the first rate goes a hundred times as far.
     assert_allclose(model.transform(X), fitted, rtol=0.02)
-    assert np.abs(model.transform(X) - fitted).max() > 0
+    moved = np.abs(model.transform(X) - fitted).max()
+    # Where the annealed variance is at its floor, no sample has a loss.
+    assert moved > 0 or model.loss_curve_[-1] < 1e-9
     assert model.n_iter_ == n_iter + 1
     assert_array_equal(model.loss_curve_[:-1], curve)
 

@@ -1,1 +1,0 @@
-"""Learning vector quantisation of SPD matrices and of vectors."""

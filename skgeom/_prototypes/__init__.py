@@ -1,0 +1,1 @@
+"""Prototypes: learning vector quantisation of SPD matrices and vectors."""
