@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skgeom import GLRSQ, PLRSQ, RSLVQ
 from skgeom._prototypes import _metrics
 from skgeom.datasets import make_spd_classes
+from skgeom.geometry import logm, mean_affine_invariant
 from skgeom.utils.validation import check_positive
 
 METRICS = ["tangent", "mahalanobis"]
@@ -86,6 +87,21 @@ def test_the_model_is_that_of_vectors_whitened_beforehand(spd, metric, n_prototy
     assert_allclose(
         model.predict_proba(test), reference.predict_proba(others), atol=1e-4
     )
+
+
+def test_vector_metrics_are_rslvq_of_their_vectors():
+    X, y = make_spd_classes(3, 40, 5, separation=0.5, random_state=0)
+    tangent = TangentSpace(tsupdate=False).fit(X)
+    tangent.reference_ = mean_affine_invariant(X)  # pyriemann's has errors of 1e-9
+    rows, columns = np.triu_indices(5)
+    weights = np.where(rows == columns, 1, np.sqrt(2))
+    for metric, vectors in (
+        ("tangent", tangent.transform(X)),
+        ("logeuclid", logm(X)[:, rows, columns] * weights),
+    ):
+        expected = RSLVQ().fit(vectors, y).predict_proba(vectors)
+        found = PLRSQ(metric=metric).fit(X, y).predict_proba(X)
+        assert_allclose(found, expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("scales", [[1, 1, 1, 1], [1, 1e-6, 1, 1e-3]], ids=str)
