@@ -231,7 +231,7 @@ class AMAGauss(BaseFilters):
             sigma2, statistics, statistics.covariances, pooled
         )
         optimization = self._optimization(sigma2, span_only, space)
-        if optimization.starts_anywhere:
+        if optimization.is_free:
             start = self._filters_of_sqfa(optimization, statistics, pooled)
             n_init = optimization.n_init - 1
             optimization = replace(
