@@ -213,10 +213,10 @@ class FilterOptimization:
 class _Group:
     """Some filters that are optimized together, with the earlier ones fixed.
 
-    Orthonormal filters must be orthogonal to the earlier ones: they are optimized in the
-    orthogonal complement, as if it were the whole space, and nothing is fixed there.
-    Other filters are optimized in the whole space; if only the span matters, they may be
-    made orthogonal afterwards.
+    Orthonormal filters must be orthogonal to the earlier ones: they are optimized in
+    the orthogonal complement, as if it were the whole space, and nothing is fixed
+    there. Other filters are optimized in the whole space; if only the span matters,
+    they may be made orthogonal afterwards.
 
     Attributes
     ----------
