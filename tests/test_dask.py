@@ -32,6 +32,7 @@ from skgeom import (
     SecondMomentSQFA,
     _held_out,
 )
+from skgeom._filters._auto import class_intensities
 from skgeom._filters.ama import BlockInformation
 from skgeom._moments import sums_of_block
 from skgeom.baselines import LOL, GeneralizedEigenvectors
@@ -349,7 +350,8 @@ def test_frames_are_read_once(weighted, wine, tmp_path):
     assert sorted(map(int, read)) == list(starts)
     given = np.full(len(wine[1]), 2.0) if weighted else None
     expected = ClassStatistics.from_data(*wine, sample_weight=given)
-    projected = expected.shrunk().project(model.components_)
+    intensities = class_intensities(model.shrinkage_, expected.counts)
+    projected = expected.shrunk(intensities).project(model.components_)
     assert_same_statistics(model.statistics_, projected, 1e-9)
 
 
@@ -546,14 +548,15 @@ def test_a_killed_worker_loses_nothing(digits, tmp_path):
 def test_filters_of_blocks_are_those_of_the_statistics(cls, digits):
     X, y = digits
     blocks, labels = da.from_array(X, chunks=(250, 20)), da.from_array(y, chunks=250)
-    statistics = ClassStatistics.from_data(X, y).shrunk()
-    expected = cls(3, random_state=0).fit_statistics(statistics)
-    options = {"regularization": expected.regularization_, "random_state": 0}
+    options = {"regularization": 1.0, "random_state": 0}
     model = cls(3, **options).fit(blocks, labels)
+    statistics = ClassStatistics.from_data(X, y)
+    intensities = class_intensities(model.shrinkage_, statistics.counts)
+    expected = cls(3, **options).fit_statistics(statistics.shrunk(intensities))
     assert_allclose(model.components_, expected.components_, atol=1e-7)
     edges = [*range(0, len(X), 250), len(X)]
     pairs = ((X[a:b], y[a:b]) for a, b in pairwise(edges))
-    same = ClassStatistics.from_blocks(pairs).shrunk()
+    same = ClassStatistics.from_blocks(pairs).shrunk(intensities)
     again = cls(3, **options).fit_statistics(same)
     assert_array_equal(model.components_, again.components_)
     features = model.transform(blocks)
@@ -563,6 +566,7 @@ def test_filters_of_blocks_are_those_of_the_statistics(cls, digits):
     stream = cls(3, **options)
     for part in (slice(None, 750), slice(750, None)):
         stream.partial_fit(blocks[part], labels[part])
+    expected.fit_statistics(statistics.shrunk())  # nothing is held out
     assert_allclose(stream.objective_, expected.objective_, rtol=1e-4)
 
 
@@ -607,7 +611,8 @@ def test_samples_of_blocks_of_unknown_length(weighted, wine, monkeypatch):
         assert own is None
     model = SQFA(2, random_state=0).fit(*columns)
     whole = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
-    assert 1 / 3.1 < model.regularization_ / whole.regularization_ < 3.1
+    # The candidates are factors of 4 apart.
+    assert 1 / 4.2 < model.regularization_ / whole.regularization_ < 4.2
 
 
 def test_blocks_that_are_no_more_than_scored_give_all_samples(wine, monkeypatch):
@@ -781,5 +786,5 @@ def test_filters_for_samples_in_blocks(options, wine):
     assert model.objective_ > expected.objective_ - 0.01
     again = AMAGauss(2, random_state=0, max_iter=120, **options).fit(blocks, y)
     assert_array_equal(again.components_, model.components_)
-    with pytest.raises(ValueError, match="each block is a batch"):
+    with pytest.raises(ValueError, match="each block is one batch"):
         AMAGauss(2, batch_size=9).fit(blocks, y)

@@ -414,20 +414,20 @@ class BaseFilters(
             check_regular(statistics, covariances, pooled.total, self._n_filters)
         return negligible
 
-    def _optimization(self, sigma2, span_only, space):
+    def _optimization(self, selection, span_only, space):
         """The optimization that the parameters define."""
         init = self._checked_init()
         if not isinstance(init, str):
             init = space.restrict(init.T).T
         return FilterOptimization(
             n_components=self._n_filters,
-            regularization=sigma2,
+            regularization=selection.regularization,
             span_only=span_only,
             constraint=self.constraint,
             init=init,
             n_init=self._n_restarts(),
             group_size=self.group_size,
-            distinct="auto" in (self.covariance_estimator, self.regularization),
+            distinct=selection.rule != "given",
             random_state=self.random_state,
             maximize=partial(
                 maximize_on_samples,

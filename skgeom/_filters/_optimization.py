@@ -1,9 +1,9 @@
-"""The search for filters, in groups, each from several starts.
+"""The optimization of filters, in groups, each from several initializations.
 
 An estimator brings an objective of filters and two covariances of its data, that
 within the classes and the total one. Filters are columns here, of shape (n, m).
 
-A search goes on in coordinates of its own: filters are ``basis @ g``. The basis is the
+Filters are optimized in coordinates: they are ``basis @ g``. The basis consists of the
 leading principal axes, or whitens the data where only the span of the filters matters.
 """
 
@@ -19,14 +19,14 @@ from skgeom.optim import CONSTRAINTS, within
 from skgeom.utils.linalg import orthonormal
 from skgeom.utils.threads import one_blas_thread
 
-# The kinds of start that each value of ``init`` names; others are random.
-_NAMED_STARTS = {
+# The initializations that each value of ``init`` names; others are random.
+_NAMED_INITIALIZATIONS = {
     "auto": ("lda", "pca"),
     "pca": ("pca",),
     "lda": ("lda",),
     "random": (),
 }
-INITS = tuple(_NAMED_STARTS)
+INITS = tuple(_NAMED_INITIALIZATIONS)
 
 # Leading axes are sought together with some more, for the sake of the last ones.
 _MORE_AXES = 10
@@ -39,15 +39,15 @@ FEW_FEATURES = 100
 _MORE_TIMES, _LARGEST_SHARE = 4, 0.4
 _ABOVE_NOISE = 6.0
 
-# With more classes a start costs much, most of it for their pairs.
+# With more classes an initialization is expensive, mostly for their pairs.
 FEW_CLASSES = 50
 
-# The least noise in the metric of a search, beside the variance of all features.
+# The least noise in the metric of an optimization, beside the variance of all features.
 _LEAST_NOISE = 1e-10
 
 # Filters of unit norm are taken for dependent below this smallest singular value.
 DEPENDENT = 1e-3
-# A search up to rotations comes to such filters more slowly.
+# An optimization up to rotations comes to such filters more slowly.
 _NEARLY_DEPENDENT = 1e-2
 
 
@@ -56,9 +56,9 @@ def independent_directions(filters, tol=DEPENDENT):
     return np.linalg.matrix_rank(filters, tol=tol)
 
 
-def n_named_starts(init):
+def n_named_initializations(init):
     """Number of starts that are not random."""
-    return len(_NAMED_STARTS[init]) if isinstance(init, str) else 1
+    return len(_NAMED_INITIALIZATIONS[init]) if isinstance(init, str) else 1
 
 
 @dataclass(frozen=True)
@@ -104,16 +104,16 @@ class FilterOptimization:
     span_only : bool
         Whether the objective depends on the span of the filters only.
     init : str or ndarray of shape (n_components, n)
-        A key of ``_NAMED_STARTS``, or filters to start from.
+        A key of ``_NAMED_INITIALIZATIONS``, or filters to start from.
     n_init : int
-        Number of starts by ``init``, completed by random ones.
+        Number of initializations by ``init``, completed by random ones.
     maximize : callable
         :func:`skgeom.optim.maximize_on_samples`, or another one with its parameters,
         with the options of the optimiser.
     warm_start : ndarray of shape (n, n_components) or None
         Filters to start from as well.
     distinct : bool
-        Whether filters that repeat each other are sought once more, orthonormal.
+        Whether dependent filters are optimized once more, orthonormal.
     """
 
     n_components: int
@@ -133,18 +133,18 @@ class FilterOptimization:
 
         Dependent filters would remain dependent, and are not used.
         """
-        if filters is None or self.group_size or not self.starts_anywhere:
+        if filters is None or self.group_size or not self.is_free:
             return self
         if filters.shape[1] != self.n_components:  # classes have come since
             return self
         if independent_directions(filters) < self.n_components:
             return self
-        n_init = min(self.n_init, n_named_starts(self.init))
+        n_init = min(self.n_init, n_named_initializations(self.init))
         return replace(self, n_init=n_init, warm_start=filters)
 
     @property
-    def starts_anywhere(self):
-        """Whether the starts are left to the search."""
+    def is_free(self):
+        """Whether the initializations are left to the optimization."""
         return isinstance(self.init, str) and self.init == "auto"
 
     @property
@@ -171,7 +171,7 @@ class FilterOptimization:
         -------
         filters : ndarray of shape (n, n_components)
         groups : list of (MinimizeResult, list of float)
-            For each group how its search ended and what its starts reached.
+            For each group how its optimization ended and what its starts reached.
         """
         filters, groups = self._run(objective, pooled, callback)
         rank = independent_directions(filters, _NEARLY_DEPENDENT)
@@ -189,7 +189,7 @@ class FilterOptimization:
         groups = []
         for size in self.group_sizes:
             group = _Group(self, objective, pooled, filters, size)
-            starts = group.starts(rng)
+            starts = group.initializations(rng)
             report = None
             if callback is not None:
                 report = group.reporter(callback)
@@ -211,30 +211,30 @@ class FilterOptimization:
 
 
 class _Group:
-    """Some filters that are sought together, with the earlier ones fixed.
+    """Some filters that are optimized together, with the earlier ones fixed.
 
-    There are two ways to fix filters. Orthonormal ones must be orthogonal to those
-    before them: the new ones are sought in the orthogonal complement, as if it were the
-    whole space, so that nothing is fixed there. Otherwise they are sought in the whole
-    space; if only the span matters, they may be made orthogonal afterwards.
+    Orthonormal filters must be orthogonal to the earlier ones: they are optimized in
+    the orthogonal complement, as if it were the whole space, and nothing is fixed
+    there. Other filters are optimized in the whole space; if only the span matters,
+    they may be made orthogonal afterwards.
 
     Attributes
     ----------
     objective : callable
         That of the new filters.
     coordinates : Coordinates
-        The subspace in which they are sought.
+        The subspace in which they are optimized.
     """
 
-    def __init__(self, search, objective, pooled, earlier, size):
-        self.search = search
+    def __init__(self, optimization, objective, pooled, earlier, size):
+        self.optimization = optimization
         self.size = size
         self.earlier = earlier
         self.complement = None
         self.fixed = earlier  # in the space that is searched
         if earlier.shape[1] > 0:
             objective = WithFixedFilters(objective, earlier)
-            if search.constraint == "orthonormal" and not search.span_only:
+            if optimization.constraint == "orthonormal" and not optimization.span_only:
                 orthogonal, _ = np.linalg.qr(earlier, mode="complete")
                 self.complement = orthogonal[:, earlier.shape[1] :]
                 objective = objective.project(self.complement)
@@ -242,15 +242,15 @@ class _Group:
                 self.fixed = np.empty((len(pooled.total), 0))
         self.objective = objective
         self.pooled = pooled
-        if search.span_only:
+        if optimization.span_only:
             self.coordinates = whitening_coordinates(pooled.total)
         else:
             self.coordinates = principal_coordinates(
                 pooled,
-                search.regularization,
+                optimization.regularization,
                 self.fixed.shape[1] + size,
                 # Given filters may lie outside of a coarse subspace.
-                allow_coarse=isinstance(search.init, str)
+                allow_coarse=isinstance(optimization.init, str)
                 and objective.projection_dominates(size),
                 # Some distances make as much of small variances as of large ones.
                 down_to_noise=getattr(objective, "affine_invariant", False),
@@ -258,15 +258,15 @@ class _Group:
 
     @property
     def metric(self):
-        """That of a search up to rotations of the filters, where these are free.
+        """The metric of an optimization up to rotations, or None.
 
-        Such a search may shorten a filter that is worth little until it is lost. Given
-        ones are not to be lost.
+        Such an optimization may shorten a filter of little value until it is lost, so
+        that it is not used for given filters.
         """
-        search = self.search
-        if not isinstance(search.init, str) or search.span_only:
+        optimization = self.optimization
+        if not isinstance(optimization.init, str) or optimization.span_only:
             return None
-        if search.constraint != "unit-norm":
+        if optimization.constraint != "unit-norm":
             return None
         if not getattr(self.objective, "rotation_invariant", False):
             return None
@@ -275,41 +275,43 @@ class _Group:
             return identity
         # Where outputs are compared with the noise and the variance within classes.
         floor = _LEAST_NOISE * np.trace(self.pooled.total)
-        noise = max(search.regularization, floor)
+        noise = max(optimization.regularization, floor)
         return self.pooled.within + noise * identity
 
     def append(self, new):
-        """The earlier filters and the new ones, found by the search."""
+        """The earlier filters and the new ones, found by the optimization."""
         if self.complement is not None:
             new = self.complement @ new
-        elif self.search.constraint == "orthonormal" and self.earlier.shape[1] > 0:
+        elif (
+            self.optimization.constraint == "orthonormal" and self.earlier.shape[1] > 0
+        ):
             new = new - self.earlier @ (self.earlier.T @ new)
             new = CONSTRAINTS["orthonormal"].nearest(new)
         return np.hstack([self.earlier, new])
 
     def reporter(self, callback):
-        """The callback of this group's search, given that of all filters."""
+        """The callback of this group's optimization, given that of all filters."""
 
         def report(stage, new, value):
             return callback(stage, self.append(new), value)
 
         return report
 
-    def starts(self, rng):
-        """Points of the constraint, in the coordinates of the search."""
-        search = self.search
-        if isinstance(search.init, str):
+    def initializations(self, rng):
+        """Points of the constraint, in the coordinates of the optimization."""
+        optimization = self.optimization
+        if isinstance(optimization.init, str):
             makers = {"lda": self._discriminants, "pca": self._principal_axes}
-            kinds = _NAMED_STARTS[search.init][: search.n_init]
+            kinds = _NAMED_INITIALIZATIONS[optimization.init][: optimization.n_init]
             starts = [makers[kind]() for kind in kinds]
         else:
-            starts = [self._given(search.init.T)]
+            starts = [self._given(optimization.init.T)]
         shape = (self.coordinates.basis.shape[1], self.size)
-        while len(starts) < search.n_init:
+        while len(starts) < optimization.n_init:
             random = rng.standard_normal(shape)
-            starts.append(CONSTRAINTS[search.constraint].nearest(random))
-        if search.warm_start is not None:
-            starts.append(self._given(search.warm_start))
+            starts.append(CONSTRAINTS[optimization.constraint].nearest(random))
+        if optimization.warm_start is not None:
+            starts.append(self._given(optimization.warm_start))
         return starts
 
     def _principal_axes(self):
@@ -319,7 +321,7 @@ class _Group:
         """Linear discriminants: largest ratios of the scatters between and within."""
         basis = self.coordinates.basis
         order = basis.shape[1]
-        noise = self.search.regularization * np.eye(order)
+        noise = self.optimization.regularization * np.eye(order)
         between = basis.T @ (self.pooled.total - self.pooled.within) @ basis
         within = basis.T @ self.pooled.within @ basis + noise
         # By numpy alone, see leading_axes.
@@ -355,12 +357,12 @@ class _Group:
                 f"Row {row} of init is zero on all directions in which the data vary; "
                 "give another filter."
             )
-        return CONSTRAINTS[self.search.constraint].nearest(start)
+        return CONSTRAINTS[self.optimization.constraint].nearest(start)
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """A subspace to search in: filters are ``basis @ g``.
+    """A subspace to optimization in: filters are ``basis @ g``.
 
     Attributes
     ----------

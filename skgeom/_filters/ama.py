@@ -225,8 +225,8 @@ class AMAGauss(BaseFilters):
         span_only = self._is_negligible(
             sigma2, statistics, statistics.covariances, pooled
         )
-        optimization = self._optimization(sigma2, span_only, space)
-        if optimization.starts_anywhere:
+        optimization = self._optimization(selection, span_only, space)
+        if optimization.is_free:
             start = self._filters_of_sqfa(optimization, statistics, pooled)
             n_init = optimization.n_init - 1
             optimization = replace(

@@ -337,7 +337,7 @@ class SQFA(BaseFilters):
         span_only = distance.affine_invariant and self._is_negligible(
             sigma2, statistics, classes.covariances, pooled
         )
-        optimization = self._optimization(sigma2, span_only, space).starting(start)
+        optimization = self._optimization(selection, span_only, space).starting(start)
         coincide = _coincide(classes, pooled)
         if coincide:
             warn_user(
