@@ -51,6 +51,20 @@ class Selection:
     scores: dict | None = None
 
 
+def check_regularization(sigma2, statistics):
+    """Raise ValueError if the data vanish in the rounding of sigma^2."""
+    _, total = map(to_numpy, statistics.pooled_covariances())
+    scale = np.trace(total)
+    if statistics.means is not None:
+        scale += np.square(to_numpy(statistics.means)).sum(axis=1).max()
+    if 0 < scale < np.finfo(float).eps * sigma2:
+        raise ValueError(
+            f"regularization={sigma2:.3g} is so much larger than the variance of the "
+            f"data, {scale:.3g}, that all class distances are rounding. Decrease "
+            "regularization, or use 'auto'."
+        )
+
+
 def sampling_noise(within, total, counts):
     r"""Half of the sampling error of a class covariance.
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from skgeom._filters._auto import (
     SHRINKAGES,
     Selection,
+    check_regularization,
     class_intensities,
     folds_of_samples,
     sampling_noise,
@@ -364,6 +365,8 @@ class BaseFilters(
     def _selected(self, folds, statistics, shrinks):
         """The shrinkage and sigma^2, by folds if there are any."""
         sigma2 = self.regularization
+        if sigma2 != "auto":
+            check_regularization(sigma2, statistics)
         if not shrinks and sigma2 != "auto":
             return Selection(None, float(sigma2), "given")
         if folds:
