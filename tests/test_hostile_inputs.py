@@ -148,11 +148,17 @@ REFUSED = {
     "sparse X": (lambda X, y: (sparse.csr_array(flat(X)), y), "dense|SPD matrices"),
     "one class": (lambda X, y: (X, y * 0), "at least 2 classes"),
     "NaN in y": (lambda X, y: (X, with_entry(y, np.nan)), "Input y contains NaN"),
-    "None in y": (lambda X, y: (X, with_label(y, None)), "NaN|Unknown label type"),
-    "NA in y": (lambda X, y: (X, pd.Series(with_label(y, pd.NA))), "NaN|NA|Unknown"),
+    "None in y": (
+        lambda X, y: (X, with_label(y, None)),
+        "NaN|missing|Unknown label type",
+    ),
+    "NA in y": (
+        lambda X, y: (X, pd.Series(with_label(y, pd.NA))),
+        "NaN|NA|missing|Unknown",
+    ),
     "NaN among text in y": (
         lambda X, y: (X, with_label(labels(y, ["a", "b", "c"]), np.nan)),
-        "NaN",
+        "NaN|missing",
     ),
     "y is a number": (lambda X, y: (X, 1), "1d array|at least 1 dim|one class label"),
     "y is None": (lambda X, y: (X, None), "y to be passed|1d array"),

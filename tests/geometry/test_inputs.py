@@ -291,12 +291,12 @@ def test_matrices_of_two_sizes_are_refused(name):
 
 @pytest.mark.parametrize("name", ["distance_calvo_oller", "distance_fisher_rao"])
 def test_gaussians_of_two_sizes_are_refused(name):
-    with pytest.raises(ValueError, match="means_a and means_b must have one number"):
+    with pytest.raises(ValueError, match="must have the same last dimension"):
         getattr(geometry, name)([0, 0], np.eye(2), [0, 0, 0], np.eye(3))
 
 
 def test_gaussians_of_two_numbers_of_variables_are_refused():
-    with pytest.raises(ValueError, match="means_a and means_b must have one number"):
+    with pytest.raises(ValueError, match="must have the same last dimension"):
         geometry.distance_fisher_rao_diagonal([0, 0], [1, 1], [0, 0, 0], [1, 1, 1])
 
 

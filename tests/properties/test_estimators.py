@@ -45,17 +45,32 @@ ORDER = "the order of the samples does not matter"
 LINEAR = frozenset({SCALE, ROTATION, NAMES, ORDER})
 OF_MATRICES = frozenset({SCALE, ROTATION, NAMES, ORDER})
 
+GIVEN = {"regularization": 0.5, "covariance_estimator": None, "random_state": 0}
+GIVEN_HOLDS = frozenset({ROTATION, NAMES, ORDER})
+
 ESTIMATORS = {
+    # The folds that select shrinkage and regularization follow the order of the samples
+    # along the axes, so that rotations hold for given values.
     "SQFA": Case(
         lambda: skgeom.SQFA(2, random_state=0),
-        holds=LINEAR | {SHIFT, WEIGHTS},
+        holds=(LINEAR | {SHIFT, WEIGHTS}) - {ROTATION},
+    ),
+    "SQFA, given": Case(
+        lambda: skgeom.SQFA(2, **GIVEN), holds=GIVEN_HOLDS | {SHIFT, WEIGHTS}
     ),
     "SecondMomentSQFA": Case(
         lambda: skgeom.SecondMomentSQFA(2, random_state=0),
-        holds=LINEAR | {WEIGHTS},
+        holds=(LINEAR | {WEIGHTS}) - {ROTATION},
+    ),
+    "SecondMomentSQFA, given": Case(
+        lambda: skgeom.SecondMomentSQFA(2, **GIVEN), holds=GIVEN_HOLDS | {WEIGHTS}
     ),
     "AMAGauss": Case(
-        lambda: skgeom.AMAGauss(2, random_state=0), holds=LINEAR | {SHIFT}
+        lambda: skgeom.AMAGauss(2, random_state=0),
+        holds=(LINEAR | {SHIFT}) - {ROTATION},
+    ),
+    "AMAGauss, given": Case(
+        lambda: skgeom.AMAGauss(2, **GIVEN), holds=GIVEN_HOLDS | {SHIFT}
     ),
     "CovarianceHessianProjection": Case(
         lambda: skgeom.CovarianceHessianProjection(LinearDiscriminantAnalysis()),

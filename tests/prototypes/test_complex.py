@@ -7,7 +7,7 @@ from pyriemann.geometry.distance import distance_riemann
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skgeom import PLRSQ, Recentring, TransferDiscriminantAnalysis
+from skgeom import PLRSQ, Recentering, TransferDiscriminantAnalysis
 from skgeom._prototypes._metrics import SPD_METRICS, AffineInvariantPairs
 from skgeom.geometry import logm, real_embedding
 
@@ -64,7 +64,7 @@ def test_gradient_is_that_of_complex_matrices(phases, rng):
 
 
 @pytest.mark.parametrize(
-    "estimator", [PLRSQ(), Recentring(), TransferDiscriminantAnalysis()]
+    "estimator", [PLRSQ(), Recentering(), TransferDiscriminantAnalysis()]
 )
 @pytest.mark.parametrize("kind", [np.asarray, list])
 def test_complex_matrices_are_referred_to_the_embedding(phases, estimator, kind):
