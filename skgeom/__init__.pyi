@@ -121,6 +121,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     shrinkage_: NDArray[Any]
     diagonal_shrinkage_: float
     shrinkage_selection_: Literal['held-out', 'closed-form', 'none'] | str
+    prior_samples_: float | None
+    selection_scores_: Any
     statistics_: ClassStatistics
     n_features_in_: int
     feature_names_in_: NDArray[Any]

@@ -52,6 +52,13 @@ _ROUNDING = 10 * np.finfo(np.float64).eps
 # Variances down to this have all their digits.
 _SMALLEST = 1e-306
 _LARGE = 1e200
+# What is fitted to the statistics, if no covariance is singular.
+_OF_GAUSSIANS = (
+    "regularization_",
+    "shrinkage_",
+    "diagonal_shrinkage_",
+    "shrinkage_selection_",
+)
 
 
 class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
@@ -107,6 +114,14 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         The intensity :math:`\lambda` with which the pooled covariance is shrunk.
     shrinkage_selection_ : {"held-out", "closed-form", "none"}
         How ``shrinkage_`` was selected.
+    prior_samples_ : float or None
+        The number q of prior samples per feature that :meth:`fit` selected; None if
+        nothing was held out.
+    selection_scores_ : dict of ndarrays or None
+        ``"prior_samples"`` and ``"brier_score"`` of each candidate of that selection:
+        the mean of the squared errors of the posteriors, summed over the classes, at
+        the best temperature, or NaN if a covariance is singular. None if nothing was
+        held out.
     statistics_ : ClassStatistics
         Counts, means and covariances of the classes.
     n_features_in_ : int
@@ -139,13 +154,22 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     not matter. (Of more than 10,000 samples, 10,000 are drawn by their numbers.)
     :meth:`fit_statistics` and :meth:`partial_fit` have no samples to hold out, and use
     the closed form of :meth:`ClassStatistics.shrunk` for :math:`\rho_k`, in coordinates
-    in which R is the identity.
+    in which R is the identity. After :meth:`fit`, :meth:`partial_fit` keeps the
+    selected q, and uses the closed form only if a covariance is singular with that q.
 
     Features that are linear combinations of others in all samples, as constant ones
     are, say nothing about the class: where nothing is added, only the span of the
     samples counts, and :meth:`score_samples` is the logarithm of the density in it. A
     variance within a class that is no larger than the rounding of numbers of the size
     of the class mean or the total standard deviation is zero.
+
+    A feature that is constant within class k and varies within others has the variance
+    :math:`\rho_k R_{jj}` in class k. :math:`R_{jj}` is small if the feature rarely
+    varies, as a flag that is set in two samples of one class. Then a sample of class k
+    in which the flag is set can have a posterior near 1 for the wrong class, and the
+    selected q can be larger for all classes. There is no warning, because pixels of
+    images have such variances, too. Remove rare flags, or use a positive
+    ``regularization``.
 
     References
     ----------
@@ -291,9 +315,13 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Add samples to those that the Gaussians are fitted to.
 
-        After any number of calls, the Gaussians are those of :meth:`fit` on all samples
-        together, up to rounding. Those of :meth:`fit` and :meth:`fit_statistics` before
-        count, too, since the model keeps their statistics.
+        After any number of calls, the statistics are those of all samples together, up
+        to rounding. The samples of :meth:`fit` and :meth:`fit_statistics` before count,
+        too, since the model keeps their statistics. With a number as
+        ``regularization``, the Gaussians are equal to those of :meth:`fit` on all
+        samples. With ``"auto"``, the shrinkage differs: :meth:`fit` selects it by
+        held-out samples, and this method uses ``prior_samples_`` of the last
+        :meth:`fit`, or a closed form if there was none.
 
         Parameters
         ----------
@@ -337,8 +365,14 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         if not first:
             known = union_of_classes(known, self.classes_)
         self._store(statistics, known)
-        with suppress(_Singular):
-            self._set_gaussians(self._solve(None))
+        if first:
+            self._set_selection(None, None, {})
+        # A class that came late may be singular with the selected number.
+        for prior in dict.fromkeys([self.prior_samples_, None]):
+            # Predictions raise the error.
+            with suppress(ValueError):
+                self._set_gaussians(self._solve(prior=prior))
+                break
         return self
 
     def _validated(self, X, y, reset):
@@ -353,16 +387,29 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     def _fit(self, statistics, sample):
         check_two_classes(statistics.classes, type(self).__name__)
         self._store(statistics, statistics.classes)
-        self._set_gaussians(self._solve(sample))
+        shares = {} if sample is None else sample.distinct_shares()
+        self._set_selection(None, None, shares)
+        gaussians = self._solve(sample)
+        self._set_selection(gaussians.prior, gaussians.scores, shares)
+        self._set_gaussians(gaussians)
         return self
 
+    def _set_selection(self, prior, scores, distinct_shares):
+        self.prior_samples_ = prior
+        self.selection_scores_ = scores
+        self._distinct_shares = distinct_shares
+
     def _store(self, statistics, classes):
+        # Statistics of validated samples have no names.
+        statistics.feature_names_in_ = getattr(self, "feature_names_in_", None)
         self.statistics_ = statistics
         self.classes_ = classes
         counts = np.zeros(len(classes))
         counts[_positions(classes, statistics)] = statistics.counts
         self.priors_ = like(check_priors(self.priors, counts), statistics.means)
         self._gaussians = None
+        for name in _OF_GAUSSIANS:
+            vars(self).pop(name, None)
 
     def _set_gaussians(self, gaussians):
         self._gaussians = gaussians
@@ -374,21 +421,24 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             intensities = to_numpy(self.shrinkage_)
             intensities = np.array2string(intensities, precision=3, threshold=20)
             print(
-                f"GaussianClassifier: shrinkage_ {intensities} of the classes "
+                f"[GaussianClassifier] shrinkage_ {intensities} of the classes "
                 f"({self.shrinkage_selection_}), diagonal_shrinkage_ "
                 f"{self.diagonal_shrinkage_:.3g}"
             )
 
-    def _solve(self, sample):
-        """The Gaussians of the statistics; ``sample`` is X, y and weights, or None."""
+    def _solve(self, sample=None, prior=None):
+        """The Gaussians of the statistics, with a given number of prior samples.
+
+        If it is None, HeldOutSamples select it. Without them, a closed form is used.
+        """
         # By LAPACK, in double precision.
         statistics = self.statistics_._moved(to_numpy)
-        gaussians = self._solved(statistics, sample)
+        gaussians = self._solved(statistics, sample, prior)
         if namespace(self.statistics_.means) is np:
             return gaussians
         return gaussians._moved(partial(like, model=self.statistics_.means))
 
-    def _solved(self, statistics, sample):
+    def _solved(self, statistics, sample, prior):
         """The Gaussians of statistics in NumPy arrays."""
         statistics, total = _without_rounding(statistics)
         counts, covariances = statistics.counts, _class_covariances(statistics)
@@ -400,8 +450,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         means, basis = statistics.means, None
         n_distinct, diagonal = counts, 0.0
         if selects:
-            if sample is not None:
-                n_distinct = sample.distinct_counts(statistics)
+            n_distinct = counts * self._shares_of(statistics.classes)
             pooled, diagonal = shrunk_to_diagonal(pooled, np.diag(total), n_distinct)
         if span is not None:
             means, basis = span.coordinates(means), span.basis
@@ -411,13 +460,13 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         shared = self.covariance == "shared"
         names = [f"class {label}" for label in statistics.classes]
         intensities, selection = np.full(len(counts), float(shared)), "none"
+        scores = None
         if shared:
             covariances, names = pooled[None], ["all classes together"]
         elif selects:
-            prior = None
             if sample is not None:
                 priors = to_numpy(self.priors_)
-                prior = sample.select_prior(
+                prior, scores = sample.select_prior(
                     statistics, basis, pooled, diagonal, n_distinct, priors
                 )
             if prior is None:
@@ -431,8 +480,17 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             _whitener(covariance, noise, name)
             for covariance, name in zip(covariances, names, strict=True)
         ]
-        selected = intensities, diagonal, selection
+        selected = intensities, diagonal, selection, prior, scores
         return _Gaussians(noise, span, means, whiteners, shared, *selected)
+
+    def _shares_of(self, classes):
+        """The share of samples that are distinct, of each class.
+
+        Classes without held-out samples have the median share of the others.
+        """
+        shares = self._distinct_shares
+        others = np.median(list(shares.values())) if shares else 1.0
+        return np.array([shares.get(label, others) for label in classes.tolist()])
 
     # Prediction
 
@@ -444,7 +502,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         """
         X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
         xp, X = namespace(X), in_double(X)
-        gaussians = self._gaussians or self._solve(None)
+        gaussians = self._gaussians or self._solve()
         span, means = gaussians.span, gaussians.means
         constant = 0.0
         if span is not None:
@@ -527,6 +585,8 @@ class _Gaussians:
     intensities: np.ndarray  # of the shrinkage of each class
     diagonal: float  # that of the pooled covariance
     selection: str
+    prior: float | None
+    scores: dict | None
 
     def _moved(self, convert):
         """The same, with arrays that lie elsewhere."""
@@ -541,10 +601,6 @@ class _Gaussians:
     # For scikit-learn's move_estimator_to.
     def __sklearn_array_api_convert__(self, converter):
         return self._moved(converter)
-
-
-class _Singular(ValueError):
-    """A covariance without an inverse."""
 
 
 def _positions(classes, statistics):
@@ -618,7 +674,7 @@ class _Span:
             return None
         variances = np.diag(total)
         if not noise and not variances.max() > _SMALLEST:
-            raise _Singular(
+            raise ValueError(
                 "All features are constant, or their variances, which are up to "
                 f"{variances.max():.3g}, are too small for floating-point numbers. "
                 "Multiply X by a common factor, or use StandardScaler."
@@ -683,7 +739,7 @@ def _whitener(covariance, regularization, name):
     """W with W' (covariance + regularization I) W = I, and log det of W's inverse."""
     n_features = len(covariance)
     if not n_features:
-        raise _Singular(
+        raise ValueError(
             "The samples vary in no direction, or by no more than the rounding of "
             "numbers of their size. Subtract the mean of X before it is rounded, or "
             "use a positive regularization."
@@ -702,7 +758,7 @@ def _whitener(covariance, regularization, name):
     if not regular:
         eigenvalues = np.linalg.eigvalsh(correlations)
         rank = (eigenvalues > n_features * _ROUNDING * eigenvalues[-1]).sum()
-        raise _Singular(
+        raise ValueError(
             f"The covariance of {name} is singular: its rank is {rank}, but the "
             f"samples span {n_features} dimensions. Use a positive regularization, a "
             'shrinking covariance_estimator such as "oas", fewer features, or more '

@@ -3,6 +3,7 @@
 import os
 from contextlib import suppress
 from functools import cache, reduce
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -277,14 +278,22 @@ def check_alike(first, second):
     """Raise ValueError if features or kinds of labels do not allow addition."""
     if first.n_features != second.n_features:
         raise ValueError(
-            "Statistics can be added only for one number of features, got "
-            f"{first.n_features} and {second.n_features}."
+            "Statistics can be added only if they have the same number of features, "
+            f"got {first.n_features} and {second.n_features}."
         )
     names = [part.feature_names_in_ for part in (first, second)]
     if all(n is not None for n in names) and not np.array_equal(*names):
+        fault = "names of their features are"
+        remedy = "Use the same columns in both, or rename them."
+        if sorted(names[0]) == sorted(names[1]):
+            fault = "order of their features is"
+            remedy = "Reorder the columns: X[names], with the names of the first."
+        pairs = enumerate(zip_longest(*names))
+        number, pair = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
         raise ValueError(
-            "Statistics can be added only if their features have one order, "
-            f"got {names[0].tolist()} and {names[1].tolist()}."
+            f"Statistics can be added only if the {fault} equal, "
+            f"but feature {number} is {pair[0]!r} in the first and {pair[1]!r} in the "
+            f"second. {remedy}"
         )
     if kind_of(first.classes) != kind_of(second.classes):
         raise ValueError(

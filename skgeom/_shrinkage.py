@@ -44,19 +44,16 @@ class HeldOutSamples:
         self.X, self.y, self.weights = distinct_samples(X, y[rows], weights[rows])
         self.folds = folds_of_distinct(self.y, _N_FOLDS)
 
-    def distinct_counts(self, statistics):
-        """The number of distinct samples of each class, (n_classes,).
-
-        A class of more samples than these has the same share of distinct ones.
-        """
+    def distinct_shares(self):
+        """The share of samples that are distinct, by the labels of the classes."""
         classes, labels = np.unique(self.y, return_inverse=True)
         shares = np.bincount(labels) / np.bincount(labels, self.weights)
-        of_classes = np.full(len(statistics.classes), np.median(shares))
-        of_classes[np.searchsorted(statistics.classes, classes)] = shares
-        return statistics.counts * of_classes
+        return dict(zip(classes.tolist(), shares.tolist(), strict=True))
 
     def select_prior(self, total, basis, pooled, diagonal, n_distinct, priors):
-        """The best element of ``PRIOR_SAMPLES``; None if all samples are equal.
+        """The best element of ``PRIOR_SAMPLES``, and the Brier scores of all.
+
+        Both are None if all samples are equal.
 
         The largest element is selected whose score is within one standard error of the
         best, by paired differences. The score is that of Brier for the posteriors of
@@ -93,7 +90,7 @@ class HeldOutSamples:
             rows.append(out)
             n_rows += len(out)
         if not rows:
-            return None
+            return None, None
         rows, densities = np.concatenate(rows), np.concatenate(densities)
         labels = np.searchsorted(total.classes, self.y[rows])
         weights = (priors / total.counts)[labels] * self.weights[rows]
@@ -103,7 +100,12 @@ class HeldOutSamples:
         losses = scores[:, [np.nanargmax(means)]] - scores
         loss = weights @ losses
         error = np.sqrt(weights**2 @ np.square(losses - loss))
-        return PRIOR_SAMPLES[np.flatnonzero(np.round(loss - error, _DIGITS) <= 0)[-1]]
+        best = np.flatnonzero(np.round(loss - error, _DIGITS) <= 0)[-1]
+        of_candidates = {
+            "prior_samples": PRIOR_SAMPLES.copy(),
+            "brier_score": 1 - weights @ scores,
+        }
+        return float(PRIOR_SAMPLES[best]), of_candidates
 
 
 def _scores(densities, labels, log_priors, weights):

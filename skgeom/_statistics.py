@@ -80,7 +80,8 @@ class ClassStatistics:
         covariances, and "shrunk" after :meth:`shrunk`.
     feature_names_in_ : ndarray of shape (n_features,) or None
         The names of the columns of X, where X is a data frame whose names are all
-        strings. Statistics of different names do not add up.
+        strings. Statistics of different names do not add up. Where one summand has no
+        names, the sum has those of the other: its columns must be in the same order.
 
     Raises
     ------

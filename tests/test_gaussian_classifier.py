@@ -337,6 +337,57 @@ def test_shrinkage_without_samples_is_the_closed_form(drawn):
     assert_allclose(found, expected, atol=0.02)
 
 
+def test_the_selected_prior_and_all_scores_are_stored():
+    X, y, *_ = gaussian_problem(2, [np.eye(10)] * 3)
+    model = GaussianClassifier().fit(X, y)
+    q, scores = model.prior_samples_, model.selection_scores_
+    counts = np.bincount(y)
+    assert_allclose(model.shrinkage_, 1 / (1 + (counts - 1) / (q * 10)))
+    assert q in scores["prior_samples"]
+    assert scores["brier_score"].shape == scores["prior_samples"].shape
+    assert 0 < np.nanmin(scores["brier_score"]) < 1
+    for other in (
+        model.fit_statistics(ClassStatistics.from_data(X, y)),
+        GaussianClassifier("shared").fit(X, y),
+        GaussianClassifier().partial_fit(X, y),
+    ):
+        assert other.prior_samples_ is None
+        assert other.selection_scores_ is None
+
+
+def test_partial_fit_keeps_the_selected_prior():
+    X, y, *_ = gaussian_problem(0)
+    # Copies count once, also when samples are added.
+    expected = GaussianClassifier().fit(X, y).partial_fit(X[:1], y[:1])
+    assert expected.shrinkage_selection_ == "held-out"
+    fitted = GaussianClassifier().fit(X.repeat(3, axis=0), y.repeat(3))
+    model = fitted.partial_fit(X[:1].repeat(3, axis=0), y[:1].repeat(3))
+    assert_allclose(model.shrinkage_, expected.shrinkage_, rtol=1e-9)
+    alone = GaussianClassifier().fit(X, y)
+    assert_allclose(expected.shrinkage_, alone.shrinkage_, rtol=0.01)
+
+
+def test_a_class_that_comes_after_fit_with_few_samples_is_predicted():
+    X, y, *_ = gaussian_problem(0, counts=(500, 500, 3))
+    model = GaussianClassifier().fit(X[y < 2], y[y < 2])
+    assert model.prior_samples_ == 0
+    model.partial_fit(X[y == 2], y[y == 2])
+    assert model.shrinkage_selection_ == "closed-form"
+    assert_array_equal(model.predict(X[y == 2]), 2)
+    assert model.partial_fit(X, np.full(len(X), 2)).shrinkage_selection_ == "held-out"
+
+
+def test_singular_covariances_leave_no_shrinkage_of_the_last_call(drawn):
+    X, y = drawn
+    model = GaussianClassifier(regularization=0).fit(X, y)
+    model.partial_fit(X[:1], [3])
+    assert not hasattr(model, "shrinkage_")
+    assert not hasattr(model, "shrinkage_selection_")
+    with pytest.raises(ValueError, match="class 3 is singular") as caught:
+        model.predict(X)
+    assert caught.type is ValueError
+
+
 def test_a_number_and_an_estimator_are_not_shrunk(drawn):
     X, y = drawn
     for model in (
@@ -391,7 +442,8 @@ def test_verbose_prints_one_line(drawn, capsys):
     GaussianClassifier().fit(*drawn)
     assert not capsys.readouterr().out
     GaussianClassifier(verbose=1).fit(*drawn)
-    assert len(capsys.readouterr().out.splitlines()) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("[GaussianClassifier] ")
 
 
 @pytest.mark.parametrize("load", [load_wine, load_breast_cancer])

@@ -411,7 +411,7 @@ def test_update_adds_samples_in_place(data, statistics):
 
 def test_failed_update_changes_nothing(data, statistics):
     X, y = data
-    with pytest.raises(ValueError, match="one number of features, got 4 and 3"):
+    with pytest.raises(ValueError, match="same number of features, got 4 and 3"):
         statistics.update(X[:, :3], y)
     assert_same_statistics(statistics, ClassStatistics.from_data(X, y), rtol=0)
 
@@ -736,8 +736,28 @@ def test_names_of_features_are_kept_and_compared(rng):
         lambda: statistics.update(other, y),
         lambda: ClassStatistics.from_blocks([(X, y), (other, y)]),
     ):
-        with pytest.raises(ValueError, match=r"have one order, got \['a', 'b'\] and"):
+        with pytest.raises(ValueError, match=r"order .* feature 0 is 'a' .* X\[names"):
             add()
+    renamed = ClassStatistics.from_data(X.rename(columns={"b": "c"}), y)
+    with pytest.raises(ValueError, match=r"names .* feature 1 is 'b' .* and 'c'"):
+        statistics + renamed
+
+
+def test_names_of_features_of_a_classifier_are_those_of_its_statistics(rng):
+    pd = pytest.importorskip("pandas")
+    X, y = pd.DataFrame(rng.normal(size=(20, 2)), columns=["a", "b"]), np.arange(20) % 2
+    other = ClassStatistics.from_data(X[["b", "a"]], y)
+    for model in (
+        GaussianClassifier().fit(X, y),
+        GaussianClassifier().fit(X, y).partial_fit(X, y),
+        GaussianClassifier().partial_fit(X, y),
+        GaussianClassifier(covariance_estimator="oas").fit(X, y),
+    ):
+        assert model.statistics_.feature_names_in_.tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match=r"order .* feature 0 is 'a'"):
+        GaussianClassifier().fit(X, y).statistics_ + other
+    unnamed = GaussianClassifier().fit(X.to_numpy(), y).statistics_
+    assert unnamed.feature_names_in_ is None
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
