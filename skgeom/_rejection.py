@@ -31,6 +31,7 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
+from skgeom._moments import known_labels
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import (
     ARRAY_API,
@@ -265,7 +266,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X, y = indexable(X, y)
         check_holds_numbers(y, "y")
         check_holds_numbers(sample_weight, "sample_weight")
-        labels, y = y, on_host(y)
+        labels, y = y, on_host(known_labels(y))
         if len(y) == 0:
             raise ValueError("There are 0 samples: X and y are empty.")
         _check_labels(y)
@@ -375,9 +376,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             tested = np.arange(len(results[0][0]))
         else:
             cv = self.cv
-            if (
-                cv is None
-            ):  # many folds, so that their classifiers resemble the final one
+            if cv is None:  # many folds: their classifiers resemble the final one
                 smallest = np.unique(y, return_counts=True)[1].min()
                 cv = int(np.clip(smallest, 5, 10))
             cv = check_cv(cv, y, classifier=True)

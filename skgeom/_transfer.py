@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from skgeom._moments import known_labels
 from skgeom.geometry import (
     distance_affine_invariant,
     expm,
@@ -786,7 +787,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     def _check_y(self, y, n_samples):
         """The classes, and the encoded labels."""
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(known_labels(y), warn=True)
         assert_all_finite(y, input_name="y")
         if len(y) != n_samples:
             raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
@@ -875,17 +876,16 @@ class _Source(NamedTuple):
 def _tested_adaptation(V, source):
     """Means and priors for a new domain, what was adapted, and the evidence for it."""
     evidence = {}
-    if len(V) >= _MATRICES_PER_CLASS * len(source.means):
-        distances = np.linalg.norm(V[:, None] - source.means, axis=2)
-        scale = distances.max() or 1
-        first = turns(np.zeros(len(V), dtype=int), distances, scale) % 2 == 0
+    distances = np.linalg.norm(V[:, None] - source.means, axis=2)
+    order = turns(np.zeros(len(V), dtype=int), distances, distances.max() or 1)
+    counts = np.bincount(order)  # copies share a position: the test counts them once
+    if len(counts) >= _MATRICES_PER_CLASS * len(source.means):
+        first = order % 2 == 0
         for name, estimate in (("means", False), ("means and priors", True)):
-            gains = np.concatenate(
-                [
-                    _held_out_gains(V[half], V[~half], source, estimate)
-                    for half in (first, ~first)
-                ]
-            )
+            gains = np.empty(len(V))
+            for half in (first, ~first):
+                gains[~half] = _held_out_gains(V[half], V[~half], source, estimate)
+            gains = np.bincount(order, gains) / counts
             error = gains.std(ddof=1) / np.sqrt(len(gains))
             evidence[name] = float(gains.mean() / error) if error > 0 else 0.0
             if evidence[name] > _STANDARD_ERRORS:

@@ -28,6 +28,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from skgeom._moments import known_labels
 from skgeom._prototypes._docs import LVQ_DOCS
 from skgeom._prototypes._losses import nearest_scores
 from skgeom._prototypes._metrics import VectorMetric, find_metric
@@ -573,7 +574,8 @@ class PrototypeClassifier(
         return check_spd_samples(self, X, reset=reset)
 
     def _check_y(self, y, n_samples):
-        y = column_or_1d(y if namespace(y) is np else to_numpy(y), warn=True)
+        y = known_labels(y if namespace(y) is np else to_numpy(y))
+        y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         if len(y) != n_samples:
             raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")

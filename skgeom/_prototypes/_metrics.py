@@ -387,6 +387,26 @@ def raise_eigenvalues(matrices, floor):
     return matrices
 
 
+def definite(matrices):
+    """SPD matrices (M, k, k), whose rounded eigenvalues may be negative, made definite.
+
+    Eigenvalues at unit diagonal, which do not depend on the units of the channels, are
+    raised to the bound above which a Cholesky decomposition succeeds.
+    """
+    xp, size = namespace(matrices), matrices.shape[-1]
+    rounding = size * float(xp.finfo(matrices.dtype).eps)
+    diagonals = xp.linalg.diagonal(matrices)
+    least = rounding**2 * xp.max(diagonals, axis=-1, keepdims=True)
+    scales = xp.sqrt(xp.maximum(diagonals, least))
+    scales = scales[:, :, None] * scales[:, None, :]
+    scaled = matrices / scales
+    raised = raise_eigenvalues(scaled, size * rounding)
+    if raised is scaled:
+        return matrices
+    raised = raised * scales
+    return (raised + raised.mT) / 2
+
+
 def check_condition(matrices, largest_log):
     """Raise LinAlgError if the condition of a matrix exceeds a limit."""
     xp = namespace(matrices)
@@ -616,7 +636,9 @@ class TangentMetric(LogEuclideanMetric):
 
     def decode(self, Z):
         whitened = super().decode(Z)
-        return whitened if self._factor is None else congruent(self._factor, whitened)
+        if self._factor is None:
+            return whitened
+        return definite(congruent(self._factor, whitened))
 
 
 class MahalanobisMetric(TangentMetric):
@@ -652,14 +674,15 @@ class MahalanobisMetric(TangentMetric):
         vectors, xp = super().encode(X), namespace(X)
         total, n_features = float(xp.sum(weights)), vectors.shape[1]
         squares = to_numpy(xp.sum(vectors**2, axis=1))
-        # Neither copies nor weights are more samples.
-        n_samples = len(np.unique(np.round(squares, 9)))
         residuals = xp.sqrt(weights)[:, None] * _within(vectors, y, weights)
         _, singular, directions = xp.linalg.svd(residuals, full_matrices=False)
         variances = to_numpy(singular) ** 2 / total
         mean = variances.sum() / n_features
         if mean <= _ROUNDING * squares.mean() / n_features:
             return  # each class is a single point: there is nothing to learn from
+        # Neither copies nor weights are more samples.
+        relative = to_numpy(vectors) / np.sqrt(squares.mean())
+        n_samples = len(np.unique(np.round(relative, 9), axis=0))
         rho = oas_intensity(variances, n_features, n_samples)
         shrunk = (1 - rho) * variances + rho * mean
         kappa = variances.sum() / (variances / shrunk).sum()
@@ -902,7 +925,7 @@ class FactorSteps:
 
 
 # Smaller divergences have lost half of their digits in differences of logarithms.
-_NEAR_DIVERGENCE_DIVERGENCE = 1e-7
+_NEAR_DIVERGENCE = 1e-7
 
 
 class LogDetMetric(WhitenedMetric):
@@ -1013,7 +1036,7 @@ def _divergences(Z, prototypes, log_dets_of_sums):
     squared = log_dets_of_sums - ends / 2 - Z.shape[-1] * log(2)
     # Of near matrices, the difference is mostly rounding. With the eigenvalues m of the
     # whitened X - W, the divergence is half the sum of log(1 + m^2 / 4 (1 + m)).
-    near = squared < _NEAR_DIVERGENCE_DIVERGENCE
+    near = squared < _NEAR_DIVERGENCE
     if xp.any(near):
         j, i = xp.nonzero(near)
         inverses = xp.take(inverse_factors(prototypes), j, axis=0)

@@ -811,7 +811,7 @@ _WEIGHTS = np.logspace(0, -4, 13).tolist()
 _N_FOLDS = 5
 # With a model of the curvature, the first iteration that lowers the cost by no more
 # than this fraction is the last: the next weight goes on from there.
-_FOLD_FOLD_SETTLED = 1e-2
+_FOLD_SETTLED = 1e-2
 # Of more samples, about so many are looked at: the choice then matters less.
 _MOST_SAMPLES = 1_000
 
@@ -849,10 +849,11 @@ def best_weight(problem, make_loss, scale, **limits):
     for weight in _WEIGHTS:
         loss = make_loss(weight)
         points = [part.search(loss, p) for part, p in zip(parts, points, strict=True)]
-        scores.append([part.score(p) for part, p in zip(parts, points, strict=True)])
+        found = [part.score(p) for part, p in zip(parts, points, strict=True)]
+        scores.append(np.round(found, 6))
         if len(scores) > 1 and np.mean(scores[-1]) < np.mean(scores[-2]):
             break
-    scores = np.round(scores, 6)
+    scores = np.array(scores)
     losses = scores[scores.mean(axis=1).argmax()] - scores
     errors = losses.std(axis=1, ddof=1) / np.sqrt(len(parts))
     return _WEIGHTS[np.argmax(losses.mean(axis=1) <= errors)]
@@ -881,7 +882,7 @@ class _Fold:
             said = f"search without fold {self.number}: loss {value:.6g}"
             current_progress().note(said)
             values.append(value)
-            return curvature and values[-2] - value <= _FOLD_FOLD_SETTLED * value
+            return curvature and values[-2] - value <= _FOLD_SETTLED * value
 
         start, options = [prototypes], {"preconditioner": curvature, "callback": note}
         manifold = cost.manifold(start)

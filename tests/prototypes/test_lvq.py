@@ -735,3 +735,9 @@ def test_gmlvq_that_goes_on_with_few_samples_leaves_their_span():
     axes = np.linalg.svd(X[1] - X[1].mean(axis=0))[2]
     outside = (model.prototypes_ - X[1].mean(axis=0)) @ axes[11:].T
     assert np.abs(outside).max() > 0.1
+
+
+def test_missing_labels_of_a_list_are_counted():
+    X, y = np.arange(20.0).reshape(10, 2), ["a"] * 5 + ["b"] * 4 + [None]
+    with pytest.raises(ValueError, match="1 of the labels in y are missing"):
+        RSLVQ().fit(X, y)

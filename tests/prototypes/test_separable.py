@@ -73,3 +73,11 @@ def test_a_warm_start_loses_no_digits(metric):
     expected = clone(model).fit(X, y).predict_proba(X)
     model.set_params(max_iter=1, tol=1).fit(X, y)
     assert_allclose(model.predict_proba(X), expected, atol=0.05)
+
+
+def test_prototypes_of_ill_conditioned_samples_are_definite():
+    X, y, _, _ = eeg(0)
+    model = PLRSQ().fit(X, y)
+    assert_allclose(model.prototypes_, model.prototypes_.mT, rtol=0)
+    np.linalg.cholesky(model.prototypes_)
+    PLRSQ(init=model.prototypes_, max_iter=1).fit(X, y)

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skgeom import GLRSQ, PLRSQ, RSLVQ
 from skgeom._prototypes import _metrics
 from skgeom.datasets import make_spd_classes
-from skgeom.geometry import logm, mean_affine_invariant
+from skgeom.geometry import expm, logm, mean_affine_invariant
 from skgeom.utils.validation import check_positive
 
 METRICS = ["tangent", "mahalanobis"]
@@ -219,3 +219,17 @@ def test_samples_that_are_nearly_singular(spd, metric):
             assert "multiple of the identity" in str(error)
         else:
             assert model.score(X, spd[1]) > 0.5
+
+
+@pytest.mark.parametrize("scale", [1, 1e-3, 1e-6])
+def test_the_mahalanobis_metric_counts_distinct_samples(scale):
+    """Whatever their scale, and though two of them have equal norms."""
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(30, 3)) * [1, 1, 3]
+    vectors = scale * np.concatenate([vectors, -vectors])  # their mean is zero
+    X, y = expm(vectors[:, None] * np.eye(3)), np.tile([0, 1], 30)
+    metric = _metrics.MahalanobisMetric()
+    metric.learn(X, y, np.ones(60))
+    covariance = OAS(assume_centered=True).fit(residuals(*pyriemann_vectors(X), y))
+    expected = np.sqrt(np.linalg.cond(covariance.covariance_))
+    assert_allclose(metric._along.max() / metric._along.min(), expected, rtol=1e-3)

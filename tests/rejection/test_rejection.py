@@ -401,3 +401,9 @@ def test_object_that_only_has_the_methods_of_a_classifier():
 
     model = RejectionClassifier(Duck()).fit(PROBABILITIES, [0, 1, 2, 2])
     assert_array_equal(model.predict(PROBABILITIES), [0, 1, -1, 2])
+
+
+def test_missing_labels_of_a_list_are_counted():
+    X, y = np.arange(20.0).reshape(10, 2), ["a"] * 5 + ["b"] * 4 + [None]
+    with pytest.raises(ValueError, match="1 of the labels in y are missing"):
+        RejectionClassifier(LogisticRegression()).fit(X, y)

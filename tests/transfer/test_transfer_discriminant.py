@@ -31,6 +31,7 @@ from skgeom._transfer import (
     _select_shrinkage,
     _Source,
 )
+from skgeom.datasets import make_spd_classes
 from skgeom.geometry import expm, logm
 
 BCI = Path(os.environ.get("SKGEOM_DATA", "")) / "bci_iv_2a_s1_to_s4.npz"
@@ -451,3 +452,30 @@ def test_adaptation_to_a_new_subject_is_never_much_worse(subject):
         gains.append(cohen_kappa_score(y[kept], adapted.predict(X[kept])) - unadapted)
     assert min(gains) >= -0.02
     assert gains[0] > 0.1 or subject != 3
+
+
+@pytest.mark.parametrize("n_distinct", [1, 2, 19])
+def test_copies_are_no_evidence(n_distinct):
+    """Ten distinct matrices per class are required."""
+    X, y = make_spd_classes(2, 40, 3, random_state=0)
+    model = TransferDiscriminantAnalysis().fit(X, y)
+    new, _ = make_spd_classes(2, 40, 3, random_state=1)
+    new = np.eye(3)[None] if n_distinct == 1 else new[:n_distinct]
+    model.adapt(np.repeat(new, 40, axis=0))
+    assert model.adaptation_ == "none"
+    assert model.adaptation_evidence_ == {}
+
+
+def test_copies_do_not_raise_the_evidence():
+    X, y = make_spd_classes(2, 40, 3, random_state=0)
+    model = TransferDiscriminantAnalysis().fit(X, y)
+    once = model.adapt(X).adaptation_evidence_
+    many = model.adapt(np.repeat(X, 25, axis=0)).adaptation_evidence_
+    # Class means and Gaussians are fitted to the copies, which count in the prior.
+    assert max(many.values()) < 2 * max(once.values())
+
+
+def test_missing_labels_of_a_list_are_counted():
+    X, _ = make_spd_classes(2, 5, 3, random_state=0)
+    with pytest.raises(ValueError, match="1 of the labels in y are missing"):
+        TransferDiscriminantAnalysis().fit(X, ["a"] * 5 + ["b"] * 4 + [None])
