@@ -34,7 +34,12 @@ from skgeom.geometry import (
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import turns
-from skgeom.utils.validation import check_priors, check_spd_samples, check_two_classes
+from skgeom.utils.validation import (
+    check_priors,
+    check_spd_samples,
+    check_two_classes,
+    warn_user,
+)
 
 _MEANS = {
     "riemann": mean_affine_invariant,
@@ -553,6 +558,12 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             If a matrix is not symmetric or not positive definite (the message names
             the matrix), if an array is malformed, if there is one class only, or if the
             matrices of all domains, or of all classes, are equal.
+
+        Warns
+        -----
+        UserWarning
+            If ``shrinkage="auto"`` cannot be selected, because each fold of domains has
+            a class of its own.
         """
         X = check_spd_samples(self, X, reset=True)
         self.classes_, y = self._check_y(y, len(X))
@@ -831,6 +842,15 @@ def _select_shrinkage(V, y, groups, priors):
     """The shrinkage with the highest accuracy on held-out folds."""
     correct = np.zeros(len(_SHRINKAGES))
     folds = _folds(V, y, groups)
+    if groups.max() > 0 and all(
+        len(np.unique(y[folds != fold])) < len(priors) for fold in np.unique(folds)
+    ):
+        warn_user(
+            "shrinkage='auto' cannot be selected: no fold of domains can be left out, "
+            "as some class is in that fold only. shrinkage=1 is used. Pass domains of "
+            "several classes each, or a number as shrinkage.",
+            UserWarning,
+        )
     for fold in range(folds.max() + 1):
         train, test = folds != fold, folds == fold
         if len(np.unique(y[train])) < len(priors):  # a class is in this fold only

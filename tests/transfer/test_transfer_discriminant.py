@@ -479,3 +479,10 @@ def test_missing_labels_of_a_list_are_counted():
     X, _ = make_spd_classes(2, 5, 3, random_state=0)
     with pytest.raises(ValueError, match="1 of the labels in y are missing"):
         TransferDiscriminantAnalysis().fit(X, ["a"] * 5 + ["b"] * 4 + [None])
+
+
+def test_shrinkage_that_cannot_be_selected():
+    X, y = make_spd_classes(2, 10, 3, random_state=0)
+    with pytest.warns(UserWarning, match="no fold of domains can be left out"):
+        model = TransferDiscriminantAnalysis().fit(X, y, domain=y)
+    assert model.shrinkage_ == 1
