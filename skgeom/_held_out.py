@@ -91,7 +91,40 @@ def _sort(X, y):
     return order, np.append(True, is_new)
 
 
-def training_statistics(total, X, y, sample_weight=None):
+def in_distinct_samples(statistics, y, sample_weight):
+    """Statistics that count distinct samples, and weights of mean one in each class.
+
+    So the statistics do not depend on a common factor of the weights. A class of which
+    only some samples are known has their share of distinct samples.
+
+    Parameters
+    ----------
+    statistics : ClassStatistics
+        Those of all samples, with sample covariances.
+    y, sample_weight : ndarray of shape (n,)
+        Labels of distinct samples, and the summed weights of their copies.
+    """
+    classes, labels = np.unique(y, return_inverse=True)
+    known = np.bincount(labels) / np.bincount(labels, sample_weight)
+    weights, counts = known[labels] * sample_weight, statistics.counts
+    shares = np.full(len(counts), np.median(known))
+    shares[np.searchsorted(statistics.classes, classes)] = known
+    distinct = np.maximum(shares * counts, 1.0)
+    if np.array_equal(distinct, counts):
+        return statistics, weights
+    variances = distinct * (counts - 1) / counts / np.maximum(distinct - 1, 1)
+    factors = like(variances, statistics.covariances)[:, None, None]
+    covariances = factors * statistics.covariances
+    return statistics._with(counts=distinct, covariances=covariances), weights
+
+
+def remaining_weights(total, labels, sample_weight):
+    """The weight of each class without held-out samples; zero if that is rounding."""
+    remaining = total.counts - np.bincount(labels, sample_weight, len(total.counts))
+    return np.where(remaining > _ROUNDING * total.counts, remaining, 0)
+
+
+def training_statistics(total, X, y, sample_weight=None, distinct=False):
     """Class statistics of the samples that remain when some are held out.
 
     The sums of the held-out samples are subtracted from those of all samples,
@@ -107,6 +140,10 @@ def training_statistics(total, X, y, sample_weight=None):
         Those of all samples, with sample covariances.
     X, y, sample_weight : array of shape (n, n_features), ndarray of shape (n,)
         The valid samples that are held out, their labels, and their weights or None.
+    distinct : bool, default=False
+        Whether the counts are those of distinct samples, and so are the held-out
+        samples, as by ``in_distinct_samples``. Then the counts of the remaining samples
+        are those of distinct samples, too, however small their weights are.
 
     Returns
     -------
@@ -130,6 +167,9 @@ def training_statistics(total, X, y, sample_weight=None):
             mean = mean - offset * (n_out / n)
             scatter = (n_all - 1) * covariance - across
             scatter -= like(parts[label].scatter, mean)
+            if distinct:
+                n_distinct = n_all - np.count_nonzero(y == label)
+                scatter, n = scatter * (n_distinct / n), n_distinct
             covariance = scatter / (n - 1) if n > 1 else 0 * scatter
         kept.append(k)
         counts.append(n)

@@ -15,7 +15,12 @@ from skgeom._filters._optimization import (
     principal_coordinates,
     whitening_coordinates,
 )
-from skgeom._held_out import held_out_folds, training_statistics
+from skgeom._held_out import (
+    held_out_folds,
+    in_distinct_samples,
+    remaining_weights,
+    training_statistics,
+)
 from skgeom._statistics import ClassStatistics
 from skgeom.optim import maximize_on_samples
 from skgeom.utils.array_api import take, to_numpy
@@ -42,13 +47,15 @@ class Selection:
     """Shrinkage and sigma^2, how they were selected, and the score of each candidate.
 
     ``shrinkage`` is None where the covariances are given or shrunk in closed form, and
-    ``scores`` is None where nothing was held out.
+    ``scores`` is None where nothing was held out. ``error`` is the standard error of
+    the largest score.
     """
 
     shrinkage: float | None
     regularization: float
     rule: str
     scores: dict | None = None
+    error: float = 0.0
 
 
 def check_regularization(sigma2, statistics):
@@ -84,12 +91,16 @@ def class_intensities(shrinkage, counts):
 
     .. math::
 
-       \rho_k = \frac{q}{n_k + q}, \qquad q = \frac{\rho}{1 - \rho} \bar n
+       \rho_k = \frac{q}{n_k - 1 + q}, \qquad
+       q = \frac{\rho}{1 - \rho} (\bar n - 1)
 
-    so that a class of the mean size :math:`\bar n` has the intensity :math:`\rho`.
+    so that a class of the mean size :math:`\bar n` has the intensity :math:`\rho`. A
+    class of one sample, which has no covariance, has W.
     """
-    mean = shrinkage * np.mean(counts)
-    return mean / (mean + (1 - shrinkage) * counts)
+    degrees = np.maximum(counts - 1.0, 0)
+    prior = shrinkage * degrees.mean()
+    total = prior + (1 - shrinkage) * degrees
+    return np.where(total > 0, prior / np.where(total > 0, total, 1), 1.0)
 
 
 @dataclass(frozen=True)
@@ -113,6 +124,9 @@ def folds_of_samples(
 ):
     """The folds of some samples of the data; none if nothing can be selected by them.
 
+    A fold without which nearly nothing would remain of the weight of a class is none.
+    Returns the folds, and the candidates of sigma^2.
+
     Parameters
     ----------
     statistics : ClassStatistics
@@ -133,6 +147,12 @@ def folds_of_samples(
     rows, weights = _distinct(X, labels, sample_weight)
     y, labels, points = y[rows], labels[rows], take(points, rows)
     numbers = held_out_folds(X[rows], y)
+    if estimator is None:
+        statistics, weights = in_distinct_samples(statistics, y, weights)
+    for number in range(numbers.max() + 1):
+        out = numbers == number
+        if not remaining_weights(statistics, labels, weights * out).all():
+            numbers[out] = -1
     shares = _shares(labels, np.where(numbers >= 0, weights, 0))
     within, total = map(to_numpy, statistics.pooled_covariances())
     coordinates = _coordinates(within, total, n_components, whiten)
@@ -154,11 +174,13 @@ def folds_of_samples(
         features = project(points, basis)
         if estimator is None:
             training = training_statistics(
-                training, features[out], y[out], weights[out]
+                training, features[out], y[out], weights[out], distinct=True
             )
         remaining = features[~out], labels[~out], weights[~out]
         folds.append(Fold(training, features[out], labels[out], shares[out], remaining))
-    return folds if any(map(_varies, folds)) else []
+    if not any(map(_varies, folds)):
+        return [], []
+    return folds, _regularizations(coordinates.basis, within, statistics.counts)
 
 
 def _varies(fold):
@@ -170,6 +192,8 @@ def _varies(fold):
 def folds_of_summaries(parts, total, n_components, whiten):
     """The folds of which only the class statistics are known, one for each part.
 
+    Returns the folds, and the candidates of sigma^2.
+
     The score of a held-out class is estimated by draws from the Gaussian with its
     moments.
     """
@@ -179,8 +203,8 @@ def folds_of_summaries(parts, total, n_components, whiten):
             f"Class {total.classes[np.argmin(occurrences)]} is in one of the "
             "statistics only, but each class needs samples in two folds or more."
         )
-    pooled = map(to_numpy, total.pooled_covariances())
-    basis = _coordinates(*pooled, n_components, whiten).basis
+    within, total_covariance = map(to_numpy, total.pooled_covariances())
+    basis = _coordinates(within, total_covariance, n_components, whiten).basis
     rng, features, labels, weights = np.random.default_rng(0), [], [], []
     for part in parts:
         own = part.project(basis.T)
@@ -200,10 +224,10 @@ def folds_of_summaries(parts, total, n_components, whiten):
     for number, part in enumerate(zip(features, labels, shares, strict=True)):
         remaining = [other for k, other in enumerate(parts) if k != number]
         folds.append(Fold(sum(remaining).project(basis.T), *part))
-    return folds
+    return folds, _regularizations(basis, within, total.counts)
 
 
-def select(folds, objective_of, shrinkages, regularization, n_components, constraint):
+def select(folds, objective_of, shrinkages, regularizations, n_components, constraint):
     """Select the shrinkage and sigma^2.
 
     Parameters
@@ -214,8 +238,8 @@ def select(folds, objective_of, shrinkages, regularization, n_components, constr
         objective of filters.
     shrinkages : sequence of float
         Candidates in descending order; a single None leaves covariances as they are.
-    regularization : "auto" or float
-        The value of sigma^2 where it is given.
+    regularizations : sequence of float
+        Candidates of sigma^2 in descending order.
     n_components, constraint : int, str
         The parameters of the estimator.
     """
@@ -237,10 +261,7 @@ def select(folds, objective_of, shrinkages, regularization, n_components, constr
         return filters[candidate]
 
     starts, shrinkage = [None] * len(folds), shrinkages[len(shrinkages) // 2]
-    if regularization == "auto":
-        path = [(shrinkage, sigma2) for sigma2 in _regularizations(folds)]
-    else:
-        path = [(shrinkage, float(regularization))]
+    path = [(shrinkage, float(sigma2)) for sigma2 in regularizations]
     for candidate in reversed(path):
         starts = evaluate(candidate, starts)
     chosen = _most_regularized(path, posteriors, shares)
@@ -265,21 +286,39 @@ def _selection(chosen, posteriors, shares):
         f"shrinkage {shrinkage} and regularization {regularization:.6g} selected: "
         f"held-out log posterior {shares @ posteriors[chosen]:.6f}"
     )
-    return Selection(shrinkage, regularization, "held-out log posterior", scores)
+    best = posteriors[
+        max(posteriors, key=lambda candidate: shares @ posteriors[candidate])
+    ]
+    error = _standard_error(best, shares) if np.isfinite(best).all() else np.nan
+    rule = "held-out log posterior"
+    return Selection(shrinkage, regularization, rule, scores, error)
 
 
 def warn_if_uninformative(selection, n_classes):
-    """Warn if held-out samples are not classified better than by chance."""
+    """Warn if held-out samples are not classified better than by chance.
+
+    Better is a mean log posterior that exceeds that of chance by a standard error.
+    """
     if selection.scores is None:
         return
     best = np.max(selection.scores["mean_log_posterior"])
-    if -np.inf < best <= -np.log(n_classes):
+    if best == -np.inf:
+        warn_user(
+            "The class covariances of the training folds are singular for all "
+            "candidates of shrinkage and regularization, so that no held-out sample "
+            f"was scored. The largest candidates are used: shrinkage "
+            f"{selection.shrinkage} and regularization {selection.regularization:.3g}. "
+            "Increase regularization, or use 'auto'.",
+            UserWarning,
+        )
+    elif best - selection.error <= -np.log(n_classes):
         warn_user(
             "The filters do not separate held-out samples: their mean log posterior is "
-            f"{best:.3g} at best, and {-np.log(n_classes):.3g} for equal probabilities "
-            "of all classes. The data may have too many features for their number of "
-            "samples, or no differences between the classes. Use more samples, or "
-            "select features first.",
+            f"{best:.4f} at best, with a standard error of {selection.error:.4f}, and "
+            f"{-np.log(n_classes):.4f} for equal probabilities of all classes. The "
+            "data may have too many features for their number of samples, or no "
+            "differences between the classes. Use more samples, or select features "
+            "first.",
             UserWarning,
         )
 
@@ -356,25 +395,27 @@ def _most_regularized(candidates, posteriors, shares):
     for candidate, mean in zip(candidates, means, strict=True):
         if np.isfinite(mean):
             differences = best - posteriors[candidate]
-            mean = shares @ differences
-            error = np.linalg.norm(shares * (differences - mean))
-            if round(float(mean), _DIGITS) <= round(float(error), _DIGITS):
+            mean, error = shares @ differences, _standard_error(differences, shares)
+            if round(float(mean), _DIGITS) <= round(error, _DIGITS):
                 return candidate
     return candidates[0]
 
 
-def _regularizations(folds):
+def _standard_error(values, shares):
+    """The standard error of the weighted mean of values."""
+    return float(np.linalg.norm(shares * (values - shares @ values)))
+
+
+def _regularizations(basis, within, counts):
     """The candidates of sigma^2 in descending order.
 
     They begin at the largest variance within the classes, and end at the geometric mean
     of the d variances. With n > d samples in each class, covariances have relative
     errors of about d / n, and the end is smaller by the square of that.
     """
-    within = [fold.training.pooled_covariances()[0] for fold in folds]
-    variances = np.linalg.eigvalsh(within).mean(axis=0)
+    variances = np.linalg.eigvalsh(basis.T @ within @ basis)
     variances = variances[variances > _ROUNDING * variances[-1]]
-    n_samples = np.mean([fold.training.counts.mean() for fold in folds])
-    ratio = min(1.0, len(variances) / n_samples)
+    ratio = min(1.0, len(variances) / counts.mean())
     smallest = np.exp(np.log(variances).mean()) * ratio**2
     n_steps = int(np.log(variances[-1] / smallest) / np.log(_STEP))
     values = variances[-1] / _STEP ** np.arange(n_steps + 1)

@@ -35,7 +35,7 @@ from skgeom._filters._optimization import (
     whitening_coordinates,
 )
 from skgeom._held_out import sample_rows, statistics_and_sample
-from skgeom._moments import weighted_samples
+from skgeom._moments import known_labels, weighted_samples
 from skgeom._statistics import ClassStatistics
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples
 from skgeom.utils._dask import empty_block
@@ -266,7 +266,7 @@ class BaseFilters(
         X, y = validate_data(
             self,
             X,
-            on_host(y),
+            on_host(known_labels(y)),
             accept_sparse="csr",
             dtype=float_dtypes(X),
             reset=reset,
@@ -314,8 +314,8 @@ class BaseFilters(
             self._n_filters = min(len(classes) - 1, n_features)
         if self._n_filters > n_features:
             raise ValueError(
-                f"n_components={self.n_components} must not exceed the number of "
-                f"features: n_features={n_features}."
+                f"n_components={self.n_components} exceeds the number of features, "
+                f"{n_features}. Use at most {n_features}."
             )
         self._checked_init()
 
@@ -351,19 +351,22 @@ class BaseFilters(
 
     def _select(self, data):
         """The shrinkage and sigma^2 for training data."""
-        shrinks, folds = self.covariance_estimator == "auto", []
+        shrinks, folds, candidates = self.covariance_estimator == "auto", [], []
         if data.held_out:
-            folds = folds_of_samples(
+            folds, candidates = folds_of_samples(
                 data.statistics,
                 *data.held_out,
                 self._n_filters,
                 whiten=self.regularization == 0,
                 estimator=self._class_estimator,
             )
-        return self._selected(folds, data.statistics, shrinks)
+        return self._selected(data.statistics, shrinks, folds, candidates)
 
-    def _selected(self, folds, statistics, shrinks):
-        """The shrinkage and sigma^2, by folds if there are any."""
+    def _selected(self, statistics, shrinks, folds=(), candidates=()):
+        """The shrinkage and sigma^2, by folds if there are any.
+
+        ``candidates`` are those of sigma^2 where it is automatic.
+        """
         sigma2 = self.regularization
         if sigma2 != "auto":
             check_regularization(sigma2, statistics)
@@ -374,7 +377,7 @@ class BaseFilters(
                 folds,
                 self._objective_of_fold,
                 SHRINKAGES if shrinks else (None,),
-                sigma2,
+                candidates if sigma2 == "auto" else (sigma2,),
                 self._n_filters,
                 self.constraint,
             )

@@ -258,7 +258,7 @@ class SQFA(BaseFilters):
             streamed = before._with_samples(X, y, sample_weight)
         self._check_sizes(streamed.classes)
         last = None if first else to_numpy(self.components_).astype(np.float64).T
-        selection = self._selected([], streamed, self.covariance_estimator == "auto")
+        selection = self._selected(streamed, self.covariance_estimator == "auto")
         statistics = self._shrunk(streamed, selection)
         current_progress().start()
         self._learn(statistics, selection, WholeSpace(), last)
@@ -294,6 +294,12 @@ class SQFA(BaseFilters):
             As :meth:`fit`.
         """
         is_list = isinstance(statistics, list | tuple)
+        if is_list and len(statistics) < 2:
+            raise ValueError(
+                f"statistics is a list of {len(statistics)} statistics, but each is a "
+                "fold, and a selection needs two folds or more. Use at least 2, or one "
+                "ClassStatistics without a list."
+            )
         parts = [
             checked_statistics(part)
             for part in (statistics if is_list else [statistics])
@@ -313,16 +319,16 @@ class SQFA(BaseFilters):
         space = WholeSpace() if axes is None else AxesSpace(axes)
         if axes is not None:
             parts, total = [p._of_coordinates() for p in parts], total._of_coordinates()
-        folds = []
+        folds, candidates = [], []
         shrinks = is_list and self.covariance_estimator == "auto"
         if is_list and (shrinks or self.regularization == "auto"):
-            folds = folds_of_summaries(
+            folds, candidates = folds_of_summaries(
                 parts,
                 total,
                 self._n_filters,
                 whiten=self.regularization == 0,
             )
-        selection = self._selected(folds, total, shrinks)
+        selection = self._selected(total, shrinks, folds, candidates)
         statistics = self._shrunk(total, selection) if shrinks else total
         return self._learn(statistics, selection, space)
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import eigh
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -13,7 +13,12 @@ from sklearn.discriminant_analysis import (
 
 from benchmarks.suite import factors, irrelevant_features
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
-from skgeom._filters._auto import class_intensities, discriminant_directions
+from skgeom._filters._auto import (
+    Selection,
+    class_intensities,
+    discriminant_directions,
+    warn_if_uninformative,
+)
 
 
 def gaussians(rng, n_samples, n_features=20, n_classes=5):
@@ -190,6 +195,50 @@ def test_weights_are_repetitions(rng):
     )
 
 
+def test_common_factor_of_weights():
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = SQFA(2, tol=1e-2, n_init=1, random_state=0)
+    shrinkage, sigma2 = selected(clone(model).fit(X, y))
+    for factor in (0.1, 10, 1000):
+        weighted = clone(model).fit(X, y, sample_weight=np.full(len(y), factor))
+        assert selected(weighted) == (shrinkage, pytest.approx(sigma2, rel=1e-6))
+    copies = clone(model).fit(X.repeat(10, axis=0), y.repeat(10))
+    assert selected(copies) == (shrinkage, pytest.approx(sigma2, rel=1e-6))
+
+
+def test_small_weights_do_not_change_the_selection(rng):
+    X, y = gaussians(rng, 36, 4, 2)
+    plain, weighted = (
+        SQFA(2, random_state=0).fit(X, y, sample_weight=np.full(len(y), weight))
+        for weight in (1, 0.09)
+    )
+    assert_allclose(selected(weighted), selected(plain), rtol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [1e6, 1e12])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_sample_with_nearly_all_of_the_weight(weight, rng):
+    """Folds without nearly all of the weight of a class are none."""
+    X, y, weights = rng.normal(size=(90, 5)), np.arange(90) % 3, np.ones(90)
+    weights[0] = weight
+    sqfa = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
+    assert np.isfinite(sqfa.components_).all()
+    assert np.isfinite(sqfa.selection_scores_["mean_log_posterior"]).all()
+
+
+def test_class_weight_of_the_information_is_that_of_the_selection(rng):
+    X, y = gaussians(rng, 200, 4, 3)
+    weight = {0: 1, 1: 1, 2: 100}
+    scores = [
+        AMAGauss(1, class_weight=w, random_state=0)
+        .fit(X, y)
+        .selection_scores_["mean_log_posterior"]
+        for w in (None, weight)
+    ]
+    assert np.abs(scores[0][0] - scores[1][0]) > 1e-4
+
+
 def test_random_state_does_not_change_the_selection():
     X, y = load_digits(return_X_y=True)
     values = {selected(SQFA(4, random_state=k).fit(X, y)) for k in range(3)}
@@ -236,6 +285,42 @@ def test_a_class_in_one_summary_only(rng):
         SQFA(2).fit_statistics(parts)
 
 
+@pytest.mark.parametrize("n_parts", [0, 1])
+def test_few_summaries(n_parts):
+    parts = [ClassStatistics([0, 1], [9, 9], np.eye(2), [np.eye(2)] * 2)] * n_parts
+    with pytest.raises(ValueError, match=f"a list of {n_parts} .* Use at least 2"):
+        SQFA(2).fit_statistics(parts)
+
+
+# Errors and warnings
+
+
+def test_nothing_could_be_scored():
+    scores = {"mean_log_posterior": np.array([-np.inf])}
+    selection = Selection(0.9, 0.0, "held-out log posterior", scores)
+    with pytest.warns(UserWarning, match="no held-out sample was scored"):
+        warn_if_uninformative(selection, 2)
+
+
+@pytest.mark.parametrize("error", [0.0, 0.1])
+def test_scores_exceed_chance_by_a_standard_error(error, recwarn):
+    scores = {"mean_log_posterior": np.array([-np.log(3) + 0.05])}
+    warn_if_uninformative(Selection(0.9, 1.0, "", scores, error), 3)
+    found = [str(warning.message) for warning in recwarn]
+    assert len(found) == (error > 0)
+    assert all("-1.0486 at best" in text and "-1.0986 for" in text for text in found)
+
+
+def test_more_filters_than_features(rng):
+    with pytest.raises(ValueError, match=r"=4 exceeds .* features, 3\. Use at most 3"):
+        SQFA(4).fit(rng.normal(size=(9, 3)), np.arange(9) % 2)
+
+
+def test_missing_labels(rng):
+    with pytest.raises(ValueError, match="1 of the labels in y are missing"):
+        SQFA(1).fit(rng.normal(size=(10, 3)), ["a"] * 5 + ["b"] * 4 + [None])
+
+
 # Data without variance
 
 
@@ -273,10 +358,21 @@ def test_repeated_filters_are_optimized_again_orthonormal(estimator):
 
 
 def test_intensities_of_classes():
-    counts = np.array([10, 20, 60])
+    counts = np.array([11, 21, 61])
     assert_allclose(class_intensities(0.3, counts)[[0, 2]], [90 / 160, 9 / 51])
     assert_allclose(class_intensities(0.3, np.array([7, 7])), 0.3)
     assert_array_equal(class_intensities(0.0, counts), 0)
+    assert_array_equal(class_intensities(0.0, np.array([5, 1])), [0, 1])
+    assert_array_equal(class_intensities(0.3, np.array([1, 1])), 1)
+
+
+def test_a_class_of_one_sample_has_the_covariance_within_the_classes(rng):
+    X, y = gaussians(rng, 400, 3, 2)
+    X, y = np.vstack([X, [10, 0, 0]]), np.append(y, 2)
+    sqfa = SQFA(2, regularization=1e-6, random_state=0)
+    covariances = sqfa.fit(X, y).statistics_.covariances
+    assert sqfa.shrinkage_ == 0
+    assert np.linalg.eigvalsh(covariances[2])[0] > 0.01
 
 
 def test_discriminant_directions_of_equal_covariances(rng):
