@@ -62,6 +62,24 @@ def whole_groups(rows, codes, groups):
     return np.flatnonzero(chosen)
 
 
+def classes_remain(codes, groups, weights, class_weights):
+    """Whether training samples of its class remain if a sample's group is left out.
+
+    Parameters
+    ----------
+    codes, groups, weights : ndarray of shape (n_samples,)
+        Class numbers, group numbers and training weights, of all samples of the groups.
+    class_weights : ndarray of shape (n_classes,)
+        The sums of the training weights of all samples of each class.
+
+    Returns
+    -------
+    ndarray of bool, of shape (n_samples,)
+    """
+    _, pairs = np.unique(groups * len(class_weights) + codes, return_inverse=True)
+    return np.bincount(pairs, weights)[pairs] < (1 - 1e-9) * class_weights[codes]
+
+
 def left_out_residuals(residuals, complement, groups):
     """Residuals of samples as if their groups had been left out of training.
 

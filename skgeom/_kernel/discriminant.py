@@ -14,6 +14,7 @@ from sklearn.base import (
 )
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import (
+    assert_all_finite,
     check_consistent_length,
     check_random_state,
     column_or_1d,
@@ -31,6 +32,7 @@ from skgeom._kernel._kernels import (
 )
 from skgeom._kernel._leave_one_out import (
     calibrate,
+    classes_remain,
     fewest_parameters,
     left_out_components,
     spread_over_classes,
@@ -50,6 +52,7 @@ from skgeom._kernel._system import (
     KernelSystem,
     explain_singular,
 )
+from skgeom._moments import known_labels
 from skgeom.utils._dask import empty_block, refuse_dask
 from skgeom.utils.array_api import (
     ARRAY_API,
@@ -134,8 +137,8 @@ class KernelDiscriminantAnalysis(
         Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
         ``"scale"`` is one over the sum of the variances of the features. ``"auto"``
         selects ``"scale"`` times 1/64, 1/16, 1/4, 1, 4 or 16, together with
-        ``regularization``. None is the kernel's own default, ``1 / n_features`` or, for
-        "chi2", 1.
+        ``regularization``; with ``regularization=0``, it is ``"scale"``. None is the
+        kernel's own default, ``1 / n_features`` or, for "chi2", 1.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -387,6 +390,7 @@ class KernelDiscriminantAnalysis(
         ------
         ValueError
             If X, y or groups are malformed, if there is only one class or group, if
+            parameters are selected and each group has all samples of a class, if
             ``n_components`` is more than there are, if the kernel is not symmetric,
             finite or positive semidefinite, if to the kernel all samples, or all class
             means, are equal, or if the regularized within-class matrix is singular.
@@ -398,7 +402,8 @@ class KernelDiscriminantAnalysis(
         -----
         UserWarning
             If the selected ``gamma`` is the largest candidate, or ``regularization``
-            the smallest or largest one, or if the kernel matrix is nearly diagonal.
+            the smallest or largest one, or if the kernel matrix is nearly diagonal and
+            ``gamma`` is not selected.
         """
         # Validate.
         X, codes, sample_weight, summary = self._validate(X, y, sample_weight)
@@ -443,7 +448,8 @@ class KernelDiscriminantAnalysis(
                 self.n_landmarks_, solve = points.shape[0], system.solve
             else:
                 host = self.solver_ == "eigen"
-                system = self._kernel_system(kernel, data, host, warn=True)
+                warn = not self._selects_gamma(kernel)
+                system = self._kernel_system(kernel, data, host, warn)
                 self.n_landmarks_ = None
                 points = None if kernel.precomputed else in_double(data.X)
                 solve = partial(system.solve_cholesky, iterate=not calibrated)
@@ -493,7 +499,7 @@ class KernelDiscriminantAnalysis(
                 X = X[np.arange(len(codes))]  # which the exact solver needs in memory
             return X, codes, weights, summary
         check_library(X, self)
-        X, y = validate_data(self, X, y, **self._accepted(X))
+        X, y = validate_data(self, X, known_labels(y), **self._accepted(X))
         codes = self._encode(y)
         weights = np.ones(len(codes))
         if sample_weight is not None:
@@ -566,12 +572,16 @@ class KernelDiscriminantAnalysis(
             return f"solver={solver!r}"
         return f"solver={solver!r}, which 'auto' is for more than {MAX_EXACT:,} samples"
 
+    def _selects_gamma(self, kernel):
+        """Whether gamma is selected: for zero regularization, it is "scale"."""
+        return kernel.uses_gamma and self.gamma == "auto" and self.regularization != 0
+
     def _select(self, kernel, data, rows, summary):
         """The kernel with its gamma, and the regularization."""
         gammas = [self.gamma]
         if kernel.uses_gamma and isinstance(self.gamma, str):
-            gammas = np.ones(1) if self.gamma == "scale" else _GAMMA_FACTORS
-            gammas = (gammas * summary.gamma_scale()).tolist()
+            factors = _GAMMA_FACTORS if self._selects_gamma(kernel) else np.ones(1)
+            gammas = (factors * summary.gamma_scale()).tolist()
         # The same lambda of equation 13 for all samples as for those it is selected by:
         # it stands for the variance of the noise of ridge regression, which does not
         # grow with the number of samples. But the trace of K does, and the squared norm
@@ -596,9 +606,20 @@ class KernelDiscriminantAnalysis(
                 found = system.left_out_errors(values / ratio, part.groups)
                 errors.extend(found[0])
                 n_parameters.extend(found[1])
-        i, j = divmod(
-            fewest_parameters(np.array(errors), np.array(n_parameters)), len(values)
+        # Nothing is known of a class that is left out as a whole.
+        remain = classes_remain(
+            part.codes, part.groups, part.weights, part.class_weights
         )
+        compared = np.bincount(part.groups, ~remain) == 0
+        if not compared.any():
+            raise ValueError(
+                "gamma and regularization cannot be selected: each group has all "
+                "samples of a class, so that none is left to predict it by. Give both "
+                "a number, or groups that share classes, or groups=None."
+            )
+        errors = np.array(errors)[:, compared]
+        best = fewest_parameters(errors, np.array(n_parameters))
+        i, j = divmod(best, len(values))
         # With the smallest gamma, the kernel is nearly linear, as with smaller ones.
         _warn_of_ends("gamma", gammas, i, len(gammas) - 1)
         _warn_of_ends("regularization", values, j, 0, len(values) - 1)
@@ -628,11 +649,8 @@ class KernelDiscriminantAnalysis(
     def _landmark_system(self, kernel, data):
         """The system of landmarks, and these, or their numbers if precomputed."""
         X, n_samples = data.X, len(data.codes)
-        n_landmarks, method = (
-            n_landmarks_of(self.n_landmarks, n_samples),
-            self.landmarks,
-        )
-        random_state = check_random_state(self.random_state)
+        n_landmarks = n_landmarks_of(self.n_landmarks, n_samples)
+        method, random_state = self.landmarks, check_random_state(self.random_state)
         if method == "auto":
             method = "random" if kernel.precomputed or issparse(X) else "kmeans"
         if method == "random" or n_landmarks == n_samples:
@@ -648,7 +666,8 @@ class KernelDiscriminantAnalysis(
             points = kmeans_landmarks(n_landmarks, X, *settings)
         own = take(X, points) if kernel.precomputed else in_double(points)
         matrix = kernel(own, points if kernel.precomputed else None)
-        warn_if_nearly_diagonal(matrix, kernel)
+        if not self._selects_gamma(kernel):
+            warn_if_nearly_diagonal(matrix, kernel)
         if not kernel.definite:
             values = to_numpy(matrix)
             check_semidefinite(
@@ -699,10 +718,7 @@ class KernelDiscriminantAnalysis(
         predicted = left_out_components(
             components, (codes, groups, weights), complement, found, self.criterion
         )
-        # Nothing is left of a class that is left out as a whole.
-        pairs = groups * len(data.class_weights) + codes
-        taken = np.bincount(pairs, weights)[pairs]
-        kept = taken < (1 - 1e-9) * data.class_weights[codes]
+        kept = classes_remain(codes, groups, weights, data.class_weights)
         if not kept.any():
             return
         means, self.temperature_ = calibrate(
@@ -897,9 +913,11 @@ def _warn_of_ends(name, candidates, selected, *ends):
     """Warn if a value is selected that is at an end of the candidates."""
     if len(candidates) > 1 and selected in ends:
         end = "largest" if selected else "smallest"
+        scaling = "Scale the features, for example with StandardScaler, or compare"
+        remedy = scaling if name == "gamma" else "Compare"
         warn_user(
             f"The selected {name}, {candidates[selected]:.3g}, is the {end} of "
-            f"{len(candidates)} candidates: the best value may lie beyond. Compare "
+            f"{len(candidates)} candidates: the best value may lie beyond. {remedy} "
             f"values of {name} by cross-validation, for example with GridSearchCV.",
             UserWarning,
         )
@@ -909,6 +927,7 @@ def _check_groups(groups, codes):
     """Valid groups of samples, as an array."""
     groups = np.asarray(on_host(groups.compute() if is_dask(groups) else groups))
     groups = column_or_1d(groups)
+    assert_all_finite(groups, input_name="groups")
     check_consistent_length(codes, groups)
     if len(np.unique(groups)) < 2:
         raise ValueError(

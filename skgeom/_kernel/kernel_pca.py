@@ -34,6 +34,7 @@ from skgeom._kernel._nystroem import (
     random_landmarks,
 )
 from skgeom._kernel._rows import BLOCK, RowSummary, TrainingData
+from skgeom._moments import known_labels
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import estimator_method
@@ -215,7 +216,7 @@ class LandmarkKernelPCA(
             X = validate_data(self, X, **options)
             codes = np.zeros(len(X), dtype=int)
         else:
-            X, y = validate_data(self, X, y, **options)
+            X, y = validate_data(self, X, known_labels(y), **options)
             check_classification_targets(y)
             _, codes = np.unique(y, return_inverse=True)
         rng, weights = check_random_state(self.random_state), np.ones(len(X))

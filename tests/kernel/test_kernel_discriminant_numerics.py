@@ -275,6 +275,30 @@ def test_nearly_diagonal_kernel(wine, solver):
         kda.set_params(gamma=0.3).fit(X, y)
 
 
+@pytest.mark.parametrize("solver", ["auto", "nystroem"])
+def test_selected_gamma_has_one_warning(solver, monkeypatch):
+    """A nearly diagonal kernel is no reason to change a gamma that was selected."""
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr(discriminant, "_GAMMA_FACTORS", np.array([16.0]))
+    X, y = rng.standard_normal((60, 30)), np.arange(60) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KDA(solver=solver, regularization=1e-3).fit(X, y)
+
+
+def test_largest_gamma_suggests_scaling():
+    X, y = np.arange(200.0)[:, None], np.arange(200) // 16 % 2
+    message = "The selected gamma, .* is the largest of 6 candidates.*StandardScaler"
+    with pytest.warns(UserWarning, match=message):
+        KDA(regularization=0.01).fit(X, y)
+
+
+def test_no_gamma_is_selected_without_regularization(wine):
+    X, y = wine
+    kda = KDA(kernel="poly", degree=1, regularization=0).fit(X, y)
+    assert kda.gamma_ == pytest.approx(1 / 13)
+
+
 # Output.
 
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skgeom import KernelDiscriminantAnalysis
+from skgeom import KernelDiscriminantAnalysis, LandmarkKernelPCA
 
 KDA = KernelDiscriminantAnalysis
 SOLVERS = ["eigen", "cholesky", "nystroem"]
@@ -340,3 +340,10 @@ def test_bad_precomputed_kernel(wine):
     with pytest.raises(ValueError, match="'kmeans' needs samples"):
         kda = KDA(kernel="precomputed", solver="nystroem", landmarks="kmeans")
         kda.set_params(n_landmarks=20).fit(K, y)
+
+
+@pytest.mark.parametrize("estimator", [KDA(), LandmarkKernelPCA()])
+def test_missing_labels_are_named(estimator):
+    X = np.random.default_rng(0).standard_normal((10, 2))
+    with pytest.raises(ValueError, match="1 of the labels in y are missing"):
+        estimator.fit(X, ["a"] * 5 + ["b"] * 4 + [None])

@@ -339,10 +339,24 @@ def test_bad_groups(wine):
         KDA().fit(X, y, groups=np.zeros(len(y)))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         KDA().fit(X, y, groups=[0, 1])
+    with pytest.raises(ValueError, match="groups contains NaN"):
+        KDA().fit(X, y, groups=np.r_[np.nan, y[1:]])
+    with pytest.raises(ValueError, match="each group has all samples of a class"):
+        KDA().fit(X, y, groups=y)
     # A class that is one group cannot be left out.
     kda = KDA(regularization=1e-2, gamma=0.05).fit(X, y, groups=y)
     assert kda.temperature_ == 1
     assert_array_equal(kda.decision_means_, kda.means_)
+
+
+def test_groups_of_a_whole_class_select_nothing(wine):
+    """The errors of the first class, left out as a whole, do not count."""
+    X, y = wine
+    rest = np.arange(len(y)) % 20 + 3
+    whole = KDA().fit(X, y, groups=np.where(y == 0, 0, rest))
+    shared = KDA().fit(X, y, groups=rest)
+    assert whole.gamma_ == shared.gamma_
+    assert whole.regularization_ == pytest.approx(shared.regularization_, rel=10)
 
 
 # Calibration.
