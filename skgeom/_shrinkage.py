@@ -74,12 +74,16 @@ class HeldOutSamples:
         """
         X = self.X if basis is None else self.X @ basis
         offset = pooled - (1 - diagonal) * _within(total)
+        # Distinct samples have a mean weight of one, whatever the common factor was.
+        scale = n_distinct.sum() / total.counts.sum()
+        total = _scaled(total, scale)
+        sample_weights = scale * self.weights
         rows, densities, n_rows = [], [], 0
         for fold in range(_N_FOLDS):
             out = np.flatnonzero(self.folds == fold)
             if n_rows >= _ENOUGH or not len(out):
                 continue
-            sums = X[out], self.y[out], self.weights[out]
+            sums = X[out], self.y[out], sample_weights[out]
             training = training_statistics(total, *sums)
             if len(training.classes) < len(total.classes):  # by rounding of weights
                 continue
@@ -93,7 +97,7 @@ class HeldOutSamples:
             return None, None
         rows, densities = np.concatenate(rows), np.concatenate(densities)
         labels = np.searchsorted(total.classes, self.y[rows])
-        weights = (priors / total.counts)[labels] * self.weights[rows]
+        weights = (priors / total.counts)[labels] * sample_weights[rows]
         weights = weights / weights.sum()
         scores = _scores(densities, labels, np.log(priors), weights)
         means = np.round(weights @ scores, _DIGITS)
@@ -106,6 +110,15 @@ class HeldOutSamples:
             "brier_score": 1 - weights @ scores,
         }
         return float(PRIOR_SAMPLES[best]), of_candidates
+
+
+def _scaled(statistics, scale):
+    """The statistics of the same samples with a common factor of their weights."""
+    counts = scale * statistics.counts
+    degrees = np.where(counts > 1, counts - 1, np.inf)
+    factors = (scale * (statistics.counts - 1) / degrees)[:, None, None]
+    covariances = factors * statistics.covariances
+    return statistics._with(counts=counts, covariances=covariances)
 
 
 def _scores(densities, labels, log_priors, weights):

@@ -554,3 +554,14 @@ def test_few_samples_that_do_not_vary():
     assert_allclose(model.predict_proba(X), 0.5)
     with pytest.raises(ValueError, match="All features are constant"):
         GaussianClassifier().fit(X, y)
+
+
+@pytest.mark.parametrize("weight", [0.09, 0.2, 100])
+def test_a_common_factor_of_small_weights_changes_nothing(weight):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(36, 4)), np.arange(36) % 3
+    X[y == 1] *= 3
+    expected = GaussianClassifier().fit(X, y)
+    model = GaussianClassifier().fit(X, y, np.full(36, weight))
+    assert_allclose(model.shrinkage_, expected.shrinkage_, rtol=1e-9)
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-6)
