@@ -2,10 +2,11 @@
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import _safe_indexing
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples
 
 from skgeom._moments import (
+    ROWS_PER_BLOCK,
     ClassSums,
     checked_samples,
     merge_sums,
@@ -13,7 +14,7 @@ from skgeom._moments import (
     sums_of_block,
 )
 from skgeom._statistics import make_statistics, statistics_of_sums
-from skgeom.utils._dask import map_row_blocks, merged, row_chunks
+from skgeom.utils._dask import map_row_blocks, merged
 from skgeom.utils.array_api import like, namespace, to_numpy
 
 # Samples that are held out, over all folds: the standard error of a mean of as many
@@ -25,10 +26,35 @@ _KEYS = 64
 _ROUNDING = 1e-9
 
 
-def sample_rows(n_samples):
-    """Rows of which a choice depends: all, or at most ``MOST_SAMPLES`` at random."""
-    n_rows = min(n_samples, MOST_SAMPLES)
-    return np.random.default_rng(0).choice(n_samples, n_rows, replace=False)
+def sample_rows(X):
+    """Rows of which a choice depends: all, or those of ``MOST_SAMPLES`` distinct ones.
+
+    The values of a row decide whether it is one of them, so that the order of rows and
+    their blocks do not matter.
+    """
+    if X.shape[0] <= MOST_SAMPLES:
+        return np.arange(X.shape[0])
+    return np.flatnonzero(_is_sampled(_keys(X)))
+
+
+def _is_sampled(keys):
+    distinct = np.unique(keys)
+    return keys <= distinct[min(len(distinct), MOST_SAMPLES) - 1]
+
+
+def _keys(X):
+    """Pseudo-random numbers of rows, equal for equal rows."""
+    factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
+    factors = 2 * factors + 1
+    keys = np.empty(X.shape[0], dtype=np.uint64)
+    for batch in gen_batches(X.shape[0], ROWS_PER_BLOCK):
+        block = X[batch].toarray() if issparse(X) else to_numpy(X[batch, ...])
+        # Zeros may have a sign, which the sum removes.
+        bits = (np.ascontiguousarray(block, dtype=np.float64) + 0.0).view(np.uint64)
+        bits ^= bits >> np.uint64(32)  # small integers have zeros in the low half
+        keys[batch] = bits @ factors
+    keys ^= keys >> np.uint64(29)
+    return keys * factors[0]
 
 
 def held_out_folds(X, y, n_folds=5):
@@ -182,11 +208,9 @@ def training_statistics(total, X, y, sample_weight=None, distinct=False):
 
 
 def statistics_and_sample(X, y, sample_weight):
-    """The statistics of all samples, and those samples that noise is scored on.
+    """The statistics of all samples, and those samples that choices depend on.
 
-    The samples are those of ``sample_rows`` in memory. Where the lengths of blocks are
-    not known, or samples have weights, different samples are drawn. Blocks are read
-    once for both.
+    The samples are those of ``sample_rows`` in memory. Blocks are read once for both.
 
     Returns
     -------
@@ -194,64 +218,43 @@ def statistics_and_sample(X, y, sample_weight):
     sample : tuple of ndarray of shape (N, n), (N,), (N,)
         Some samples of positive weight, their labels, and their weights or None.
     """
-    parts = map_row_blocks(
-        _sums_and_some, X, y, sample_weight, _rows_of_blocks(X, sample_weight)
-    )
+    parts = map_row_blocks(_sums_and_some, X, y, sample_weight)
     total, some = merged(parts, _merge).compute()
     statistics = statistics_of_sums(some_sums(total))
     _, *sample = some
     return statistics, tuple(sample)
 
 
-def _rows_of_blocks(X, sample_weight):
-    """Numbers of rows to take from each block; None if they are left to the blocks."""
-    chunks = row_chunks(X)
-    ends = np.cumsum(chunks)
-    if sample_weight is not None or np.isnan(ends[-1]):
-        return [None] * len(chunks)
-    rows = np.sort(sample_rows(int(ends[-1])))
-    parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
-    return [part - start for part, start in zip(parts, ends - chunks, strict=True)]
-
-
-def _sums_and_some(number, X, y, sample_weight, rows):
+def _sums_and_some(number, X, y, sample_weight):
     """The sums of a block, and some of its samples."""
     sums = sums_of_block(number, X, y, sample_weight)  # which checks all of it
-    return sums, _some_of_block(number, X, y, sample_weight, rows[number])
+    return sums, _some_of_block(X, y, sample_weight)
 
 
 def _merge(parts):
     sums, samples = zip(*parts, strict=True)
-    return merge_sums(sums), _first(samples)
+    return merge_sums(sums), _sampled(samples)
 
 
-def _some_of_block(number, X, y, sample_weight, rows):
-    """Random keys, samples, labels and weights of some rows of a block.
-
-    ``rows`` of None are all that have a weight, and of these the first by their keys.
-    """
-    if rows is None:
-        rows = np.arange(_num_samples(X))
-        if sample_weight is not None:
-            rows = rows[np.asarray(sample_weight) > 0]
-    keys = np.random.default_rng(number).random(len(rows))
-    order = np.argsort(keys)[:MOST_SAMPLES]
-    if len(order) == 0:
+def _some_of_block(X, y, sample_weight):
+    """Keys, samples, labels and weights of the sampled rows of positive weight."""
+    if _num_samples(X) == 0:
         return None
-    columns = [
-        None if column is None else _safe_indexing(column, rows[order])
-        for column in (X, y, sample_weight)
-    ]
-    return keys[order], *checked_samples(*columns, some=False)
+    X, y, sample_weight = checked_samples(X, y, sample_weight, some=False)
+    if sample_weight is not None:
+        rows = np.flatnonzero(sample_weight)
+        X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
+    return _sampled([(_keys(X), X, y, sample_weight)]) if len(y) else None
 
 
-def _first(parts):
-    """As many samples of parts as are scored, those of the smallest keys."""
+def _sampled(parts):
+    """The sampled rows of several parts."""
     parts = [part for part in parts if part is not None]
     if not parts:
         return None
-    keys, *columns = zip(*parts, strict=True)
-    keys = np.concatenate(keys)
-    order = np.argsort(keys)[:MOST_SAMPLES]
-    columns = [None if c[0] is None else np.concatenate(c)[order] for c in columns]
-    return keys[order], *columns
+    columns = [
+        None if column[0] is None else np.concatenate(column)
+        for column in zip(*parts, strict=True)
+    ]
+    rows = _is_sampled(columns[0])
+    return tuple(None if column is None else column[rows] for column in columns)

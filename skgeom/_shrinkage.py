@@ -39,7 +39,9 @@ class HeldOutSamples:
     def __init__(self, X, y, sample_weight=None):
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         rows = np.flatnonzero(weights)
-        rows = rows[sample_rows(len(rows))]
+        if len(rows) < len(weights):
+            X, y, weights = take(X, rows), y[rows], weights[rows]
+        rows = sample_rows(X)
         X = to_numpy(take(X, rows)).astype(np.float64, copy=False)
         self.X, self.y, self.weights = distinct_samples(X, y[rows], weights[rows])
         self.folds = folds_of_distinct(self.y, _N_FOLDS)

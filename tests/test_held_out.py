@@ -1,9 +1,11 @@
 """Folds of held-out samples, and the statistics of the remaining samples."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
-from skgeom import ClassStatistics
+from skgeom import SQFA, ClassStatistics, GaussianClassifier, _held_out
 from skgeom._held_out import (
     held_out_folds,
     in_distinct_samples,
@@ -86,3 +88,19 @@ def test_classes_without_remaining_samples_are_absent(rng):
     assert_array_equal(found.classes, [0, 2])
     assert_array_equal(found.counts, [10, 1])
     assert_array_equal(found.covariances[1], 0)
+
+
+@pytest.mark.parametrize("model", [SQFA(2, random_state=0), GaussianClassifier()])
+def test_part_of_the_samples_does_not_depend_on_their_order(model, monkeypatch, rng):
+    monkeypatch.setattr(_held_out, "MOST_SAMPLES", 100)
+    X, y = rng.integers(-9, 9, size=(300, 5)) / 4, np.arange(300) % 3
+    X[y == 1] *= 2
+    rows = _held_out.sample_rows(X)
+    copies = _held_out.sample_rows(np.repeat(X, 2, axis=0))
+    assert len(rows) == 100 and set(copies // 2) == set(rows)
+    expected = clone(model).fit(X, y)
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(300)
+        again = clone(model).fit(X[order], y[order])
+        for name in ("shrinkage_", "regularization_"):
+            np.testing.assert_allclose(getattr(again, name), getattr(expected, name))

@@ -300,7 +300,7 @@ class BaseFilters(
         )
         held_out = ()
         if is_auto:
-            rows = sample_rows(len(y))
+            rows = sample_rows(X)
             weights = None if sample_weight is None else sample_weight[rows]
             held_out = take(X, rows), y[rows], weights, take(space.samples, rows)
         return TrainingData(statistics, space, y, sample_weight, held_out)
