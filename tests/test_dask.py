@@ -217,7 +217,7 @@ def test_from_blocks_of_frames_needs_one_order_of_columns(wine):
     blocks = [(X[:100], y[:100]), (X[100:], y[100:])]
     assert_same_statistics(ClassStatistics.from_blocks(blocks), expected)
     with pytest.raises(
-        ValueError, match=r"^Block 1: .* got \['alcohol'.* and \['proline'"
+        ValueError, match=r"^Block 1: .* 'alcohol' in the first and 'proline' in"
     ):
         ClassStatistics.from_blocks([(X, y), (X[X.columns[::-1]], y)])
 

@@ -275,9 +275,7 @@ class AMAGauss(BaseFilters):
     @property
     def _objective_of_fold(self):
         """The objective of filters, as a function of a fold and sigma^2."""
-        return partial(
-            _information_of_fold, priors=self.priors, class_weight=self.class_weight
-        )
+        return partial(_information, priors=self.priors)
 
     def _objective_reached(self):
         return np.nan  # the samples are not kept
@@ -303,14 +301,6 @@ def _information(statistics, sigma2, X, labels, weights, priors):
         np.log(check_priors(priors, statistics.counts)),
         weights=weights,
     )
-
-
-def _information_of_fold(statistics, sigma2, X, labels, weights, priors, class_weight):
-    """The mean information of the remaining samples of a fold."""
-    counts = statistics.counts
-    factors = _factors_of_samples(class_weight, statistics.classes, counts)
-    weights = weights * factors[labels]
-    return _information(statistics, sigma2, X, labels, weights, priors)
 
 
 def _factors_of_samples(class_weight, classes, counts):

@@ -227,18 +227,6 @@ def test_a_sample_with_nearly_all_of_the_weight(weight, rng):
     assert np.isfinite(sqfa.selection_scores_["mean_log_posterior"]).all()
 
 
-def test_class_weight_of_the_information_is_that_of_the_selection(rng):
-    X, y = gaussians(rng, 200, 4, 3)
-    weight = {0: 1, 1: 1, 2: 100}
-    scores = [
-        AMAGauss(1, class_weight=w, random_state=0)
-        .fit(X, y)
-        .selection_scores_["mean_log_posterior"]
-        for w in (None, weight)
-    ]
-    assert np.abs(scores[0][0] - scores[1][0]) > 1e-4
-
-
 def test_random_state_does_not_change_the_selection():
     X, y = load_digits(return_X_y=True)
     values = {selected(SQFA(4, random_state=k).fit(X, y)) for k in range(3)}
