@@ -27,19 +27,14 @@ _ROUNDING = 1e-9
 
 
 def sample_rows(X):
-    """Rows of which a choice depends: all, or those of ``MOST_SAMPLES`` distinct ones.
+    """Rows of which a choice depends: all, or ``MOST_SAMPLES`` of them.
 
     The values of a row decide whether it is one of them, so that the order of rows and
     their blocks do not matter.
     """
     if X.shape[0] <= MOST_SAMPLES:
         return np.arange(X.shape[0])
-    return np.flatnonzero(_is_sampled(_keys(X)))
-
-
-def _is_sampled(keys):
-    distinct = np.unique(keys)
-    return keys <= distinct[min(len(distinct), MOST_SAMPLES) - 1]
+    return np.argsort(_keys(X), kind="stable")[:MOST_SAMPLES]
 
 
 def _keys(X):
@@ -256,5 +251,5 @@ def _sampled(parts):
         None if column[0] is None else np.concatenate(column)
         for column in zip(*parts, strict=True)
     ]
-    rows = _is_sampled(columns[0])
+    rows = np.argsort(columns[0], kind="stable")[:MOST_SAMPLES]
     return tuple(None if column is None else column[rows] for column in columns)
