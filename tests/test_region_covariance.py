@@ -11,11 +11,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import (
-    estimator_checks_generator,
-    parametrize_with_checks,
-)
-from sklearn.utils.validation import validate_data
 
 from skgeom import RegionCovariance, _region_covariance
 from skgeom.baselines import mdrm
@@ -304,48 +299,6 @@ def test_in_a_grid_search():
     search = GridSearchCV(model, grid, cv=3, error_score="raise")
     search.fit(digits.images, digits.target)
     assert search.best_score_ > 0.8
-
-
-class OnVectors(RegionCovariance):
-    """RegionCovariance on vectors, which it makes to images with a texture.
-
-    What it checks itself is the number of features; the rest is left to its base.
-    """
-
-    def fit(self, X, y=None):
-        return super().fit(self._images(X, reset=True))
-
-    def transform(self, X):
-        descriptors = super().transform(self._images(X, reset=False))
-        return descriptors.reshape(len(descriptors), -1)
-
-    def _images(self, X, reset):
-        X = validate_data(self, X, ensure_all_finite=False, reset=reset)
-        rows = np.arange(1.0, 6.0)[:, None]
-        texture = np.sin(rows * np.arange(X.shape[1] + 4) ** 2)
-        return texture + np.pad(X, [(0, 0), (2, 2)], mode="edge")[:, None, :] * rows
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = True
-        tags.input_tags.three_d_array = False
-        return tags
-
-
-@parametrize_with_checks([OnVectors(regularization=1.0)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-def test_scikit_learn_checks_are_not_silenced():
-    model = OnVectors(regularization=1.0)
-    names = [
-        getattr(check, "func", check).__name__
-        for _, check in estimator_checks_generator(model)
-    ]
-    assert len(names) > 40
-    assert {"check_estimators_nan_inf", "check_transformer_general"} <= set(names)
-    assert not model.__sklearn_tags__().no_validation
 
 
 @pytest.mark.skipif(

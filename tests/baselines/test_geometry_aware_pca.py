@@ -11,54 +11,10 @@ from scipy.linalg import logm, sqrtm, subspace_angles
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import (
-    estimator_checks_generator,
-    parametrize_with_checks,
-)
 
 from skgeom.baselines import GeometryAwarePCA, mdrm
 from skgeom.baselines._geometry_aware_pca import projected_dispersion
 from skgeom.geometry import distance_affine_invariant
-
-
-class FromVectors(GeometryAwarePCA):
-    """Makes SPD matrices of vectors, so that scikit-learn's checks can run.
-
-    A feature x becomes the eigenvalue ``exp(arcsinh(x))``; a fixed congruence makes the
-    matrices full. The diagonals of the reduced matrices are the features.
-    """
-
-    def _check_X(self, X, reset):
-        from sklearn.utils.validation import validate_data
-
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
-        size = X.shape[1]
-        mixing = np.eye(size) + np.tri(size, k=-1) / size
-        matrices = (mixing * np.exp(np.arcsinh(X / 1e2))[:, None, :]) @ mixing.T
-        return super()._check_X(matrices.astype(X.dtype), reset)
-
-    def transform(self, X):
-        return np.diagonal(super().transform(X), axis1=1, axis2=2).copy()
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = True
-        tags.input_tags.three_d_array = False
-        return tags
-
-
-@parametrize_with_checks([FromVectors()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-def test_scikit_learn_checks_are_not_silenced():
-    names = {
-        getattr(check, "func", check).__name__
-        for _, check in estimator_checks_generator(FromVectors())
-    }
-    assert len(names) > 40
-    assert {"check_transformer_general", "check_estimators_pickle"} <= names
 
 
 @pytest.fixture

@@ -6,10 +6,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.utils.estimator_checks import (
-    estimator_checks_generator,
-    parametrize_with_checks,
-)
 
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.baselines import (
@@ -30,26 +26,6 @@ ESTIMATORS = [
 every_estimator = pytest.mark.parametrize(
     "estimator", ESTIMATORS, ids=[str(estimator) for estimator in ESTIMATORS]
 )
-
-
-@parametrize_with_checks(ESTIMATORS)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@every_estimator
-def test_scikit_learn_checks_are_not_silenced(estimator):
-    names = {
-        getattr(check, "func", check).__name__
-        for _, check in estimator_checks_generator(estimator)
-    }
-    assert len(names) > 40
-    assert {
-        "check_transformer_general",
-        "check_transformer_preserve_dtypes",
-        "check_requires_y_none",
-        "check_estimators_pickle",
-    } <= names
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import (
-    estimator_checks_generator,
-    parametrize_with_checks,
-)
 
 from skgeom.baselines import ClusterClassifier, mdrm, tslda
 from skgeom.geometry import distance_affine_invariant, logm, whiten
@@ -149,22 +145,6 @@ def test_cluster_classifier_of_blobs():
         ClusterClassifier("kmeans").fit(X, y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(X, y[1:])
-
-
-@parametrize_with_checks([ClusterClassifier(KMeans(4, n_init=3, random_state=0))])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-def test_scikit_learn_checks_are_not_silenced():
-    model = ClusterClassifier(KMeans(4, n_init=3, random_state=0))
-    names = [
-        getattr(check, "func", check).__name__
-        for _, check in estimator_checks_generator(model)
-    ]
-    assert len(names) > 45
-    assert {"check_classifiers_train", "check_fit2d_1sample"} <= set(names)
-    assert not model.__sklearn_tags__().no_validation
 
 
 def test_names_of_features_are_kept():

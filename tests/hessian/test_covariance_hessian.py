@@ -31,26 +31,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils import compute_sample_weight
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import CovarianceHessianProjection, input_hessian
 from skgeom._hessian.projection import default_network
 
 CHP = CovarianceHessianProjection
-
-
-# The classes of some checks are so far apart that naive Bayes is certain everywhere.
-@pytest.mark.filterwarnings("ignore:All probabilities of GaussianNB:UserWarning")
-@parametrize_with_checks(
-    [
-        CHP(),
-        CHP(LogisticRegression(), class_weight="balanced"),
-        CHP(GaussianNB(), n_covariance=0, curvature="gauss-newton"),
-        CHP(n_hessian=0),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

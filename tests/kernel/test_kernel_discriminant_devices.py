@@ -9,14 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from skgeom import (
-    CovarianceHessianProjection,
     KernelDiscriminantAnalysis,
-    RejectionClassifier,
 )
-from skgeom.utils.array_api import ARRAY_API, move_estimator_to, namespace, to_numpy
+from skgeom.utils.array_api import move_estimator_to, namespace, to_numpy
 
 KDA = KernelDiscriminantAnalysis
 MODELS = [
@@ -216,23 +213,3 @@ def test_low_rank_with_a_light_penalty(library, digits):
     X_there = library.array(X)
     found = to_numpy(model.fit(X_there, library.array(y)).decision_function(X_there))
     assert_allclose(found, expected, rtol=0, atol=library.tolerance * 30)
-
-
-@pytest.mark.skipif(not ARRAY_API, reason="needs scikit-learn 1.9")
-@pytest.mark.parametrize(
-    "estimator",
-    [KDA(), CovarianceHessianProjection(), RejectionClassifier(KDA())],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_scikit_learn_checks_arrays_of_other_libraries(estimator):
-    names = [
-        getattr(check, "func", check).__name__
-        for _, check in estimator_checks_generator(estimator)
-    ]
-    of_arrays = [name for name in names if name.startswith("check_array_api")]
-    assert set(of_arrays) == {
-        "check_array_api_input",
-        "check_array_api_mixed_inputs",
-        "check_array_api_same_namespace",
-    }
-    assert len(of_arrays) >= 21

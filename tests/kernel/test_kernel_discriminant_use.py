@@ -10,29 +10,11 @@ from sklearn.datasets import load_digits, load_iris, load_wine, make_circles
 from sklearn.metrics.pairwise import rbf_kernel, sigmoid_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import KernelDiscriminantAnalysis, LandmarkKernelPCA
 
 KDA = KernelDiscriminantAnalysis
 SOLVERS = ["eigen", "cholesky", "nystroem"]
-
-
-@pytest.mark.filterwarnings("ignore:The selected")
-@parametrize_with_checks(
-    [
-        KDA(),
-        KDA(penalty="identity", criterion="total"),
-        KDA(regularization=1e-3),
-        KDA(solver="eigen", regularization=0.1),
-        KDA(solver="nystroem"),
-        KDA(solver="nystroem", landmarks="random", center=False),
-        KDA(kernel="linear", criterion="between"),
-        KDA(kernel="poly", degree=2, penalty="kernel", solver="eigen"),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

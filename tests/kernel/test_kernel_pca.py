@@ -7,7 +7,6 @@ from sklearn.datasets import load_digits, make_circles
 from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import SQFA, GaussianClassifier, LandmarkKernelPCA
 
@@ -16,17 +15,6 @@ from skgeom import SQFA, GaussianClassifier, LandmarkKernelPCA
 def digits():
     X, y = load_digits(return_X_y=True)
     return X[:400] / 16, y[:400]
-
-
-@parametrize_with_checks(
-    [
-        LandmarkKernelPCA(3),
-        LandmarkKernelPCA(None, n_landmarks=5),
-        LandmarkKernelPCA(2, kernel="poly", degree=2, n_landmarks=8),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(

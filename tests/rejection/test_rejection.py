@@ -30,7 +30,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import RejectionClassifier, accuracy_rejection_curve
 
@@ -53,17 +52,6 @@ class Told(ClassifierMixin, BaseEstimator):
 
 
 PROBABILITIES = [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.3, 0.3, 0.4], [0.0, 0.0, 1.0]]
-
-
-# A check asks for the most probable class of each sample, so hardly any is rejected.
-@parametrize_with_checks(
-    [
-        RejectionClassifier(LogisticRegression(), threshold=0.35),
-        RejectionClassifier(LogisticRegression(), rejection_rate=1e-6, cv=3),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(
