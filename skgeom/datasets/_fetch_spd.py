@@ -188,9 +188,9 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     path = local_file(_BCI_NAME)
     if path is None:
         raise OSError(
-            f"{_BCI_NAME} is not on this machine, and cannot be downloaded. Compute its "
-            "arrays, which the docstring of fetch_bci_iv_2a names, from the signals of "
-            "https://www.bbci.de/competition/iv/, which the package moabb downloads. "
+            f"{_BCI_NAME} is not on this machine, and cannot be downloaded. Compute "
+            "its arrays, which the docstring of fetch_bci_iv_2a names, from signals of "
+            "https://www.bbci.de/competition/iv/, which moabb downloads. "
             f"{put_into('the file')}"
         )
     names = [f"{part}_{subject}" for part in ("cov", "y", "test")]
