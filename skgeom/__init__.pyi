@@ -147,6 +147,7 @@ class KernelDiscriminantAnalysis(ClassifierMixin, TransformerMixin, BaseEstimato
     decision_means_: NDArray[Any]
     temperature_: float
     regularization_: float
+    selection_results_: dict[Any, Any] | None
     lambda_: float
     gamma_: float | None
     solver_: str

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, load_wine
 
 from skgeom import KernelDiscriminantAnalysis
 from skgeom._kernel import discriminant
-from skgeom._kernel._rows import BlockedRows
+from skgeom._kernel._training_data import BlockedRows
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -111,7 +111,7 @@ def is_lazy(data):
 def test_few_rows_come_to_memory(digits, monkeypatch):
     X, y = digits
     monkeypatch.setattr(discriminant, "MAX_EXACT", 1000)
-    monkeypatch.setattr(discriminant, "_MAX_LEFT_OUT", 100)
+    monkeypatch.setattr(discriminant, "_MAX_HELD_OUT", 100)
     monkeypatch.setattr(discriminant, "_MAX_SELECTION", 70)
     monkeypatch.setattr("skgeom._kernel._nystroem._MANY", 300)
     numbers, read = [], BlockedRows._read

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
@@ -24,10 +25,10 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from skgeom import KernelDiscriminantAnalysis as KDA
 from skgeom._kernel import discriminant
-from skgeom._kernel._leave_one_out import (
+from skgeom._kernel._held_out_errors import (
     calibrate,
     fewest_parameters,
-    left_out_components,
+    held_out_components,
     spread_over_classes,
     whole_groups,
 )
@@ -77,7 +78,7 @@ def test_errors_are_those_of_fits_without_each_group(wine, penalty):
     K = rbf_kernel(X, gamma=0.1)
     settings = {"identity": penalty == "identity", "center": True}
     system = KernelSystem(K.copy(), data, **settings)
-    found, n_parameters = system.left_out_errors([value], groups)
+    found, n_parameters = system.held_out_errors([value], groups)
     # Kernel ridge regression with an intercept, which has no penalty.
     centering = np.eye(n) - weights
     Kc, Y = centering @ K @ centering.T, np.eye(3)[y]
@@ -111,10 +112,10 @@ def test_components_are_those_of_fits_without_each_sample(
     n, calls = len(y), []
 
     def spy(*arguments):
-        calls.append((arguments[0], left_out_components(*arguments)))
+        calls.append((arguments[0], held_out_components(*arguments)))
         return calls[0][1]
 
-    monkeypatch.setattr(discriminant, "left_out_components", spy)
+    monkeypatch.setattr(discriminant, "held_out_components", spy)
     kda = KDA(
         gamma=0.1,
         regularization=1e-2,
@@ -343,10 +344,34 @@ def test_bad_groups(wine):
         KDA().fit(X, y, groups=np.r_[np.nan, y[1:]])
     with pytest.raises(ValueError, match="each group has all samples of a class"):
         KDA().fit(X, y, groups=y)
-    # A class that is one group cannot be left out.
+    with pytest.raises(ValueError, match="each class has only one distinct sample"):
+        first = np.unique(y, return_index=True)[1].repeat(3)
+        KDA().fit(X[first], y[first])
+    # A class that is one group cannot be held out.
     kda = KDA(regularization=1e-2, gamma=0.05).fit(X, y, groups=y)
     assert kda.temperature_ == 1
     assert_array_equal(kda.decision_means_, kda.means_)
+
+
+def test_errors_of_all_candidates(wine):
+    X, y = wine
+    kda = KDA().fit(X, y)
+    results = pd.DataFrame(kda.selection_results_)
+    assert len(results) == 6 * 25
+    assert_allclose(np.diff(np.log(results["gamma"].unique())), np.log(4))
+    chosen = results["gamma"].eq(kda.gamma_)
+    chosen &= results["regularization"].eq(kda.regularization_)
+    assert chosen.sum() == 1
+    least, error = results["error"].min(), results["error"][chosen].item()
+    eligible = results["error"] <= 1.01 * least
+    assert least <= error
+    assert (
+        results["n_parameters"][chosen].item()
+        <= results["n_parameters"][eligible].min()
+    )
+    fixed = KDA(gamma=0.1).fit(X, y).selection_results_
+    assert fixed["gamma"].tolist() == [0.1] * 25
+    assert KDA(gamma=0.1, regularization=0.1).fit(X, y).selection_results_ is None
 
 
 def test_groups_of_a_whole_class_select_nothing(wine):
@@ -482,7 +507,7 @@ def test_rare_classes():
 
 
 def test_more_classes_than_samples_to_leave_out(monkeypatch):
-    monkeypatch.setattr(discriminant, "_MAX_LEFT_OUT", 20)
+    monkeypatch.setattr(discriminant, "_MAX_HELD_OUT", 20)
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(40), 4)
     centers = rng.normal(size=(40, 10))
