@@ -52,7 +52,7 @@ ONLY_FOR = {
 # Imported inside functions only, and so not when skgeom is imported: optional packages,
 # pyriemann and pymanopt, which import matplotlib, torch and others where they are
 # installed, and autograd, for what users write.
-OPTIONAL = {"torch", "jax", "matplotlib", "mne", "moabb", "pandas"}
+OPTIONAL = {"torch", "jax", "matplotlib", "mne", "pandas"}
 LAZY = OPTIONAL | {"pyriemann", "pymanopt", "autograd"}
 
 
