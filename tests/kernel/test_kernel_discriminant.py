@@ -118,10 +118,17 @@ def test_equation_13_without_centring(wine, solver, criterion):
     assert kda.score(X, y) > 0.95
 
 
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("regularization", [10, 1e-3, 1e-6])
+@pytest.mark.parametrize(
+    ("regularization", "penalty", "criterion", "center"),
+    [
+        (10, "kernel", "total", True),
+        (1e-3, "kernel", "between", False),
+        (1e-6, "kernel", "total", False),
+        (10, "identity", "between", False),
+        (1e-3, "identity", "total", True),
+        (1e-6, "identity", "between", True),
+    ],
+)
 def test_solvers_agree(digits, regularization, penalty, criterion, center):
     """Nystroem with all samples as landmarks is exact."""
     X, y = digits
@@ -174,19 +181,6 @@ def test_components_are_uncorrelated_with_the_ratios_as_variances(
     assert np.abs(off).max() < 1e-8 * covariance.max()
 
 
-def test_ratio_of_equation_10_equals_the_eigenvalue(wine):
-    X, y = wine
-    for criterion, minus in (("total", 0), ("between", 1)):
-        kda = KernelDiscriminantAnalysis(
-            gamma=0.05, penalty="identity", criterion=criterion
-        ).fit(X, y)
-        total, within = scatter_matrices(rbf_kernel(X, kda.X_fit_, gamma=0.05), y)
-        for alpha, eigenvalue in zip(kda.dual_coef_.T, kda.eigenvalues_, strict=True):
-            numerator = alpha @ total @ alpha - minus * (alpha @ within @ alpha)
-            denominator = alpha @ within @ alpha + kda.lambda_ * (alpha @ alpha)
-            assert numerator / denominator == pytest.approx(eigenvalue, rel=1e-8)
-
-
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_lambda_is_the_regularization_times_the_trace(wine, penalty):
     """The conversion that the docstring gives."""
@@ -230,7 +224,7 @@ def test_heavy_penalties_give_kernel_principal_components(wine):
         ("chi2", {"gamma": 0.5}),
     ],
 )
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
 def test_precomputed_kernel(digits, kernel, parameters, solver):
     X, y = digits
     X_train, X_test, y = X[:200], X[200:], y[:200]

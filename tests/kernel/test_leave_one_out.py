@@ -14,7 +14,6 @@ from sklearn.datasets import (
     load_iris,
     load_wine,
     make_blobs,
-    make_classification,
     make_moons,
 )
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -192,6 +191,7 @@ def test_selected_values_reproduce_the_model(wine, penalty, solver):
     assert KDA(**options, regularization=1e-3).fit(X, y).regularization_ == 1e-3
 
 
+@pytest.mark.exhaustive
 def test_selected_values_are_near_the_best_on_digits(digits):
     X, y, X_test, y_test = digits
     auto = KDA().fit(X, y)
@@ -286,16 +286,6 @@ def test_balanced_weights_are_balanced_classes():
         )
     assert np.mean(scores) > 0.82
     assert np.mean(losses) < 0.45
-
-
-@pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
-def test_order_of_many_samples(solver):
-    """Of more samples than are left out, the same ones are."""
-    X, y = make_classification(1500, 6, n_informative=4, n_classes=3, random_state=0)
-    order = np.random.default_rng(0).permutation(1500)
-    kda = KDA(solver=solver, n_landmarks=50, random_state=0)
-    permuted = clone(kda).fit(X[order], y[order])
-    assert_same_model(kda.fit(X, y), permuted, X)
 
 
 def test_common_unit_and_origin():
@@ -415,18 +405,6 @@ def test_temperature_minimizes_the_log_loss():
     assert temperature == pytest.approx(np.exp(best.x), rel=1e-3)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_temperature_does_not_change_decisions(wine, kernel):
-    X, y = wine
-    kept = np.r_[0:100, 130:150]
-    kda = KDA(kernel=kernel).fit(X[kept], y[kept])
-    Z, m = kda.transform(X), kda.decision_means_
-    raw = Z @ m.T - (m**2).sum(axis=1) / 2 + np.log(kda.priors_)
-    assert_allclose(kda.decision_function(X), raw / kda.temperature_)
-    assert_allclose(kda.predict_log_proba(X), log_softmax(raw / kda.temperature_, 1))
-    assert_array_equal(kda.predict(X), raw.argmax(axis=1))
-
-
 def test_agreement_with_lda_on_many_samples():
     """Three Gaussians of unequal frequency that overlap, 90,000 samples."""
     rng = np.random.default_rng(0)
@@ -438,6 +416,7 @@ def test_agreement_with_lda_on_many_samples():
     assert kda.temperature_ == pytest.approx(1, abs=0.3)
 
 
+@pytest.mark.exhaustive
 def test_probabilities_of_digits(digits):
     X, y, X_test, y_test = digits
     for settings in ({}, {"penalty": "identity"}, {"solver": "nystroem"}):
@@ -468,13 +447,6 @@ def test_classes_that_are_separated_perfectly():
     errors = (1 - kda.predict_proba(X).max(axis=1)).sum()
     assert 0.05 < errors < 1
     assert kda.score(X, y) == 1
-
-
-def test_irrelevant_features():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((200, 5)), rng.integers(3, size=200)
-    kda = KDA().fit(X[:100], y[:100])
-    assert log_loss(y[100:], kda.predict_proba(X[100:])) < np.log(3) + 0.05
 
 
 @pytest.mark.parametrize("counts", [[2, 2], [2, 2, 2], [30, 30, 1], [30, 1], [1, 1, 1]])
