@@ -208,8 +208,6 @@ FOREIGN_PRIVATE = {
     ("_shrinkage.py", "_with"),
     ("utils/_dask.py", "_meta"),
     ("utils/_dask.py", "_meta_nonempty"),
-    ("utils/estimator.py", "_fitted_array"),
-    ("utils/estimator.py", "_init_callback_context"),
 }
 REPEATED_MODULES = {"_base.py", "_distances.py", "_docs.py", "_solvers.py"}
 

@@ -83,6 +83,7 @@ from skgeom.utils.validation import (
     check_semidefinite,
     check_two_classes,
     class_factors,
+    require_memory,
     warn_user,
 )
 
@@ -649,6 +650,12 @@ class KernelDiscriminantAnalysis(
 
     def _kernel_system(self, kernel, data, host=False, warn=False):
         """The kernel system of samples; in CPU memory if asked."""
+        n_samples = data.X.shape[0]
+        require_memory(
+            16 * n_samples**2,  # the matrix and its factors
+            f"The kernel matrix of {n_samples} samples and its factors",
+            'Use solver="nystroem".',
+        )
         matrix = in_double(kernel(in_double(data.X)), copy=callable(kernel.function))
         if kernel.precomputed:
             # Rounding may leave two entries that are not equal. LAPACK reads one of
