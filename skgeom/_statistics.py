@@ -80,7 +80,8 @@ class ClassStatistics:
         axes. Means and covariances are those of the ``n_axes`` features ``X @ axes.T``.
     covariance_estimator : None, str or object
         What estimated the covariances, as in :meth:`from_data`; None for sample
-        covariances, and "shrunk" after :meth:`shrunk`.
+        covariances, "shrunk" after :meth:`shrunk`, and "given" if a class of one sample
+        was given a covariance.
     feature_names_in_ : ndarray of shape (n_features,) or None
         The names of the columns of X, where X is a data frame whose names are all
         strings. Statistics of different names do not add up. Where one summand has no
@@ -118,7 +119,16 @@ class ClassStatistics:
         means = check_array(on_host(means), dtype=np.float64, input_name="means")
         covariances = _checked_matrices(covariances, "covariances", means.shape)
         classes, counts, order = _checked_labels(classes, counts, len(means))
-        self._set(classes, counts, means[order], covariances[order])
+        covariances = covariances[order]
+        # One sample has no sample covariance.
+        estimator = "given" if covariances[counts <= 1].any() else None
+        self._set(
+            classes,
+            counts,
+            means[order],
+            covariances,
+            covariance_estimator=estimator,
+        )
 
     def _set(
         self,
@@ -166,8 +176,8 @@ class ClassStatistics:
         >>> sum([], ClassStatistics.empty())
         ClassStatistics(0 classes, 0 features, 0 samples)
         """
-        none = np.empty((0, 0))
-        return make_statistics(none[0:0, 0], np.zeros(0, int), none, none[:, :, None])
+        labels, means = np.empty(0), np.empty((0, 0))
+        return make_statistics(labels, np.zeros(0, int), means, np.empty((0, 0, 0)))
 
     @classmethod
     def from_data(
@@ -370,7 +380,8 @@ class ClassStatistics:
         """
         if self.means is None:
             return None
-        for k in np.flatnonzero(self.counts <= 1):
+        is_sample = self.covariance_estimator is None
+        for k in np.flatnonzero((self.counts <= 1) & is_sample):
             # Without a degree of freedom, a scatter is no covariance.
             if namespace(self.means).any(self._matrices[int(k), ...]):
                 raise ValueError(

@@ -34,7 +34,7 @@ from skgeom import (
 )
 from skgeom._filters._auto import class_intensities
 from skgeom._filters.ama import BlockInformation
-from skgeom._moments import sums_of_block
+from skgeom._statistics import statistics_of_block
 from skgeom.baselines import LOL, GeneralizedEigenvectors
 from skgeom.datasets import make_spd_classes
 from skgeom.objectives import MeanInformation
@@ -322,7 +322,7 @@ def test_blocks_are_made_in_the_task_that_sums_them(digits):
     lengths = tuple(len(part(y, [k])) for k in range(6))
     blocks = da.map_blocks(part, X, chunks=(lengths, (64,)), meta=X[:0])
     labels = da.map_blocks(part, y, chunks=(lengths,), meta=y[:0])
-    parts = map_row_blocks(sums_of_block, blocks, labels, None, None)
+    parts = map_row_blocks(statistics_of_block, blocks, labels)
     (whole,) = dask.optimize(dask.delayed(list)(parts))
     # One for each block, what they share, and the list of them.
     assert len(dict(whole.__dask_graph__())) <= len(lengths) + 3

@@ -173,7 +173,6 @@ def test_extra_memory_is_below_the_size_of_the_data(dtype, order, rng):
         (np.ones((4, 2)), [0, 1, 0], "inconsistent numbers of samples"),
         (np.ones(4), [0, 1, 0, 1], "Expected 2D array"),
         (np.ones((4, 2, 2)), [0, 1, 0, 1], "dim 3"),
-        (np.ones((0, 2)), [], "0 sample"),
         (np.ones((4, 0)), [0, 1, 0, 1], "0 feature"),
         (np.full((4, 2), np.nan), [0, 1, 0, 1], "Input X contains NaN"),
         (np.full((4, 2), np.inf), [0, 1, 0, 1], "Input X contains infinity"),
@@ -542,7 +541,8 @@ def test_bad_weights(data):
     with pytest.raises(
         ValueError, match=r"class 2 adds up to 0\.9, but a weight counts"
     ):
-        ClassStatistics.from_data(X, y, sample_weight=np.where(y == 2, 0.1, 1))
+        small = np.where(y == 2, 0.1, 1)
+        _ = ClassStatistics.from_data(X, y, sample_weight=small).covariances
     with pytest.raises(ValueError, match="at least one non-zero number"):
         ClassStatistics.from_data(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match="Negative values"):
@@ -555,8 +555,8 @@ def test_bad_weights(data):
 
 def test_weights_of_one_sample_in_all_leave_no_covariance():
     X = [[0.0, 0.0], [2.0, 1.0]]
-    with pytest.raises(ValueError, match=r"adds up to 1, .* more if its samples"):
-        ClassStatistics.from_data(X, [0, 0], sample_weight=[0.5, 0.5])
+    with pytest.raises(ValueError, match=r"adds up to 1, .* more than 1 if its samples"):
+        _ = ClassStatistics.from_data(X, [0, 0], sample_weight=[0.5, 0.5]).covariances
     alone = ClassStatistics.from_data(X, [0, 0], sample_weight=[1, 0])
     assert not alone.covariances.any()
 
