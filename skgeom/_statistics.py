@@ -1,5 +1,7 @@
 """Class-conditional means and covariances: from data, in pieces, merged, projected."""
 
+import zipfile
+import zlib
 from copy import copy
 from functools import partial, reduce
 from itertools import zip_longest
@@ -646,6 +648,114 @@ class ClassStatistics:
             _remainders=None if remainders is None else converter(remainders),
         )
 
+    def to_dict(self):
+        """The state as lists, numbers and texts, which ``json`` can store exactly.
+
+        Returns
+        -------
+        dict
+            As :meth:`save` documents it, with lists instead of arrays.
+
+        Examples
+        --------
+        >>> import json
+        >>> from skgeom import ClassStatistics
+        >>> statistics = ClassStatistics.from_data([[0.1], [0.3]], ["a", "a"])
+        >>> text = json.dumps(statistics.to_dict())
+        >>> ClassStatistics.from_dict(json.loads(text)).means
+        array([[0.2]])
+        """
+        state = _state(self)
+        return {name: np.asarray(value).tolist() for name, value in state.items()}
+
+    @classmethod
+    def from_dict(cls, state):
+        """Statistics of the state that :meth:`to_dict` returned.
+
+        Parameters
+        ----------
+        state : dict
+            As :meth:`save` documents it.
+
+        Returns
+        -------
+        ClassStatistics
+            Equal to the stored statistics in all bits.
+
+        Raises
+        ------
+        ValueError
+            If this is no such state, or one of a later version of the format.
+        """
+        try:
+            return _statistics_of_state(state)
+        except _STATE_ERRORS as error:
+            raise ValueError(f"No valid state of statistics: {error}") from error
+
+    def save(self, path):
+        """Write the statistics to a file, as a NumPy archive (npz) without pickle.
+
+        The entries of the archive are
+
+        - ``format``: the text "skgeom.ClassStatistics"; ``version``: 1;
+        - ``classes``, (c,), sorted, and ``labels``: their dtype as text, "O" for texts
+          that are Python objects; ``counts``, (c,): sums of weights;
+        - ``matrices``, (c, n, n): scatters about the means, divided by count - 1 where
+          the count is above 1; or second moments, if there are no means;
+        - ``means`` and ``remainders``, (c, n): their sum is the mean in twice the
+          precision of float64;
+        - ``axes``, (n, n_features); ``covariance_estimator``, a text;
+          ``feature_names_in_``, (n_features,).
+
+        Entries that are None are left out.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, which is replaced if it exists.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> from skgeom import ClassStatistics
+        >>> statistics = ClassStatistics.from_data([[0.1], [0.3]], ["a", "a"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "statistics.npz")
+        ...     statistics.save(path)
+        ...     ClassStatistics.load(path)
+        ClassStatistics(1 classes, 1 features, 2 samples)
+        """
+        with open(path, "wb") as file:
+            np.savez(file, allow_pickle=False, **_state(self))
+
+    @classmethod
+    def load(cls, path):
+        """Read statistics that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        ClassStatistics
+            Equal to the stored statistics in all bits, in NumPy arrays.
+
+        Raises
+        ------
+        ValueError
+            If the file is truncated, of another kind, or of a later version.
+        """
+        try:
+            with open(path, "rb") as file, np.load(file) as archive:
+                state = {name: archive[name] for name in archive.files}
+            return _statistics_of_state(state)
+        except (*_STATE_ERRORS, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise ValueError(
+                f"{path} is not a complete file of ClassStatistics.save: {error}"
+            ) from error
+
     def __repr__(self):
         features = f"{self.n_features} features"
         if self.axes is not None:
@@ -723,19 +833,12 @@ def _combined(first, second, sign=1, kept=slice(None)):
     """Statistics of the samples of both, or without those of the second."""
     classes = union_of_classes(first.classes, second.classes)[kept]
     check_memory(len(classes), first.n_features)
-    parts = [
-        (part, {label: k for k, label in enumerate(part.classes.tolist())}, factor)
-        for part, factor in ((first, 1), (second, sign))
-    ]
+    parts = _moments_by_class(first, 1, first), _moments_by_class(second, sign, first)
     moments = []
     for label in classes.tolist():
         stop_if_asked()
-        both = [
-            _moments_of(part, places[label], factor, first)
-            for part, places, factor in parts
-            if label in places
-        ]
-        moments.append(reduce(combined, both))
+        of_label = [moments_of[label]() for moments_of in parts if label in moments_of]
+        moments.append(reduce(combined, of_label))
     names = first.feature_names_in_
     return _statistics_of_moments(
         classes,
@@ -746,16 +849,26 @@ def _combined(first, second, sign=1, kept=slice(None)):
     )
 
 
-def _moments_of(statistics, k, sign, model):
-    """Those of the class of number k, as for ``combined``, where the model lies."""
-    count, matrix = statistics.counts[k], statistics._matrices[k, ...]
-    scatter = matrix * float(sign * _degrees(statistics, count))
-    if statistics.means is None:
-        mean = remainder = np.zeros(len(matrix))
-    else:
-        mean, remainder = statistics.means[k, ...], statistics._remainders
-        remainder = 0 * mean if remainder is None else remainder[k, ...]
-    return sign * count, *(like(a, model._matrices) for a in (mean, remainder, scatter))
+def _moments_by_class(statistics, sign, model):
+    """Functions by label that return moments, as for ``combined``, where the model is.
+
+    A negative sign is that of samples that are removed.
+    """
+    counts, means = sign * statistics.counts, statistics.means
+    matrices, remainders = statistics._matrices, statistics._remainders
+    degrees = (sign * _degrees(statistics, statistics.counts)).tolist()
+    means = np.zeros(matrices.shape[:2]) if means is None else means
+    remainders = 0 * means if remainders is None else remainders
+    means, remainders, matrices = (
+        like(array, model._matrices) for array in (means, remainders, matrices)
+    )
+
+    def moments(k):
+        of_class = counts[k], means[k, ...], remainders[k, ...]
+        return *of_class, matrices[k, ...] * degrees[k]
+
+    labels = enumerate(statistics.classes.tolist())
+    return {label: partial(moments, k) for k, label in labels}
 
 
 def _statistics_of_moments(classes, moments, about_means=True, **state):
@@ -868,6 +981,72 @@ def _in_leading_axes(n_axes, read):
             "second time."
         )
     return statistics
+
+
+# Storage
+
+_FORMAT, _VERSION = "skgeom.ClassStatistics", 1
+# What a malformed state raises.
+_STATE_ERRORS = (AttributeError, KeyError, TypeError, ValueError)
+
+
+def _state(statistics):
+    """Arrays, numbers and texts by name, as ``ClassStatistics.save`` documents them."""
+    statistics = statistics.__sklearn_array_api_convert__(to_numpy)
+    classes, estimator = statistics.classes, statistics.covariance_estimator
+    texts = kind_of(classes) == "text"
+    if classes.dtype == object and not texts:
+        raise ValueError(
+            f"Only labels of numbers or text can be stored, got {classes}."
+        )
+    names = statistics.feature_names_in_
+    state = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "classes": classes.astype(str) if texts else classes,
+        "labels": classes.dtype.str,
+        "counts": statistics.counts,
+        "matrices": statistics._matrices,
+        "means": statistics.means,
+        "remainders": statistics._remainders,
+        "axes": statistics.axes,
+        "covariance_estimator": None if estimator is None else str(estimator),
+        "feature_names_in_": None if names is None else names.astype(str),
+    }
+    return {name: value for name, value in state.items() if value is not None}
+
+
+def _statistics_of_state(state):
+    if str(state["format"]) != _FORMAT or int(state["version"]) > _VERSION:
+        raise ValueError(f"its format is {state['format']}, {state['version']}.")
+    labels = str(state["labels"]).lstrip("<>|")
+    classes = np.array(state["classes"], dtype=object if labels == "O" else labels)
+    counts, (n_classes,) = np.array(state["counts"]), classes.shape
+    shape = np.shape(state["matrices"])
+    n_features = shape[-1]
+    numbers = {"matrices": (n_classes, n_features, n_features)}
+    numbers |= dict.fromkeys(("means", "remainders"), (n_classes, n_features))
+    found = {k: np.array(state[k], np.float64) for k in numbers if k in state}
+    axes = np.array(state["axes"], np.float64) if "axes" in state else None
+    for name, array in found.items():
+        if array.shape != numbers[name] or not np.isfinite(array).all():
+            raise ValueError(f"{name} has the shape {array.shape}, or is not finite.")
+    if counts.shape != (n_classes,) or not (counts > 0).all():
+        raise ValueError(f"counts are {counts}.")
+    if axes is not None and (axes.ndim != 2 or len(axes) != n_features):
+        raise ValueError(f"axes have the shape {axes.shape}.")
+    names = state.get("feature_names_in_")
+    estimator = state.get("covariance_estimator")
+    return make_statistics(
+        classes,
+        counts,
+        found.get("means"),
+        found["matrices"],
+        remainders=found.get("remainders"),
+        axes=axes,
+        covariance_estimator=None if estimator is None else str(estimator),
+        feature_names_in_=None if names is None else np.array(names, dtype=object),
+    )
 
 
 # Checks
