@@ -1,9 +1,6 @@
 """Labelled samples: validation, and counts, means and scatters of the classes."""
 
-import os
-from contextlib import suppress
-from functools import cache, reduce
-from pathlib import Path
+from functools import reduce
 
 import numpy as np
 from scipy.sparse import issparse
@@ -20,7 +17,7 @@ from skgeom.utils.array_api import (
     take,
 )
 from skgeom.utils.threads import stop_if_asked
-from skgeom.utils.validation import check_sample_weight
+from skgeom.utils.validation import check_sample_weight, memory, require_memory
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
 ROWS_PER_BLOCK = 2048
@@ -144,30 +141,16 @@ def check_memory(n_classes, n_features):
     def size(n_features):
         return 8 * n_classes * n_features**2
 
-    # They are made of sums that take as much.
-    if 2 * size(n_features) <= memory():
-        return
     n_axes = 1
-    while 8 * size(2 * n_axes) <= memory():
+    while n_axes < n_features and 8 * size(2 * n_axes) <= memory():
         n_axes *= 2
-    raise MemoryError(
-        f"The covariances of {n_classes} classes of {n_features} features take "
-        f"{size(n_features) / 1e9:.3g} GB, and twice that while they are computed, but "
-        f"there are {memory() / 1e9:.3g} GB of memory. ClassStatistics.from_blocks and "
-        f"from_data with n_axes={n_axes} take {size(n_axes) / 1e9:.2g} GB for those in "
-        "the leading axes of the data; fit_statistics takes these."
+    require_memory(
+        2 * size(n_features),  # they are made of sums that take as much
+        f"The covariances of {n_classes} classes of {n_features} features",
+        f"ClassStatistics.from_blocks and from_data with n_axes={n_axes} take "
+        f"{size(n_axes) / 1e9:.2g} GB for those in the leading axes of the data; "
+        "fit_statistics takes these.",
     )
-
-
-@cache
-def memory():
-    """Bytes of memory that this process can have; infinite where that is not known."""
-    sizes = [np.inf]
-    with suppress(AttributeError, OSError, ValueError):
-        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    with suppress(OSError, ValueError):  # "max" is no number
-        sizes.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return min(sizes)
 
 
 # Samples, labels and weights

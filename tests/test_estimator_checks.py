@@ -6,6 +6,7 @@ reason.
 """
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -18,10 +19,7 @@ from sklearn.utils._array_api import (
     get_namespace_and_device,
     supported_float_dtypes,
 )
-from sklearn.utils.estimator_checks import (
-    estimator_checks_generator,
-    parametrize_with_checks,
-)
+from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from sklearn.utils.validation import validate_data as validate
 
@@ -34,8 +32,18 @@ REQUIRED = {
     "RejectionClassifier": [LogisticRegression()],
 }
 REJECTS = "predict returns the reject label for doubtful samples"
+STEPS = "one stochastic step of double length is not two steps, at different times"
+OF_STEPS = {
+    f"check_sample_weight_equivalence_on_{kind}_data": STEPS
+    for kind in ("dense", "sparse")
+}
 EXPECTED_FAILURES = {
-    "RejectionClassifier": {"check_classifiers_train": REJECTS},
+    "RejectionClassifier(estimator=LogisticRegression())": {
+        "check_classifiers_train": REJECTS
+    },
+    "RSLVQ(max_iter=20, solver='sgd')": OF_STEPS,
+    "VectorGLRSQ(max_iter=5, solver='sgd')": OF_STEPS,
+    "VectorPLRSQ(max_iter=5, metric='euclid')": OF_STEPS,
 }
 LEARNING = "fit", "partial_fit", "fit_transform", "fit_predict"
 METHODS = (
@@ -120,26 +128,73 @@ def estimators():
 
 
 ESTIMATORS = list(estimators())
+# Parameters that lead through other code, which the defaults never reach
+VARIANTS = [
+    skgeom.SQFA(constraint="orthonormal", group_size=1, squared=True),
+    skgeom.AMAGauss(batch_size=20, group_size=1),
+    skgeom.GaussianClassifier("shared"),
+    skgeom.KernelDiscriminantAnalysis(solver="nystroem"),
+    skgeom.KernelDiscriminantAnalysis(penalty="identity", criterion="total"),
+    skgeom.LandmarkKernelPCA(2, kernel="poly", degree=2, n_landmarks=8),
+    skgeom.CovarianceHessianProjection(n_hessian=0),
+    skgeom.RejectionClassifier(LogisticRegression(), rejection_rate=1e-6, cv=3),
+    skgeom.RSLVQ(solver="sgd", max_iter=20),
+    VectorPLRSQ(metric="logeuclid", max_iter=40),  # noqa: F821
+    VectorPLRSQ(metric="euclid", max_iter=5),  # noqa: F821
+    VectorGLRSQ(solver="sgd", max_iter=5),  # noqa: F821
+    VectorRecentering(metric="euclid", rescale=True),  # noqa: F821
+]
 
 
-# The labels of some checks are random, or their classes far apart, so that no choice of
-# regularization is better than the largest one.
-@pytest.mark.filterwarnings("ignore:The selected regularization:UserWarning")
-@pytest.mark.filterwarnings("ignore:The filters do not separate:UserWarning")
-@parametrize_with_checks(
-    ESTIMATORS,
-    expected_failed_checks=lambda e: EXPECTED_FAILURES.get(type(e).__name__, {}),
-)
+def expected_warnings(test):
+    """Some labels are random, or classes are so far apart that a warning is right."""
+    for message in ("The selected regularization", "The filters do not separate"):
+        test = pytest.mark.filterwarnings(f"ignore:{message}:UserWarning")(test)
+    return test
+
+
+def name_of(check):
+    return getattr(check, "func", check).__name__
+
+
+# Checks that fit to arrays of each library, or of each kind of sparse array
+MANY_FITS = "check_(array_api|estimator_sparse_(array|matrix))"
+# Most of the code of these is that of another one, which runs in the fast tier.
+EXHAUSTIVE = {"SecondMomentSQFA", "VectorGLRSQ"}
+
+
+def cases(estimators):
+    """Each estimator with each of its checks."""
+    for estimator in estimators:
+        declared = EXPECTED_FAILURES.get(repr(estimator), {})
+        for _, check in estimator_checks_generator(estimator):
+            name, marks = name_of(check), []
+            if name in declared:
+                marks.append(pytest.mark.xfail(reason=declared[name]))
+            if type(estimator).__name__ in EXHAUSTIVE or re.match(MANY_FITS, name):
+                marks.append(pytest.mark.exhaustive)
+            case_id = f"{type(estimator).__name__}-{name}"
+            yield pytest.param(estimator, check, marks=marks, id=case_id)
+
+
+@expected_warnings
+@pytest.mark.parametrize(("estimator", "check"), list(cases(ESTIMATORS)))
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-def test_no_tag_silences_the_battery(estimator):
-    names = {
-        getattr(check, "func", check).__name__
-        for _, check in estimator_checks_generator(estimator)
-    }
-    assert len(names) > 40
-    assert {"check_estimators_pickle", "check_fit2d_1sample"} <= names
-    assert not estimator.__sklearn_tags__().no_validation
+@pytest.mark.exhaustive
+@expected_warnings
+@pytest.mark.filterwarnings("ignore:The 2 filters span 1 directions only:UserWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("estimator", "check"), list(cases(VARIANTS)))
+def test_scikit_learn_check_of_variant(estimator, check):
+    check(estimator)
+
+
+def test_no_tag_silences_the_battery():
+    for estimator in ESTIMATORS:
+        names = {name_of(check) for _, check in estimator_checks_generator(estimator)}
+        assert len(names) > 40, estimator
+        assert {"check_estimators_pickle", "check_fit2d_1sample"} <= names, estimator
+        assert not estimator.__sklearn_tags__().no_validation, estimator

@@ -14,7 +14,6 @@ from sklearn.discriminant_analysis import (
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier
 
@@ -50,11 +49,6 @@ def log_joint(X, y, shared, regularization):
         for k, c in zip(labels, own, strict=True)
     ]
     return np.transpose(densities) + np.log(counts / len(y))
-
-
-@parametrize_with_checks([GaussianClassifier(), GaussianClassifier("shared")])
-def test_estimator_checks(estimator, check):
-    check(estimator)
 
 
 # Against others

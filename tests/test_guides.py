@@ -24,6 +24,8 @@ PAGES = {
     "user_guide/large_data.rst": 21,
     "user_guide/plotting.rst": 27,
 }
+# Pages whose code takes seconds
+SLOW = {"installation.rst", "user_guide/baselines.rst", "user_guide/plotting.rst"}
 # The pages whose code has no prompts, with the number of its blocks.
 SCRIPTS = {
     "coming_from.rst": 2,
@@ -59,7 +61,13 @@ def no_figures_are_shown():
     plt.close("all")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.exhaustive if name in SLOW else ())
+        for name in PAGES
+    ],
+)
 def test_page(name):
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     failed, attempted = doctest.testfile(
@@ -74,6 +82,7 @@ def test_all_pages_with_code_are_listed():
     assert set(SCRIPTS) == {page for page in pages if any(blocks_of(DOC / page))}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_script(name, capsys):
     """The blocks of a page run one after the other in a fresh namespace."""
@@ -131,10 +140,10 @@ def test_titles_of_the_faq_are_parts_of_messages():
 GUIDES = sorted(page.name for page in DOC.glob("user_guide/*.rst"))
 
 
-@pytest.mark.parametrize("name", [name for name in GUIDES if name != "index.rst"])
-def test_each_guide_has_a_picture(name):
-    text = (DOC / "user_guide" / name).read_text()
-    assert re.search(r"\.\. (figure|image|plot)::", text)
+def test_each_guide_has_a_picture():
+    for name in set(GUIDES) - {"index.rst"}:
+        text = (DOC / "user_guide" / name).read_text()
+        assert re.search(r"\.\. (figure|image|plot)::", text), name
 
 
 # The pages of one method or family each; the others are lists, or measurements.
@@ -156,10 +165,11 @@ METHODS = [
 ]
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_guides_of_methods_have_one_order(name):
+def test_guides_of_methods_have_one_order():
     """A picture and what the method is for, and then use, theory and cost."""
-    text = (DOC / "user_guide" / name).read_text()
-    titles = re.findall(r"^(?!=)(.+)\n=+\n(?!=)", text, re.MULTILINE)
-    assert titles[-3:] == ["Use", "Theory", "Cost"]
-    assert re.search(r"\.\. (figure|image|plot)::", text.split("\nUse\n===")[0])
+    for name in METHODS:
+        text = (DOC / "user_guide" / name).read_text()
+        titles = re.findall(r"^(?!=)(.+)\n=+\n(?!=)", text, re.MULTILINE)
+        assert titles[-3:] == ["Use", "Theory", "Cost"], name
+        beginning = text.split("\nUse\n===")[0]
+        assert re.search(r"\.\. (figure|image|plot)::", beginning), name

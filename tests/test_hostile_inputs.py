@@ -9,6 +9,7 @@ may be either, but no warning of numpy's and no number that is not finite.
 import re
 import warnings
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -240,6 +241,8 @@ TOO_LARGE_OR_SMALL = (
 
 
 ESTIMATORS = VECTORS | MATRICES
+# These run in the fast tier: one for vectors and one for matrices.
+SAMPLE = {"GaussianClassifier", "mdrm"}
 TAKE_SPARSE = [name for name in VECTORS if get_tags(VECTORS[name]).input_tags.sparse]
 OF_VECTORS = [
     (name, case)
@@ -268,7 +271,15 @@ def expected_of(name):
     return outcome(ESTIMATORS[name], *data_for(name))
 
 
-@pytest.mark.parametrize("name, case", OF_VECTORS + OF_MATRICES)
+def cells(cases):
+    """Cells of the table; all but those of ``SAMPLE`` are exhaustive."""
+    return [
+        pytest.param(name, case, marks=() if name in SAMPLE else pytest.mark.exhaustive)
+        for name, case in cases
+    ]
+
+
+@pytest.mark.parametrize("name, case", cells(OF_VECTORS + OF_MATRICES))
 def test_refused(name, case):
     check_refused(name, case)
 
@@ -280,8 +291,7 @@ def check_refused(name, case):
         clone(ESTIMATORS[name]).fit(*change(*data_for(name)))
 
 
-@pytest.mark.parametrize("case", TAKEN)
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name, case", cells(product(ESTIMATORS, TAKEN)))
 def test_taken(name, case):
     check_taken(name, case)
 
@@ -292,6 +302,7 @@ def check_taken(name, case):
     np.testing.assert_allclose(found, expected_of(name), rtol=1e-5)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", TAKE_SPARSE)
 def test_sparse_taken(name):
     X, y = data_for(name)
@@ -299,8 +310,7 @@ def test_sparse_taken(name):
     np.testing.assert_allclose(found, expected_of(name), rtol=1e-5)
 
 
-@pytest.mark.parametrize("case", ODD)
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name, case", cells(product(ESTIMATORS, ODD)))
 def test_odd(name, case):
     check_odd(name, case)
 
@@ -327,8 +337,7 @@ def check_odd(name, case):
     return True
 
 
-@pytest.mark.parametrize("power", SCALES)
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name, power", cells(product(ESTIMATORS, SCALES)))
 def test_scales(name, power):
     check_scale(name, power)
 
@@ -377,6 +386,7 @@ def count_of(name):
     return refused, taken, failed
 
 
+@pytest.mark.exhaustive
 def test_the_count_of_cells():
     refused, taken, failed = count_of("GaussianClassifier")
     assert failed == []

@@ -1,7 +1,5 @@
 """Geometry-aware PCA compared with its definition."""
 
-import pickle
-
 import autograd.numpy as anp
 import numpy as np
 import pytest
@@ -10,55 +8,10 @@ from pyriemann.geometry.mean import mean_riemann
 from scipy.linalg import logm, sqrtm, subspace_angles
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import (
-    estimator_checks_generator,
-    parametrize_with_checks,
-)
 
-from skgeom.baselines import GeometryAwarePCA, mdrm
+from skgeom.baselines import GeometryAwarePCA
 from skgeom.baselines._geometry_aware_pca import projected_dispersion
 from skgeom.geometry import distance_affine_invariant
-
-
-class FromVectors(GeometryAwarePCA):
-    """Makes SPD matrices of vectors, so that scikit-learn's checks can run.
-
-    A feature x becomes the eigenvalue ``exp(arcsinh(x))``; a fixed congruence makes the
-    matrices full. The diagonals of the reduced matrices are the features.
-    """
-
-    def _check_X(self, X, reset):
-        from sklearn.utils.validation import validate_data
-
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
-        size = X.shape[1]
-        mixing = np.eye(size) + np.tri(size, k=-1) / size
-        matrices = (mixing * np.exp(np.arcsinh(X / 1e2))[:, None, :]) @ mixing.T
-        return super()._check_X(matrices.astype(X.dtype), reset)
-
-    def transform(self, X):
-        return np.diagonal(super().transform(X), axis1=1, axis2=2).copy()
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = True
-        tags.input_tags.three_d_array = False
-        return tags
-
-
-@parametrize_with_checks([FromVectors()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-def test_scikit_learn_checks_are_not_silenced():
-    names = {
-        getattr(check, "func", check).__name__
-        for _, check in estimator_checks_generator(FromVectors())
-    }
-    assert len(names) > 40
-    assert {"check_transformer_general", "check_estimators_pickle"} <= names
 
 
 @pytest.fixture
@@ -80,8 +33,6 @@ def test_objective_is_the_dispersion_about_the_mean(matrices, n_components):
     W = model.components_.T
     np.testing.assert_allclose(W.T @ W, np.eye(n_components), atol=1e-12)
     assert model.objective_ == pytest.approx(dispersion(W, matrices, mean), rel=1e-7)
-    total = np.mean(distance_affine_invariant(matrices, mean) ** 2)
-    assert model.total_dispersion_ == pytest.approx(total, rel=1e-7)
     np.testing.assert_allclose(
         model.transform(matrices), W.T @ matrices @ W, rtol=1e-10, atol=1e-12
     )
@@ -97,8 +48,9 @@ def test_more_components_hold_more_of_the_dispersion(matrices):
         for m in range(1, 7)
     ]
     assert (np.diff(reached) > 0).all()
-    total = GeometryAwarePCA(6).fit(matrices).total_dispersion_
-    assert reached[-1] == pytest.approx(total, rel=1e-9)
+    mean = mean_riemann(matrices, tol=1e-12, maxiter=200)
+    total = np.mean(distance_affine_invariant(matrices, mean) ** 2)
+    assert reached[-1] == pytest.approx(total, rel=1e-7)
 
 
 def test_first_initialization(matrices):
@@ -109,15 +61,6 @@ def test_first_initialization(matrices):
     _, axes = np.linalg.eigh(np.mean([log @ log for log in logarithms], axis=0))
     span = inverse_root @ axes[:, -2:]
     assert np.sin(subspace_angles(model.components_.T, span)).max() < 1e-6
-
-
-def test_neighbouring_filters_are_worse(matrices, rng):
-    model = GeometryAwarePCA(2, n_init=10, random_state=0, tol=1e-10).fit(matrices)
-    W = model.components_.T
-    for size in (1e-2, 0.1, 1, 10):
-        for _ in range(20):
-            other = W + size * rng.normal(size=W.shape)
-            assert dispersion(other, matrices, model.mean_) < model.objective_ + 1e-9
 
 
 def test_max_iter_warns(matrices):
@@ -134,34 +77,6 @@ def test_linear_maps_move_the_span_alone(matrices, rng):
     assert moved.objective_ == pytest.approx(model.objective_, rel=1e-8)
     expected = np.linalg.solve(mixing.T, model.components_.T)
     assert np.sin(subspace_angles(moved.components_.T, expected)).max() < 1e-3
-
-
-def test_known_directions(make_spd, rng):
-    """All that varies is a block of two rows, hidden by a linear map."""
-    X = np.tile(np.eye(5), (30, 1, 1))
-    X[:, :2, :2] = make_spd((30,), 2, condition=100)
-    mixing = rng.normal(size=(5, 5))
-    model = GeometryAwarePCA(2).fit(mixing @ X @ mixing.T)
-    assert model.objective_ == pytest.approx(model.total_dispersion_, rel=1e-5)
-    expected = np.linalg.inv(mixing).T[:, :2]
-    assert np.sin(subspace_angles(model.components_.T, expected)).max() < 1e-2
-
-
-def test_use_in_a_pipeline(make_spd, rng):
-    y = np.repeat(["a", "b"], 30)
-    X = make_spd((60,), 8, condition=3)
-    factor = np.where(y == "a", 1, 9.0)
-    X[:, 0, :] *= np.sqrt(factor)[:, None]
-    X[:, :, 0] *= np.sqrt(factor)[:, None]
-    before = X.copy()
-    model = make_pipeline(GeometryAwarePCA(3), mdrm()).fit(X[::2], y[::2])
-    assert model.score(X[1::2], y[1::2]) > 0.95
-    np.testing.assert_array_equal(X, before)
-    copy = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
-    reduced = model[0].transform(X.astype(np.float32))
-    assert reduced.dtype == np.float32 and reduced.shape == (60, 3, 3)
-    assert model[0].n_features_in_ == 8
 
 
 def test_bad_input_is_named(matrices, rng):

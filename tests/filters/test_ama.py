@@ -15,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import SQFA, AMAGauss
 from skgeom.objectives import MeanInformation
@@ -206,15 +205,6 @@ def test_many_features_use_the_coarse_problem():
 
 
 # Use.
-
-
-# The blobs of some checks are separated by one direction, which is then repeated.
-@pytest.mark.filterwarnings("ignore:The 2 filters span 1 directions only:UserWarning")
-# The labels of some checks are random.
-@pytest.mark.filterwarnings("ignore:The filters do not separate held-out samples")
-@parametrize_with_checks([AMAGauss(), AMAGauss(batch_size=20, group_size=1)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_pipeline_and_pickle(wine):

@@ -21,7 +21,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
 from skgeom.datasets import sqfa_toy_statistics
@@ -432,36 +431,6 @@ def test_statistics_in_pieces(iris):
 
 
 # Use.
-
-
-# The labels of some checks are random.
-@pytest.mark.filterwarnings("ignore:The filters do not separate held-out samples")
-@parametrize_with_checks(
-    [SQFA(), SQFA(constraint="orthonormal", group_size=1, squared=True)]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-# The data of some checks are far from the origin, along one direction, which is all
-# that second moments see: the filters repeat it, and the warning is right.
-@pytest.mark.filterwarnings("ignore:The 2 filters span 1 directions only:UserWarning")
-@pytest.mark.filterwarnings("ignore:The filters do not separate held-out samples")
-@parametrize_with_checks([SecondMomentSQFA()])
-def test_scikit_learn_checks_of_second_moments(estimator, check):
-    check(estimator)
-
-
-def test_scikit_learn_checks_are_not_silenced():
-    from sklearn.utils.estimator_checks import estimator_checks_generator
-
-    names = [
-        getattr(check, "func", check).__name__
-        for _, check in estimator_checks_generator(SQFA())
-    ]
-    assert len(names) > 40
-    assert {"check_fit2d_1sample", "check_transformers_unfitted"} <= set(names)
-    assert not SQFA().__sklearn_tags__().no_validation
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])

@@ -21,7 +21,7 @@ import skgeom
 from skgeom import baselines
 
 # Fits take longer than distances.
-few = settings(max_examples=max(2, settings.default.max_examples // 4))
+few = settings(max_examples=max(1, settings.default.max_examples // 6))
 
 
 class Case(NamedTuple):
@@ -233,19 +233,15 @@ seeds = st.integers(0, 2**32 - 1)
 @few
 @given(seed=seeds)
 def test_how_arrays_lie_in_memory(name, seed, tmp_path_factory):
-    """Fortran order, read-only, strides, memory maps: the same result."""
+    """A memory map, read-only, strided, and in Fortran order: the same result."""
     case = ESTIMATORS[name]
     X, y = data_of(case, seed)
     expected = outcome(fitted(case, X, y), X)
     path = tmp_path_factory.mktemp("map") / "X.npy"
-    np.save(path, X)
-    fortran = X.copy(order="F")
-    fortran.flags.writeable = False
-    strided = np.repeat(X, 2, axis=0)[::2]
-    for changed in (fortran, strided, np.load(path, mmap_mode="r")):
-        before = np.array(changed)
-        same(case, outcome(fitted(case, changed, y), changed), expected)
-        assert_array_equal(changed, before)
+    np.save(path, np.repeat(X, 2, axis=0).copy(order="F"))
+    changed = np.load(path, mmap_mode="r")[::2]
+    same(case, outcome(fitted(case, changed, y), changed), expected)
+    assert_array_equal(changed, X)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -345,12 +341,11 @@ def test_weights_are_repetitions(name, seed):
 REFUSALS = "singular|positive definite|too (large|small)|scale|regularization|condition"
 
 
-@pytest.mark.parametrize("power", [4, 8, 12])
 @pytest.mark.parametrize(
     "name", [n for n, c in ESTIMATORS.items() if c.data != "images"]
 )
 @few
-@given(seed=seeds)
+@given(seed=seeds, power=st.sampled_from([8, 4, 12]))
 def test_any_condition_gives_numbers_or_says_so(name, power, seed):
     """Standard deviations, or eigenvalues, that are up to 1e12 apart."""
     case = ESTIMATORS[name]

@@ -9,7 +9,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import skgeom.utils.array_api as _arrays
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
@@ -342,10 +341,3 @@ def test_jax(matrices):
         found = GLRSQ(**options).fit(X, y).transform(X)
     assert isinstance(found, jax.Array)
     assert_allclose(np.asarray(found), expected.transform(np.asarray(X)), rtol=1e-3)
-
-
-@pytest.mark.skipif(not ARRAY_API, reason="needs scikit-learn 1.9")
-@pytest.mark.parametrize("model", [RSLVQ(), GMLVQ()], ids=repr)
-def test_the_battery_has_its_array_checks(model):
-    checks = [check.func.__name__ for _, check in estimator_checks_generator(model)]
-    assert sum("array_api" in name for name in checks) >= 20

@@ -14,88 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
 from skgeom._prototypes._solvers import bounded
-from skgeom.utils.array_api import astype, float_dtype, float_dtypes, like, namespace
 
 METRICS = ["riemann", "logeuclid", "euclid"]
-
-
-class FromVectors:
-    """Makes SPD matrices of vectors, so that scikit-learn's checks can run.
-
-    A feature x becomes the eigenvalue ``exp(arcsinh(x))``; a fixed congruence makes the
-    matrices full.
-    """
-
-    def _check_X(self, X, reset):
-        from sklearn.utils.validation import validate_data
-
-        X = validate_data(self, X, dtype=float_dtypes(X), reset=reset)
-        xp, size = namespace(X), X.shape[1]
-        mixing = like(np.eye(size) + np.tri(size, k=-1) / size, X)
-        eigenvalues = xp.exp(xp.asinh(astype(X, float_dtype(X)) / 1e2))
-        matrices = (mixing * eigenvalues[:, None, :]) @ mixing.T
-        return super()._check_X(astype(matrices, X.dtype), reset)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = True
-        tags.input_tags.three_d_array = False
-        return tags
-
-
-class VectorPLRSQ(FromVectors, PLRSQ):
-    pass
-
-
-class VectorGLRSQ(FromVectors, GLRSQ):
-    pass
-
-
-ESTIMATORS = [
-    VectorPLRSQ(max_iter=40),
-    VectorPLRSQ(metric="logeuclid", max_iter=40),
-    VectorPLRSQ(metric="euclid", max_iter=5),
-    VectorPLRSQ(metric="logdet", max_iter=40),
-    VectorPLRSQ(solver="sgd", max_iter=5),
-    VectorGLRSQ(max_iter=40),
-    VectorGLRSQ(solver="sgd", max_iter=5),
-    RSLVQ(max_iter=50),
-    RSLVQ(solver="sgd", max_iter=20),
-    GMLVQ(max_iter=50),
-]
-
-
-def checks():
-    for estimator in ESTIMATORS:
-        kinds = ("sgd", "='euclid'")
-        stochastic = any(kind in repr(estimator) for kind in kinds)
-        for one, check in estimator_checks_generator(estimator):
-            # One step of double length is not two steps, at different times.
-            weights = check.func.__name__.startswith("check_sample_weight_equivalence")
-            if not (stochastic and weights):
-                yield one, check
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    list(checks()),
-    ids=lambda value: getattr(getattr(value, "func", value), "__name__", repr(value)),
-)
-def test_scikit_learn(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-def test_the_battery_is_not_silenced(estimator):
-    own = [check for one, check in checks() if repr(one) == repr(estimator)]
-    names = [check.func.__name__ for check in own]
-    assert len(names) > 50
-    assert "check_classifiers_train" in names
 
 
 def plain_loop(X, y, W, labels, rates, coefficients):

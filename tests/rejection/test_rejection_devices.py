@@ -6,7 +6,6 @@ from numpy.testing import assert_array_equal
 from sklearn import config_context
 from sklearn.datasets import make_blobs
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgeom import KernelDiscriminantAnalysis, RejectionClassifier
 from skgeom.utils.array_api import ARRAY_API, move_estimator_to, to_numpy
@@ -21,15 +20,6 @@ RULES = [
 @pytest.fixture
 def blobs():
     return make_blobs(150, centers=3, cluster_std=3.0, random_state=0)
-
-
-# A check asks for the most probable class of each sample, so hardly any is rejected.
-@pytest.mark.filterwarnings("ignore:The selected regularization")
-@parametrize_with_checks(
-    [RejectionClassifier(KernelDiscriminantAnalysis(), threshold=0.1)]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: next(iter(rule)))

@@ -22,11 +22,6 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import (
-    estimator_checks_generator,
-    parametrize_with_checks,
-)
-from sklearn.utils.validation import validate_data
 
 from skgeom import PLRSQ, Recentering
 from skgeom.geometry import (
@@ -47,48 +42,6 @@ def people(rng, make_signals, make_symmetric):
     mixing = expm(0.7 * make_symmetric((3,), 4))  # no rotation, which remains
     mixing = mixing[np.unique(domain, return_inverse=True)[1]]
     return mixing @ X @ mixing.mT, y, domain
-
-
-class OnVectors(Recentering):
-    """Recentering of matrices that are made of vectors, and of these alone."""
-
-    def fit(self, X, y=None):
-        return super().fit(self._matrices(X, reset=True))
-
-    def partial_fit(self, X, y=None):
-        reset = not hasattr(self, "means_")
-        return super().partial_fit(self._matrices(X, reset=reset))
-
-    def fit_transform(self, X, y=None):
-        return self.fit(X).transform(X)
-
-    def transform(self, X):
-        Z = super().transform(self._matrices(X, reset=False))
-        return Z.reshape(len(Z), -1)
-
-    def _matrices(self, X, reset):
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
-        size = X.shape[1]
-        mixing = np.eye(size) + np.tri(size, k=-1) / size
-        X = np.exp(np.arcsinh(X / 100))[:, None, :]
-        return ((mixing * X) @ mixing.T).astype(X.dtype)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = True
-        tags.input_tags.three_d_array = False
-        return tags
-
-
-@parametrize_with_checks([OnVectors(), OnVectors(metric="euclid", rescale=True)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-def test_scikit_learn_checks_are_not_silenced():
-    names = [c.func.__name__ for _, c in estimator_checks_generator(OnVectors())]
-    assert len(names) > 40
-    assert "check_transformer_general" in names
 
 
 @pytest.mark.parametrize("metric", MEANS)

@@ -18,11 +18,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.utils.estimator_checks import (
-    estimator_checks_generator,
-    parametrize_with_checks,
-)
-from sklearn.utils.validation import validate_data
 
 from skgeom import Recentering, TransferDiscriminantAnalysis
 from skgeom._transfer import (
@@ -35,42 +30,6 @@ from skgeom.datasets import make_spd_classes
 from skgeom.geometry import expm, logm
 
 BCI = Path(os.environ.get("SKGEOM_DATA", "")) / "bci_iv_2a_s1_to_s4.npz"
-
-
-class FromVectors(TransferDiscriminantAnalysis):
-    """Makes SPD matrices of vectors, so that scikit-learn's checks can run."""
-
-    def fit(self, X, y):
-        return super().fit(self._matrices(X, reset=True), y)
-
-    def _joint_log_likelihood(self, X, domain):
-        return super()._joint_log_likelihood(self._matrices(X, reset=False), domain)
-
-    def _matrices(self, X, reset):
-        if not reset and not hasattr(self, "classes_"):
-            raise NotFittedError("This FromVectors instance is not fitted yet.")
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
-        size = X.shape[1]
-        mixing = np.eye(size) + np.tri(size, k=-1) / size
-        X = np.exp(np.arcsinh(X / 100))[:, None, :]
-        return (mixing * X) @ mixing.T
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = True
-        tags.input_tags.three_d_array = False
-        return tags
-
-
-@parametrize_with_checks([FromVectors(), FromVectors(shrinkage=0.5, priors="uniform")])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-def test_scikit_learn_checks_are_not_silenced():
-    names = [c.func.__name__ for _, c in estimator_checks_generator(FromVectors())]
-    assert len(names) > 45
-    assert "check_classifiers_train" in names
 
 
 def tangent(X):
