@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import sklearn
 
-from skgeom import GLRSQ, PLRSQ, GaussianClassifier
+from skgeom import PLRSQ, GaussianClassifier
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.filterwarnings("ignore")]
 
@@ -166,19 +166,17 @@ def classification(tmp_path_factory, pytestconfig):
 
 
 # Complex matrices, which pyRiemann's tests have as well, are refused: real_embedding
-# makes real ones of them. The other tests are of options of pyRiemann's classifiers.
+# makes real ones of them. GLRSQ has no probabilities, which the test requires. The other
+# tests are of options of pyRiemann's classifiers.
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("classifier", [PLRSQ, GLRSQ])
-def test_classifiers_of_matrices(classification, classifier, n_classes, monkeypatch):
+def test_classifiers_of_matrices(classification, n_classes):
     from pyriemann.datasets import make_matrices
 
     rng = np.random.RandomState(17)
-    if classifier is GLRSQ:  # it has no probabilities
-        monkeypatch.setattr(classification, "clf_predict_proba", lambda *args: None)
     classification.test_classifier(
         "spd",
         n_classes,
-        classifier,
+        PLRSQ,
         lambda n, size, kind: make_matrices(n, size, kind, rng),
         lambda n, n_labels: np.arange(n_labels).repeat(n // n_labels),
         lambda n: rng.uniform(size=n),
