@@ -166,7 +166,7 @@ def classification(tmp_path_factory, pytestconfig):
 
 
 # Complex matrices, which pyRiemann's tests have as well, are refused: real_embedding
-# makes real ones of them. GLRSQ has no probabilities, which the test requires. The other
+# makes real ones of them. GLRSQ has no probabilities, which the test requires. Other
 # tests are of options of pyRiemann's classifiers.
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_classifiers_of_matrices(classification, n_classes):

@@ -56,7 +56,7 @@ from skgeom._kernel._training_data import (
     distinct_rows,
     gamma_scale,
 )
-from skgeom._moments import known_labels, memory
+from skgeom._moments import known_labels
 from skgeom.utils._dask import empty_block, refuse_dask
 from skgeom.utils._posteriors import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
@@ -650,12 +650,6 @@ class KernelDiscriminantAnalysis(
 
     def _kernel_system(self, kernel, data, host=False, warn=False):
         """The kernel system of samples; in CPU memory if asked."""
-        n_samples = data.X.shape[0]
-        require_memory(
-            16 * n_samples**2,  # the matrix and its factors
-            f"The kernel matrix of {n_samples} samples and its factors",
-            'Use solver="nystroem".',
-        )
         matrix = in_double(kernel(in_double(data.X)), copy=callable(kernel.function))
         if kernel.precomputed:
             # Rounding may leave two entries that are not equal. LAPACK reads one of
@@ -679,13 +673,12 @@ class KernelDiscriminantAnalysis(
 
         The system overwrites the kernel matrix, and needs another one meanwhile.
         """
-        needed = 2 * 8 * n_rows**2
-        if needed > memory():
-            raise MemoryError(
-                f"{self._solver_text(self.solver_)} needs {needed / 1e9:.3g} GB for "
-                f"the kernel matrix of {n_rows} samples or landmarks, but there are "
-                f"{memory() / 1e9:.3g} GB of memory. Use {remedy}."
-            )
+        require_memory(
+            2 * 8 * n_rows**2,
+            f"{self._solver_text(self.solver_)}: the kernel matrix of {n_rows} samples "
+            "or landmarks and its factors",
+            f"Use {remedy}.",
+        )
 
     def _landmark_system(self, kernel, data):
         """The system of landmarks, and these, or their numbers if precomputed."""

@@ -11,7 +11,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import KernelDiscriminantAnalysis
-from skgeom._kernel import discriminant
 
 KDA = KernelDiscriminantAnalysis
 SOLVERS = ["eigen", "cholesky", "nystroem"]
@@ -125,8 +124,10 @@ def test_classes_that_coincide(wine, kernel, solver, penalty):
     [("cholesky", "solver='nystroem'"), ("nystroem", "fewer land")],
 )
 def test_memory_that_is_too_small(wine, monkeypatch, solver, remedy):
-    monkeypatch.setattr(discriminant, "memory", lambda: 1e5)
-    with pytest.raises(MemoryError, match=rf"solver='{solver}' needs .* GB.*{remedy}"):
+    monkeypatch.setattr("skgeom.utils.validation.memory", lambda: 1e5)
+    with pytest.raises(
+        MemoryError, match=rf"solver='{solver}': .* need .* GB.*{remedy}"
+    ):
         KDA(solver=solver, n_landmarks=100).fit(*wine)
 
 
