@@ -27,7 +27,6 @@ LAYERS = [
     {"optim"},  # optimisation on manifolds
     {
         "_moments",
-        "_leading_axes",
         "_statistics",
         "_held_out",
         "_shrinkage",

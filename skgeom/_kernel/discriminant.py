@@ -643,13 +643,18 @@ class KernelDiscriminantAnalysis(
             self.n_landmarks_ = points.shape[0]
             return system, points
         self.n_landmarks_ = None
-        self._check_memory(len(data.codes), "solver='nystroem'")
         host, warn = self.solver_ == "eigen", not self._selects_gamma(kernel)
         system = self._kernel_system(kernel, data, host, warn)
         return system, None if kernel.precomputed else in_double(data.X)
 
     def _kernel_system(self, kernel, data, host=False, warn=False):
         """The kernel system of samples; in CPU memory if asked."""
+        n_samples = data.X.shape[0]
+        require_memory(
+            16 * n_samples**2,  # the matrix and its factors
+            f"The kernel matrix of {n_samples} samples and its factors",
+            'Use solver="nystroem".',
+        )
         matrix = in_double(kernel(in_double(data.X)), copy=callable(kernel.function))
         if kernel.precomputed:
             # Rounding may leave two entries that are not equal. LAPACK reads one of
@@ -668,23 +673,15 @@ class KernelDiscriminantAnalysis(
             precision=precision(data.X),
         )
 
-    def _check_memory(self, n_rows, remedy):
-        """Raise MemoryError if two matrices of the order of a kernel matrix do not fit.
-
-        The system overwrites the kernel matrix, and needs another one meanwhile.
-        """
-        require_memory(
-            2 * 8 * n_rows**2,
-            f"{self._solver_text(self.solver_)}: the kernel matrix of {n_rows} samples "
-            "or landmarks and its factors",
-            f"Use {remedy}.",
-        )
-
     def _landmark_system(self, kernel, data):
         """The system of landmarks, and these, or their numbers if precomputed."""
         X, n_samples = data.X, len(data.codes)
         n_landmarks = n_landmarks_of(self.n_landmarks, n_samples)
-        self._check_memory(n_landmarks, "fewer landmarks, by n_landmarks")
+        require_memory(
+            16 * n_landmarks**2,
+            f"The kernel matrix of {n_landmarks} landmarks and its factor",
+            "Reduce n_landmarks.",
+        )
         method, random_state = self.landmarks, check_random_state(self.random_state)
         if method == "auto":
             method = "random" if kernel.precomputed or issparse(X) else "kmeans"

@@ -255,6 +255,8 @@ def memory():
 
 def check_two_classes(classes, name):
     """Raise ValueError if ``name``, an estimator, is given one class only."""
+    if not len(classes):
+        raise ValueError(f"There are no samples, but {name} needs two classes.")
     if len(classes) < 2:
         raise ValueError(
             f"{name} needs samples of at least 2 classes, but there is one class only: "
