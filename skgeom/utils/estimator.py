@@ -154,9 +154,12 @@ def _fit_statistics(method):
 def _predict(method):
     @wraps(method)
     def predict(self, X, *args, **kwargs):
-        if is_dask(X) and not args and not kwargs:
+        has_array = getattr(self, "_fitted_array", None) is not None
+        if has_array and is_dask(X) and not args and not kwargs:
             return by_blocks(predict)(self, X)
         check_is_fitted(self)
+        if not has_array:
+            return method(self, X, *args, **kwargs)
         _check_library(self, X, method)
         if not _is_by_numpy(self, X):
             return method(self, X, *args, **kwargs)
@@ -173,8 +176,10 @@ def _score(method):
     by_parts = score_by_blocks(method)
 
     @wraps(method)
-    def score(self, X, y, sample_weight=None):
-        return (by_parts if is_dask(X) else method)(self, X, y, sample_weight)
+    def score(self, X, y, sample_weight=None, **params):
+        if is_dask(X):
+            return by_parts(self, X, y, sample_weight)
+        return method(self, X, y, sample_weight, **params)
 
     return score
 

@@ -47,7 +47,6 @@ def test_stored_result_of_the_authors(days):
     model = PLRSQ(
         metric="riemann",
         sigma2=9.5,
-        annealing=False,
         solver="sgd",
         max_iter=100,
         random_state=0,

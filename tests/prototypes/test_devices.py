@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import skgeom.utils.array_api as _arrays
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
-from skgeom._prototypes import _solvers
+from skgeom._prototypes import _training
 from skgeom._prototypes._metrics import SPD_METRICS
 from skgeom.utils.array_api import ARRAY_API, to_numpy
 
@@ -119,7 +119,7 @@ def test_predictions_copy_nothing_to_the_host(model, device_library, matrices):
         return stays
 
     spies = {"to_numpy": spy(_arrays.to_numpy), "like": spy(_arrays.like)}
-    modules = ["_base", "rslvq", "plrsq", "_metrics"]
+    modules = ["_prototype_classifier", "plrsq", "_metrics"]
     with mock.patch.multiple(_arrays, **spies):
         for module in modules:
             for name, function in spies.items():
@@ -151,14 +151,14 @@ def test_an_iteration_moves_no_more_than_the_prototypes(
 
         return counting
 
-    def evaluate(self, point, at=_solvers.PrototypeCost._at):
+    def evaluate(self, point, at=_training.PrototypeCost.__call__):
         evaluations.append(1)
         return at(self, point)
 
     with (
-        mock.patch.object(_solvers, "to_numpy", spy(_solvers.to_numpy)),
-        mock.patch.object(_solvers, "like", spy(_solvers.like)),
-        mock.patch.object(_solvers.PrototypeCost, "_at", evaluate),
+        mock.patch.object(_training, "to_numpy", spy(_training.to_numpy)),
+        mock.patch.object(_training, "like", spy(_training.like)),
+        mock.patch.object(_training.PrototypeCost, "__call__", evaluate),
     ):
         model = clone(model).fit(library.array(X), y)
     assert crossed

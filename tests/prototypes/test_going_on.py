@@ -10,14 +10,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
-from skgeom._prototypes.rslvq import without_chance
+from skgeom._prototypes.plrsq import without_chance
 
 
 @pytest.mark.parametrize("batch_size", [1, 7])
 @pytest.mark.parametrize(
     "estimator",
     [
-        PLRSQ(sigma2=1.0, annealing=False),
+        PLRSQ(sigma2=1.0),
         PLRSQ(metric="logeuclid"),
         GLRSQ(),
         RSLVQ(),
@@ -79,7 +79,7 @@ def clone_with(model, **parameters):
 
 @pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
 def test_warm_start_goes_on_with_the_same_problem(spd, solver):
-    model = PLRSQ(solver=solver, warm_start=True, max_iter=5, annealing=False)
+    model = PLRSQ(solver=solver, warm_start=True, max_iter=5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.set_params(random_state=0).fit(*spd)
@@ -349,14 +349,14 @@ def test_the_rate_falls_with_the_samples(spd):
     model = PLRSQ(init=start, sigma2=1.0, shuffle=False, max_iter=2)
     rows = np.arange(0, 60, 5)  # twelve: three prototypes of four rows
     halves = clone(model).partial_fit(X[rows[::2]], y[rows[::2]], classes=[0, 1, 2])
-    assert halves._progress.n_epochs == 0.5
+    assert halves._training.n_epochs == 0.5
     halves.partial_fit(X[rows[1::2]], y[rows[1::2]])
-    assert halves._progress.n_epochs == 1
-    assert model.partial_fit(X, y)._progress.n_epochs == 1
+    assert halves._training.n_epochs == 1
+    assert model.partial_fit(X, y)._training.n_epochs == 1
     # With max_iter=1, half an epoch leaves a tenth of the rate, one a hundredth, as in
     # the only epoch of fit.
     model.set_params(max_iter=1)
-    fit = clone(model).set_params(solver="sgd", annealing=False)
+    fit = clone(model).set_params(solver="sgd")
     for part, left in ((rows[::2], 0.1), (rows, 0.01)):
         one = clone(model).set_params(learning_rate=1e-4)
         one.partial_fit(X[part], y[part], classes=[0, 1, 2])

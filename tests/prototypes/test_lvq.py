@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
-from skgeom._prototypes._solvers import bounded
+from skgeom._prototypes._training import bounded
 
 METRICS = ["riemann", "logeuclid", "euclid"]
 
@@ -55,7 +55,6 @@ def test_sgd_is_algorithm_1(spd, n_prototypes):
         metric="riemann",
         sigma2=1.5,
         init=start,
-        annealing=False,
         solver="sgd",
         shuffle=False,
         max_iter=3,
@@ -120,17 +119,6 @@ def test_samples_together_take_no_prototype_far(spd, metric):
     assert step.max() > 0.2 * attract.max()
 
 
-def test_annealing_follows_the_paper(spd):
-    model = PLRSQ(sigma2=2.0, solver="sgd", max_iter=60).fit(*spd)
-    sigma2, factor = 2.0, 0.99
-    while sigma2 >= 2.0 - 0.4:
-        factor = factor**1.1
-        sigma2 *= factor
-    assert_allclose(model.sigma2_, sigma2)
-    constant = PLRSQ(sigma2=2.0, solver="sgd", max_iter=3, annealing=False).fit(*spd)
-    assert constant.sigma2_ == 2.0
-
-
 @pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
 @pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
 @pytest.mark.parametrize("n_prototypes", [1, 3])
@@ -170,7 +158,7 @@ def test_generalises_at_least_as_well_as_class_means(make_signals):
 def test_lbfgs_goes_below_sgd(spd):
     X, y = spd
     common = {"sigma2": 1.0, "representability": 0}
-    sgd = PLRSQ(solver="sgd", annealing=False, max_iter=50, **common).fit(X, y)
+    sgd = PLRSQ(solver="sgd", max_iter=50, **common).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         lbfgs = PLRSQ(solver="lbfgs", **common).fit(X, y)
@@ -261,9 +249,7 @@ def test_order_of_samples_does_not_matter_to_lbfgs(spd):
 
 def test_small_steps_that_would_diverge_arebounded(make_signals):
     X, y = make_signals(3, per_class=30)
-    model = PLRSQ(
-        10, sigma2=0.02, annealing=False, solver="sgd", max_iter=20, random_state=0
-    ).fit(X, y)
+    model = PLRSQ(10, sigma2=0.02, solver="sgd", max_iter=20, random_state=0).fit(X, y)
     assert np.isfinite(model.prototypes_).all()
     reach = model.transform(X).min(axis=0).max()
     variance = max(distance_riemann(a, b) for a in X[::9] for b in X[::9])
@@ -317,10 +303,10 @@ def test_prototypes_stay_regular_where_steps_would_make_them_singular():
 @pytest.mark.parametrize(
     "estimator",
     [
-        PLRSQ(metric="euclid", annealing=False),
+        PLRSQ(metric="euclid"),
         GLRSQ(metric="euclid"),
         GLRSQ(2, metric="euclid"),
-        RSLVQ(solver="sgd", annealing=False),
+        RSLVQ(solver="sgd"),
     ],
     ids=repr,
 )

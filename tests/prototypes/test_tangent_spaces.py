@@ -195,7 +195,7 @@ def test_prototypes_of_many_channels_are_matrices(metric):
     check_positive(np.linalg.eigvalsh(model.prototypes_), "prototypes_")
     assert model.score(X, y) == 1
     # What is stored stands for what is compared.
-    metric, encoded = model._progress.metric, model._progress.prototypes
+    metric, encoded = model._training.metric, model._training.prototypes
     assert_allclose(metric.encode(model.prototypes_), encoded, atol=1e-9)
 
 
@@ -229,7 +229,7 @@ def test_the_mahalanobis_metric_counts_distinct_samples(scale):
     vectors = scale * np.concatenate([vectors, -vectors])  # their mean is zero
     X, y = expm(vectors[:, None] * np.eye(3)), np.tile([0, 1], 30)
     metric = _metrics.MahalanobisMetric()
-    metric.learn(X, y, np.ones(60))
+    metric.fit(X, y, np.ones(60))
     covariance = OAS(assume_centered=True).fit(residuals(*pyriemann_vectors(X), y))
     expected = np.sqrt(np.linalg.cond(covariance.covariance_))
     assert_allclose(metric._along.max() / metric._along.min(), expected, rtol=1e-3)
