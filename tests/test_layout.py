@@ -6,6 +6,8 @@ other package.
 """
 
 import ast
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -50,7 +52,7 @@ ONLY_FOR = {
 # Imported inside functions only, and so not when skgeom is imported: optional packages,
 # pyriemann and pymanopt, which import matplotlib, torch and others where they are
 # installed, and autograd, for what users write.
-OPTIONAL = {"torch", "jax", "matplotlib", "mne", "moabb", "pandas"}
+OPTIONAL = {"torch", "jax", "matplotlib", "mne", "pandas"}
 LAZY = OPTIONAL | {"pyriemann", "pymanopt", "autograd"}
 
 
@@ -135,11 +137,14 @@ def unguarded_prints(tree):
                 yield node
 
 
-@pytest.mark.parametrize(
-    "path", sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
-)
-def test_module_keeps_to_the_layout(path):
-    assert not list(offences(path, (ROOT / path).read_text(encoding="utf-8")))
+def sources():
+    """Paths of the modules, relative to the package, and their texts."""
+    for path in sorted(ROOT.rglob("*.py")):
+        yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+
+
+def test_modules_keep_to_the_layout():
+    assert not [text for file in sources() for text in offences(*file)]
 
 
 @pytest.mark.parametrize(
@@ -185,3 +190,103 @@ def test_offence_is_found(path, source):
 )
 def test_allowed_code_is_not_an_offence(path, source):
     assert not list(offences(path, source))
+
+
+# What still offends, to be removed: a list may only become shorter.
+
+FOREIGN_PRIVATE = {
+    ("_bayes_error.py", "_moved"),
+    ("_filters/_base.py", "_beside"),
+    ("_filters/_base.py", "_distance_objective"),
+    ("_filters/sqfa.py", "_of_coordinates"),
+    ("_filters/sqfa.py", "_parameter_constraints"),
+    ("_filters/sqfa.py", "_with_samples"),
+    ("_gaussian_classifier.py", "_of_coordinates"),
+    ("_held_out.py", "_with"),
+    ("_prototypes/_base.py", "_parameter_constraints"),
+    ("_prototypes/gmlvq.py", "_store"),
+    ("_shrinkage.py", "_with"),
+    ("utils/_dask.py", "_meta"),
+    ("utils/_dask.py", "_meta_nonempty"),
+    ("utils/estimator.py", "_fitted_array"),
+    ("utils/estimator.py", "_init_callback_context"),
+}
+REPEATED_MODULES = {"_base.py", "_distances.py", "_docs.py", "_solvers.py"}
+
+
+def foreign_private_names(source):
+    """Names ``x._name``, where x is not self, cls or a module, and not of this file."""
+    tree = ast.parse(source)
+    modules = {
+        (alias.asname or alias.name).split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    defined = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+    defined |= {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and getattr(node.value, "id", "") == "self"
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute) or node.attr in defined:
+            continue
+        owner = node.value
+        own = isinstance(owner, ast.Name) and owner.id in {"self", "cls", *modules}
+        if isinstance(owner, ast.Call):
+            own = getattr(owner.func, "id", "") in ("super", "type")
+        if re.fullmatch(r"_[a-z]\w*", node.attr) and not own:
+            yield node.attr
+
+
+def setting_getters(source):
+    """Properties and methods ``get_...`` that set an attribute of self."""
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        decorators = {ast.unparse(node) for node in function.decorator_list}
+        if not function.name.startswith("get_") and not decorators & {
+            "property",
+            "cached_property",
+        }:
+            continue
+        for node in ast.walk(function):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Store | ast.Del)
+                and getattr(node.value, "id", "") == "self"
+            ):
+                yield function.name
+                break
+
+
+def found_in_modules(find):
+    """What a function finds in each module: pairs of path and name."""
+    return {(path, name) for path, source in sources() for name in find(source)}
+
+
+def test_no_private_name_of_another_class_is_used():
+    assert found_in_modules(foreign_private_names) <= FOREIGN_PRIVATE
+
+
+def test_getters_set_nothing():
+    assert not found_in_modules(setting_getters)
+
+
+def test_modules_have_different_names():
+    names = Counter(path.rpartition("/")[2] for path, _ in sources())
+    repeated = {name for name, number in names.items() if number > 1}
+    assert repeated - {"__init__.py"} <= REPEATED_MODULES
+
+
+def test_offences_of_names_are_found():
+    source = "def f(model):\n    return model._state"
+    assert list(foreign_private_names(source)) == ["_state"]
+    own = "class A:\n    def f(self):\n        self._x = 1\n        return other._x"
+    assert list(foreign_private_names(own)) == []
+    getter = "class A:\n    @property\n    def a(self):\n        self.b = 1"
+    assert list(setting_getters(getter)) == ["a"]
+    assert list(setting_getters(getter.replace("self.b", "b"))) == []

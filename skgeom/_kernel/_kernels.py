@@ -5,6 +5,7 @@ from numbers import Real
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -30,10 +31,6 @@ _OF_PRODUCTS = {"cosine", "linear", "poly", "polynomial", "rbf", "sigmoid"}
 # Kernels of the differences of all features: scikit-learn stores all differences at
 # once for array libraries other than numpy.
 _OF_DIFFERENCES = {"laplacian", "chi2", "additive_chi2"}
-# Differences stored at once: 512 MB in double precision.
-_MAX_DIFFERENCES = 2**26
-# Samples for which the symmetry of a callable kernel is checked.
-_N_CHECKED = 6
 
 
 def accepts_sparse(kernel):
@@ -53,8 +50,8 @@ class Kernel:
     parameters : dict
         Its parameters.
     center : array of shape (n_features,) or None
-        Subtracted from the samples of the kernel "rbf", which depends on differences of
-        samples only: otherwise samples far from zero would be rounded.
+        Subtracted from samples if that does not change the components: otherwise
+        samples far from zero would be rounded.
     """
 
     function: object
@@ -78,7 +75,8 @@ class Kernel:
         if namespace(X) is np or self.function not in _OF_DIFFERENCES:
             return pairwise_kernels(X, Y, metric=self.function, **settings)
         Y = X if Y is None else Y
-        rows = max(_MAX_DIFFERENCES // (Y.shape[0] * Y.shape[1]), 1)
+        bytes_per_row = Y.shape[0] * Y.shape[1] * np.dtype(np.float64).itemsize
+        rows = max(int(get_config()["working_memory"] * 2**20 / bytes_per_row), 1)
         parts = [
             pairwise_kernels(X[batch, ...], Y, metric=self.function, **settings)
             for batch in gen_batches(X.shape[0], rows)
@@ -115,7 +113,7 @@ class Kernel:
         return replace(self, center=center)
 
 
-def make_kernel(estimator, X, center):
+def make_kernel(estimator, X, center, *, centered=True):
     """Kernel by the parameters of an estimator, but for gamma.
 
     Parameters
@@ -126,6 +124,8 @@ def make_kernel(estimator, X, center):
         The training samples, or some of them.
     center : ndarray of shape (n_features,)
         The mean of the training samples.
+    centered : bool, default=True
+        Whether the estimator centers the samples in the feature space.
 
     Raises
     ------
@@ -149,14 +149,17 @@ def make_kernel(estimator, X, center):
         )
     if function == "precomputed":
         _check_precomputed(X)
-    centered = function == "rbf" and not issparse(X)
+    # The kernel "rbf" depends on differences of samples only. A translation of X is one
+    # in the feature space of the kernel "linear".
+    invariant = function == "rbf" or (function == "linear" and centered)
     parameters = {"degree": estimator.degree, "coef0": estimator.coef0}
-    return Kernel(function, parameters, center if centered else None)
+    center = center if invariant and not issparse(X) else None
+    return Kernel(function, parameters, center)
 
 
 def _check_callable(kernel, X):
     last = X.shape[0] - 1
-    rows = np.unique(np.linspace(0, last, _N_CHECKED).astype(int))
+    rows = np.unique([0, last // 2, last])
     samples, expected = take(X, rows), (len(rows), len(rows))
     remedy = (
         "kernel must be a function of two matrices of samples, (n_samples_X, "

@@ -15,8 +15,7 @@ from scipy.sparse import issparse
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
-from skgeom._kernel._rows import BLOCK, BlockedRows
-from skgeom._kernel._solvers import (
+from skgeom._kernel._eigenproblems import (
     class_contrasts,
     pivoted_cholesky,
     rank_tolerance,
@@ -29,10 +28,11 @@ from skgeom._kernel._system import (
     check_finite_kernel,
     discriminants_of,
 )
+from skgeom._kernel._training_data import BLOCK, BlockedRows
 from skgeom.utils.array_api import in_double, like, namespace, on_host, take, to_numpy
 
-# Samples that cluster centers are found from, at most: with all of a million samples,
-# k-means would take longer than the moments (`bench_kernel_discriminant.py million`).
+# Largest number of samples for k-means: with all of a million samples, it would take
+# longer than the moments (`bench_kernel_discriminant.py million`).
 _MANY = 100_000
 
 
@@ -199,7 +199,7 @@ class LandmarkSystem:
 
         return 1 - np.einsum("ij,ij->i", rows, rows), block
 
-    def solve(self, regularization, criterion, n_components):
+    def solve_nystroem(self, regularization, criterion, n_components):
         """Discriminants with coefficients of the landmarks kept."""
         if criterion == "between" and self.same_means:
             raise ValueError(ALL_MEANS_EQUAL)

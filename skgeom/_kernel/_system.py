@@ -23,14 +23,13 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, svd
 from scipy.linalg.lapack import dtrtri
 
-from skgeom._kernel._leave_one_out import left_out_residuals
-from skgeom._kernel._solvers import (
+from skgeom._kernel._eigenproblems import (
     class_contrasts,
     rank_tolerance,
-    solve_davidson,
     solve_dense,
     solve_dual,
 )
+from skgeom._kernel._held_out_errors import held_out_residuals
 from skgeom.utils.array_api import (
     astype,
     cholesky_factors,
@@ -56,15 +55,14 @@ ALL_MEANS_EQUAL = (
 )
 # Penalties that are heavier than all scatter by more than this cancel it to rounding.
 MAX_REGULARIZATION = 1e8
-# A centered kernel matrix, or class means, are rounding below this part of the kernel.
+# A centered kernel matrix, or class means, are rounding below this part of the kernel
+# (constant features and equal class means, tests/kernel).
 _CONSTANT = 1e-13
-# More samples, for which squaring the kernel matrix takes most of the time: of 4,000
-# images of MNIST, the solution by Davidson's method is 1.6 to 1.8 times as fast.
-_LARGE = 3000
 # With lighter penalties on the norm of a function, coefficients in the null space of K
 # are rounding that 1 / lambda enlarges: coefficients must be in the range of K.
-_LIGHT = 1e-8
-# The classes are separated perfectly if less of the variance is within them.
+_LIGHT = np.sqrt(_EPS)
+# The classes are separated perfectly if less of the variance is within them
+# (regularization=0 on more features than samples, tests/kernel).
 _SINGULAR = 1e-10
 
 
@@ -223,8 +221,8 @@ class KernelSystem:
 
     # Leave-one-out.
 
-    def left_out_errors(self, regularizations, groups):
-        """Squared errors of ridge regression in groups of samples that are left out.
+    def held_out_errors(self, regularizations, groups):
+        """Squared errors of ridge regression in groups of held-out samples.
 
         One decomposition serves all samples and all penalties.
 
@@ -252,8 +250,8 @@ class KernelSystem:
         for shrink in shrinks:
             residuals = targets - left @ (shrink[:, None] * inside)
             complement = self._complement_of(left, shrink, self.root_weights)
-            left_out = left_out_residuals(residuals, complement, groups)
-            errors.append(np.bincount(groups, np.square(left_out).sum(axis=1)))
+            held_out = held_out_residuals(residuals, complement, groups)
+            errors.append(np.bincount(groups, np.square(held_out).sum(axis=1)))
         return np.array(errors), shrinks.sum(axis=1)
 
     def complement(self, regularization, n_last):
@@ -335,22 +333,12 @@ class KernelSystem:
         ratios, x = solve_dense(features, self.indicators, **settings)
         return self._discriminants(ratios, (right / root) @ x, features @ x, penalty)
 
-    def solve_cholesky(self, regularization, criterion, n_components, iterate=False):
-        """Solve by one Cholesky factor.
-
-        With ``iterate``, large systems of R = I are solved by Davidson's method, which
-        leaves no factor for :meth:`complement`.
-        """
+    def solve_cholesky(self, regularization, criterion, n_components):
+        """Solve by one Cholesky factor."""
         if not self.identity and regularization < _LIGHT:
             return self.solve_eigen(regularization, criterion, n_components)
         settings = self._settings(regularization, criterion, n_components)
         penalty = settings["penalty"]
-        few = self.indicators.shape[1] + 2 * n_components < len(self.codes) // 4
-        large = self.identity and self.symmetric and len(self.codes) > _LARGE
-        if iterate and few and large and namespace(self.centered) is np:
-            found = solve_davidson(self.centered, self.indicators, **settings)
-            if found:
-                return self._discriminants(*found, penalty)
         if self.identity:
             gram = self.centered @ self.centered.T
             images = self._times(self._means)

@@ -1,6 +1,5 @@
 """Kernel discriminant analysis."""
 
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -8,7 +7,6 @@ from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
-    ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
@@ -24,19 +22,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from skgeom._kernel._held_out_errors import (
+    calibrate,
+    classes_remain,
+    fewest_parameters,
+    held_out_components,
+    spread_over_classes,
+    whole_groups,
+)
 from skgeom._kernel._kernels import (
     KERNEL_CONSTRAINTS,
     accepts_sparse,
     make_kernel,
     warn_if_nearly_diagonal,
-)
-from skgeom._kernel._leave_one_out import (
-    calibrate,
-    classes_remain,
-    fewest_parameters,
-    left_out_components,
-    spread_over_classes,
-    whole_groups,
 )
 from skgeom._kernel._nystroem import (
     LandmarkFeatures,
@@ -45,15 +43,21 @@ from skgeom._kernel._nystroem import (
     n_landmarks_of,
     random_landmarks,
 )
-from skgeom._kernel._rows import BlockedRows, RowSummary, TrainingData, distinct_rows
 from skgeom._kernel._system import (
     ALL_MEANS_EQUAL,
     MAX_REGULARIZATION,
     KernelSystem,
     explain_singular,
 )
+from skgeom._kernel._training_data import (
+    BlockedRows,
+    RowSummary,
+    TrainingData,
+    distinct_rows,
+)
 from skgeom._moments import known_labels
 from skgeom.utils._dask import empty_block, refuse_dask
+from skgeom.utils._posteriors import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
     ARRAY_API,
     astype,
@@ -69,7 +73,6 @@ from skgeom.utils.array_api import (
     on_host,
     precision,
     take,
-    take_labels,
     to_numpy,
 )
 from skgeom.utils.estimator import estimator_method
@@ -85,20 +88,21 @@ from skgeom.utils.validation import (
 # Up to this number of samples, "auto" solves exactly: a matrix of 800 MB, and three
 # times the time of landmarks (`bench_kernel_discriminant.py small mnist`).
 MAX_EXACT = 10_000
-# Samples that are left out of training for the calibration, and for the selection of
-# gamma and regularization, and the values of regularization: with more, they would take
-# longer than the fit of 2,000 samples (`bench_kernel_discriminant.py sizes`).
-_MAX_LEFT_OUT = 1000
+# Held-out samples of the calibration, and samples of the selection of gamma and
+# regularization, and the values of regularization: with more, they would take longer
+# than the fit of 2,000 samples (`bench_kernel_discriminant.py sizes`).
+_MAX_HELD_OUT = 1000
 _MAX_SELECTION = 500
 _N_REGULARIZATIONS = 25
-# Candidates of gamma, relative to "scale".
+# Candidates of gamma, relative to "scale" (`bench_defaults.py`).
 _GAMMA_FACTORS = 4.0 ** np.arange(-3, 3)
-# The lightest penalty of landmarks that is selected, over the precision of X.
-_LIGHTEST = 2
 
 
 class KernelDiscriminantAnalysis(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    PosteriorClassifierMixin,
+    BaseEstimator,
 ):
     r"""Kernel discriminant analysis, exact or with landmarks.
 
@@ -118,8 +122,7 @@ class KernelDiscriminantAnalysis(
     components of :meth:`transform`. To classify, a sample is compared with the class
     means of the components, as in linear discriminant analysis (LDA). By default, the
     width of the kernel and the penalty :math:`\lambda` are those with the least
-    leave-one-out error, and left-out samples calibrate the probabilities, see
-    :meth:`decision_function`.
+    leave-one-out error, and held-out samples calibrate the probabilities, see Notes.
 
     Parameters
     ----------
@@ -184,11 +187,10 @@ class KernelDiscriminantAnalysis(
         uniformly at random. ``"auto"`` is ``"kmeans"``, or ``"random"`` for a
         precomputed kernel and for sparse samples, whose cluster centers would be dense.
     temperature : float or "auto", default="auto"
-        The divisor of the scores, see :meth:`decision_function`. With ``"auto"``,
-        samples that are left out of training determine it, and the class means that
-        samples are compared with. With a number, these are the class means of training:
-        1 returns the probabilities of LDA in the feature space, which are
-        overconfident where the penalty is light.
+        The divisor of the scores, see Notes. With ``"auto"``, held-out samples
+        determine it, and the class means that samples are compared with. With a number,
+        these are the class means of training: 1 returns the probabilities of LDA in the
+        feature space, which are overconfident where the penalty is small.
     priors : None, {"empirical", "uniform"} or array-like, default=None
         Class probabilities, of shape (n_classes,), which weight the classes in training
         and prediction. ``"empirical"`` are the proportions of the samples with
@@ -220,12 +222,17 @@ class KernelDiscriminantAnalysis(
         The class means of the components.
     decision_means_ : ndarray of shape (n_classes, n_components)
         The class means that samples are compared with: ``means_``, shrunk towards the
-        center by as much as the components of left-out samples of the class are; or
+        center by as much as the components of held-out samples of the class are; or
         ``means_`` if ``temperature`` is a number.
     temperature_ : float
-        The divisor of the scores, T in :meth:`decision_function`.
+        The divisor of the scores, T in Notes.
     regularization_ : float
         The value of ``regularization`` that was used.
+    selection_results_ : dict or None
+        The candidates of the selection, one entry each: ``"gamma"`` (None if the
+        kernel has none), ``"regularization"``, ``"error"``, the weighted sum of squared
+        leave-one-out errors, and ``"n_parameters"``, the effective parameters. None if
+        both parameters are given as numbers.
     lambda_ : float
         The factor :math:`\lambda` as it stands in equation 13, where the scatter
         matrices are sums over the samples.
@@ -260,8 +267,20 @@ class KernelDiscriminantAnalysis(
     magnitude, the last one of equals, has a positive one.
 
     Sample weights stand for repeated samples: equal samples are one sample with the sum
-    of their weights, which is left out as a whole. The order of the samples does not
+    of their weights, which is held out as a whole. The order of the samples does not
     matter, nor does a factor of all weights.
+
+    With the components z of a sample, the means :math:`m_k` in ``decision_means_``, the
+    temperature T and the priors :math:`\pi_k`, the logarithms of the class posteriors
+    are, up to a common term,
+
+    .. math:: (z^\top m_k - \|m_k\|^2 / 2 + \log \pi_k) / T .
+
+    The temperature does not change the predicted classes.
+
+    The means of the features are subtracted for kernel "rbf", and for "linear" with
+    ``center=True``, so that samples far from zero lose no digits; sparse samples
+    excepted.
 
     A kernel with negative eigenvalues is an error, except for ``penalty="identity"``
     with an exact solver, where the scatter matrices are semidefinite nevertheless.
@@ -377,8 +396,8 @@ class KernelDiscriminantAnalysis(
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of the samples; None is one for each.
         groups : array-like of shape (n_samples,) or None, default=None
-            Groups of samples that are left out of training together, for the selection
-            of parameters and the calibration, such as the recordings of one person.
+            Groups of samples that are held out together, for the selection of
+            parameters and the calibration, such as the recordings of one person.
             None makes equal samples one group.
 
         Returns
@@ -407,72 +426,32 @@ class KernelDiscriminantAnalysis(
         """
         # Validate.
         X, codes, sample_weight, summary = self._validate(X, y, sample_weight)
-        if groups is not None:
-            groups = _check_groups(groups, codes)
-        largest = float(sample_weight.max()) or 1.0
-        relative = sample_weight / largest
-        rows, weights, groups = distinct_rows(summary, codes, relative, groups)
-        codes = codes[rows]
-        training, class_weights, self.priors_ = self._weigh(codes, weights)
-        kernel = make_kernel(self, X, summary.center)
-        self.solver_ = self._chosen_solver(len(rows))
-
-        # Samples to leave out come last, as a Cholesky factor needs them.
-        selection = spread_over_classes(codes, _MAX_SELECTION)
-        left_out = spread_over_classes(codes, _MAX_LEFT_OUT)
-        left_out = whole_groups(left_out, codes, groups)
-        n_left_out = len(left_out)
-        order = np.delete(np.arange(len(rows)), left_out)
-        order = np.concatenate([order, left_out])
-        selection = np.flatnonzero(np.isin(order, selection))
-        rows, left_out = rows[order], np.arange(len(rows))[-n_left_out:]
-        data = TrainingData(
-            _selected(X, rows, kernel.precomputed),
-            codes[order],
-            groups[order],
-            weights[order],
-            training[order],
-            class_weights,
-        )
-        if isinstance(data.X, BlockedRows):
-            data.X.cache(np.concatenate([selection, left_out]))
+        kernel = make_kernel(self, X, summary.center, centered=self.center)
+        data = self._training_data(X, codes, sample_weight, groups, summary)
+        self.solver_ = self._chosen_solver(len(data.codes))
+        n_components = self.n_components or len(self.classes_) - 1
+        calibrated = self.temperature == "auto"
 
         # Threads of BLAS would wait for each other longer than small matrices take.
-        calibrated = self.temperature == "auto"
-        with one_blas_thread(len(rows) <= _MAX_LEFT_OUT):
-            kernel, self.regularization_ = self._select(
-                kernel, data, selection, summary
-            )
-            if self.solver_ == "nystroem":
-                system, points = self._landmark_system(kernel, data)
-                self.n_landmarks_, solve = points.shape[0], system.solve
-            else:
-                host = self.solver_ == "eigen"
-                warn = not self._selects_gamma(kernel)
-                system = self._kernel_system(kernel, data, host, warn)
-                self.n_landmarks_ = None
-                points = None if kernel.precomputed else in_double(data.X)
-                solve = partial(system.solve_cholesky, iterate=not calibrated)
-                solve = system.solve_eigen if host else solve
-            n_components = self.n_components or len(self.classes_) - 1
+        with one_blas_thread(len(data.codes) <= _MAX_HELD_OUT):
+            # Select.
+            kernel, self.regularization_ = self._select(kernel, data, summary)
+
+            # Solve.
+            system, points = self._system(kernel, data)
+            solve = getattr(system, f"solve_{self.solver_}")
             with explain_singular(self.regularization_, precision(data.X)):
                 found = solve(self.regularization_, self.criterion, n_components)
             if calibrated:
-                complement = system.complement(self.regularization_, n_left_out)
+                complement = system.complement(self.regularization_, data.n_held_out)
 
-        # Store.
-        self._kernel = kernel
-        self.gamma_ = kernel.parameters.get("gamma") if kernel.uses_gamma else None
-        self.X_fit_ = None if kernel.precomputed else points
-        self._set_discriminants(found, float(relative.sum()) * largest)
+        # Store and calibrate.
+        self._set_discriminants(kernel, found, points, data)
         move_attributes(self, X)
         if calibrated:
-            self._calibrate(data, left_out, points, complement, found)
-        if kernel.precomputed:  # coefficients of all columns
-            used = rows if points is None else rows[points]
-            coefficients = np.zeros((self.n_features_in_, found.means.shape[1]))
-            coefficients[used] = found.coefficients
-            self.dual_coef_ = like(coefficients, self.dual_coef_)
+            self._calibrate(data, points, complement, found)
+        if kernel.precomputed:
+            self._set_all_coefficients(data, points)
         if self.verbose:
             names = "gamma", "regularization", "solver", "n_landmarks", "temperature"
             values = (f"{name}={getattr(self, f'{name}_')}" for name in names)
@@ -531,6 +510,45 @@ class KernelDiscriminantAnalysis(
             )
         return codes
 
+    def _training_data(self, X, codes, sample_weight, groups, summary):
+        """Distinct samples of positive weight; sets the priors.
+
+        Held-out samples come last, as a Cholesky factor needs them.
+        """
+        if groups is not None:
+            groups = _check_groups(groups, codes)
+        largest = float(sample_weight.max()) or 1.0
+        rows, relative, groups = distinct_rows(
+            summary, codes, sample_weight / largest, groups
+        )
+        codes = codes[rows]
+        weights, class_weights, self.priors_ = self._weigh(codes, relative)
+        selection = spread_over_classes(codes, _MAX_SELECTION)
+        held_out = spread_over_classes(codes, _MAX_HELD_OUT)
+        held_out = whole_groups(held_out, codes, groups)
+        order = np.delete(np.arange(len(rows)), held_out)
+        order = np.concatenate([order, held_out])
+        selection = np.flatnonzero(np.isin(order, selection))
+        rows = rows[order]
+        if isinstance(X, BlockedRows):
+            X = X.select(rows)
+            X.cache(np.union1d(selection, np.arange(len(rows))[-len(held_out) :]))
+        else:
+            pairs = self.kernel == "precomputed"
+            X = block(X, rows, rows) if pairs else take(X, rows)
+        return TrainingData(
+            X,
+            codes[order],
+            groups[order],
+            relative[order],
+            weights[order],
+            class_weights,
+            rows=rows,
+            selection=selection,
+            n_held_out=len(held_out),
+            total_weight=float(relative.sum()) * largest,
+        )
+
     def _weigh(self, codes, sample_weight):
         """Training weights of sum one, of samples and classes; and the priors.
 
@@ -576,26 +594,27 @@ class KernelDiscriminantAnalysis(
         """Whether gamma is selected: for zero regularization, it is "scale"."""
         return kernel.uses_gamma and self.gamma == "auto" and self.regularization != 0
 
-    def _select(self, kernel, data, rows, summary):
+    def _select(self, kernel, data, summary):
         """The kernel with its gamma, and the regularization."""
+        rows, self.selection_results_ = data.selection, None
         gammas = [self.gamma]
         if kernel.uses_gamma and isinstance(self.gamma, str):
             factors = _GAMMA_FACTORS if self._selects_gamma(kernel) else np.ones(1)
             gammas = (factors * summary.gamma_scale()).tolist()
-        # The same lambda of equation 13 for all samples as for those it is selected by:
-        # it stands for the variance of the noise of ridge regression, which does not
-        # grow with the number of samples. But the trace of K does, and the squared norm
-        # of K with its square.
+        # The same lambda of equation 13 for all samples as for the selected ones: it
+        # stands for the variance of the noise of ridge regression, which does not grow
+        # with the number of samples. But the trace of K does, and the squared norm of K
+        # with its square.
         power = 2 if self.penalty == "identity" else 1
         ratio = data.sample_weight[rows].sum() / data.sample_weight.sum()
         ratio = float(ratio) ** power
         values = np.array([self.regularization])
         if self.regularization == "auto":
             # For the identity, the squares of the eigenvalues of K count.
-            lightest = -12 if self.penalty == "identity" else -8
-            values = ratio * np.logspace(lightest, 0, _N_REGULARIZATIONS)
+            smallest = -12 if self.penalty == "identity" else -8
+            values = ratio * np.logspace(smallest, 0, _N_REGULARIZATIONS)
             if self.solver_ == "nystroem":
-                values = np.maximum(values, _LIGHTEST * precision(data.X))
+                values = np.maximum(values, precision(data.X))
         kernels = [kernel.with_gamma(gamma) for gamma in gammas]
         if len(kernels) == len(values) == 1:
             return kernels[0], float(values[0])
@@ -603,27 +622,33 @@ class KernelDiscriminantAnalysis(
         with one_blas_thread():
             for each in kernels:
                 system = self._kernel_system(each, part, host=True)
-                found = system.left_out_errors(values / ratio, part.groups)
-                errors.extend(found[0])
-                n_parameters.extend(found[1])
-        # Nothing is known of a class that is left out as a whole.
-        remain = classes_remain(
-            part.codes, part.groups, part.weights, part.class_weights
-        )
-        compared = np.bincount(part.groups, ~remain) == 0
-        if not compared.any():
-            raise ValueError(
-                "gamma and regularization cannot be selected: each group has all "
-                "samples of a class, so that none is left to predict it by. Give both "
-                "a number, or groups that share classes, or groups=None."
-            )
-        errors = np.array(errors)[:, compared]
+                of_kernel = system.held_out_errors(values / ratio, part.groups)
+                errors.extend(of_kernel[0])
+                n_parameters.extend(of_kernel[1])
+        errors = np.array(errors)[:, _comparable_groups(part)]
         best = fewest_parameters(errors, np.array(n_parameters))
         i, j = divmod(best, len(values))
+        self.selection_results_ = {
+            "gamma": np.repeat(gammas, len(values)) if kernel.uses_gamma else None,
+            "regularization": np.tile(values, len(kernels)),
+            "error": errors.sum(axis=1),
+            "n_parameters": np.array(n_parameters),
+        }
         # With the smallest gamma, the kernel is nearly linear, as with smaller ones.
         _warn_of_ends("gamma", gammas, i, len(gammas) - 1)
         _warn_of_ends("regularization", values, j, 0, len(values) - 1)
         return kernels[i], float(values[j])
+
+    def _system(self, kernel, data):
+        """The system of equations, and the samples of its kernels, or their numbers."""
+        if self.solver_ == "nystroem":
+            system, points = self._landmark_system(kernel, data)
+            self.n_landmarks_ = points.shape[0]
+            return system, points
+        self.n_landmarks_ = None
+        host, warn = self.solver_ == "eigen", not self._selects_gamma(kernel)
+        system = self._kernel_system(kernel, data, host, warn)
+        return system, None if kernel.precomputed else in_double(data.X)
 
     def _kernel_system(self, kernel, data, host=False, warn=False):
         """The kernel system of samples; in CPU memory if asked."""
@@ -687,8 +712,8 @@ class KernelDiscriminantAnalysis(
         )
         return system, take(points, features.kept)
 
-    def _set_discriminants(self, found, n_samples):
-        """Set the fitted attributes that follow from discriminant functions."""
+    def _set_discriminants(self, kernel, found, points, data):
+        """Set the fitted attributes of the kernel and the discriminant functions."""
         n_found = len(found.eigenvalues)
         if not n_found:
             raise ValueError(ALL_MEANS_EQUAL)
@@ -698,24 +723,27 @@ class KernelDiscriminantAnalysis(
                 "components with a ratio above zero in the feature space of this "
                 f"kernel. Use at most {n_found}, or n_components=None."
             )
+        self._kernel = kernel
+        self.gamma_ = kernel.parameters.get("gamma") if kernel.uses_gamma else None
+        self.X_fit_ = None if kernel.precomputed else points
         self.eigenvalues_ = found.eigenvalues
         self.dual_coef_ = found.coefficients
         self.offset_, self.means_ = found.offset, found.means
         # Weights of samples sum to one in the solvers and are one each in equation 13,
         # so that its scatter matrices are n_samples times as large. For R = I, another
         # n_samples is due to the coefficients, which are divided by the root of it.
-        self.lambda_ = float(found.penalty) * n_samples
-        if self.penalty == "identity":
-            self.lambda_ *= n_samples
+        power = 2 if self.penalty == "identity" else 1
+        self.lambda_ = float(found.penalty) * data.total_weight**power
         self.decision_means_ = self.means_
         self.temperature_ = 1.0 if self.temperature == "auto" else self.temperature
 
-    def _calibrate(self, data, left_out, points, complement, found):
-        """Set temperature and decision means by samples that are left out."""
+    def _calibrate(self, data, points, complement, found):
+        """Set temperature and decision means by held-out samples."""
+        held_out = np.arange(len(data.codes))[-data.n_held_out :]
         columns = data.codes, data.groups, data.weights
-        codes, groups, weights = (column[left_out] for column in columns)
-        components = to_numpy(self._project(take(data.X, left_out), points))
-        predicted = left_out_components(
+        codes, groups, weights = (column[held_out] for column in columns)
+        components = to_numpy(self._project(take(data.X, held_out), points))
+        predicted = held_out_components(
             components, (codes, groups, weights), complement, found, self.criterion
         )
         kept = classes_remain(codes, groups, weights, data.class_weights)
@@ -725,12 +753,19 @@ class KernelDiscriminantAnalysis(
             components[kept],
             predicted[kept],
             codes[kept],
-            data.sample_weight[left_out][kept],
+            data.sample_weight[held_out][kept],
             found.means,
             found.center,
             to_numpy(self.priors_),
         )
         self.decision_means_ = like(means, self.means_)
+
+    def _set_all_coefficients(self, data, points):
+        """Set coefficients of all columns of a precomputed kernel."""
+        used = data.rows if points is None else data.rows[points]
+        coefficients = np.zeros((self.n_features_in_, self.dual_coef_.shape[1]))
+        coefficients[used] = to_numpy(self.dual_coef_)
+        self.dual_coef_ = like(coefficients, self.dual_coef_)
 
     @estimator_method
     def transform(self, X):
@@ -778,33 +813,8 @@ class KernelDiscriminantAnalysis(
             parts.append(astype(components, X.dtype))
         return xp.concat(parts)
 
-    @estimator_method
-    def decision_function(self, X):
-        r"""Logarithms of the class posteriors, up to a common term.
-
-        With the components z of a sample, the means :math:`m_k` in
-        ``decision_means_``, the temperature T and the priors :math:`\pi_k`, they are
-
-        .. math:: (z^\top m_k - \|m_k\|^2 / 2 + \log \pi_k) / T .
-
-        The temperature does not change the predicted classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples, as for :meth:`transform`.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            One column for each class. With two classes, the score of the second minus
-            that of the first; it is positive where the second is predicted.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def _scores(self, X):
-        """As :meth:`decision_function`, with a column for each of two classes, too."""
+    def _joint_log_likelihood(self, X):
+        """Logarithms of the posteriors, divided by the temperature, up to a term."""
         # As in LDA, with a within-class covariance of T times the identity: by the
         # scaling of the components, it is the identity in training, with the penalty.
         # |z|^2 is common to all classes.
@@ -813,82 +823,6 @@ class KernelDiscriminantAnalysis(
         Z = Z if xp is np else xp.astype(Z, means.dtype, copy=False)
         scores = Z @ means.T - xp.sum(means**2, axis=1) / 2
         return (scores + xp.log(self.priors_)) / self.temperature_
-
-    @estimator_method
-    def predict(self, X):
-        """Most probable classes of samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples, as for :meth:`transform`.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        scores = self._scores(X)
-        return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
-
-    @estimator_method
-    def predict_log_proba(self, X):
-        """Logarithms of the class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples, as for :meth:`transform`.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        return self._log_probabilities(X)
-
-    def _log_probabilities(self, X):
-        scores = self._scores(X)
-        xp = namespace(scores)
-        scores = scores - xp.max(scores, axis=1, keepdims=True)
-        return scores - xp.log(xp.sum(xp.exp(scores), axis=1, keepdims=True))
-
-    @estimator_method
-    def predict_proba(self, X):
-        """Class probabilities, calibrated with samples left out of training.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples, as for :meth:`transform`.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        log_probabilities = self._log_probabilities(X)
-        return namespace(log_probabilities).exp(log_probabilities)
-
-    @estimator_method
-    def score(self, X, y, sample_weight=None):
-        """Accuracy of the predicted classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples, as for :meth:`transform`.
-        y : array-like of shape (n_samples,)
-            Their true labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the samples; None is one for each.
-
-        Returns
-        -------
-        accuracy : float
-            The weighted fraction of samples that are classified correctly.
-        """
-        return super().score(X, y, sample_weight)
 
     @property
     def _needs_library(self):
@@ -923,6 +857,23 @@ def _warn_of_ends(name, candidates, selected, *ends):
         )
 
 
+def _comparable_groups(part):
+    """Which groups have a sample whose class remains in training without the group."""
+    remain = classes_remain(part.codes, part.groups, part.weights, part.class_weights)
+    compared = np.bincount(part.groups, ~remain) == 0
+    if not compared.any():
+        reason = "each group has all samples of a class, so that none remains"
+        remedy = "groups that share classes, or groups=None"
+        if len(part.codes) == len(part.class_weights):
+            reason = "each class has only one distinct sample, so that none remains"
+            remedy = "more samples"
+        raise ValueError(
+            "gamma and regularization cannot be selected by leave-one-out errors: "
+            f"{reason} to predict it by. Give both as numbers, or {remedy}."
+        )
+    return compared
+
+
 def _check_groups(groups, codes):
     """Valid groups of samples, as an array."""
     groups = np.asarray(on_host(groups.compute() if is_dask(groups) else groups))
@@ -931,14 +882,7 @@ def _check_groups(groups, codes):
     check_consistent_length(codes, groups)
     if len(np.unique(groups)) < 2:
         raise ValueError(
-            "groups has one group only: nothing is left if it is left out of training. "
+            "groups has one group only: without it there are no training samples. "
             "Give two groups at least, or groups=None."
         )
     return groups
-
-
-def _selected(X, rows, precomputed):
-    """Some rows of X, or rows and columns of a kernel matrix."""
-    if isinstance(X, BlockedRows):
-        return X.select(rows)
-    return block(X, rows, rows) if precomputed else take(X, rows)

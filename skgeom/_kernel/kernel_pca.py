@@ -33,17 +33,18 @@ from skgeom._kernel._nystroem import (
     n_landmarks_of,
     random_landmarks,
 )
-from skgeom._kernel._rows import BLOCK, RowSummary, TrainingData
+from skgeom._kernel._training_data import BLOCK, RowSummary, TrainingData
 from skgeom._moments import known_labels
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import signs
 
-# The axes are found from this many samples for each of them, or so many altogether:
+# The axes are computed from this many samples for each of them, or so many altogether:
 # they need not be exact. For 30,000 images of MNIST, the fit is 1.5 times as fast.
 _SAMPLES_PER_AXIS, _LEAST_SAMPLES = 4, 5000
-# Steps of the iteration of preimages, at most.
+# Steps of the iteration of preimages, at most: nine filters of load_digits converge to
+# six digits within 100.
 _MOST_ITERATIONS = 1000
 
 
@@ -94,12 +95,12 @@ class LandmarkKernelPCA(
     Attributes
     ----------
     landmarks_ : ndarray of shape (n_landmarks, n_features)
-        The landmarks: centres of clusters, within each class if labels are given, in
-        numbers that follow the class sizes. Those that depend on others are left out.
+        The landmarks: centers of clusters, within each class if labels are given, in
+        numbers that follow the class sizes. Those that depend on others are removed.
     dual_coef_ : ndarray of shape (n_landmarks, n_components)
         Coefficients of the kernels with the landmarks.
     offset_ : ndarray of shape (n_components,)
-        What is subtracted to centre the components.
+        Subtracted to center the components.
     eigenvalues_ : ndarray of shape (n_components,)
         Variances of the components, in falling order.
     gamma_ : float or None

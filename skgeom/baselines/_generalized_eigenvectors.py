@@ -7,11 +7,11 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils._param_validation import Interval
 
-from skgeom.baselines._projection_base import (
+from skgeom.baselines._decompositions import (
     PROJECTION_DOCS,
-    LinearProjection,
     whitening_basis,
 )
+from skgeom.utils._projections import LinearProjection
 from skgeom.utils.estimator import estimator_method, substitute_docs
 from skgeom.utils.linalg import fix_signs, space_of
 

@@ -6,11 +6,11 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom.baselines._projection_base import (
+from skgeom.baselines._decompositions import (
     PROJECTION_DOCS,
-    LinearProjection,
     whitening_basis,
 )
+from skgeom.utils._projections import LinearProjection
 from skgeom.utils.estimator import estimator_method, substitute_docs
 from skgeom.utils.linalg import fix_signs, space_of
 
@@ -134,7 +134,6 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             :math:`S_w` is singular up to rounding where :math:`S_b` is not.
         """
         X, codes = self._validate(X, y)
-        self._check_n_components()
         space = space_of(X, centred=True, n_least=self.n_components)
         X = space.samples - space.samples.mean(axis=0)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow

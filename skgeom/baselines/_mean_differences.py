@@ -5,12 +5,12 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from skgeom.baselines._projection_base import (
+from skgeom.baselines._decompositions import (
     PROJECTION_DOCS,
-    LinearProjection,
     class_sums,
     principal_directions,
 )
+from skgeom.utils._projections import LinearProjection
 from skgeom.utils.estimator import estimator_method, substitute_docs
 from skgeom.utils.linalg import fix_signs
 
@@ -204,7 +204,6 @@ class LOL(LinearProjection):
             exceeds the number of features, or of directions in which X varies.
         """
         X, codes = self._validate(X, y)
-        self._check_n_components()
         n_classes = len(self.classes_)
         counts = np.bincount(codes)[:, None]
         center = X.mean(axis=0)

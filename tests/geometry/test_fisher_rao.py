@@ -216,7 +216,7 @@ def least_distance_of_fibres(offset, scale):
 
 
 def test_distance_is_the_least_of_fibres(rng):
-    for _ in range(20):
+    for _ in range(5):
         offset, scale = rng.normal(size=2) * 3, np.exp(rng.normal(size=2))
         (expected,) = least_distance_of_fibres(offset, scale)
         calculated = distance_fisher_rao(
@@ -239,7 +239,7 @@ def test_shorter_of_two_geodesics(offset, scale):
 
 
 @UPPER_BOUND
-@pytest.mark.parametrize(("m", "n_pairs"), [(3, 700), (6, 150)])
+@pytest.mark.parametrize(("m", "n_pairs"), [(3, 60), (6, 20)])
 def test_far_distances_do_not_depend_on_the_order(m, n_pairs, monkeypatch):
     """Several geodesics join such Gaussians; each end alone misses some short ones."""
 
@@ -366,7 +366,7 @@ def test_bounds_hold_the_closed_form_to_the_last_digit():
     assert all(map(le, exact, map(Decimal, upper.tolist())))
 
 
-@pytest.mark.parametrize(("condition", "size"), [(1e8, 1.0), (10.0, 1e3), (1e4, 100.0)])
+@pytest.mark.parametrize(("condition", "size"), [(1e8, 1.0), (1e4, 100.0)])
 @UPPER_BOUND
 def test_gaussians_that_are_far_apart(condition, size, make_gaussians):
     means, covariances = make_gaussians((8,), 5, condition)

@@ -4,11 +4,11 @@ Up to scale, the discriminant functions are those that predict the class indicat
 by kernel ridge regression with the same penalty (optimal scoring; Hastie, Buja and
 Tibshirani, "Penalized discriminant analysis", Annals of Statistics 23(1), 1995). Ridge
 regression with the hat matrix H has the residuals :math:`r = (I - H) t` for targets t.
-If a group g of samples is left out of training, its residuals are
+If a group g of samples is held out, its residuals are
 
 .. math:: (I - H_{gg})^{-1} r_g
 
-(Allen's PRESS for groups of one sample). A group is left out with its whole weight: one
+(Allen's PRESS for groups of one sample). A group is held out with its whole weight: one
 distinct sample, with all its copies, or the samples of one group of the user. All
 residuals here are multiplied by the roots of the weights of the samples.
 """
@@ -19,13 +19,11 @@ from scipy.special import softmax
 
 _EPS = np.finfo(np.float64).eps
 # Relative precision of leave-one-out errors. More precise comparisons select penalties
-# that are ten thousand times lighter at the same accuracy (images of MNIST).
+# that are ten thousand times smaller at the same accuracy (images of MNIST).
 _PRECISION = 0.01
-# Least number of expected errors among the left-out samples: no error in n samples does
+# Least number of expected errors among the held-out samples: no error in n samples does
 # not mean that none will follow.
 _LEAST_ERRORS = 0.5
-# Range of the inverse temperature, for scores of size one.
-_RANGE = 1e-5, 1e5
 
 
 def spread_over_classes(codes, n_samples):
@@ -63,7 +61,7 @@ def whole_groups(rows, codes, groups):
 
 
 def classes_remain(codes, groups, weights, class_weights):
-    """Whether training samples of its class remain if a sample's group is left out.
+    """Whether training samples of its class remain if a sample's group is held out.
 
     Parameters
     ----------
@@ -80,8 +78,8 @@ def classes_remain(codes, groups, weights, class_weights):
     return np.bincount(pairs, weights)[pairs] < (1 - 1e-9) * class_weights[codes]
 
 
-def left_out_residuals(residuals, complement, groups):
-    """Residuals of samples as if their groups had been left out of training.
+def held_out_residuals(residuals, complement, groups):
+    """Residuals of samples as if their groups had been held out.
 
     Parameters
     ----------
@@ -97,14 +95,14 @@ def left_out_residuals(residuals, complement, groups):
     ndarray of shape (n_samples, n_targets)
     """
     diagonal, block = complement
-    left_out = residuals / np.maximum(diagonal, _EPS)[:, None]
+    held_out = residuals / np.maximum(diagonal, _EPS)[:, None]
     sizes = np.bincount(groups)
     for group in np.flatnonzero(sizes > 1):
         rows = np.flatnonzero(groups == group)
         eigenvalues, vectors = np.linalg.eigh(block(rows))
         scaled = vectors.T @ residuals[rows] / np.maximum(eigenvalues, _EPS)[:, None]
-        left_out[rows] = vectors @ scaled
-    return left_out
+        held_out[rows] = vectors @ scaled
+    return held_out
 
 
 def fewest_parameters(errors, n_parameters):
@@ -132,8 +130,8 @@ def fewest_parameters(errors, n_parameters):
     return int(eligible[n_parameters[eligible].argmin()])
 
 
-def left_out_components(components, samples, complement, found, criterion):
-    """Components of training samples as if their groups had been left out.
+def held_out_components(components, samples, complement, found, criterion):
+    """Components of training samples as if their groups had been held out.
 
     The components z are the predictions of kernel ridge regression onto targets t,
     z = H t: class means times 1 + 1 / rho for "between", and class means plus z / rho
@@ -141,12 +139,12 @@ def left_out_components(components, samples, complement, found, criterion):
 
     Parameters
     ----------
-    components : ndarray of shape (n_left_out, n_components)
-        The components of the samples that are left out.
-    samples : tuple of ndarray of shape (n_left_out,)
+    components : ndarray of shape (n_held_out, n_components)
+        The components of the held-out samples.
+    samples : tuple of ndarray of shape (n_held_out,)
         Their class numbers, groups and weights in training.
     complement
-        As for :func:`left_out_residuals`.
+        As for :func:`held_out_residuals`.
     found : Discriminants
         The discriminant functions.
     criterion : {"total", "between"}
@@ -154,7 +152,7 @@ def left_out_components(components, samples, complement, found, criterion):
 
     Returns
     -------
-    ndarray of shape (n_left_out, n_components)
+    ndarray of shape (n_held_out, n_components)
     """
     codes, groups, weights = samples
     members = found.means[codes] - found.center
@@ -163,19 +161,19 @@ def left_out_components(components, samples, complement, found, criterion):
     targets = members + own / found.eigenvalues
     roots = np.sqrt(weights)[:, None]
     residuals = roots * (targets - centered)
-    left_out = left_out_residuals(residuals, complement, groups)
-    return components + (residuals - left_out) / roots
+    held_out = held_out_residuals(residuals, complement, groups)
+    return components + (residuals - held_out) / roots
 
 
-def calibrate(components, left_out, codes, weights, means, center, priors):
-    r"""Class means and temperature by samples that are left out of training.
+def calibrate(components, held_out, codes, weights, means, center, priors):
+    r"""Class means and temperature by held-out samples.
 
     The discriminant functions follow the training samples, so that the classes are
     further apart in training than for new samples, and small classes the most. The
     decision means :math:`m_k` are the class means of training, shrunk towards the
     center c by the mean change of the components of the class, in the direction of its
     mean: if nothing changes, as for many samples, the classifier is that of training.
-    The temperature T minimizes the weighted log-loss of left-out samples,
+    The temperature T minimizes the weighted log-loss of held-out samples,
 
     .. math:: \log p(k \mid z) = \big( (z - c)^\top (m_k - c) - \|m_k - c\|^2 / 2 +
        \log \pi_k \big) / T + \text{const} .
@@ -184,8 +182,8 @@ def calibrate(components, left_out, codes, weights, means, center, priors):
 
     Parameters
     ----------
-    components, left_out : ndarray of shape (n_samples, n_components)
-        The components of some samples in training, and left out of it.
+    components, held_out : ndarray of shape (n_samples, n_components)
+        The components of some samples in training, and held out.
     codes, weights : ndarray of shape (n_samples,)
         Class numbers and weights.
     means : ndarray of shape (n_classes, n_components)
@@ -203,12 +201,12 @@ def calibrate(components, left_out, codes, weights, means, center, priors):
     sums = np.bincount(codes, weights, minlength=len(priors))
     members = np.eye(len(priors))[codes] * weights[:, None]
     sums = np.where(sums, sums, 1)
-    changes = members.T @ (left_out - components) / sums[:, None]
+    changes = members.T @ (held_out - components) / sums[:, None]
     means = means - center
     squares = np.square(means).sum(axis=1)
     factors = 1 + (changes * means).sum(axis=1) / np.where(squares, squares, 1)
     means = np.clip(factors, 0, 1)[:, None] * means
-    scores = (left_out - center) @ means.T
+    scores = (held_out - center) @ means.T
     scores += np.log(priors) - np.square(means).sum(axis=1) / 2
     return center + means, _temperature(scores, codes, weights * (priors / sums)[codes])
 
@@ -231,7 +229,8 @@ def _temperature(scores, codes, weights):
         return _LEAST_ERRORS - len(codes) * (weights @ (1 - p.max(axis=1)))
 
     # Both functions rise with the inverse temperature.
-    roots = [_root(function, *np.log(_RANGE)) for function in (slope, missing_errors)]
+    limit = -np.log(_EPS) / 3  # of the inverse temperature, for scores of size one
+    roots = [_root(function, -limit, limit) for function in (slope, missing_errors)]
     return float(scale / np.exp(min(roots)))
 
 

@@ -18,8 +18,7 @@ that is known.
 ``solve_dense`` solves it with matrices of the order of x. ``solve_primal`` needs one
 Cholesky factor of :math:`S_w + \lambda I`. ``solve_dual`` needs one of the Gram matrix
 :math:`F F^\top + \lambda I`, of the order of the samples, and does not need F. Its
-unknowns are the scores :math:`z = F x`. ``solve_davidson`` is an iteration for large K
-and the first penalty.
+unknowns are the scores :math:`z = F x`.
 
 The dual problem follows from :math:`S_t x = \rho (S_w + \lambda I) x`, which is
 
@@ -44,13 +43,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-_EPS, _TINY = np.finfo(np.float64).eps, np.finfo(np.float64).tiny
-# Steps after which Davidson's method is given up.
-_STEPS = 40
-# For more eigenvectors than this part of all, a dense solution is faster than Lanczos
-# (2,000 samples of 300 classes).
-_LANCZOS_SHARE = 0.07
-# Restarts after which a Lanczos iteration gives way to a dense solution.
+_EPS = np.finfo(np.float64).eps
+# Restarts after which a Lanczos iteration gives way to a dense solution: the samples of
+# load_digits need one or two.
 _RESTARTS = 50
 
 
@@ -172,94 +167,6 @@ def solve_dual(solve, indicators, images, penalty, criterion, n_components, tol)
     return eigenvalues, duals, scores
 
 
-def solve_davidson(
-    kernel, indicators, penalty, criterion, n_components, tol, precision=1e-7
-):
-    """Solve for F = K, a semidefinite kernel matrix, without squaring it.
-
-    Davidson's method: the best x in a subspace (the Ritz vectors) leave residuals,
-    which are preconditioned and added to the subspace. One more x is followed than is
-    wanted, since the order of the ratios may still change.
-
-    The preconditioner is the inverse of (K + sqrt(lambda) I)^2. For each eigenvalue d
-    of K, (d^2 + lambda) / (d + sqrt(lambda))^2 is between one half and one, so it is
-    that of K^2 + lambda I up to a factor of two, whatever K. The error then falls by
-    (sqrt(2) - 1) / (sqrt(2) + 1), or 0.17, a step. The preconditioner need not be
-    exact, so its Cholesky factor is in single precision, at half the time.
-
-    Parameters
-    ----------
-    kernel, indicators : ndarray of shape (n_samples, n_samples or n_classes - 1)
-        The centered kernel matrix, and E.
-    penalty, criterion, n_components, tol
-        As for :func:`solve_dense`.
-    precision : float, default=1e-7
-        Size of the last correction, relative to x.
-
-    Returns
-    -------
-    result : tuple or None
-        Eigenvalues, x and scores; None if they did not converge.
-    """
-    n, shift = len(kernel), np.sqrt(penalty)
-    shifted = kernel.astype(np.float32)
-    shifted.flat[:: n + 1] += shift
-    try:
-        solve = inverse_of(shifted)
-    except LinAlgError:
-        return None
-
-    def multiply(block):
-        # Rows times the matrix are faster than the matrix times columns.
-        return (np.ascontiguousarray(block.T) @ kernel).T
-
-    def precondition(block):
-        return solve(solve(block.astype(np.float32))).astype(np.float64)
-
-    # With "total", an x may be orthogonal to all class means, for example by a symmetry
-    # of the data. The subspace would never find it from E, hence random directions.
-    # Their products with K^2 lean to the directions of large variance, as such x do.
-    random = np.random.default_rng(0).standard_normal((n, n_components + 1))
-    means, random = multiply(indicators), multiply(multiply(random))
-    block = np.hstack([precondition(means), random])
-    basis, images = np.empty((n, 0)), np.empty((n, 0))
-    for _ in range(_STEPS):
-        if not np.isfinite(block).all():
-            break
-        block = _orthonormal(block, basis)
-        basis = np.hstack([basis, block])
-        images = np.hstack([images, multiply(block)])
-        ratios, ritz = solve_dense(
-            images, indicators, penalty, criterion, n_components + 1, tol
-        )
-        if not len(ratios):
-            break
-        vectors, scores = basis @ ritz, images @ ritz
-        between = indicators @ (indicators.T @ scores)
-        numerator = scores if criterion == "total" else between
-        # S_t x / rho - (S_w + lambda I) x, where all scatter matrices begin with K.
-        residuals = multiply(numerator / ratios - scores + between)
-        block = precondition(residuals - penalty * vectors)
-        errors = np.linalg.norm(block, axis=0) / np.linalg.norm(vectors, axis=0)
-        if errors[:n_components].max() < precision:
-            return tuple(a[..., :n_components] for a in (ratios, vectors, scores))
-        block = block[:, errors >= precision]
-        if basis.shape[1] + block.shape[1] > n // 4:
-            break
-    return None
-
-
-def _orthonormal(block, basis):
-    """Orthonormal columns that span those of a block, orthogonal to a basis."""
-    block = block / np.maximum(np.linalg.norm(block, axis=0), _TINY)
-    # Once is not enough: where the block is nearly in the span of the basis, rounding
-    # leaves a part that is not orthogonal. Twice is.
-    for _ in range(2):
-        block = block - basis @ (basis.T @ block)
-        block, _ = np.linalg.qr(block)
-    return block
-
-
 def inverse_of(matrix):
     """Function that multiplies by the inverse of a definite matrix; overwrites it."""
     # The transpose of an array in C order is one in Fortran order, of which LAPACK
@@ -304,7 +211,8 @@ def semidefinite_root(matrix, tol):
 def _leading_eigenpairs(multiply, start, n_components, tol):
     """Leading eigenvectors of a symmetric operator, by a Lanczos iteration."""
     n = len(start)
-    if n > 20 and n_components <= _LANCZOS_SHARE * n:
+    n_vectors = max(2 * n_components + 1, 20)  # of the iteration, see eigsh
+    if n_vectors < n // 4:
         operator = LinearOperator((n, n), multiply, dtype=start.dtype)
         # An eigenvector that is orthogonal to the first vector is never found, hence
         # some random part of it.
