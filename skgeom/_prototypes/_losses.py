@@ -126,7 +126,7 @@ class MarginLoss:
         # A sample that lies on both prototypes, up to rounding, moves neither of them.
         number = xp.finfo(squared_distances.dtype)
         total = own + other
-        total = xp.where(total > number.tiny / number.eps, total, np.inf)
+        total = xp.where(total > number.smallest_normal / number.eps, total, np.inf)
         losses = (1 + xp.tanh(scale / 2 * ((own - other) / total))) / 2
         slope = 2 * scale * losses * (1 - losses) / total
         attraction = (slope * (other / total))[:, None]

@@ -469,7 +469,7 @@ class PrototypeClassifier(
         labels = like(np.repeat(np.arange(len(classes)), counts), X)
         reduced, given = self._reduce(X), None
         if not isinstance(self.init, str):
-            shape = len(labels), *reduced.shape[1:]
+            shape = sum(counts), *reduced.shape[1:]
             given = given_prototypes(self.init, shape, labels, X.dtype)
         metric = VectorMetric() if X.ndim == 2 else find_metric(self.metric)
         self._check_not_tiny(reduced)
@@ -755,13 +755,14 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         else:
             training = self._prepared(X, y, sample_weight, rng, classes)
             training = replace(training, n_epochs=0.0)
-        n_rows = len(self.prototype_labels_) * self._size
+        n_rows = sum(training.counts) * self._size
         n_epochs = training.n_epochs + min(training.Z.shape[0] / n_rows, 1.0)
         training = replace(training, n_epochs=n_epochs)
         loss = self._loss(training, stochastic=True, streams=True)
         schedule = self._schedule(training, [n_epochs], 1.0, rng)
         self._store(training, fit_sgd(training, loss, *schedule))
-        self.loss_curve_ = np.append(losses, to_numpy(self.loss_curve_))
+        losses = np.append(losses, to_numpy(self.loss_curve_))
+        self.loss_curve_ = like(losses, training.y)
         self.n_iter_ += n_iter
         return self
 

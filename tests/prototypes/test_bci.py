@@ -32,6 +32,7 @@ def cost(model, X, y):
     return -model.predict_log_proba(X)[np.arange(len(y)), y].sum()
 
 
+@pytest.mark.exhaustive
 def test_stored_result_of_the_authors(days):
     X, y, X_test, y_test = days
     means = np.stack([mean_affine_invariant(X[y == c]) for c in range(4)])

@@ -235,7 +235,7 @@ def test_logdet_is_an_eighth_of_the_affine_invariant_metric_nearby(rng):
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e8])
-@pytest.mark.parametrize("size", [1e-6, 1e-9, 1e-11])
+@pytest.mark.parametrize("size", [1e-6, 1e-11])
 def test_near_matrices_keep_their_distances(rng, size, unit):
     """Not as differences of large numbers: 8 digits of those would be lost."""
     eigenvalues = unit * rng.uniform(0.1, 10, size=(1, 4))
@@ -307,7 +307,7 @@ def test_each_metric_and_new_ones(spd, monkeypatch, metric, estimator, solver):
     X, y = spd
     if not metric.keeps_definite:
         solver = "auto"  # that is, "sgd"
-    for n_prototypes in (1, 2):
+    for n_prototypes in (2,):
         model = estimator(
             n_prototypes, metric="new", solver=solver, max_iter=20, random_state=0
         )
@@ -352,7 +352,7 @@ def test_a_metric_without_lbfgs(spd, monkeypatch, estimator):
 
 
 @pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
-@pytest.mark.parametrize("metric", ["riemann", "logdet"])
+@pytest.mark.parametrize("metric", ["riemann", "logdet", "tangent", "mahalanobis"])
 def test_samples_that_are_nearly_singular(spd, metric, solver):
     """They are learnt from, or refused with the remedy."""
     centering = np.eye(4) - 1 / 4
