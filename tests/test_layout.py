@@ -27,7 +27,6 @@ LAYERS = [
     {"optim"},  # optimisation on manifolds
     {
         "_moments",
-        "_leading_axes",
         "_statistics",
         "_held_out",
         "_shrinkage",
@@ -208,8 +207,6 @@ FOREIGN_PRIVATE = {
     ("_shrinkage.py", "_with"),
     ("utils/_dask.py", "_meta"),
     ("utils/_dask.py", "_meta_nonempty"),
-    ("utils/estimator.py", "_fitted_array"),
-    ("utils/estimator.py", "_init_callback_context"),
 }
 REPEATED_MODULES = {"_base.py", "_distances.py", "_docs.py", "_solvers.py"}
 

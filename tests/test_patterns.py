@@ -27,14 +27,6 @@ def test_patterns_are_the_regression_on_components(recording):
     assert_allclose(patterns, regression.coef_.T, rtol=1e-9)
 
 
-@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
-def test_units(rng, make_spd, unit):
-    filters, covariance = rng.normal(size=(2, 4)), make_spd((), 4)
-    expected = activation_patterns(filters, covariance)
-    assert_allclose(activation_patterns(filters, unit**2 * covariance), expected)
-    assert_allclose(activation_patterns(filters / unit, covariance), expected * unit)
-
-
 def test_of_sqfa_and_of_singular_covariances(recording):
     _, _, X = recording
     y = (np.arange(len(X)) % 2) * 1

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skgeom import RegionCovariance, _region_covariance
+from skgeom import RegionCovariance
 
 DATA = Path(os.environ.get("SKGEOM_DATA", ""))
 COLOR = ["x", "y", "R", "G", "B", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|"]
@@ -124,15 +124,6 @@ def test_mask(images, rng):
         rtol=1e-11,
         atol=1e-11,
     )
-
-
-def test_blocks_of_any_size(images, monkeypatch, rng):
-    masks = rng.random((7, 9, 12)) < 0.7
-    whole = RegionCovariance().transform(images, masks)
-    monkeypatch.setattr(_region_covariance, "_BLOCK_BYTES", 3 * 9 * 12 * 5 * 8)
-    np.testing.assert_array_equal(RegionCovariance().transform(images, masks), whole)
-    monkeypatch.setattr(_region_covariance, "_BLOCK_BYTES", 1)
-    np.testing.assert_array_equal(RegionCovariance().transform(images, masks), whole)
 
 
 def test_regularization(images):

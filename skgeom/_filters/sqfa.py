@@ -1,5 +1,6 @@
 """Supervised quadratic feature analysis (SQFA), of Gaussians and of second moments."""
 
+from copy import copy
 from functools import partial
 
 import numpy as np
@@ -11,8 +12,7 @@ from skgeom._filters._auto import folds_of_summaries, warn_if_uninformative
 from skgeom._filters._base import BaseFilters
 from skgeom._filters._docs import FILTER_DOCS
 from skgeom._filters._optimization import PooledCovariances
-from skgeom._leading_axes import AxesSpace
-from skgeom._statistics import ClassStatistics, checked_statistics
+from skgeom._statistics import ClassStatistics, checked_statistics, without_axes
 from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
@@ -22,7 +22,7 @@ from skgeom.objectives import (
 from skgeom.utils._dask import empty_block
 from skgeom.utils.array_api import is_dask, like, namespace, to_numpy
 from skgeom.utils.estimator import current_progress, estimator_method, substitute_docs
-from skgeom.utils.linalg import WholeSpace
+from skgeom.utils.linalg import AxesSpace, WholeSpace
 from skgeom.utils.validation import class_factors, warn_user
 
 
@@ -255,7 +255,7 @@ class SQFA(BaseFilters):
         if before is None:
             streamed = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
         else:
-            streamed = before._with_samples(X, y, sample_weight)
+            streamed = copy(before).update(X, y, sample_weight)
         self._check_sizes(streamed.classes)
         last = None if first else to_numpy(self.components_).astype(np.float64).T
         selection = self._selected(streamed, self.covariance_estimator == "auto")
@@ -318,7 +318,7 @@ class SQFA(BaseFilters):
         current_progress().start()
         space = WholeSpace() if axes is None else AxesSpace(axes)
         if axes is not None:
-            parts, total = [p._of_coordinates() for p in parts], total._of_coordinates()
+            parts, total = list(map(without_axes, parts)), without_axes(total)
         folds, candidates = [], []
         shrinks = is_list and self.covariance_estimator == "auto"
         if is_list and (shrinks or self.regularization == "auto"):

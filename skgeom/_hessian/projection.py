@@ -67,7 +67,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         log-probabilities or logits of the sorted classes of y; see
         :func:`input_hessian`. None is a
         :class:`~sklearn.preprocessing.StandardScaler` and a network with a layer of 32
-        tanh units. Its squared weights are penalised by
+        tanh units. Its squared weights are penalized by
         ``alpha=min(n_samples, 500) / (5 * n_classes)``, so that probabilities stay away
         from zero and one. With classes that a line separates well, it is nearly linear,
         and the first Hessian eigenvector is the only one that matters.
@@ -75,7 +75,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
         Number of covariance eigenvectors. With 0, it is the Hessian method of [1]_.
     n_hessian : int, default=1
         Number of Hessian eigenvectors. With 0, the projection is that of principal
-        component analysis without the centring, and no classifier is fitted.
+        component analysis without the centering, and no classifier is fitted.
     curvature : {"hessian", "gauss-newton"}, default="hessian"
         The whole Hessian, or its Gauss-Newton part, which has no negative eigenvalue.
         They are equal for ReLU networks and for linear classifiers.
@@ -357,7 +357,7 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
 def default_network(n_samples, n_classes, random_state=None):
     """The classifier that ``estimator=None`` stands for.
 
-    Its squared weights are penalised. Otherwise the probabilities become zeros and
+    Its squared weights are penalized. Otherwise the probabilities become zeros and
     ones, and a few samples decide on the Hessian. The penalty, which is added to the
     sum of the losses of the samples, increases with the number of samples of a class up
     to 500 samples in all, where the sum of the losses outweighs it.
@@ -395,12 +395,12 @@ def _check_saturation(mean, name):
         raise ValueError(
             f"The Hessian of {name} is zero: its probabilities do not change with X, "
             "or are all zero or one. If it is saturated, stop its training earlier or "
-            "regularise it more; piecewise constant classifiers have no Hessian."
+            "regularize it more; piecewise constant classifiers have no Hessian."
         )
     if mean.saturated:
         warn_user(
             f"All probabilities of {name} are zero or one up to rounding, so that a "
-            "few samples decide on the eigenvectors of its Hessian. Regularise its "
+            "few samples decide on the eigenvectors of its Hessian. Regularize its "
             "training more, or stop it earlier.",
             UserWarning,
         )

@@ -62,7 +62,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    skgeom.SecondMomentSQFA : Maximises the distances between the second moments of
+    skgeom.SecondMomentSQFA : Maximizes the distances between the second moments of
         classes.
 
     Notes

@@ -22,7 +22,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     This is linear discriminant analysis with weights for pairs of samples. Samples of
     one class that are far apart have a small weight, and the projection need not bring
     them together. So a class may have several clusters, and there may be more than
-    ``n_classes - 1`` components. They maximise :math:`v^\top S_b v / v^\top S_w v`, one
+    ``n_classes - 1`` components. They maximize :math:`v^\top S_b v / v^\top S_w v`, one
     after the other, with the matrices
 
     .. math::
@@ -73,7 +73,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     -----
     All distances within a class are in memory at once, a matrix with one entry for each
     pair of its samples. Pairs of different classes need only products with X.
-    Directions in which no samples differ are left out.
+    Directions in which no samples differ are omitted.
 
     References
     ----------
@@ -149,7 +149,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         return self
 
     def _scatters(self, X, codes):
-        r"""The matrix :math:`S_w` and the mixture :math:`S_w + S_b`, of centred X.
+        r"""The matrix :math:`S_w` and the mixture :math:`S_w + S_b`, of centered X.
 
         With the Laplacian :math:`L_c = \operatorname{diag}(A 1) - A` of a class, the
         sum of :math:`A_{ij} (x_i - x_j)(x_i - x_j)^\top / 2` over its pairs is

@@ -25,8 +25,8 @@ class SupervisedPCA(LinearProjection):
 
        X^\top H K_y H X = \sum_c n_c^2 (\bar x_c - \bar x) (\bar x_c - \bar x)^\top
 
-    (algorithm 1 of [1]_, with samples in rows), where H centres the samples and
-    :math:`K_y` is one for samples of the same class and zero otherwise. They maximise
+    (algorithm 1 of [1]_, with samples in rows), where H centers the samples and
+    :math:`K_y` is one for samples of the same class and zero otherwise. They maximize
     the dependence on the labels that the Hilbert-Schmidt independence criterion
     measures. The right-hand side needs no matrix of the size of :math:`K_y`.
 
@@ -130,7 +130,7 @@ class LOL(LinearProjection):
        [\delta_1, \dots, \delta_{C-1}, v_1, v_2, \dots], \qquad
        \sum_i (x_i - \bar x_{y_i}) (x_i - \bar x_{y_i})^\top v_k = \lambda_k v_k
 
-    of [1]_, orthonormalised in that order. There may be fewer samples than features.
+    of [1]_, orthonormalized in that order. There may be fewer samples than features.
 
     Parameters
     ----------
@@ -155,9 +155,9 @@ class LOL(LinearProjection):
     Notes
     -----
     The differences between the means are replaced by their principal directions, with
-    the classes weighted by counts. These have the same span, and the last ones are left
-    out if ``n_components`` is less than their number. Principal directions within the
-    classes that depend linearly on the components before them are left out.
+    the classes weighted by counts. These have the same span, and the last ones are
+    omitted if ``n_components`` is less than their number. Principal directions within
+    the classes that depend linearly on the components before them are omitted.
 
     References
     ----------

@@ -4,7 +4,7 @@ from copy import copy
 from threading import Lock
 
 import numpy as np
-from scipy.linalg import qr, svd
+from scipy.linalg import eigh, qr, svd
 from scipy.linalg.lapack import dormqr
 
 from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
@@ -71,6 +71,13 @@ def signs(rows):
     largest = size >= (1 - _TIE) * size.max(axis=1, keepdims=True)
     last = size.shape[1] - 1 - largest[:, ::-1].argmax(axis=1)
     return np.where(rows[np.arange(len(rows)), last] < 0, -1.0, 1.0)
+
+
+def leading_eigenvectors(matrix, count):
+    """Eigenvectors of the largest eigenvalues, as rows, with the signs of fix_signs."""
+    size = len(matrix)
+    _, columns = eigh(to_numpy(matrix), subset_by_index=[size - count, size - 1])
+    return np.ascontiguousarray(fix_signs(columns.T[::-1]))
 
 
 # Copies of a sample have relative distances that agree to so many digits.
@@ -172,6 +179,27 @@ class WholeSpace:
         return features if self.origin is None else features + self.origin @ filters
 
 
+class AxesSpace(WholeSpace):
+    """The span of orthonormal axes, in rows, for filters learnt from statistics."""
+
+    def __init__(self, axes):
+        super().__init__()
+        self._axes = axes
+
+    def lift(self, filters):
+        return self._axes.T @ filters
+
+    def restrict(self, filters):
+        return _without_rounding(self._axes @ filters, filters)
+
+
+def _without_rounding(parts, filters):
+    """The parts of filters in a space; zero for filters across the space."""
+    norms = np.linalg.norm(filters, axis=0)
+    rounding = len(filters) * np.finfo(np.float64).eps * norms
+    return np.where(np.linalg.norm(parts, axis=0) > rounding, parts, 0)
+
+
 class SampleSpan(WholeSpace):
     """The span of samples that are fewer than their features.
 
@@ -224,10 +252,7 @@ class SampleSpan(WholeSpace):
         n_samples, n_inside = self._axes.shape
         others = inside[n_samples : n_samples + self._order - n_inside]
         parts = np.concatenate([self._axes.T @ inside[:n_samples], others])
-        # What is left of a filter across the span is rounding.
-        norms = np.linalg.norm(filters, axis=0)
-        rounding = len(filters) * np.finfo(np.float64).eps * norms
-        return np.where(np.linalg.norm(parts, axis=0) > rounding, parts, 0)
+        return _without_rounding(parts, filters)
 
     def _reflect(self, matrix, transposed):
         """Q, or its transpose, times a matrix of shape (n, m)."""

@@ -1,7 +1,6 @@
 """Baselines for SPD matrices, compared with independent computations."""
 
 import os
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -31,18 +30,6 @@ def data(rng):
     codes = rng.permutation(np.repeat(np.arange(3), 60))
     signals = mixing[codes] @ rng.normal(size=(180, 4, 30))
     return Covariances("cov").transform(signals), np.array(NAMES)[codes]
-
-
-@every_model
-def test_pipelines_classify_and_can_be_pickled(data, name):
-    X, y = data
-    before = X.copy()
-    model = clone(MODELS[name]).fit(X[:120], y[:120])
-    assert model.score(X[120:], y[120:]) > 0.75
-    np.testing.assert_array_equal(X, before)
-    np.testing.assert_array_equal(model.classes_, NAMES)
-    copy = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
 
 
 def test_mdrm_predicts_the_nearest_mean(data):

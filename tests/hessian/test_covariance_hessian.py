@@ -6,19 +6,13 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import (
     load_breast_cancer,
-    load_digits,
-    load_wine,
 )
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import (
-    GridSearchCV,
-)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import compute_sample_weight
 
 from skgeom import CovarianceHessianProjection, input_hessian
 from skgeom._hessian.projection import default_network
@@ -149,41 +143,7 @@ def test_weights_reach_the_last_step_of_a_pipeline(rng):
     )
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}),
-        make_pipeline(StandardScaler(), GridSearchCV(GaussianNB(), {})),
-    ],
-)
-def test_weights_that_do_not_reach_the_training(cancer, estimator):
-    """The average is weighted all the same, and a warning tells the rest."""
-    X, y = cancer[0][:, :5], cancer[1]
-    model = CHP(estimator, class_weight="balanced")
-    with pytest.warns(UserWarning, match=r"GridSearchCV.* takes no sample_weight"):
-        model.fit(X, y)
-    weights = compute_sample_weight("balanced", y)
-    expected = input_hessian(model.estimator_, X, y, sample_weight=weights)
-    np.testing.assert_allclose(model.hessian_, expected)
-    CHP(FrozenEstimator(model.estimator_), class_weight="balanced").fit(X, y)
-
-
 # What a user sees.
-
-
-@pytest.mark.parametrize("load", [load_wine, load_digits])
-def test_default_network_does_not_depend_on_scales_and_converges(load):
-    """Nor much on the seed; warnings are errors."""
-    X, y = load(return_X_y=True)
-    scales = 10.0 ** (np.arange(X.shape[1]) % 7 - 3)
-    model, scaled, other = CHP(random_state=0), CHP(random_state=0), CHP(random_state=1)
-    proba = model.fit(X, y).estimator_.predict_proba(X)
-    scaled.fit(X * scales, y)
-    np.testing.assert_allclose(
-        scaled.estimator_.predict_proba(X * scales), proba, atol=0.02
-    )
-    change = other.fit(X, y).estimator_.predict_proba(X) - proba
-    assert np.abs(change).mean() < 0.01
 
 
 def test_separation(cancer, fitted):

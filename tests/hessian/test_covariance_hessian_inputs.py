@@ -29,7 +29,7 @@ CHP = CovarianceHessianProjection
         (CHP(DecisionTreeClassifier()), "no Hessian of DecisionTreeClassifier by diff"),
         (
             CHP(make_pipeline(StandardScaler(), DummyClassifier())),
-            r"Pipeline\(StandardScaler, DummyClassifier\) is zero.*regularise it more",
+            r"Pipeline\(StandardScaler, DummyClassifier\) is zero.*regularize it more",
         ),
         (CHP(DecisionTreeClassifier(), derivatives="analytic"), "no formula for Dec"),
         (CHP(GaussianNB(), class_weight={0: -1}), "class_weight must not be negative"),

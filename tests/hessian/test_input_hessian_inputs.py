@@ -102,29 +102,7 @@ def test_other_features_and_classes(data):
         input_hessian(model, X, y, sample_weight=np.zeros(len(y)))
 
 
-def test_some_classes_only(data):
-    """A sample's Hessian does not depend on which classes the others have."""
-    X, y = data
-    model = GaussianNB().fit(X, y)
-    last = y == y.max()
-    parts = [input_hessian(model, X[m], y[m]) * m.sum() for m in (last, ~last)]
-    assert_close(sum(parts) / len(y), input_hessian(model, X, y), 1e-12)
-
-
 # Classifiers and pipelines that need care.
-
-
-def test_pipelines_in_pipelines_have_a_formula(data):
-    X, y = data
-    nested = make_pipeline(
-        make_pipeline("passthrough", make_pipeline(StandardScaler(), PCA(4))),
-        make_pipeline(StandardScaler(), LinearDiscriminantAnalysis()),
-    ).fit(X, y)
-    flat = make_pipeline(
-        StandardScaler(), PCA(4), StandardScaler(), LinearDiscriminantAnalysis()
-    ).fit(X, y)
-    H = input_hessian(nested, X, y, derivatives="analytic")
-    assert_close(H, input_hessian(flat, X, y), 1e-12)
 
 
 def test_whitening_of_data_without_full_rank(rng):

@@ -17,15 +17,14 @@ from skgeom.utils.array_api import move_estimator_to, to_numpy
 KDA = KernelDiscriminantAnalysis
 MODELS = [
     KDA(),
-    KDA(penalty="identity", center=False, regularization=1e-3),
+    KDA(penalty="identity", regularization=1e-3),
     KDA(criterion="total", kernel="linear", regularization=1e-3),
     KDA(solver="eigen", kernel="chi2", gamma=0.1, regularization=1e-3),
     KDA(solver="nystroem", n_landmarks=40, landmarks="random", penalty="identity"),
     KDA(solver="nystroem", n_landmarks=40, kernel="poly", degree=1.5),
 ]
 RARE_MODELS = [
-    KDA(penalty="identity"),
-    KDA(regularization=1e-5, center=False, class_weight="balanced"),
+    KDA(regularization=1e-5, class_weight="balanced"),
     KDA(kernel="laplacian", gamma=0.01),
     KDA(kernel="sigmoid", gamma=1e-3, penalty="identity"),
     KDA(kernel="cosine", priors="uniform"),

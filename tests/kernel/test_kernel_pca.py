@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_digits, make_circles
+from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.pipeline import make_pipeline
 
-from skgeom import SQFA, GaussianClassifier, LandmarkKernelPCA
+from skgeom import LandmarkKernelPCA
 
 
 @pytest.fixture(scope="module")
@@ -41,29 +40,6 @@ def test_inner_products_are_those_of_the_projected_kernel(digits):
     center = np.eye(len(X)) - 1 / len(X)
     Z = pca.transform(X)
     assert_allclose(center @ Z @ Z.T @ center, center @ projected @ center, atol=1e-9)
-
-
-def test_batches_change_nothing(digits, monkeypatch):
-    X, y = digits
-    pca = LandmarkKernelPCA(10, n_landmarks=50, random_state=0).fit(X, y)
-    whole = pca.transform(X)
-    monkeypatch.setattr("skgeom._kernel.kernel_pca.BLOCK", 7)
-    assert_allclose(pca.transform(X), whole, atol=1e-12)
-
-
-def test_sqfa_separates_rings():
-    X, y = make_circles(400, factor=0.5, noise=0.05, random_state=0)
-    X = np.hstack([X, X[::-1]])  # and as much noise
-    for filters in (1, 2):
-        linear = make_pipeline(SQFA(filters, random_state=0), GaussianClassifier())
-        kernel = make_pipeline(
-            LandmarkKernelPCA(40, n_landmarks=100, random_state=0),
-            SQFA(filters, distance="hellinger", random_state=0),
-            GaussianClassifier(),
-        )
-        assert kernel.fit(X, y).score(X, y) > 0.99
-        if filters == 1:
-            assert linear.fit(X, y).score(X, y) < 0.9
 
 
 def test_preimages_are_maxima(digits, rng):

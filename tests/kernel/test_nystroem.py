@@ -17,30 +17,6 @@ def wine():
     return StandardScaler().fit_transform(X), y
 
 
-def test_weights_of_landmarks(wine):
-    X, y = wine
-    medians = np.array([np.median(X[y == label, 0]) for label in range(3)])
-    weights = np.where(X[:, 0] > medians[y], 1, 1e-3)
-    # One landmark a class is its mean, even if fewer are asked for.
-    kda = KDA(gamma=0.05, solver="nystroem", n_landmarks=1, random_state=0)
-    kda.fit(X, y, sample_weight=weights)
-    assert len(kda.X_fit_) == 3
-    means = [
-        np.average(X[y == label], axis=0, weights=weights[y == label])
-        for label in range(3)
-    ]
-    order = [np.linalg.norm(kda.X_fit_ - mean, axis=1).argmin() for mean in means]
-    others = [X[y == label].mean(axis=0) for label in range(3)]
-    errors = [np.abs(kda.X_fit_[order] - m)[:, 0] for m in (means, others)]
-    assert (errors[0] < errors[1] / 2).all()
-    # Samples without weight are no landmarks.
-    weights = (np.arange(len(y)) % 2).astype(float)
-    kda.set_params(landmarks="random", n_landmarks=60)
-    kda.fit(X, y, sample_weight=weights)
-    distances = np.abs(kda.X_fit_[:, None] - X[weights == 0]).max(axis=2)
-    assert distances.min() > 0
-
-
 def test_automatic_landmarks(wine):
     X, y = wine
     settings = {"solver": "nystroem", "n_landmarks": 30, "random_state": 0}

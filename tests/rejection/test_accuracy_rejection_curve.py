@@ -55,16 +55,6 @@ def test_one_probability_a_sample(labels, rng):
     assert_array_equal(found, expected)
 
 
-def test_classes_that_do_not_occur(scores):
-    y, score = scores
-    rows = y != 2
-    found = accuracy_rejection_curve(y[rows], score[rows], labels=range(4))
-    expected = np.transpose(
-        list(by_definition(y[rows], score[rows], np.ones(rows.sum())))
-    )
-    assert_allclose(found, expected, rtol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("y", "score", "options", "message"),
     [

@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from skgeom import RejectionClassifier, accuracy_rejection_curve
+from skgeom import RejectionClassifier
 
 
 @pytest.fixture
@@ -94,24 +94,6 @@ def test_rate_of_equal_confidences_is_the_nearest():
         assert (model.predict(X) == -1).sum() == expected
 
 
-def test_frozen_classifier_is_kept(blobs):
-    X, y = blobs
-    fitted = GaussianNB().fit(X[:60], y[:60])
-    model = RejectionClassifier(FrozenEstimator(fitted), rejection_rate=0.2)
-    rejected = model.fit(X[60:], y[60:]).predict(X[60:]) == model.reject_label_
-    assert rejected.mean() == pytest.approx(0.2)
-    assert_array_equal(model.predict_proba(X), fitted.predict_proba(X))
-
-
-def test_equal_confidences_are_not_split(blobs):
-    """A tree is always sure, so no share of the samples can be rejected."""
-    X, y = blobs
-    tree = DecisionTreeClassifier(random_state=0)
-    model = RejectionClassifier(tree, rejection_rate=0.3).fit(X, y)
-    assert model.threshold_ == pytest.approx((1 / 3 + 1) / 2)
-    assert not (model.predict(X) == -1).any()
-
-
 @pytest.mark.parametrize("rate", [0.1, 0.4])
 def test_weights_are_repetitions(rate, blobs, rng):
     X, y = blobs
@@ -129,19 +111,6 @@ def test_weights_are_repetitions(rate, blobs, rng):
     repeated.fit(X[index], y[index])
     assert weighted.threshold_ == pytest.approx(repeated.threshold_, rel=1e-9)
     assert_array_equal(weighted.predict(X), repeated.predict(X))
-
-
-def test_curve_and_classifier_agree(blobs):
-    X, y = blobs
-    classifier = KNeighborsClassifier(7).fit(X, y)
-    curve = accuracy_rejection_curve(y, classifier.predict_proba(X))
-    assert len(curve[0]) > 3
-    for accuracy, rate, threshold in zip(*curve, strict=True):
-        model = RejectionClassifier(FrozenEstimator(classifier), threshold=threshold)
-        predicted = model.fit(X, y).predict(X)
-        rejected = predicted == model.reject_label_
-        assert rejected.mean() == pytest.approx(rate)
-        assert (predicted == y)[~rejected].mean() == pytest.approx(accuracy)
 
 
 def test_score_counts_rejected_samples_as_errors(blobs):
@@ -183,17 +152,6 @@ def test_labels_of_pandas(dtype, rule, blobs):
     expected = RejectionClassifier(GaussianNB(), **rule).fit(X, y).predict(X)
     assert_array_equal(found.map({"a": 0, "b": 1, "c": 2, "rejected": -1}), expected)
     assert model.score(X, names) == pytest.approx((expected == y).mean())
-
-
-def test_parameters_of_fit_reach_a_step_of_a_pipeline(blobs, rng):
-    X, y = blobs
-    weights = rng.uniform(size=len(y))
-    pipeline = make_pipeline(StandardScaler(), GaussianNB())
-    model = RejectionClassifier(pipeline, rejection_rate=0.1, cv=3)
-    model.fit(X, y, gaussiannb__sample_weight=weights)
-    pipeline.fit(X, y, gaussiannb__sample_weight=weights)
-    assert_array_equal(model.predict_proba(X), pipeline.predict_proba(X))
-    assert model.threshold_ != clone(model).fit(X, y).threshold_
 
 
 def test_methods_and_tags_are_those_of_the_classifier(blobs):
