@@ -27,7 +27,6 @@ from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    has_fit_parameter,
 )
 
 from skgeom._moments import known_labels
@@ -244,10 +243,9 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If the classifier has no ``predict_proba``, if more than one of
             ``threshold``, ``rejection_rate`` and ``target_error`` are given, if the
             reject label is a class or of another kind than the classes, if there is one
-            class only, if a sample has no label or several, if there are sample weights
-            that the classifier does not accept, or with ``target_error``, if its
-            probabilities are NaN, or if ``cv`` tests a sample twice for
-            ``target_error``; and whatever the classifier raises.
+            class only, if a sample has no label or several, if probabilities are NaN,
+            or if with ``target_error`` there are sample weights or ``cv`` tests a
+            sample twice; and whatever the classifier raises.
 
         Warns
         -----
@@ -356,14 +354,6 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             params["sample_weight"] = sample_weight
         if get_config()["enable_metadata_routing"]:
             return process_routing(self, "fit", **params)
-        frozen = isinstance(self.estimator, FrozenEstimator)
-        if sample_weight is not None and not frozen:
-            if not has_fit_parameter(self.estimator, "sample_weight"):
-                raise ValueError(
-                    f"sample_weight is given, but {type(self.estimator).__name__}.fit "
-                    "does not accept it. Omit it, or enable metadata routing and set "
-                    "which step of a pipeline requests it."
-                )
         return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
 
     def _validated(self, X, y, routed):

@@ -16,7 +16,6 @@ from sklearn.utils import check_random_state
 
 from skgeom.objectives import WithFixedFilters
 from skgeom.optim import CONSTRAINTS, within
-from skgeom.utils.linalg import orthonormal
 from skgeom.utils.threads import one_blas_thread
 
 # The initializations that each value of ``init`` names; others are random.
@@ -80,7 +79,7 @@ class PooledCovariances:
         # after each call, in the way of the others.
         subspace = np.random.default_rng(0).standard_normal((len(self.total), size))
         for _ in range(_MULTIPLICATIONS):
-            subspace = orthonormal(self.total @ subspace)
+            subspace, _ = np.linalg.qr(self.total @ subspace)
         variances, rotation = np.linalg.eigh(subspace.T @ self.total @ subspace)
         return variances[::-1], (subspace @ rotation)[:, ::-1]
 

@@ -56,7 +56,7 @@ from skgeom._kernel._training_data import (
     distinct_rows,
     gamma_scale,
 )
-from skgeom._moments import known_labels, memory
+from skgeom._moments import known_labels
 from skgeom.utils._dask import empty_block, refuse_dask
 from skgeom.utils._posteriors import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
@@ -643,7 +643,6 @@ class KernelDiscriminantAnalysis(
             self.n_landmarks_ = points.shape[0]
             return system, points
         self.n_landmarks_ = None
-        self._check_memory(len(data.codes), "solver='nystroem'")
         host, warn = self.solver_ == "eigen", not self._selects_gamma(kernel)
         system = self._kernel_system(kernel, data, host, warn)
         return system, None if kernel.precomputed else in_double(data.X)
@@ -674,24 +673,15 @@ class KernelDiscriminantAnalysis(
             precision=precision(data.X),
         )
 
-    def _check_memory(self, n_rows, remedy):
-        """Raise MemoryError if two matrices of the order of a kernel matrix do not fit.
-
-        The system overwrites the kernel matrix, and needs another one meanwhile.
-        """
-        needed = 2 * 8 * n_rows**2
-        if needed > memory():
-            raise MemoryError(
-                f"{self._solver_text(self.solver_)} needs {needed / 1e9:.3g} GB for "
-                f"the kernel matrix of {n_rows} samples or landmarks, but there are "
-                f"{memory() / 1e9:.3g} GB of memory. Use {remedy}."
-            )
-
     def _landmark_system(self, kernel, data):
         """The system of landmarks, and these, or their numbers if precomputed."""
         X, n_samples = data.X, len(data.codes)
         n_landmarks = n_landmarks_of(self.n_landmarks, n_samples)
-        self._check_memory(n_landmarks, "fewer landmarks, by n_landmarks")
+        require_memory(
+            16 * n_landmarks**2,
+            f"The kernel matrix of {n_landmarks} landmarks and its factor",
+            "Reduce n_landmarks.",
+        )
         method, random_state = self.landmarks, check_random_state(self.random_state)
         if method == "auto":
             method = "random" if kernel.precomputed or issparse(X) else "kmeans"

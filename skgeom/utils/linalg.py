@@ -1,4 +1,4 @@
-"""Linear algebra: factors, bases and signs, the span of samples, order of folds."""
+"""Linear algebra: factors and signs, the span of samples, order of folds."""
 
 from copy import copy
 from threading import Lock
@@ -8,9 +8,6 @@ from scipy.linalg import eigh, qr, svd
 from scipy.linalg.lapack import dormqr
 
 from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
-
-# Columns are orthonormal to rounding after a second pass if the first one left less.
-_SKEW = 0.1
 
 
 def inverse_of_triangle(lower):
@@ -22,34 +19,6 @@ def inverse_of_triangle(lower):
     inverse[k:, k:] = second = inverse_of_triangle(lower[k:, k:])
     inverse[k:, :k] = -second @ (lower[k:, :k] @ first)
     return inverse
-
-
-def orthonormal(columns):
-    """An orthonormal basis of the span of columns, (n, k), that begins as they do.
-
-    By Cholesky factors of their products, twice [1]_; where columns are nearly
-    dependent, by the QR decomposition.
-
-    References
-    ----------
-    .. [1] T. Fukaya, Y. Nakatsukasa, Y. Yanagisawa and Y. Yamamoto, "CholeskyQR2: a
-       simple and communication-avoiding algorithm for computing a tall-skinny QR
-       factorization on a large-scale parallel system", ScalA, 2014.
-    """
-    largest = np.abs(columns).max()
-    columns = columns / largest if largest > 0 else columns  # squares may overflow
-    try:
-        once = _divided_by_factor(columns, columns.T @ columns)
-        products = once.T @ once
-        if np.abs(products - np.eye(len(products))).max() < _SKEW:
-            return _divided_by_factor(once, products)
-    except np.linalg.LinAlgError:
-        pass
-    return np.linalg.qr(columns)[0]
-
-
-def _divided_by_factor(columns, products):
-    return columns @ inverse_of_triangle(np.linalg.cholesky(products)).T
 
 
 # Entries that differ by less than this fraction are equal up to rounding.

@@ -94,6 +94,16 @@ def test_rate_of_equal_confidences_is_the_nearest():
         assert (model.predict(X) == -1).sum() == expected
 
 
+def test_default_folds(blobs):
+    X, y = blobs
+    part = (y != 2) | (np.cumsum(y == 2) <= 7)
+    for rows, folds in [(part | True, 10), (part, 7)]:
+        found = RejectionClassifier(GaussianNB(), rejection_rate=0.2)
+        expected = RejectionClassifier(GaussianNB(), rejection_rate=0.2, cv=folds)
+        found.fit(X[rows], y[rows])
+        assert found.threshold_ == expected.fit(X[rows], y[rows]).threshold_
+
+
 @pytest.mark.parametrize("rate", [0.1, 0.4])
 def test_weights_are_repetitions(rate, blobs, rng):
     X, y = blobs
@@ -210,7 +220,7 @@ def test_metadata_routing(blobs, rng):
 def test_weights_that_the_classifier_does_not_take(blobs):
     X, y = blobs
     model = RejectionClassifier(KNeighborsClassifier())
-    with pytest.raises(ValueError, match=r"KNeighborsClassifier\.fit does not acc"):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument .sample_weight"):
         model.fit(X, y, sample_weight=np.ones(len(y)))
 
 
