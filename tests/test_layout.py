@@ -202,8 +202,6 @@ FOREIGN_PRIVATE = {
     ("_filters/sqfa.py", "_with_samples"),
     ("_gaussian_classifier.py", "_of_coordinates"),
     ("_held_out.py", "_with"),
-    ("_prototypes/_base.py", "_parameter_constraints"),
-    ("_prototypes/gmlvq.py", "_store"),
     ("_shrinkage.py", "_with"),
     ("utils/_dask.py", "_meta"),
     ("utils/_dask.py", "_meta_nonempty"),

@@ -231,6 +231,19 @@ def documented(cls):
     return {m["name"]: "\n" + m[0] for m in re.finditer(entry, text, re.MULTILINE)}
 
 
+# Constraints of the parameters of all prototype classifiers.
+shared_constraints = {
+    "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],
+    "class_weight": [None, StrOptions({"balanced"}), dict],
+    "init": [StrOptions({"auto", "mean", "kmeans"}), "array-like"],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "warm_start": ["boolean"],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+
+
 class PrototypeClassifier(
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
@@ -312,16 +325,7 @@ class PrototypeClassifier(
     _accepts_vectors = False
     _remedy = ""  # what else may help an optimization that does not end
 
-    _parameter_constraints = {
-        "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],
-        "class_weight": [None, StrOptions({"balanced"}), dict],
-        "init": [StrOptions({"auto", "mean", "kmeans"}), "array-like"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    _parameter_constraints = shared_constraints
 
     @estimator_method
     def fit(self, X, y, sample_weight=None):
@@ -658,6 +662,18 @@ class PrototypeClassifier(
         return tags
 
 
+streaming_constraints = {
+    **shared_constraints,
+    "solver": [StrOptions({"auto", "lbfgs", "sgd"})],
+    "learning_rate": [
+        StrOptions({"auto"}),
+        Interval(Real, 0, None, closed="neither"),
+    ],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "shuffle": ["boolean"],
+}
+
+
 class StreamingPrototypeClassifier(PrototypeClassifier):
     r"""Prototypes learnt by L-BFGS, or by the stochastic steps of the papers.
 
@@ -689,16 +705,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         Whether ``"sgd"`` takes the samples of each epoch in a random order.
     """
 
-    _parameter_constraints = {
-        **PrototypeClassifier._parameter_constraints,
-        "solver": [StrOptions({"auto", "lbfgs", "sgd"})],
-        "learning_rate": [
-            StrOptions({"auto"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-    }
+    _parameter_constraints = streaming_constraints
 
     @estimator_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):

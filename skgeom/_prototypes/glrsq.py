@@ -10,6 +10,7 @@ from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
     documented,
+    streaming_constraints,
 )
 from skgeom.utils.estimator import substitute_docs
 
@@ -99,7 +100,7 @@ class GLRSQ(StreamingPrototypeClassifier):
     """
 
     _parameter_constraints = {
-        **StreamingPrototypeClassifier._parameter_constraints,
+        **streaming_constraints,
         "metric": [str],
         "slope": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     }

@@ -9,7 +9,11 @@ from scipy.sparse import issparse
 from sklearn.utils._param_validation import Interval
 
 from skgeom._prototypes._losses import MarginLoss
-from skgeom._prototypes._prototype_classifier import PrototypeClassifier, documented
+from skgeom._prototypes._prototype_classifier import (
+    PrototypeClassifier,
+    documented,
+    shared_constraints,
+)
 from skgeom.optim import Sphere
 from skgeom.utils.array_api import average, like, namespace, sum_of, to_numpy
 from skgeom.utils.estimator import substitute_docs
@@ -109,7 +113,7 @@ class GMLVQ(PrototypeClassifier):
 
     _accepts_vectors = True
     _parameter_constraints = {
-        **PrototypeClassifier._parameter_constraints,
+        **shared_constraints,
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
         "slope": [Interval(Real, 0, None, closed="neither")],
     }

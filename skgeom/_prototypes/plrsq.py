@@ -15,6 +15,7 @@ from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
     documented,
+    streaming_constraints,
 )
 from skgeom._prototypes._training import select_weight
 from skgeom.geometry._affine_invariant import (
@@ -31,6 +32,21 @@ from skgeom.utils.validation import check_priors
 # Weight of the term of representability where prototypes are matrices. Chosen on
 # ETH-80 and BCI IV 2a in `bench_lvq.py metrics`.
 _REPRESENTABILITY = 0.03
+
+
+likelihood_constraints = {
+    **streaming_constraints,
+    "sigma2": [
+        StrOptions({"auto", "learn"}),
+        Interval(Real, 0, None, closed="neither"),
+    ],
+    "sigma2_scale": [Interval(Real, 0, None, closed="neither")],
+    "representability": [
+        StrOptions({"auto"}),
+        Interval(Real, 0, None, closed="left"),
+    ],
+    "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
+}
 
 
 class LikelihoodClassifier(PosteriorClassifierMixin, StreamingPrototypeClassifier):
@@ -79,19 +95,7 @@ class LikelihoodClassifier(PosteriorClassifierMixin, StreamingPrototypeClassifie
     """
 
     _remedy = ", or increase representability"
-    _parameter_constraints = {
-        **StreamingPrototypeClassifier._parameter_constraints,
-        "sigma2": [
-            StrOptions({"auto", "learn"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
-        "sigma2_scale": [Interval(Real, 0, None, closed="neither")],
-        "representability": [
-            StrOptions({"auto"}),
-            Interval(Real, 0, None, closed="left"),
-        ],
-        "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
-    }
+    _parameter_constraints = likelihood_constraints
 
     def _joint_log_likelihood(self, X):
         return self._scores(self._squared_distances(X)[0])
@@ -309,7 +313,7 @@ class PLRSQ(LikelihoodClassifier):
     """
 
     _parameter_constraints = {
-        **LikelihoodClassifier._parameter_constraints,
+        **likelihood_constraints,
         "metric": [str],
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
     }
