@@ -63,7 +63,7 @@ def test_interrupted_fit_changes_nothing(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(
-        "skgeom._filters._optimization.FilterOptimization.run", interrupt
+        "skgeom._filters._linear_filters.optimize_filters", interrupt
     )
     with pytest.raises(KeyboardInterrupt):
         sqfa.fit(X[:, :3], y)

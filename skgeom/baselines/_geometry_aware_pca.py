@@ -221,7 +221,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
 
         return minimize(
             cost,
-            CONSTRAINTS["orthonormal"].manifold(*init.shape),
+            CONSTRAINTS["orthonormal"](*init.shape),
             init,
             optimizer=self.optimizer,
             max_iter=self.max_iter,

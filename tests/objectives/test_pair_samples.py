@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance, WithFixedFilters
-from skgeom.objectives import _pair_samples as pair_samples
-from skgeom.objectives._pair_samples import (
+from skgeom.objectives import _pairwise as pair_samples
+from skgeom.objectives._pairwise import (
     all_pairs,
     growing_samples,
     large_sample,

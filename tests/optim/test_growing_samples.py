@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance, WithFixedFilters
 from skgeom.optim import (
     CONSTRAINTS,
-    maximize_coarse_to_fine,
+    maximize_on_samples,
     maximize_on_samples,
 )
 
@@ -24,7 +24,7 @@ def few(monkeypatch):
     def set_sizes(last):
         sizes = {"FEW_PAIRS": 100, "_LEAST": 40, "_FIRST": 2, "_GROWTH": 3}
         for name, value in {**sizes, "_LAST": last}.items():
-            monkeypatch.setattr(f"skgeom.objectives._pair_samples.{name}", value)
+            monkeypatch.setattr(f"skgeom.objectives._pairwise.{name}", value)
 
     return set_sizes
 
@@ -49,7 +49,7 @@ def maximize(objective, starts, complete=False, constraint="unit-norm", **option
 @pytest.mark.parametrize("complete", [True, False])
 def test_few_pairs_change_nothing(complete, objective, starts):
     result, values = maximize(objective, starts, complete)
-    expected, expected_values = maximize_coarse_to_fine(
+    expected, expected_values = maximize_on_samples(
         objective, starts, BASIS, complete=complete, constraint="unit-norm"
     )
     assert values == expected_values
@@ -83,7 +83,7 @@ def test_cost_is_that_of_all_pairs_even_after_a_sample(
     result, _ = maximize(objective, starts, complete, random_state=0)
     value, _ = objective(result.point)
     assert -result.cost == pytest.approx(value, rel=1e-12)
-    best, _ = maximize_coarse_to_fine(
+    best, _ = maximize_on_samples(
         objective, starts, BASIS, complete=complete, constraint="unit-norm"
     )
     assert value > -0.97 * best.cost
@@ -103,7 +103,7 @@ def test_a_loose_tolerance_ends_the_growth(objective, starts, few, monkeypatch):
         return evaluate(self, filters)
 
     monkeypatch.setattr(MeanPairwiseDistance, "__call__", count)
-    monkeypatch.setattr("skgeom.objectives._pair_samples._GROWTH", 2)
+    monkeypatch.setattr("skgeom.objectives._pairwise._GROWTH", 2)
     maximize(objective, starts, complete=True, tol=0.1)
     assert set(sizes) == {40, 80}
     sizes.clear()

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skgeom.optim import (
     CONSTRAINTS,
     _coarse_to_fine,
-    maximize_coarse_to_fine,
+    maximize_on_samples,
     maximize_over_many_samples,
     sizes_of_parts,
 )
@@ -71,7 +71,7 @@ def test_optimum_is_that_of_all_samples(constraint, objective):
     assert len(values) == 1
     value, _ = objective(result.point)
     assert_allclose(-result.cost, value, rtol=1e-12)
-    expected, _ = run(maximize_coarse_to_fine, objective, constraint)
+    expected, _ = run(maximize_on_samples, objective, constraint)
     assert_allclose(result.cost, expected.cost, rtol=1e-5)
     assert_allclose(np.abs(result.point), np.abs(expected.point), atol=1e-2)
     again, _ = run(maximize_over_many_samples, objective, constraint)
@@ -82,7 +82,7 @@ def test_most_evaluations_are_of_parts(objective):
     run(maximize_over_many_samples, objective, "orthonormal", tol=1e-7)
     with_all = objective.sizes.count(5000)
     objective.sizes.clear()
-    run(maximize_coarse_to_fine, objective, "orthonormal", tol=1e-5)
+    run(maximize_on_samples, objective, "orthonormal", tol=1e-5)
     assert with_all < len(objective.sizes)
 
 

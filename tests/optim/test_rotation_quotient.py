@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES, MeanPairwiseDistance
 from skgeom.objectives._fixed_filters import WithFixedFilters
-from skgeom.optim import maximize_coarse_to_fine
+from skgeom.optim import maximize_on_samples
 from skgeom.optim._manifolds import Oblique, RotationQuotient, rotated_to_unit_norm
 
 
@@ -97,7 +97,7 @@ def test_an_optimum_is_one_of_filters_of_unit_norm(complete):
     objective, basis = classes(rng), np.eye(12, 12 if complete else 8)
     start = rng.standard_normal((basis.shape[1], 2))
     options = {"complete": complete, "constraint": "unit-norm", "tol": 1e-12}
-    result, _ = maximize_coarse_to_fine(
+    result, _ = maximize_on_samples(
         objective, [start], basis, metric=metric(rng), **options
     )
     assert_allclose(np.linalg.norm(result.point, axis=0), 1, rtol=1e-12)
