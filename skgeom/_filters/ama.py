@@ -349,7 +349,7 @@ def _factors_of_samples(class_weight, classes, counts):
 class BlockInformation:
     """:class:`~skgeom.objectives.MeanInformation` of delayed blocks of samples.
 
-    It is what :func:`skgeom.optim.maximize_in_batches` takes: a batch is a block, or
+    It is what :func:`skgeom.optim.maximize_on_samples` takes: a batch is a block, or
     some blocks, and ``n_samples`` is their number.
 
     Parameters

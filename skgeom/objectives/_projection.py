@@ -46,7 +46,9 @@ class ProjectedClasses:
         )
         self.regularization = regularization
         self.parallel = parallel and of_numpy
-        self._unit = None  # of covariances in single precision
+        # The unit of covariances in single precision.
+        is_double = covariances.dtype == namespace(covariances).float64
+        self._unit = None if is_double else 1.0
 
     def in_single_precision(self):
         """The same with covariances in single precision, which takes half the time.

@@ -156,7 +156,7 @@ def test_as_good_as_the_whole_space_at_once(problem, constraint, seed):
         value, gradient = objective(filters)
         return -value, -gradient
 
-    manifold = CONSTRAINTS[constraint].manifold(N, M)
+    manifold = CONSTRAINTS[constraint](N, M)
     at_once = minimize(cost, manifold, basis @ start)
     assert -result.cost >= -at_once.cost * (1 - 1e-6)
 
@@ -336,7 +336,7 @@ def test_starts_are_screened_briefly():
 def test_nearest_point(constraint, shape):
     matrix = np.random.default_rng(0).standard_normal(shape)
     nearest = CONSTRAINTS[constraint].nearest(matrix)
-    manifold = CONSTRAINTS[constraint].manifold(*shape)
+    manifold = CONSTRAINTS[constraint](*shape)
     # The nearest point is where the squared distance is stationary and least.
     result = minimize(
         lambda f: (((f - matrix) ** 2).sum() / 2, f - matrix),

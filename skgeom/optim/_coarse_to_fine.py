@@ -1,0 +1,314 @@
+"""Maximise an objective of filters in stages, from coarse to fine.
+
+An evaluation of an objective of n x m filters reads c n^2 numbers. In the span of k
+leading principal axes it reads c k^2 numbers only, so that starts are compared and most
+iterations are made there; the whole space follows, with covariances in single precision
+as long as rounding does not matter, which are half as many bytes.
+
+Many samples, or pairs of classes, are another dimension. The filters that are best for
+p of them lose a part of the objective that falls with 1 / p. So most iterations are
+made on a small sample, which then grows (after Byrd, Chin, Nocedal and Wu, "Sample size
+selection in optimization methods for machine learning", Mathematical Programming 134,
+2012).
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
+
+import numpy as np
+
+from skgeom.optim._batches import minimize_in_batches
+from skgeom.optim._lbfgs import EPS
+from skgeom.optim._manifolds import CONSTRAINTS, RotationQuotient
+from skgeom.optim._minimize import INFINITE_COST, StartError, minimize
+
+# How closely all starts are optimized before the best one is chosen: on digits and on
+# the statistics of MNIST, the chosen start is that of a full optimization.
+_SCREENING_TOL, _SCREENING_ITERATIONS = 1e-3, 100
+# The least tolerance in the subspace, if the whole space follows, and for samples that
+# are not the whole objective: the last digits of the optimum would be wasted. What such
+# a sample may lose of the objective, relatively, is five times as much.
+_STAGE_TOL = 1e-4
+# The least tolerance with covariances in single precision, and the relative error of
+# the objective, generously.
+_SINGLE_TOL, _SINGLE_PRECISION = 1e-6, 2.0**-26
+
+# Samples of the first part of many samples, in all and for each entry of the filters: a
+# part that is too small would have an optimum of its own (digit images, AMAGauss). Each
+# part is four times as large as the one before.
+_LEAST_SAMPLES, _SAMPLES_PER_ENTRY = 16_000, 200
+
+
+def maximize_on_samples(
+    objective,
+    starts,
+    basis,
+    *,
+    complete,
+    constraint,
+    fixed=None,
+    metric=None,
+    optimizer="lbfgs",
+    max_iter=500,
+    tol=1e-6,
+    batches=None,
+    callback=None,
+    random_state=None,
+    samples=None,
+    stage_tol=_STAGE_TOL,
+):
+    """Maximise an objective over constrained filters, from several starts.
+
+    If the objective has samples, the sample grows until its filters lose at most
+    ``tol``, relatively, or until it is the last one; if that is not the whole
+    objective, they may lose .0005. The loss is estimated from what the growth has
+    gained: with four times as many terms it is a quarter of what it was, and so a third
+    of the gain.
+
+    Parameters
+    ----------
+    objective : callable
+        Maps filters of shape (n, m) to ``(value, gradient)``; ``objective.project(b)``
+        is the same objective for filters ``b @ g``, as a function of g.
+        ``objective.growing_samples`` maps ``random_state`` to samples, each part of the
+        next one, or to none; ``objective.sample(s)`` is the objective on one of them,
+        whose ``complete`` states whether it is the whole objective, and
+        ``objective.mean`` maps filters to the value to report.
+    starts : list of ndarray of shape (k, m)
+        Points of the constraint to start from, in the coordinates of the basis.
+    basis : ndarray of shape (n, k)
+        Columns that span the small subspace. They must be orthonormal, unless the
+        objective depends on the span of the filters only.
+    complete : bool
+        Whether the best filters lie in the subspace, so that no refinement in the
+        whole space is needed.
+    constraint : {"unit-norm", "orthonormal"}
+        A key of ``CONSTRAINTS``.
+    fixed : ndarray of shape (N, p), default=None
+        The first filters of the objective, which are fixed. If N > n, the others have
+        zeros above their n rows.
+    metric : ndarray of shape (n, n), default=None
+        If given, filters of unit norm are optimized up to rotations, with this metric
+        (:class:`RotationQuotient`), by the optimizer "lbfgs". The objective must not
+        change when filters are rotated, ``f @ r``.
+    optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
+        As for :func:`minimize`.
+    max_iter : int, default=500
+        Largest number of iterations of each stage.
+    tol : float, default=1e-6
+        Relative tolerance, as for :func:`minimize`.
+    batches : (int, RandomState), default=None
+        If given, the size and the source of the batches of samples of the objective
+        that :func:`minimize_in_batches` uses instead of the optimizer.
+    callback : callable, default=None
+        Called as ``callback(stage, filters, value)`` after each iteration, where
+        filters has shape (n, m) and stage is the name of the stage: "start 1" and so
+        on, or "search" if there is one start only, "best start" for the refinement in
+        the subspace, and "all features" for that in the whole space, after the size of
+        the sample, if any. A stage ends if it returns True.
+    random_state : int, RandomState instance or None, default=None
+        Draws the samples.
+    samples : list, default=None
+        The samples, instead of ``objective.growing_samples``.
+    stage_tol : float, default=1e-4
+        The least tolerance in the subspace, if the whole space follows, and on samples
+        that are not the whole objective.
+
+    Returns
+    -------
+    MinimizeResult
+        The filters, of shape (n, m), with the *negative* objective as the cost; counts
+        are those of the chosen start and of all stages after it.
+    list of float
+        The value that each start reached, on the first sample, when one was chosen.
+
+    Raises
+    ------
+    ValueError
+        If the objective is not finite at any start; other starts are ignored.
+    """
+    fixed = np.empty((len(basis), 0)) if fixed is None else fixed
+    fast, run, by_lbfgs = objective, None, optimizer == "lbfgs" and batches is None
+    if by_lbfgs and not complete and tol >= _SINGLE_TOL:
+        fast = objective.in_single_precision()
+    single = fast is not objective
+    coarse = fast.project(_beside(fixed, basis))
+    n_fixed, (rank, n_filters) = fixed.shape[1], starts[0].shape
+    coarse_fixed = np.eye(n_fixed + rank, n_fixed)
+    metric = metric if by_lbfgs else None
+    coarse_metric = None if metric is None else basis.T @ metric @ basis
+    manifold = _manifold(constraint, coarse_metric, rank, n_filters)
+    options = {
+        "optimizer": optimizer,
+        "max_iter": max_iter,
+        "batches": batches,
+        "callback": callback,
+    }
+    stage_tol = max(tol, stage_tol)
+    if samples is None:
+        samples = objective.growing_samples(random_state)
+    samples = samples or [None]
+    for number, sample in enumerate(samples):
+        part, label, whole = coarse, "", True
+        if sample is not None:
+            part, label = coarse.sample(sample), f"{len(sample):,} {objective.terms}, "
+            whole = part.complete
+        ascend = partial(_ascend, part, coarse_fixed, manifold, basis, **options)
+        part_tol = tol if complete and whole else stage_tol
+        if run is None:
+            # Several starts are optimized loosely, and then the best one of them.
+            runs, several = [], len(starts) > 1
+            loose = max(part_tol, _SCREENING_TOL) if several else part_tol
+            most = _SCREENING_ITERATIONS if several else np.inf
+            for k, start in enumerate(starts, 1):
+                name = label + (f"start {k}" if several else "search")
+                with suppress(StartError):
+                    runs.append(ascend(name, start, loose, most=most))
+            if not runs:
+                raise ValueError(
+                    "The objective is not finite at any start: the classes are too "
+                    "close to singular. Increase regularization, or give another init."
+                )
+            run, values = min(runs, key=attrgetter("cost")), [-run.cost for run in runs]
+            if part_tol < loose:
+                run = ascend(label + "best start", run.point, part_tol, before=run)
+            continue
+        before, _ = part(_beside(coarse_fixed, run.point))
+        run = ascend(label + "search", run.point, part_tol, before=run)
+        gain = (-run.cost - before) / abs(run.cost)
+        ends_whole = objective.sample(samples[-1]).complete
+        tolerable = tol if ends_whole else max(tol, 5 * _STAGE_TOL)
+        if gain <= tolerable * (len(sample) / len(samples[number - 1]) - 1):
+            break
+    run = replace(run, point=manifold.nearest(basis @ run.point))
+    if not complete:
+        part = fast if sample is None else fast.sample(sample)
+        manifold = _manifold(constraint, metric, *run.point.shape)
+        tol = tol if whole else stage_tol
+        run = _in_whole_space(part, fixed, manifold, label, run, tol, single, options)
+    if not whole:
+        run = replace(run, cost=-objective.mean(_beside(fixed, run.point)))
+    elif single:
+        run = replace(run, cost=-objective(_beside(fixed, run.point))[0])
+    return run, values
+
+
+def _manifold(constraint, metric, *shape):
+    if metric is not None:
+        return RotationQuotient(*shape, metric=metric)
+    return CONSTRAINTS[constraint](*shape)
+
+
+def _beside(fixed, filters):
+    """All filters of an objective: fixed ones, and those that are optimized."""
+    n_more = len(fixed) - len(filters)
+    if n_more:
+        filters = np.vstack([np.zeros((n_more, filters.shape[1])), filters])
+    return np.hstack([fixed, filters]) if fixed.shape[1] else filters
+
+
+def growing_rows(n_samples, n_entries):
+    """Parts of many samples, each of the next one, to all of them; none of few samples.
+
+    The parts are random, but always the same.
+    """
+    sizes = [max(_LEAST_SAMPLES, _SAMPLES_PER_ENTRY * n_entries)]
+    while 4 * sizes[-1] <= n_samples:
+        sizes.append(4 * sizes[-1])
+    order = np.random.default_rng(0).permutation(n_samples)
+    parts = [np.sort(order[:size]) for size in sizes[:-1]]
+    return [*parts, np.arange(n_samples)] if parts else []
+
+
+def prefixed(label, callback):
+    """The callback of a part of an optimization: a label before its stages."""
+    if callback is None:
+        return None
+    return lambda stage, *report: callback(f"{label}, {stage}", *report)
+
+
+def _in_whole_space(objective, fixed, manifold, label, before, tol, single, options):
+    """Optimize among all features; ``single`` for single precision."""
+    stage, precision = label + "all features", _SINGLE_PRECISION if single else EPS
+    try:
+        run = _ascend(
+            objective,
+            fixed,
+            manifold,
+            None,
+            stage,
+            before.point,
+            tol,
+            before=before,
+            precision=precision,
+            **options,
+        )
+    except StartError:
+        raise ValueError(
+            "The objective is finite for filters in the subspace of the leading "
+            "principal axes, but not for the same ones among all features: some "
+            "covariances are too close to singular, or their numbers too far "
+            "apart. Increase regularization, or scale the features."
+        ) from None
+    # In single precision, it has converged where rounding hides any progress.
+    ended = run.n_iter - before.n_iter < options["max_iter"]
+    converged = run.converged or (single and ended and run.reason != INFINITE_COST)
+    return replace(run, point=manifold.nearest(run.point), converged=converged)
+
+
+def _ascend(
+    objective,
+    fixed,
+    manifold,
+    basis,
+    stage,
+    start,
+    tol,
+    *,
+    optimizer,
+    max_iter,
+    batches,
+    callback,
+    most=np.inf,
+    before=None,
+    precision=EPS,
+):
+    """Optimize from given filters; the point of the result are filters, too.
+
+    The filters are in the coordinates of the basis, if that is not None. Counts are
+    added to those of the result ``before``.
+    """
+
+    def cost(point, rows=None):
+        filters = manifold.filters_of(point)
+        sampled = objective if rows is None else objective.sample(rows)
+        value, gradient = sampled(_beside(fixed, filters))
+        return -value, -gradient[len(gradient) - len(filters) :, fixed.shape[1] :]
+
+    def report(point, cost):
+        filters = manifold.filters_of(point)
+        filters = manifold.nearest(filters if basis is None else basis @ filters)
+        return callback(stage, filters, -cost)
+
+    options = {
+        "max_iter": min(max_iter, most),
+        "callback": None if callback is None else report,
+    }
+    point = manifold.point_of(start)
+    if batches is not None:
+        n_samples = objective.n_samples
+        run = minimize_in_batches(cost, n_samples, manifold, point, *batches, **options)
+    else:
+        options |= {"optimizer": optimizer, "tol": tol, "precision": precision}
+        run = minimize(cost, manifold, point, **options)
+    filters = manifold.aligned(manifold.filters_of(run.point), start)
+    if before is None:
+        return replace(run, point=filters)
+    return replace(
+        run,
+        point=filters,
+        n_iter=before.n_iter + run.n_iter,
+        n_evaluations=before.n_evaluations + run.n_evaluations,
+    )
