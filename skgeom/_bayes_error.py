@@ -151,7 +151,7 @@ def bayes_error(
             "statistics holds second moments only, but the error needs the means and "
             "covariances of the classes."
         )
-    statistics = statistics._moved(to_numpy)
+    statistics = statistics.__sklearn_array_api_convert__(to_numpy)
     priors = check_priors(priors, statistics.counts)
     noise = regularization * np.eye(statistics.n_features)
     covariances = statistics.covariances + noise

@@ -29,7 +29,12 @@ from skgeom._shrinkage import (
     prior_intensities,
     shrunk_to_diagonal,
 )
-from skgeom._statistics import ClassStatistics, checked_statistics
+from skgeom._statistics import (
+    ClassStatistics,
+    checked_statistics,
+    make_statistics,
+    without_axes,
+)
 from skgeom.utils._dask import empty_block
 from skgeom.utils._posteriors import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
@@ -304,7 +309,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 "covariances)."
             )
         # Not the same object: its owner may update it.
-        statistics = statistics._of_coordinates()
+        statistics = without_axes(statistics)
         vars(self).pop("feature_names_in_", None)
         if statistics.feature_names_in_ is not None:
             self.feature_names_in_ = statistics.feature_names_in_
@@ -432,7 +437,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         If it is None, HeldOutSamples select it. Without them, a closed form is used.
         """
         # By LAPACK, in double precision.
-        statistics = self.statistics_._moved(to_numpy)
+        statistics = self.statistics_.__sklearn_array_api_convert__(to_numpy)
         gaussians = self._solved(statistics, sample, prior)
         if namespace(self.statistics_.means) is np:
             return gaussians
@@ -639,8 +644,13 @@ def _without_rounding(statistics):
     varies = (own > _ROUNDING * (sizes + deviations)) & varies
     if not varies.all():
         covariances = statistics.covariances * varies[:, :, None] * varies[:, None]
-        statistics = copy(statistics)
-        statistics.covariances = covariances
+        statistics = make_statistics(
+            statistics.classes,
+            weights,
+            statistics.means,
+            covariances,
+            covariance_estimator=statistics.covariance_estimator,
+        )
     return statistics, total
 
 

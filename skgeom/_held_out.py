@@ -5,17 +5,17 @@ from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples
 
-from skgeom._moments import (
-    ROWS_PER_BLOCK,
-    ClassSums,
-    checked_samples,
-    merge_sums,
-    some_sums,
-    sums_of_block,
+from skgeom._moments import ROWS_PER_BLOCK, checked_samples
+from skgeom._statistics import (
+    ClassStatistics,
+    make_statistics,
+    reweighted,
+    statistics_of_block,
+    statistics_of_samples,
+    without,
 )
-from skgeom._statistics import make_statistics, statistics_of_sums
 from skgeom.utils._dask import map_row_blocks, merged
-from skgeom.utils.array_api import like, namespace, to_numpy
+from skgeom.utils.array_api import like, to_numpy
 
 # Samples that are held out, over all folds: the standard error of a mean of as many
 # differences of log posteriors is below .01 nats.
@@ -136,7 +136,8 @@ def in_distinct_samples(statistics, y, sample_weight):
     variances = distinct * (counts - 1) / counts / np.maximum(distinct - 1, 1)
     factors = like(variances, statistics.covariances)[:, None, None]
     covariances = factors * statistics.covariances
-    return statistics._with(counts=distinct, covariances=covariances), weights
+    classes, means = statistics.classes, statistics.means
+    return make_statistics(classes, distinct, means, covariances), weights
 
 
 def remaining_weights(total, labels, sample_weight):
@@ -148,12 +149,8 @@ def remaining_weights(total, labels, sample_weight):
 def training_statistics(total, X, y, sample_weight=None, distinct=False):
     """Class statistics of the samples that remain when some are held out.
 
-    The sums of the held-out samples are subtracted from those of all samples,
-
-        S = S_all - S_out - n_out n_all / n d d',    d = mean_out - mean_all,
-
-    where S are scatters about the means and n samples remain, so that no other sample
-    is read again.
+    The sums of the held-out samples are subtracted from those of all samples, so that
+    no other sample is read again.
 
     Parameters
     ----------
@@ -172,34 +169,13 @@ def training_statistics(total, X, y, sample_weight=None, distinct=False):
         In the order of the classes of ``total``, without classes of which no sample
         remains. The covariance of a class of a single remaining sample is zero.
     """
-    held_out = ClassSums.of_samples(X, y, sample_weight)
-    parts = dict(zip(held_out.classes.tolist(), held_out.moments(), strict=True))
-    kept, counts, means, covariances = [], [], [], []
-    for k, label in enumerate(total.classes.tolist()):
-        n_all, mean, covariance = total.counts[k], total.means[k], total.covariances[k]
-        n = n_all
-        if label in parts:
-            n_out = parts[label].count
-            n = n_all - n_out
-            if n <= _ROUNDING * n_all:
-                continue
-            offset = like(parts[label].mean, mean) - mean
-            across = (n_out * n_all / n) * offset[:, None] * offset[None, :]
-            mean = mean - offset * (n_out / n)
-            scatter = (n_all - 1) * covariance - across
-            scatter -= like(parts[label].scatter, mean)
-            if distinct:
-                n_distinct = n_all - np.count_nonzero(y == label)
-                scatter, n = scatter * (n_distinct / n), n_distinct
-            covariance = scatter / (n - 1) if n > 1 else 0 * scatter
-        kept.append(k)
-        counts.append(n)
-        means.append(mean)
-        covariances.append(covariance)
-    xp = namespace(total.means)
-    return make_statistics(
-        total.classes[kept], np.array(counts), xp.stack(means), xp.stack(covariances)
-    )
+    labels = np.searchsorted(total.classes, y)
+    kept = remaining_weights(total, labels, sample_weight) > 0
+    found = without(total, statistics_of_samples(X, y, sample_weight), kept)
+    if not distinct:
+        return found
+    n_distinct = (total.counts - np.bincount(labels, minlength=len(kept)))[kept]
+    return reweighted(found, n_distinct / found.counts)
 
 
 def statistics_and_sample(X, y, sample_weight):
@@ -213,22 +189,23 @@ def statistics_and_sample(X, y, sample_weight):
     sample : tuple of ndarray of shape (N, n), (N,), (N,)
         Some samples of positive weight, their labels, and their weights or None.
     """
-    parts = map_row_blocks(_sums_and_some, X, y, sample_weight)
+    parts = map_row_blocks(_statistics_and_some, X, y, sample_weight)
     total, some = merged(parts, _merge).compute()
-    statistics = statistics_of_sums(some_sums(total))
+    if some is None:
+        raise ValueError("There are no samples: all blocks of X are empty.")
     _, *sample = some
-    return statistics, tuple(sample)
+    return total, tuple(sample)
 
 
-def _sums_and_some(number, X, y, sample_weight):
-    """The sums of a block, and some of its samples."""
-    sums = sums_of_block(number, X, y, sample_weight)  # which checks all of it
-    return sums, _some_of_block(X, y, sample_weight)
+def _statistics_and_some(number, X, y, sample_weight):
+    """The statistics of a block, and some of its samples."""
+    found = statistics_of_block(number, X, y, sample_weight)  # which checks all of it
+    return found, _some_of_block(X, y, sample_weight)
 
 
 def _merge(parts):
-    sums, samples = zip(*parts, strict=True)
-    return merge_sums(sums), _sampled(samples)
+    statistics, samples = zip(*parts, strict=True)
+    return ClassStatistics.merge(statistics), _sampled(samples)
 
 
 def _some_of_block(X, y, sample_weight):

@@ -1,245 +1,138 @@
-"""Counts, means and scatters of the classes of samples that come in blocks."""
+"""Labelled samples: validation, and counts, means and scatters of the classes."""
 
-import os
-from contextlib import suppress
-from functools import cache, reduce
-from itertools import zip_longest
-from pathlib import Path
+from functools import reduce
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_X_y
+from sklearn.utils.validation import check_X_y
 
-from skgeom.utils._dask import map_row_blocks, merged, naming_block
-from skgeom.utils._frames import get_feature_names
 from skgeom.utils.array_api import (
-    device_of,
     float_dtypes,
-    has_float64,
     in_double,
-    is_by_numpy,
-    is_dask,
     like,
     namespace,
     on_host,
     take,
-    to_numpy,
 )
 from skgeom.utils.threads import stop_if_asked
-from skgeom.utils.validation import check_sample_weight
+from skgeom.utils.validation import check_sample_weight, memory, require_memory
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
 ROWS_PER_BLOCK = 2048
-# On a device, where fewer steps are better, and no memory is used again.
-_ROWS_ON_DEVICE = 4096
-# A product of so many columns is not worth halving.
-_FEW_COLUMNS = 256
 
-# Sums of squares up to this can still be added over classes and pairs.
-_SMALLEST, _LARGEST = 1e-305, 1e290
+# Sums of squares in this range have all digits, and can be added over classes.
+_RANGE = np.finfo(np.float64)
+_SMALLEST, _LARGEST = _RANGE.tiny, _RANGE.eps * _RANGE.max
 
 
-class ClassSums:
-    """Counts, means and scatters of classes that come in parts, added in place.
+def combined(first, second):
+    """The moments of two sets of samples together.
 
-    Unlike statistics, these may be of weights that add up to less than one sample.
-    """
-
-    def __init__(self, first):
-        self.n_features = first.n_features
-        self.feature_names_in_ = first.feature_names_in_
-        self.classes = first.classes
-        self._moments = {}
-        self.add(first, check=False)
-
-    @classmethod
-    def of_samples(cls, X, y, sample_weight, feature_names=None):
-        """The sums of valid samples."""
-        if is_by_numpy(X) or not has_float64(X):
-            total = cls.of_samples(to_numpy(X), y, sample_weight, feature_names)
-            for of_class in total.moments():
-                of_class.mean = like(of_class.mean, X)
-                of_class.scatter = like(of_class.scatter, X)
-            return total
-        total = cls.__new__(cls)
-        total.n_features, total.feature_names_in_ = X.shape[1], feature_names
-        total.classes, rows = rows_of_classes(y)
-        check_memory(len(rows), total.n_features)
-        total._moments = {
-            label: sample_moments(X, of_class, label, sample_weight)
-            for label, of_class in zip(total.classes.tolist(), rows, strict=True)
-        }
-        moments = total.moments()
-        check_underflow(sum(of_class.squares() for of_class in moments), X)
-        return total
-
-    def add(self, part, check=True):
-        if check:
-            check_alike(self, part)
-        self.classes = union_of_classes(self.classes, part.classes)
-        if self.feature_names_in_ is None:
-            self.feature_names_in_ = part.feature_names_in_
-        check_memory(len(self.classes), self.n_features)
-        for label, *sums in part._sums():
-            stop_if_asked()
-            if label not in self._moments:
-                # All lie where the first ones do.
-                first = next(iter(self._moments.values()), None)
-                self._moments[label] = Moments(sums[1] if first is None else first.mean)
-            self._moments[label].add(*sums)
-
-    def _sums(self):
-        """Label, count, mean and scatter of one class after another."""
-        for label, moments in self._moments.items():
-            yield label, moments.count, moments.mean, moments.scatter
-
-    def moments(self):
-        """Those of one class after another."""
-        return [self._moments[label] for label in self.classes.tolist()]
-
-    def arrays(self):
-        """Classes, counts, means and covariances."""
-        labels, moments = self.classes.tolist(), self.moments()
-        counts = np.array([of_class.count for of_class in moments])
-        xp = namespace(moments[0].mean)
-        means = xp.stack([of_class.mean for of_class in moments])
-        of_classes = map(Moments.covariance, moments, labels)
-        if xp is not np:
-            return self.classes, counts, means, xp.stack(list(of_classes))
-        covariances = np.empty((len(labels), *moments[0].scatter.shape))
-        for k, covariance in enumerate(of_classes):
-            covariances[k] = covariance
-        return self.classes, counts, means, covariances
-
-
-class Moments:
-    """Count, mean, and scatter about the mean, of samples that come in parts.
-
-    Parts with n_a and n_b samples have the joint scatter
+    Sets of n_a and n_b samples have the joint scatter
 
         S = S_a + S_b + n_a n_b / (n_a + n_b) d d',    d = mean_b - mean_a,
 
-    (Chan, Golub and LeVeque, 1983). Scatters about means are added, and never sums of
-    x x', which lose the digits of a covariance that is small compared with the means.
-    The first part meets n_a = 0, which makes the last term zero.
+    (Chan, Golub and LeVeque, 1983). A negative n_b with a negative S_b removes samples.
 
     Parameters
     ----------
-    mean : array of shape (n,)
-        The moments are of its library, on its device.
+    first, second : tuple
+        Count; mean, and its remainder, which is smaller than the rounding of the mean;
+        and scatter about the mean. The scatter of ``first`` may be changed.
     """
+    n_a, mean_a, remainder_a, scatter = first
+    n_b, mean_b, remainder_b, more = second
+    count = n_a + n_b
+    offset = (mean_b - mean_a) + (remainder_b - remainder_a)
+    scatter += more
+    scatter += (offset * (n_a * (n_b / count)))[:, None] * offset[None, :]
+    # The sum of two numbers, and its rounding error (Knuth).
+    change = remainder_a + offset * (n_b / count)
+    mean = mean_a + change
+    added = mean - mean_a
+    remainder = (mean_a - (mean - added)) + (change - added)
+    return count, mean, remainder, scatter
 
-    def __init__(self, mean):
-        xp, (n_features,) = namespace(mean), mean.shape
-        self.count = 0
-        self.mean = xp.zeros_like(mean)
-        self.scatter = xp.zeros(
-            (n_features, n_features), dtype=mean.dtype, device=device_of(mean)
+
+def moments_of_class(X, rows, label, sample_weight=None):
+    """The moments of the rows of X of a class, as for ``combined``, block by block.
+
+    Each block is centered by its own mean, so that a large offset costs no digits.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        blocks = (rows[batch] for batch in gen_batches(len(rows), ROWS_PER_BLOCK))
+        parts = (_moments_of_block(X, block, sample_weight) for block in blocks)
+        moments = reduce(combined, parts)
+        # One number bounds all entries: these sums of squares must not overflow, nor
+        # those over classes that are made of them later.
+        if not sum_of_squares(*moments[1::2]) < _LARGEST:
+            raise ValueError(
+                f"The squares of the numbers of class {label}, which are up to "
+                f"{_largest(take(X, rows)):.3g}, are too large for floating-point "
+                "numbers. Divide X by a common factor, or use StandardScaler."
+            )
+    return moments
+
+
+def _moments_of_block(X, rows, sample_weight):
+    stop_if_asked()
+    block = _dense_rows(X, rows)
+    if sample_weight is None:
+        count, weights = len(rows), None
+    else:
+        weights = sample_weight[rows]
+        count = float(weights.sum())
+    mean = _mean(block, weights)
+    block -= mean
+    remainder = _mean(block, weights)
+    if weights is not None:
+        block *= like(np.sqrt(weights), block)[:, None]
+    return count, mean, remainder, block.T @ block
+
+
+def _mean(block, weights):
+    xp = namespace(block)
+    if weights is None:
+        return xp.mean(block, axis=0)
+    weights = weights / weights.sum()
+    if xp is np:
+        # BLAS would make it depend on the number of threads.
+        return np.einsum("i,ij", weights, block)
+    return like(weights, block) @ block
+
+
+def _dense_rows(X, rows):
+    """A copy of some rows, dense and in double precision."""
+    if namespace(X) is np and not issparse(X) and X.flags.c_contiguous:
+        # In a third less time than X[rows].
+        return X.take(rows, axis=0).astype(np.float64, copy=False)
+    part = take(X, rows)
+    return in_double(part.toarray() if issparse(part) else part)
+
+
+def sum_of_squares(mean, scatter):
+    """The squares of samples, in part about the mean."""
+    xp = namespace(mean)
+    return float(xp.linalg.trace(scatter) + xp.sum(xp.square(mean)))
+
+
+def check_underflow(squares, X):
+    """Raise ValueError if the sum of all squares of X is lost."""
+    if squares < _SMALLEST and _largest(X) > 0:
+        raise ValueError(
+            f"The squares of the numbers of X, which are up to {_largest(X):.3g}, "
+            "are too small for floating-point numbers. Multiply X by a common factor, "
+            "or use StandardScaler."
         )
 
-    def add(self, count, mean, scatter):
-        total = self.count + count
-        offset = like(mean, self.mean) - self.mean
-        self.scatter += like(scatter, self.mean)
-        if self.count:
-            weighted = offset * (self.count * (count / total))
-            self.scatter += weighted[:, None] * offset[None, :]
-        self.mean += offset * (count / total)
-        self.count = total
 
-    def squares(self):
-        """The sum of the squares, in part about the mean."""
-        xp = namespace(self.mean)
-        squares = xp.linalg.trace(self.scatter) + xp.sum(xp.square(self.mean))
-        return float(squares)
-
-    def covariance(self, label):
-        """The unbiased estimate; zero of one sample."""
-        # Without a degree of freedom, a scatter would be lost in the estimate.
-        lost = self.count <= 1 and bool(namespace(self.mean).any(self.scatter))
-        if self.count < 1 or lost:
-            raise ValueError(
-                f"The sample_weight of class {label} adds up to {self.count:.3g}, but "
-                "a weight counts samples: those of each class must add up to at least "
-                "1, and to more if its samples differ. Multiply sample_weight by a "
-                "constant, such as n_samples / its sum."
-            )
-        return self.scatter / (self.count - 1 if self.count > 1 else 1)
-
-
-def sums_of_samples(X, y, sample_weight, prepare=None):
-    """The sums of samples in memory, or in a Dask array or frame.
-
-    ``prepare`` maps the samples and labels of a block to those that are summed.
-    """
-    if not is_dask(X):
-        return sums_of_block(None, X, y, sample_weight, prepare, some=True)
-    parts = map_row_blocks(sums_of_block, X, y, sample_weight, prepare)
-    return some_sums(merged(parts, merge_sums).compute())
-
-
-def some_sums(total):
-    """The sums of all blocks of X; ValueError if there are no samples."""
-    if total is None:
-        raise ValueError("There are no samples: all blocks of X are empty.")
-    return total
-
-
-def sums_of_blocks(blocks, prepare=None):
-    """The sums of the blocks of ``ClassStatistics.from_blocks``, one in memory."""
-    total, number = None, 0
-    for block in blocks() if callable(blocks) else blocks:
-        if not isinstance(block, tuple | list) or len(block) not in (2, 3):
-            length = f" of length {len(block)}" if hasattr(block, "__len__") else ""
-            raise ValueError(
-                "blocks must yield pairs (X, y) or triples (X, y, sample_weight), but "
-                f"block {number} is of type {type(block).__name__}{length}."
-            )
-        part = sums_of_block(number, *block, *[None] * (3 - len(block)), prepare)
-        del block  # nothing may hold it while the next one is read; enumerate would
-        with naming_block(number):
-            total = _added(total, part)
-        number += 1
-    if total is None:
-        raise ValueError("There are no samples: all blocks are empty, or none came.")
-    return total
-
-
-def sums_of_block(number, X, y, sample_weight, prepare=None, some=False):
-    """The sums of a block, None if it is empty; errors have its number.
-
-    If ``some``, there must be samples of positive weight.
-    """
-    with naming_block(number):
-        if not some and _num_samples(X) == _num_samples(y) == 0:
-            return None
-        names = get_feature_names(X)
-        X, y, sample_weight = checked_samples(X, y, sample_weight, some)
-        if X.shape[0] == 0:
-            return None
-        if prepare is not None:
-            X, y = prepare(X, y)
-        return ClassSums.of_samples(X, y, sample_weight, names)
-
-
-def merge_sums(parts):
-    """The sum of parts, or None. A task may run twice, so parts are not changed."""
-    total = None
-    for part in parts:
-        if total is None and part is not None:
-            total = ClassSums(part)
-        else:
-            total = _added(total, part)
-    return total
-
-
-def _added(total, part):
-    """``part`` added to ``total`` in place; both may be None."""
-    if total is None or part is None:
-        return part if total is None else total
-    total.add(part)
-    return total
+def _largest(X):
+    xp = namespace(X)
+    if xp is np:
+        return abs(X).max()  # sparse matrices have this, too
+    return float(xp.max(xp.abs(X)))
 
 
 def check_memory(n_classes, n_features):
@@ -248,58 +141,19 @@ def check_memory(n_classes, n_features):
     def size(n_features):
         return 8 * n_classes * n_features**2
 
-    # They are made of sums that take as much.
-    if 2 * size(n_features) <= memory():
-        return
     n_axes = 1
-    while 8 * size(2 * n_axes) <= memory():
+    while n_axes < n_features and 8 * size(2 * n_axes) <= memory():
         n_axes *= 2
-    raise MemoryError(
-        f"The covariances of {n_classes} classes of {n_features} features take "
-        f"{size(n_features) / 1e9:.3g} GB, and twice that while they are computed, but "
-        f"there are {memory() / 1e9:.3g} GB of memory. ClassStatistics.from_blocks and "
-        f"from_data with n_axes={n_axes} take {size(n_axes) / 1e9:.2g} GB for those in "
-        "the leading axes of the data; fit_statistics takes these."
+    require_memory(
+        2 * size(n_features),  # they are made of sums that take as much
+        f"The covariances of {n_classes} classes of {n_features} features",
+        f"ClassStatistics.from_blocks and from_data with n_axes={n_axes} take "
+        f"{size(n_axes) / 1e9:.2g} GB for those in the leading axes of the data; "
+        "fit_statistics takes these.",
     )
 
 
-@cache
-def memory():
-    """Bytes of memory that this process can have; infinite where that is not known."""
-    sizes = [np.inf]
-    with suppress(AttributeError, OSError, ValueError):
-        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    with suppress(OSError, ValueError):  # "max" is no number
-        sizes.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return min(sizes)
-
-
-def check_alike(first, second):
-    """Raise ValueError if features or kinds of labels do not allow addition."""
-    if first.n_features != second.n_features:
-        raise ValueError(
-            "Statistics can be added only if they have the same number of features, "
-            f"got {first.n_features} and {second.n_features}."
-        )
-    names = [part.feature_names_in_ for part in (first, second)]
-    if all(n is not None for n in names) and not np.array_equal(*names):
-        fault = "names of their features are"
-        remedy = "Use the same columns in both, or rename them."
-        if sorted(names[0]) == sorted(names[1]):
-            fault = "order of their features is"
-            remedy = "Reorder the columns: X[names], with the names of the first."
-        pairs = enumerate(zip_longest(*names))
-        number, pair = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
-        raise ValueError(
-            f"Statistics can be added only if the {fault} equal, "
-            f"but feature {number} is {pair[0]!r} in the first and {pair[1]!r} in the "
-            f"second. {remedy}"
-        )
-    if kind_of(first.classes) != kind_of(second.classes):
-        raise ValueError(
-            "Statistics can be added only if their class labels are of one "
-            f"kind, got {first.classes} and {second.classes}."
-        )
+# Samples, labels and weights
 
 
 def checked_samples(X, y, sample_weight, some=True):
@@ -312,6 +166,20 @@ def checked_samples(X, y, sample_weight, some=True):
     if sample_weight is not None:
         X, y, sample_weight = weighted_samples(X, y, sample_weight, some=some)
     return X, y, sample_weight
+
+
+def weighted_samples(X, y, sample_weight, *, some=True):
+    """The samples of positive weight, at least one if ``some``, and their weights."""
+    if not some and not np.any(on_host(sample_weight)):
+        return take(X, slice(0)), y[:0], None
+    # Labels and weights stay on the host, wherever X is.
+    sample_weight = check_sample_weight(
+        on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
+    )
+    positive = sample_weight > 0
+    if not positive.any():  # older versions of scikit-learn let this pass
+        raise ValueError("sample_weight must have at least one non-zero number.")
+    return take(X, positive), y[positive], sample_weight[positive]
 
 
 def known_labels(y):
@@ -356,20 +224,6 @@ def _are_classes(y):
     return y.dtype.kind in "biuU"
 
 
-def weighted_samples(X, y, sample_weight, *, some=True):
-    """The samples of positive weight, at least one if ``some``, and their weights."""
-    if not some and not np.any(on_host(sample_weight)):
-        return take(X, slice(0)), y[:0], None
-    # Labels and weights stay on the host, wherever X is.
-    sample_weight = check_sample_weight(
-        on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
-    )
-    positive = sample_weight > 0
-    if not positive.any():  # older versions of scikit-learn let this pass
-        raise ValueError("sample_weight must have at least one non-zero number.")
-    return take(X, positive), y[positive], sample_weight[positive]
-
-
 def kind_of(labels):
     """Kind of labels: "text", "numbers" or a dtype. One kind can be sorted together."""
     if all(isinstance(label, str) for label in labels.tolist()):
@@ -377,8 +231,8 @@ def kind_of(labels):
     return "numbers" if labels.dtype.kind in "biuf" else labels.dtype
 
 
-def union_of_classes(*parts):
-    """The distinct labels of several arrays, sorted.
+def union_of_classes(first, second):
+    """The distinct labels of two arrays, sorted.
 
     Raises
     ------
@@ -386,18 +240,18 @@ def union_of_classes(*parts):
         If no dtype of NumPy holds all of them exactly, such as integers and floats
         above 2^53.
     """
-    union = reduce(np.union1d, parts)
-    labels = set().union(*(part.tolist() for part in parts))
-    if union.dtype.kind == "f" and all(part.dtype.kind in "iu" for part in parts):
+    if first.dtype == second.dtype and np.array_equal(first, second):
+        return first
+    union, labels = np.union1d(first, second), {*first.tolist(), *second.tolist()}
+    if union.dtype.kind == "f" and not {first.dtype.kind, second.dtype.kind} - {*"iu"}:
         # The common dtype of int64 and uint64 is float64.
         dtype = np.int64 if max(labels) < 2**63 else np.uint64
         if dtype is np.int64 or min(labels) >= 0:
             union = np.array(sorted(labels), dtype=dtype)
     if labels != set(union.tolist()):
-        dtypes = " and ".join(str(part.dtype) for part in parts)
         raise ValueError(
-            f"No dtype holds the labels of dtypes {dtypes} exactly. Convert all labels "
-            "to one dtype, or to text."
+            f"No dtype holds the labels of dtypes {first.dtype} and {second.dtype} "
+            "exactly. Convert all labels to one dtype, or to text."
         )
     return union
 
@@ -417,87 +271,3 @@ def _of_few_bits(y):
         if largest - least < 2**16:
             return y.astype(np.uint16) - np.uint16(least % 2**16)  # modulo 2^16
     return y
-
-
-def check_underflow(squares, X):
-    """Raise ValueError if the sum of all squares of X is lost."""
-    if squares < _SMALLEST and _largest(X) > 0:
-        raise ValueError(
-            f"The squares of the numbers of X, which are up to {_largest(X):.3g}, "
-            "are too small for floating-point numbers. Multiply X by a common factor, "
-            "or use StandardScaler."
-        )
-
-
-def _largest(X):
-    xp = namespace(X)
-    if xp is np:
-        return abs(X).max()  # sparse matrices have this, too
-    return float(xp.max(xp.abs(X)))
-
-
-def sample_moments(X, rows, label, sample_weight=None):
-    """Moments of the rows of X of a class, block by block.
-
-    Each block is centered by its own mean, so a large common offset costs no digits.
-    """
-    xp = namespace(X)
-    moments = Moments(_dense_rows(X, rows[:1])[0, ...])
-    with np.errstate(over="ignore", invalid="ignore"):
-        size = ROWS_PER_BLOCK if xp is np else _ROWS_ON_DEVICE
-        for start in range(0, len(rows), size):
-            stop_if_asked()
-            of_block = rows[start : start + size]
-            block = _dense_rows(X, of_block)
-            if sample_weight is None:
-                count, mean = len(of_block), xp.mean(block, axis=0)
-                block -= mean
-            else:
-                weights = sample_weight[of_block]
-                count = float(weights.sum())
-                mean = _weighted_sum(weights / count, block)
-                block -= mean
-                block *= like(np.sqrt(weights), block)[:, None]
-            moments.add(count, mean, _gram(block))
-        # One number bounds all entries: these sums of squares must not overflow, nor
-        # those over classes that are made of them later.
-        squares = moments.squares()
-    if not squares < _LARGEST:
-        raise ValueError(
-            f"The squares of the numbers of class {label}, which are up to "
-            f"{_largest(take(X, rows)):.3g}, are too large for floating-point "
-            "numbers. Divide X by a common factor, or use StandardScaler."
-        )
-    return moments
-
-
-def _dense_rows(X, rows):
-    """A copy of some rows, dense and in double precision."""
-    if namespace(X) is np and not issparse(X) and X.flags.c_contiguous:
-        # In a third less time than X[rows].
-        return X.take(rows, axis=0).astype(np.float64, copy=False)
-    part = take(X, rows)
-    return in_double(part.toarray() if issparse(part) else part)
-
-
-def _gram(block):
-    """``block.T @ block``, most of the time; numpy makes it by a symmetric update.
-
-    Other libraries would compute both of its triangles. In halves, and halves of these,
-    they compute a few numbers twice only.
-    """
-    xp, n_features = namespace(block), block.shape[1]
-    if xp is np or n_features <= _FEW_COLUMNS:
-        return block.T @ block
-    left, right = block[:, : n_features // 2], block[:, n_features // 2 :]
-    across = left.T @ right
-    above = xp.concat([_gram(left), across], axis=1)
-    below = xp.concat([across.T, _gram(right)], axis=1)
-    return xp.concat([above, below])
-
-
-def _weighted_sum(weights, block):
-    if namespace(block) is np:
-        # BLAS would make it depend on the number of threads.
-        return np.einsum("i,ij", weights, block)
-    return like(weights, block) @ block

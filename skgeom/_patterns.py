@@ -113,7 +113,7 @@ def _check_semidefinite(covariance):
 def spatial_filters(matrix, reference):
     r"""Filters of signals whose power differs most between two SPD matrices.
 
-    They solve :math:`X w = \lambda R w`, the generalised eigenproblem of common spatial
+    They solve :math:`X w = \lambda R w`, the generalized eigenproblem of common spatial
     patterns [1]_. Affine-invariant methods see two matrices by :math:`\lambda` alone:
     their squared distance is :math:`\sum_i \log^2 \lambda_i`. So these are the filters
     by which a prototype X of :class:`PLRSQ`, say, differs from the mean R.

@@ -18,34 +18,13 @@ _SETS = {
     "color": ("x", "y", "channels", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|"),
 }
 
+_NAMES = ("x", "y", "I", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|", *_COLORS, "channels")
+
 # Size of a block of features that is computed at a time: it should stay in the cache.
 _BLOCK_BYTES = 2**20
-# A feature is constant up to rounding if its standard deviation is at most this
-# fraction of its mean, since the mean that is subtracted has a relative error.
-_CONSTANT = 1e-12
-# Features are linearly dependent if their correlations have an eigenvalue below this.
+# Features are linearly dependent if their correlations have an eigenvalue below this,
+# such as those of a grey image in colors (tests/test_region_covariance.py).
 _DEPENDENT = 1e-13
-
-
-def _derivative(intensity, axis, order):
-    """Size of a derivative; np.gradient takes one-sided differences at the border."""
-    for _ in range(order):
-        intensity = np.gradient(intensity, axis=axis)
-    return np.abs(intensity)
-
-
-# Features as functions of intensities, (..., height, width). The others, "R", "G", "B"
-# and "channels", are the channels themselves.
-_FEATURES = {
-    "x": lambda intensity: np.arange(intensity.shape[-1]),
-    "y": lambda intensity: np.arange(intensity.shape[-2])[:, None],
-    "I": lambda intensity: intensity,
-    "|I_x|": lambda intensity: _derivative(intensity, -1, 1),
-    "|I_y|": lambda intensity: _derivative(intensity, -2, 1),
-    "|I_xx|": lambda intensity: _derivative(intensity, -1, 2),
-    "|I_yy|": lambda intensity: _derivative(intensity, -2, 2),
-}
-_NAMES = (*_FEATURES, *_COLORS, "channels")
 
 
 class RegionCovariance(TransformerMixin, BaseEstimator):
@@ -72,7 +51,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         The features of a pixel, in the order of the rows of the descriptors.
         ``"intensity"`` is ``["x", "y", "I", "|I_x|", "|I_y|"]``, the 5 x 5 descriptors
         of [2]_; ``"color"`` is ``["x", "y", "channels", "|I_x|", "|I_y|", "|I_xx|",
-        "|I_yy|"]``, for colour images the 9 x 9 ones of [2]_. The names are
+        "|I_yy|"]``, for color images the 9 x 9 ones of [2]_. The names are
 
         - ``"x"`` and ``"y"``, the column and the row, counted from 0;
         - ``"I"``, the intensity: the only channel, or the luma 0.299 R + 0.587 G +
@@ -191,8 +170,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
 
         def describe(block):
             features = _pixel_features(X[block], names)
-            part = None if mask is None else mask[block]
-            descriptors[block], constant[block] = _covariances(features, part)
+            descriptors[block], constant[block] = _covariances(features, mask[block])
 
         bytes_per_image = 8 * len(names) * X.shape[1] * X.shape[2]
         n_images = max(1, _BLOCK_BYTES // bytes_per_image)
@@ -223,15 +201,14 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         _check_layout(X.shape)
         X = X if X.ndim == 4 else X[..., None]
         names = self._names(X.shape[3])
-        for axis, length in (("y", X.shape[1]), ("x", X.shape[2])):
-            least = {f"|I_{axis}|": 2, f"|I_{axis}{axis}|": 3}
-            for name in names:
-                if length < least.get(name, 1):
-                    raise ValueError(
-                        f"The feature {name!r} needs images of at least {least[name]} "
-                        f"pixels in the direction of {axis}, got images of height "
-                        f"{X.shape[1]} and width {X.shape[2]}."
-                    )
+        for name in names:
+            axis, order = _derivative(name)
+            if order and X.shape[1:3][axis] <= order:
+                raise ValueError(
+                    f"The feature {name!r} needs images of at least {order + 1} pixels "
+                    f"in the direction of {'yx'[axis]}, got images of height "
+                    f"{X.shape[1]} and width {X.shape[2]}."
+                )
         return X, names
 
     def _names(self, n_channels):
@@ -288,7 +265,7 @@ def _for_each_size(function, X, mask=None):
 
 
 def _check_layout(shape):
-    """Raise ValueError for a single colour image, or if the channels come first.
+    """Raise ValueError for a single color image, or if the channels come first.
 
     Such arrays could be images that are 3 or 4 pixels wide, or have many channels, but
     hardly ever are.
@@ -308,10 +285,8 @@ def _check_layout(shape):
 
 
 def _check_mask(mask, shape):
-    """Mask of shape (n_samples, height, width), or None."""
-    if mask is None:
-        return None
-    mask = np.asarray(mask)
+    """Mask of shape (n_samples, height, width)."""
+    mask = np.ones(shape[1:], bool) if mask is None else np.asarray(mask)
     if mask.shape not in (shape, shape[1:]):
         raise ValueError(
             f"mask must have shape {shape} or {shape[1:]}, as the images, got "
@@ -324,9 +299,15 @@ def _check_mask(mask, shape):
     if small.any():
         raise ValueError(
             f"mask has less than 2 pixels of image {small.argmax()}, so that it has no "
-            "covariance; leave the image out."
+            "covariance; remove the image."
         )
     return mask
+
+
+def _derivative(name):
+    """Axis (0 for y, 1 for x) and order of the derivative that a feature is."""
+    name = str(name)
+    return int("x" in name), name.count("x") + name.count("y") if "|" in name else 0
 
 
 def _pixel_features(images, names):
@@ -336,9 +317,16 @@ def _pixel_features(images, names):
     features = np.empty((n_samples, len(names), height, width))
     weights = _LUMA if n_channels == 3 else np.full(n_channels, 1 / n_channels)
     intensity = images @ weights
+    coordinates = dict(zip("yx", np.indices((height, width)), strict=True))
     for number, name in enumerate(names):
-        if name in _FEATURES:
-            features[:, number] = _FEATURES[name](intensity)
+        if name in coordinates:
+            features[:, number] = coordinates[name]
+        elif name in _NAMES and name not in _COLORS:
+            axis, order = _derivative(name)
+            values = intensity
+            for _ in range(order):  # one-sided differences at the border
+                values = np.gradient(values, axis=axis + 1)
+            features[:, number] = np.abs(values) if order else values
         else:
             channel = _COLORS.index(name) if name in _COLORS else name
             features[:, number] = images[..., channel]
@@ -346,28 +334,24 @@ def _pixel_features(images, names):
 
 
 def _covariances(features, mask):
-    """Covariances over the pixels, and which features are constant.
+    """Covariances over the pixels, and which features are constant up to rounding.
 
     ``features``, of shape (n_samples, d, height, width), is overwritten.
 
-    The features are centred before they are multiplied. Sums of f f' minus products of
+    The features are centered before they are multiplied. Sums of f f' minus products of
     sums, as by integral images [1], would lose the digits of a small variance.
     """
     features = features.reshape(*features.shape[:2], -1)
+    mask = mask.reshape(len(mask), 1, -1).astype(np.float64)
+    n_pixels = mask.sum(axis=2, keepdims=True)
     with np.errstate(over="ignore", invalid="ignore"):  # _check_finite raises
-        if mask is None:
-            n_pixels = features.shape[2]
-            means = features.mean(axis=2, keepdims=True)
-            features -= means
-        else:
-            mask = mask.reshape(len(mask), 1, -1)
-            n_pixels = mask.sum(axis=2, keepdims=True)
-            means = features.mean(axis=2, where=mask, keepdims=True)
-            features -= means
-            features *= mask  # zero after centring: such pixels add nothing
+        means = features @ mask.mT / n_pixels
+        features -= means
+        features *= mask  # zero after centering: such pixels add nothing
         covariances = features @ features.mT / (n_pixels - 1)
         variances = np.diagonal(covariances, axis1=1, axis2=2)
-        return covariances, variances <= (_CONSTANT * means[..., 0]) ** 2
+        rounding = np.finfo(np.float64).eps * (n_pixels * means)[..., 0]
+        return covariances, variances <= rounding**2
 
 
 def _check_finite(descriptors):
@@ -385,19 +369,19 @@ def _check_definite(descriptors, constant, names):
     The eigenvalues are those of the correlations, because the features have different
     units: the variance of a position and that of a derivative can differ by 1e6.
     """
-    remedy = "Set regularization to a small positive number, or leave features out."
+    remedy = "Set regularization to a small positive number, or remove features."
     if constant.any():
         sample, feature = np.argwhere(constant)[0]
         raise ValueError(
             f"The descriptor of image {sample} is not positive definite: its feature "
             f"{names[feature]!r} is the same at all pixels. {remedy}"
         )
-    spread = np.sqrt(np.diagonal(descriptors, axis1=1, axis2=2))
-    correlations = descriptors / (spread[:, :, None] * spread[:, None, :])
+    deviations = np.sqrt(np.diagonal(descriptors, axis1=1, axis2=2))
+    correlations = descriptors / (deviations[:, :, None] * deviations[:, None, :])
     smallest = np.linalg.eigvalsh(correlations)[:, 0]
     if smallest.min() < _DEPENDENT:
         raise ValueError(
             f"The descriptor of image {smallest.argmin()} is not positive definite: "
             f"its features {names} are linearly dependent, as the channels of a grey "
-            f"image in colours are. {remedy}"
+            f"image in colors are. {remedy}"
         )

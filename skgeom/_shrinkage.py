@@ -9,7 +9,7 @@ from skgeom._held_out import (
     sample_rows,
     training_statistics,
 )
-from skgeom._statistics import closed_form_shrinkage
+from skgeom._statistics import closed_form_shrinkage, make_statistics
 from skgeom.utils.array_api import take, to_numpy
 
 # The pooled covariance counts as so many samples per feature. On wine, breast cancer,
@@ -120,7 +120,7 @@ def _scaled(statistics, scale):
     degrees = np.where(counts > 1, counts - 1, np.inf)
     factors = (scale * (statistics.counts - 1) / degrees)[:, None, None]
     covariances = factors * statistics.covariances
-    return statistics._with(counts=counts, covariances=covariances)
+    return make_statistics(statistics.classes, counts, statistics.means, covariances)
 
 
 def _scores(densities, labels, log_priors, weights):

@@ -1,29 +1,32 @@
 """Class-conditional means and covariances: from data, in pieces, merged, projected."""
 
+import zipfile
+import zlib
 from copy import copy
-from functools import partial
+from functools import partial, reduce
+from itertools import zip_longest
 from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import _num_samples, check_array, column_or_1d
 
-from skgeom._leading_axes import InAxes, sums_in_axes
 from skgeom._moments import (
-    ClassSums,
-    check_alike,
     check_memory,
     check_underflow,
     checked_samples,
+    combined,
+    kind_of,
+    moments_of_class,
     rows_of_classes,
-    sums_of_blocks,
-    sums_of_samples,
+    sum_of_squares,
     union_of_classes,
 )
 from skgeom.objectives import projected_classes
+from skgeom.utils._dask import map_row_blocks, merged, naming_block
 from skgeom.utils._frames import get_feature_names
 from skgeom.utils.array_api import (
-    by_numpy,
+    has_float64,
     in_double,
     is_by_numpy,
     is_dask,
@@ -34,6 +37,8 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
+from skgeom.utils.linalg import leading_eigenvectors, project
+from skgeom.utils.threads import stop_if_asked
 from skgeom.utils.validation import check_semidefinite, check_symmetric
 
 # The estimators of pyriemann.geometry.covariance that estimate a covariance.
@@ -46,7 +51,7 @@ class ClassStatistics:
     r"""Counts, means and covariances of the classes of labelled data.
 
     This is all that SQFA needs to know about the data. The statistics of pieces of the
-    data add up to those of the whole, up to rounding: ``a + b``, ``sum(pieces)`` and
+    data add up to those of the whole, up to rounding: ``a + b``, ``merge(pieces)`` and
     ``a.update(X, y)`` pool the observations, in any order.
 
     Parameters
@@ -77,7 +82,8 @@ class ClassStatistics:
         axes. Means and covariances are those of the ``n_axes`` features ``X @ axes.T``.
     covariance_estimator : None, str or object
         What estimated the covariances, as in :meth:`from_data`; None for sample
-        covariances, and "shrunk" after :meth:`shrunk`.
+        covariances, "shrunk" after :meth:`shrunk`, and "given" if a class of one sample
+        was given a covariance.
     feature_names_in_ : ndarray of shape (n_features,) or None
         The names of the columns of X, where X is a data frame whose names are all
         strings. Statistics of different names do not add up. Where one summand has no
@@ -115,38 +121,65 @@ class ClassStatistics:
         means = check_array(on_host(means), dtype=np.float64, input_name="means")
         covariances = _checked_matrices(covariances, "covariances", means.shape)
         classes, counts, order = _checked_labels(classes, counts, len(means))
-        self._set(classes, counts, means[order], covariances[order])
+        covariances = covariances[order]
+        # One sample has no sample covariance.
+        estimator = "given" if covariances[counts <= 1].any() else None
+        self._set(
+            classes,
+            counts,
+            means[order],
+            covariances,
+            covariance_estimator=estimator,
+        )
 
     def _set(
         self,
         classes,
         counts,
         means,
-        covariances,
-        covariance_estimator=None,
+        matrices,
+        remainders=None,
         axes=None,
+        covariance_estimator=None,
         feature_names_in_=None,
     ):
+        """Set the state; ``means`` is None if the matrices are second moments.
+
+        The matrix of a class is its scatter, divided by its degrees of freedom. The
+        remainders are what the rounding of the means loses, or None.
+        """
         self.classes = classes
         self.counts = counts
         self.means = means
-        self.covariances = covariances
-        self.covariance_estimator = covariance_estimator
+        self._matrices = matrices
+        self._remainders = remainders
         self.axes = axes
+        self.covariance_estimator = covariance_estimator
         self.feature_names_in_ = feature_names_in_
 
-    def _with(self, **attributes):
-        """The same statistics with other attributes."""
+    def _with(self, **changes):
+        """The same statistics with changes."""
         other = copy(self)
-        vars(other).update(attributes)
+        vars(other).update(changes)
         return other
 
     @classmethod
-    def _make(cls, *arrays):
-        """An instance of arrays that are known to be valid."""
-        statistics = cls.__new__(cls)
-        statistics._set(*arrays)
-        return statistics
+    def empty(cls):
+        """Statistics of no samples: ``empty() + a`` is ``a``.
+
+        Returns
+        -------
+        ClassStatistics
+            Without classes. They have the features of whatever they are added to.
+
+        Examples
+        --------
+        >>> from skgeom import ClassStatistics
+        >>> sum([], ClassStatistics.empty())
+        ClassStatistics(0 classes, 0 features, 0 samples)
+        """
+        labels, means = np.empty(0), np.empty((0, 0))
+        return make_statistics(labels, np.zeros(0, int), means, np.empty((0, 0, 0)))
 
     @classmethod
     def from_data(
@@ -193,29 +226,18 @@ class ClassStatistics:
         """
         if is_by_numpy(X):
             options = {"sample_weight": sample_weight, "n_axes": n_axes}
-            return by_numpy(cls.from_data, X, X, y, covariance_estimator, **options)
-        if n_axes is None and not is_dask(X):
-            names = get_feature_names(X)
-            X, y, sample_weight = checked_samples(X, y, sample_weight)
-            statistics = cls._from_valid_data(X, y, covariance_estimator, sample_weight)
-            statistics.feature_names_in_ = names
-            return statistics
-        if covariance_estimator is not None:
+            found = cls.from_data(to_numpy(X), y, covariance_estimator, **options)
+            return found.__sklearn_array_api_convert__(partial(like, model=X))
+        if covariance_estimator is not None and (n_axes is not None or is_dask(X)):
             raise ValueError(
                 "Statistics of blocks and of n_axes need sample covariances, "
                 f"covariance_estimator=None, but {covariance_estimator=!r}."
             )
-        return cls._summed(partial(sums_of_samples, X, y, sample_weight), n_axes)
 
-    @classmethod
-    def _summed(cls, summed, n_axes):
-        """Statistics of the samples that ``summed`` adds up."""
-        if n_axes is None:
-            return statistics_of_sums(summed())
-        if not isinstance(n_axes, Integral) or n_axes < 1:
-            raise ValueError(f"n_axes must be None or at least 1, got {n_axes!r}.")
-        sums, axes = sums_in_axes(n_axes, summed)
-        return statistics_of_sums(sums, axes)
+        def read(*options):
+            return _read(X, y, sample_weight, covariance_estimator, *options)
+
+        return read() if n_axes is None else _in_leading_axes(n_axes, read)
 
     @classmethod
     def from_blocks(cls, blocks, *, n_axes=None):
@@ -280,34 +302,8 @@ class ClassStatistics:
                 "n_axes needs two passes over the blocks, but these can be read only "
                 "once: give a list, or a function that returns a new generator."
             )
-        return cls._summed(partial(sums_of_blocks, blocks), n_axes)
-
-    @classmethod
-    def _from_valid_data(cls, X, y, covariance_estimator=None, sample_weight=None):
-        """Statistics of samples that need no validation."""
-        if covariance_estimator is None:
-            return statistics_of_sums(ClassSums.of_samples(X, y, sample_weight))
-        if sample_weight is not None:
-            raise ValueError(
-                "sample_weight needs sample covariances, covariance_estimator="
-                f"None, but covariance_estimator={covariance_estimator!r}."
-            )
-        classes, rows = rows_of_classes(y)
-        check_memory(len(classes), X.shape[1])
-        parts = [in_double(to_numpy(take(X, of_class))) for of_class in rows]
-        means = np.stack([part.mean(axis=0) for part in parts])
-        covariances = np.stack(
-            [
-                _estimated_covariance(covariance_estimator, part, label)
-                for part, label in zip(parts, classes, strict=True)
-            ]
-        )
-        check_underflow(np.einsum("cii->", covariances) + np.square(means).sum(), X)
-        counts = np.array([len(of_class) for of_class in rows])
-        statistics = cls._make(
-            classes, counts, means, covariances, covariance_estimator
-        )
-        return statistics._beside(X)
+        read = partial(_read_blocks, blocks)
+        return read() if n_axes is None else _in_leading_axes(n_axes, read)
 
     @classmethod
     def from_second_moments(cls, classes, counts, second_moments):
@@ -338,16 +334,76 @@ class ClassStatistics:
         """
         second_moments = _checked_matrices(second_moments, "second_moments")
         classes, counts, order = _checked_labels(classes, counts, len(second_moments))
-        return _SecondMoments._make(classes, counts, second_moments[order])
+        return make_statistics(classes, counts, None, second_moments[order])
+
+    @classmethod
+    def merge(cls, parts):
+        """Statistics of the union of several sets of samples.
+
+        Parameters
+        ----------
+        parts : iterable of ClassStatistics
+            Statistics of sample covariances, with the same features. They may lack
+            classes, may be empty, and may have weights that add up to less than 1.
+
+        Returns
+        -------
+        ClassStatistics
+            Where the arrays of the first part are; empty if there are no parts.
+
+        Raises
+        ------
+        ValueError
+            If parts have different features or axes, or labels of different kinds, or
+            covariances that are not sample covariances.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skgeom import ClassStatistics
+        >>> X, y = np.arange(12.0).reshape(6, 2), [0, 0, 0, 1, 1, 1]
+        >>> parts = [ClassStatistics.from_data(X[i::3], y[i::3]) for i in range(3)]
+        >>> ClassStatistics.merge(parts)
+        ClassStatistics(2 classes, 2 features, 6 samples)
+        """
+        total = cls.empty()
+        for part in parts:
+            total = total + part
+        return total
+
+    @property
+    def covariances(self):
+        """Covariance of each class; None if there are second moments only.
+
+        Raises
+        ------
+        ValueError
+            If the weights of a class add up to too little for a covariance.
+        """
+        if self.means is None:
+            return None
+        is_sample = self.covariance_estimator is None
+        for k in np.flatnonzero((self.counts <= 1) & is_sample):
+            # Without a degree of freedom, a scatter is no covariance.
+            if namespace(self.means).any(self._matrices[int(k), ...]):
+                raise ValueError(
+                    f"The sample_weight of class {self.classes[k]} adds up to "
+                    f"{self.counts[k]:.3g}, but a weight counts samples: those of each "
+                    "class must add up to more than 1 if its samples differ. Multiply "
+                    "sample_weight by a constant, such as n_samples / its sum."
+                )
+        return self._matrices
 
     @property
     def n_features(self):
         """Number of features of the means and covariances."""
-        return self.means.shape[1]
+        return self._matrices.shape[-1]
 
     @property
     def second_moments(self):
         r"""Second-moment matrices :math:`\Psi_i = \Phi_i + \gamma_i \gamma_i^\top`."""
+        if self.means is None:
+            return self._matrices
         return self.covariances + self.means[:, :, None] * self.means[:, None, :]
 
     def pooled_covariances(self):
@@ -364,16 +420,13 @@ class ClassStatistics:
         total : ndarray of shape (n_features, n_features)
             The same plus the weighted covariance of the class means.
         """
-        xp = namespace(self.covariances)
-        weights = like(self.counts / self.counts.sum(), self.means)
-        within = xp.tensordot(weights, self.covariances, axes=1)
+        matrices = self._matrices if self.means is None else self.covariances
+        weights = like(self.counts / self.counts.sum(), matrices)
+        within = namespace(matrices).tensordot(weights, matrices, axes=1)
+        if self.means is None:
+            return within, within
         offsets = self.means - weights @ self.means
         return within, within + (offsets.T * weights) @ offsets
-
-    def _of_coordinates(self):
-        """The same statistics, as if the coordinates in the axes were the features."""
-        names = self.feature_names_in_ if self.axes is None else None
-        return self._with(axes=None, feature_names_in_=names)
 
     def shrunk(self, shrinkage=None):
         r"""Statistics with each covariance shrunk towards the one within the classes.
@@ -430,24 +483,27 @@ class ClassStatistics:
         True
         """
         self._check_sample_covariances("shrunk")
-        xp, covariances = namespace(self.covariances), self.covariances
-        degrees = self.counts - 1.0
-        weights = degrees / max(degrees.sum(), 1)
-        pooled = xp.tensordot(like(weights, covariances), covariances, axes=1)
+        if self.means is None:
+            raise ValueError(
+                "Statistics can be shrunk only if they hold covariances, not second "
+                "moments only."
+            )
+        covariances, n_classes = self.covariances, len(self.classes)
         if shrinkage is None:
             shrinkage = closed_form_shrinkage(covariances, self.counts)
         shrinkage = np.asarray(on_host(shrinkage), dtype=np.float64)
         inside = np.all((shrinkage >= 0) & (shrinkage <= 1))
-        if shrinkage.shape not in ((), degrees.shape) or not inside:
+        if shrinkage.shape not in ((), (n_classes,)) or not inside:
             raise ValueError(
                 "shrinkage must be None, a number from 0 to 1, or one for each of the "
-                f"{len(degrees)} classes, got {shrinkage}."
+                f"{n_classes} classes, got {shrinkage}."
             )
-        intensities = np.broadcast_to(shrinkage, degrees.shape)
+        intensities = np.broadcast_to(shrinkage, n_classes)
         intensities = like(intensities.copy(), covariances)[:, None, None]
-        offsets = intensities * (pooled - covariances)
+        pooled, _ = _pooled(covariances, self.counts)
         return self._with(
-            covariances=covariances + offsets, covariance_estimator="shrunk"
+            _matrices=covariances + intensities * (pooled - covariances),
+            covariance_estimator="shrunk",
         )
 
     def project(self, components):
@@ -470,15 +526,6 @@ class ClassStatistics:
             If ``components`` does not have ``n_features`` columns, or, where there are
             axes, if a filter is not in their span.
         """
-        components = self._checked_components(components)
-        if self.axes is not None:
-            components = _coordinates(components, self.axes)
-        means, covariances = _projected(self.means, self.covariances, components)
-        return self._with(
-            means=means, covariances=covariances, axes=None, feature_names_in_=None
-        )
-
-    def _checked_components(self, components):
         components = check_array(
             on_host(components), dtype=np.float64, input_name="components"
         )
@@ -488,7 +535,55 @@ class ClassStatistics:
                 f"components must have {n_features} columns, one per feature, got "
                 f"shape {components.shape}."
             )
-        return components
+        if self.axes is not None:
+            components = _coordinates(components, self.axes)
+        matrices, means = self._matrices, self.means
+        given = np.zeros(matrices.shape[:2]) if means is None else means
+        projected, products, _ = projected_classes(given, matrices, 0.0)(components.T)
+        return make_statistics(
+            self.classes,
+            self.counts,
+            None if means is None else like(projected, matrices),
+            like(products, matrices),
+            covariance_estimator=self.covariance_estimator,
+        )
+
+    def decay(self, factor):
+        """Statistics of the same samples with smaller weights.
+
+        ``statistics.decay(0.9) + batch``, for one batch after another, are weighted
+        exponentially, and follow data that change: the last batch has the weight 1, the
+        one before 0.9, and so on.
+
+        Parameters
+        ----------
+        factor : float
+            By which all weights are multiplied; above 0, and at most 1.
+
+        Returns
+        -------
+        ClassStatistics
+            With the same means, counts times ``factor``, and covariances for these.
+
+        Raises
+        ------
+        ValueError
+            If ``factor`` is out of range, or if the covariances are not sample
+            covariances.
+
+        Examples
+        --------
+        >>> from skgeom import ClassStatistics
+        >>> old = ClassStatistics.from_data([[0.0], [2.0], [3.0], [5.0]], [0, 0, 1, 1])
+        >>> new = ClassStatistics.from_data([[8.0], [9.0], [3.0], [5.0]], [0, 0, 1, 1])
+        >>> (old.decay(0.5) + new).means
+        array([[6.],
+               [4.]])
+        """
+        if not 0 < factor <= 1:
+            raise ValueError(f"factor must be above 0 and at most 1, got {factor}.")
+        self._check_sample_covariances("decayed")
+        return reweighted(self, factor)
 
     def update(self, X, y, sample_weight=None):
         """Add samples to these statistics, in place.
@@ -512,26 +607,27 @@ class ClassStatistics:
         ValueError
             If X or y is malformed or has another number of features.
         """
-        merged = self._with_samples(X, y, sample_weight)
-        vars(self).update(vars(merged))
-        return self
-
-    def _with_samples(self, X, y, sample_weight=None):
-        """Statistics of these samples and new ones."""
         self._check_sample_covariances("added")
-        prepare = None if self.axes is None else InAxes(self.axes)
-        new = sums_of_samples(X, y, sample_weight, prepare)
-        check_alike(self, new)
-        return self._merged(new)
+        new = _read(X, y, sample_weight, None, self.axes)
+        if self.means is None:
+            new = _second_moments_of(new)
+        vars(self).update(vars(self + new))
+        return self
 
     def __add__(self, other):
         """Statistics of the union of two sets of samples, where these ones lie."""
         if not isinstance(other, ClassStatistics):
             return NotImplemented
-        self._check_addition(other)
-        for part in (self, other):
-            part._check_sample_covariances("added")
-        return self._merged(other)
+        if not len(self.classes) or not len(other.classes):
+            return copy(self if len(self.classes) else other)
+        _check_addition(self, other)
+        return _combined(self, other)
+
+    def __radd__(self, other):
+        """The statistics themselves if ``other`` is 0, the start value of ``sum``."""
+        if not (isinstance(other, int) and other == 0):
+            return NotImplemented
+        return copy(self)
 
     def _check_sample_covariances(self, what):
         if self.covariance_estimator is not None:
@@ -541,54 +637,124 @@ class ClassStatistics:
                 f"{self.covariance_estimator!r}."
             )
 
-    def _merged(self, *others):
-        """Statistics of the union of several sets of samples, without checks."""
-        total = ClassSums(self)
-        for other in others:
-            total.add(other, check=False)
-        return statistics_of_sums(total, self.axes)
-
-    def _sums(self):
-        """Label, count, mean and scatter of one class after another."""
-        counts = self.counts.tolist()
-        for k, label in enumerate(self.classes.tolist()):
-            scatter = (counts[k] - 1) * self.covariances[k, ...]
-            yield label, counts[k], self.means[k, ...], scatter
-
-    def _check_addition(self, other):
-        if (self.means is None) != (other.means is None):
-            raise ValueError(
-                "Statistics that hold second moments only can be added to others of "
-                "that kind only. ClassStatistics.from_second_moments(s.classes, "
-                "s.counts, s.second_moments) converts other statistics s."
-            )
-        check_alike(self, other)
-        if not np.array_equal(self.axes, other.axes):
-            raise ValueError(
-                "Statistics in axes can be added only if they have the same axes."
-            )
-
-    def __radd__(self, other):
-        """The statistics themselves if ``other`` is 0, the start value of ``sum``."""
-        if not (isinstance(other, int) and other == 0):
-            return NotImplemented
-        return copy(self)
-
-    def _moved(self, convert):
-        """The same statistics, with arrays that lie elsewhere."""
-        return self._with(
-            means=convert(self.means), covariances=convert(self.covariances)
-        )
-
     # For scikit-learn's move_estimator_to.
     def __sklearn_array_api_convert__(self, converter):
-        return self._moved(converter)
+        if self.means is None:
+            return self  # always in CPU memory
+        remainders = self._remainders
+        return self._with(
+            means=converter(self.means),
+            _matrices=converter(self._matrices),
+            _remainders=None if remainders is None else converter(remainders),
+        )
 
-    def _beside(self, array):
-        """The same statistics, of the library and on the device of an array."""
-        if namespace(array) is np is namespace(self.means):
-            return self
-        return self._moved(partial(like, model=array))
+    def to_dict(self):
+        """The state as lists, numbers and texts, which ``json`` can store exactly.
+
+        Returns
+        -------
+        dict
+            As :meth:`save` documents it, with lists instead of arrays.
+
+        Examples
+        --------
+        >>> import json
+        >>> from skgeom import ClassStatistics
+        >>> statistics = ClassStatistics.from_data([[0.1], [0.3]], ["a", "a"])
+        >>> text = json.dumps(statistics.to_dict())
+        >>> ClassStatistics.from_dict(json.loads(text)).means
+        array([[0.2]])
+        """
+        state = _state(self)
+        return {name: np.asarray(value).tolist() for name, value in state.items()}
+
+    @classmethod
+    def from_dict(cls, state):
+        """Statistics of the state that :meth:`to_dict` returned.
+
+        Parameters
+        ----------
+        state : dict
+            As :meth:`save` documents it.
+
+        Returns
+        -------
+        ClassStatistics
+            Equal to the stored statistics in all bits.
+
+        Raises
+        ------
+        ValueError
+            If this is no such state, or one of a later version of the format.
+        """
+        try:
+            return _statistics_of_state(state)
+        except _STATE_ERRORS as error:
+            raise ValueError(f"No valid state of statistics: {error}") from error
+
+    def save(self, path):
+        """Write the statistics to a file, as a NumPy archive (npz) without pickle.
+
+        The entries of the archive are
+
+        - ``format``: the text "skgeom.ClassStatistics"; ``version``: 1;
+        - ``classes``, (c,), sorted, and ``labels``: their dtype as text, "O" for texts
+          that are Python objects; ``counts``, (c,): sums of weights;
+        - ``matrices``, (c, n, n): scatters about the means, divided by count - 1 where
+          the count is above 1; or second moments, if there are no means;
+        - ``means`` and ``remainders``, (c, n): their sum is the mean in twice the
+          precision of float64;
+        - ``axes``, (n, n_features); ``covariance_estimator``, a text;
+          ``feature_names_in_``, (n_features,).
+
+        Entries that are None are left out.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, which is replaced if it exists.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> from skgeom import ClassStatistics
+        >>> statistics = ClassStatistics.from_data([[0.1], [0.3]], ["a", "a"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "statistics.npz")
+        ...     statistics.save(path)
+        ...     ClassStatistics.load(path)
+        ClassStatistics(1 classes, 1 features, 2 samples)
+        """
+        with open(path, "wb") as file:
+            np.savez(file, allow_pickle=False, **_state(self))
+
+    @classmethod
+    def load(cls, path):
+        """Read statistics that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        ClassStatistics
+            Equal to the stored statistics in all bits, in NumPy arrays.
+
+        Raises
+        ------
+        ValueError
+            If the file is truncated, of another kind, or of a later version.
+        """
+        try:
+            with open(path, "rb") as file, np.load(file) as archive:
+                state = {name: archive[name] for name in archive.files}
+            return _statistics_of_state(state)
+        except (*_STATE_ERRORS, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise ValueError(
+                f"{path} is not a complete file of ClassStatistics.save: {error}"
+            ) from error
 
     def __repr__(self):
         features = f"{self.n_features} features"
@@ -600,14 +766,290 @@ class ClassStatistics:
         )
 
 
-def make_statistics(*arrays):
-    """Statistics of valid classes, counts, means and covariances."""
-    return ClassStatistics._make(*arrays)
+def make_statistics(classes, counts, means, matrices, **state):
+    """Statistics of valid arrays, as for ``ClassStatistics._set``."""
+    statistics = ClassStatistics.__new__(ClassStatistics)
+    statistics._set(classes, counts, means, matrices, **state)
+    return statistics
 
 
-def statistics_of_sums(sums, axes=None):
-    """Statistics of the sums of samples, or of their coordinates in axes."""
-    return make_statistics(*sums.arrays(), None, axes, sums.feature_names_in_)
+def statistics_of_samples(X, y, sample_weight=None, covariance_estimator=None):
+    """Statistics of valid samples."""
+    if is_by_numpy(X) or not has_float64(X):
+        found = statistics_of_samples(
+            to_numpy(X), y, sample_weight, covariance_estimator
+        )
+        return found.__sklearn_array_api_convert__(partial(like, model=X))
+    if sample_weight is not None and covariance_estimator is not None:
+        raise ValueError(
+            "sample_weight needs sample covariances, covariance_estimator="
+            f"None, but covariance_estimator={covariance_estimator!r}."
+        )
+    classes, rows = rows_of_classes(y)
+    check_memory(len(classes), X.shape[1])
+    if covariance_estimator is None:
+        moments = [
+            moments_of_class(X, own, label, sample_weight)
+            for own, label in zip(rows, classes, strict=True)
+        ]
+        check_underflow(sum(sum_of_squares(*m[1::2]) for m in moments), X)
+        return _statistics_of_moments(classes, moments)
+    parts = [in_double(to_numpy(take(X, own))) for own in rows]
+    means = np.stack([part.mean(axis=0) for part in parts])
+    covariances = np.stack(
+        [
+            _estimated_covariance(covariance_estimator, part, label)
+            for part, label in zip(parts, classes, strict=True)
+        ]
+    )
+    check_underflow(np.einsum("cii->", covariances) + np.square(means).sum(), X)
+    counts = np.array([len(own) for own in rows])
+    return make_statistics(
+        classes, counts, means, covariances, covariance_estimator=covariance_estimator
+    ).__sklearn_array_api_convert__(partial(like, model=X))
+
+
+def reweighted(statistics, factors):
+    """Statistics of samples with all weights times a factor, or one for each class."""
+    counts = factors * statistics.counts
+    degrees = [_degrees(statistics, n) for n in (statistics.counts, counts)]
+    scales = np.broadcast_to(factors * degrees[0] / degrees[1], counts.shape)
+    matrices = like(scales, statistics._matrices)[:, None, None] * statistics._matrices
+    return statistics._with(counts=counts, _matrices=matrices)
+
+
+def without(total, part, kept):
+    """Statistics of the samples of ``total`` that are not in ``part``.
+
+    Only the classes of the mask ``kept`` remain. The covariance of a class is zero if
+    the weights of its samples add up to 1 or less.
+    """
+    found = _combined(total, part, sign=-1, kept=kept)
+    single = like(np.where(found.counts > 1, 1.0, 0.0), found._matrices)
+    return found._with(_matrices=single[:, None, None] * found._matrices)
+
+
+def _combined(first, second, sign=1, kept=slice(None)):
+    """Statistics of the samples of both, or without those of the second."""
+    classes = union_of_classes(first.classes, second.classes)[kept]
+    check_memory(len(classes), first.n_features)
+    parts = _moments_by_class(first, 1, first), _moments_by_class(second, sign, first)
+    moments = []
+    for label in classes.tolist():
+        stop_if_asked()
+        of_label = [moments_of[label]() for moments_of in parts if label in moments_of]
+        moments.append(reduce(combined, of_label))
+    names = first.feature_names_in_
+    return _statistics_of_moments(
+        classes,
+        moments,
+        about_means=first.means is not None,
+        axes=first.axes,
+        feature_names_in_=second.feature_names_in_ if names is None else names,
+    )
+
+
+def _moments_by_class(statistics, sign, model):
+    """Functions by label that return moments, as for ``combined``, where the model is.
+
+    A negative sign is that of samples that are removed.
+    """
+    counts, means = sign * statistics.counts, statistics.means
+    matrices, remainders = statistics._matrices, statistics._remainders
+    degrees = (sign * _degrees(statistics, statistics.counts)).tolist()
+    means = np.zeros(matrices.shape[:2]) if means is None else means
+    remainders = 0 * means if remainders is None else remainders
+    means, remainders, matrices = (
+        like(array, model._matrices) for array in (means, remainders, matrices)
+    )
+
+    def moments(k):
+        of_class = counts[k], means[k, ...], remainders[k, ...]
+        return *of_class, matrices[k, ...] * degrees[k]
+
+    labels = enumerate(statistics.classes.tolist())
+    return {label: partial(moments, k) for k, label in labels}
+
+
+def _statistics_of_moments(classes, moments, about_means=True, **state):
+    """Statistics of the moments of the classes, as for ``combined``."""
+    counts, means, remainders, scatters = zip(*moments, strict=True)
+    xp, counts = namespace(scatters[0]), np.array(counts)
+    found = make_statistics(classes, counts, None, xp.stack(scatters), **state)
+    if about_means:
+        found.means, found._remainders = xp.stack(means), xp.stack(remainders)
+    found._matrices /= like(_degrees(found, counts), found._matrices)[:, None, None]
+    return found
+
+
+def _degrees(statistics, counts):
+    """Divisors of scatters; those of less than a sample are kept as they are."""
+    if statistics.means is None:
+        return counts
+    return np.where(counts > 1, counts - 1.0, 1.0)
+
+
+def _second_moments_of(statistics):
+    """Statistics of second moments only, in CPU memory, of the same samples."""
+    statistics = statistics.__sklearn_array_api_convert__(to_numpy)
+    means, counts = statistics.means, statistics.counts[:, None, None]
+    scatters = _degrees(statistics, counts) * statistics._matrices
+    moments = scatters / counts + means[:, :, None] * means[:, None]
+    return statistics._with(means=None, _remainders=None, _matrices=moments)
+
+
+# Reading
+
+
+def statistics_of_block(
+    number, X, y, sample_weight, axes=None, pooled=False, covariance_estimator=None
+):
+    """Statistics of the samples of a block, or of their coordinates in axes.
+
+    Errors have the number of the block, if it is not None. If ``pooled``, all samples
+    are of one class.
+    """
+    with naming_block(number):
+        if y is not None and np.shape(y)[:1] == (0,) and _num_samples(X) == 0:
+            return ClassStatistics.empty()
+        names = get_feature_names(X)
+        X, y, sample_weight = checked_samples(X, y, sample_weight, number is None)
+        if not len(y):
+            return ClassStatistics.empty()
+        if axes is not None:
+            if X.shape[1] != axes.shape[1]:
+                raise ValueError(
+                    f"X must have {axes.shape[1]} features, as the axes have, got "
+                    f"shape {X.shape}."
+                )
+            X = like(project(X, axes.T), X)
+        y = np.zeros(len(y), dtype=int) if pooled else y
+        found = statistics_of_samples(X, y, sample_weight, covariance_estimator)
+        return found._with(axes=axes, feature_names_in_=names)
+
+
+def _read(X, y, sample_weight, covariance_estimator=None, axes=None, pooled=False):
+    """Statistics of samples in memory, or in a Dask array or frame."""
+    if not is_dask(X):
+        options = axes, pooled, covariance_estimator
+        return statistics_of_block(None, X, y, sample_weight, *options)
+    parts = map_row_blocks(statistics_of_block, X, y, sample_weight, axes, pooled)
+    return merged(parts, ClassStatistics.merge).compute()
+
+
+def _read_blocks(blocks, axes=None, pooled=False):
+    """Statistics of the blocks of ``ClassStatistics.from_blocks``, one in memory."""
+    total, number = ClassStatistics.empty(), 0
+    for block in blocks() if callable(blocks) else blocks:
+        if not isinstance(block, tuple | list) or len(block) not in (2, 3):
+            length = f" of length {len(block)}" if hasattr(block, "__len__") else ""
+            raise ValueError(
+                "blocks must yield pairs (X, y) or triples (X, y, sample_weight), but "
+                f"block {number} is of type {type(block).__name__}{length}."
+            )
+        weights = block[2] if len(block) == 3 else None
+        part = statistics_of_block(number, *block[:2], weights, axes, pooled)
+        # Nothing may hold the block while the next one is read; enumerate would.
+        del block, weights
+        with naming_block(number):
+            total = total + part
+        number += 1
+    return total
+
+
+def _in_leading_axes(n_axes, read):
+    """Statistics in the leading axes of all samples, which are read twice.
+
+    ``read(axes, pooled)`` computes the statistics as ``statistics_of_block``.
+    """
+    if not isinstance(n_axes, Integral) or n_axes < 1:
+        raise ValueError(f"n_axes must be None or at least 1, got {n_axes!r}.")
+    pooled = read(None, True)
+    if not len(pooled.classes):
+        return pooled
+    if n_axes > pooled.n_features:
+        raise ValueError(
+            f"n_axes={n_axes} must not exceed the number of features: "
+            f"n_features={pooled.n_features}."
+        )
+    axes = leading_eigenvectors(pooled._matrices[0, ...], n_axes)
+    statistics = read(axes)
+    if not np.isclose(statistics.counts.sum(), pooled.counts[0], rtol=1e-9, atol=0):
+        raise ValueError(
+            "n_axes needs the same blocks twice, but their samples were "
+            f"{pooled.counts[0]} the first time and {statistics.counts.sum()} the "
+            "second time."
+        )
+    return statistics
+
+
+# Storage
+
+_FORMAT, _VERSION = "skgeom.ClassStatistics", 1
+# What a malformed state raises.
+_STATE_ERRORS = (AttributeError, KeyError, TypeError, ValueError)
+
+
+def _state(statistics):
+    """Arrays, numbers and texts by name, as ``ClassStatistics.save`` documents them."""
+    statistics = statistics.__sklearn_array_api_convert__(to_numpy)
+    classes, estimator = statistics.classes, statistics.covariance_estimator
+    texts = kind_of(classes) == "text"
+    if classes.dtype == object and not texts:
+        raise ValueError(
+            f"Only labels of numbers or text can be stored, got {classes}."
+        )
+    names = statistics.feature_names_in_
+    state = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "classes": classes.astype(str) if texts else classes,
+        "labels": classes.dtype.str,
+        "counts": statistics.counts,
+        "matrices": statistics._matrices,
+        "means": statistics.means,
+        "remainders": statistics._remainders,
+        "axes": statistics.axes,
+        "covariance_estimator": None if estimator is None else str(estimator),
+        "feature_names_in_": None if names is None else names.astype(str),
+    }
+    return {name: value for name, value in state.items() if value is not None}
+
+
+def _statistics_of_state(state):
+    if str(state["format"]) != _FORMAT or int(state["version"]) > _VERSION:
+        raise ValueError(f"its format is {state['format']}, {state['version']}.")
+    labels = str(state["labels"]).lstrip("<>|")
+    classes = np.array(state["classes"], dtype=object if labels == "O" else labels)
+    counts, (n_classes,) = np.array(state["counts"]), classes.shape
+    shape = np.shape(state["matrices"])
+    n_features = shape[-1]
+    numbers = {"matrices": (n_classes, n_features, n_features)}
+    numbers |= dict.fromkeys(("means", "remainders"), (n_classes, n_features))
+    found = {k: np.array(state[k], np.float64) for k in numbers if k in state}
+    axes = np.array(state["axes"], np.float64) if "axes" in state else None
+    for name, array in found.items():
+        if array.shape != numbers[name] or not np.isfinite(array).all():
+            raise ValueError(f"{name} has the shape {array.shape}, or is not finite.")
+    if counts.shape != (n_classes,) or not (counts > 0).all():
+        raise ValueError(f"counts are {counts}.")
+    if axes is not None and (axes.ndim != 2 or len(axes) != n_features):
+        raise ValueError(f"axes have the shape {axes.shape}.")
+    names = state.get("feature_names_in_")
+    estimator = state.get("covariance_estimator")
+    return make_statistics(
+        classes,
+        counts,
+        found.get("means"),
+        found["matrices"],
+        remainders=found.get("remainders"),
+        axes=axes,
+        covariance_estimator=None if estimator is None else str(estimator),
+        feature_names_in_=None if names is None else np.array(names, dtype=object),
+    )
+
+
+# Checks
 
 
 def checked_statistics(statistics):
@@ -625,15 +1067,66 @@ def checked_statistics(statistics):
         )
     if namespace(statistics.means) is np or is_dispatched(statistics.means):
         return statistics
-    return statistics._moved(to_numpy)
+    return statistics.__sklearn_array_api_convert__(to_numpy)
+
+
+def without_axes(statistics):
+    """The same statistics, as if the coordinates in the axes were the features."""
+    names = statistics.feature_names_in_ if statistics.axes is None else None
+    return statistics._with(axes=None, feature_names_in_=names)
+
+
+def _check_addition(first, second):
+    """Raise ValueError if statistics cannot be added."""
+    if (first.means is None) != (second.means is None):
+        raise ValueError(
+            "Statistics that hold second moments only can be added to others of "
+            "that kind only. ClassStatistics.from_second_moments(s.classes, "
+            "s.counts, s.second_moments) converts other statistics s."
+        )
+    if first.n_features != second.n_features:
+        raise ValueError(
+            "Statistics can be added only if they have the same number of features, "
+            f"got {first.n_features} and {second.n_features}."
+        )
+    names = [part.feature_names_in_ for part in (first, second)]
+    if all(n is not None for n in names) and not np.array_equal(*names):
+        fault = "names of their features are"
+        remedy = "Use the same columns in both, or rename them."
+        if sorted(names[0]) == sorted(names[1]):
+            fault = "order of their features is"
+            remedy = "Reorder the columns: X[names], with the names of the first."
+        pairs = enumerate(zip_longest(*names))
+        number, pair = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
+        raise ValueError(
+            f"Statistics can be added only if the {fault} equal, "
+            f"but feature {number} is {pair[0]!r} in the first and {pair[1]!r} in the "
+            f"second. {remedy}"
+        )
+    if kind_of(first.classes) != kind_of(second.classes):
+        raise ValueError(
+            "Statistics can be added only if their class labels are of one "
+            f"kind, got {first.classes} and {second.classes}."
+        )
+    if not np.array_equal(first.axes, second.axes):
+        raise ValueError(
+            "Statistics in axes can be added only if they have the same axes."
+        )
+    for part in (first, second):
+        part._check_sample_covariances("added")
+
+
+def _pooled(covariances, counts):
+    """The mean of covariances, weighted by counts - 1, and these weights of sum one."""
+    weights = (counts - 1.0) / max((counts - 1.0).sum(), 1)
+    xp = namespace(covariances)
+    return xp.tensordot(like(weights, covariances), covariances, axes=1), weights
 
 
 def closed_form_shrinkage(covariances, counts):
     """The intensities of ``ClassStatistics.shrunk(None)``, (n_classes,)."""
-    xp, degrees = namespace(covariances), counts - 1.0
-    weights = degrees / max(degrees.sum(), 1)
-    pooled = xp.tensordot(like(weights, covariances), covariances, axes=1)
-    trace = float(xp.linalg.trace(pooled)) or 1.0
+    degrees, (pooled, weights) = counts - 1.0, _pooled(covariances, counts)
+    trace = float(namespace(pooled).linalg.trace(pooled)) or 1.0
     # In units of the trace, so that very small or large numbers stay in range.
     error = 1 + _square_norm(pooled / trace)
     squares = [
@@ -653,70 +1146,6 @@ def _square_norm(matrix):
     xp = namespace(matrix)
     flat = xp.reshape(matrix, (-1,))
     return float(xp.vecdot(flat, flat))
-
-
-class _SecondMoments(ClassStatistics):
-    """Statistics that hold counts and second moments only."""
-
-    def shrunk(self, shrinkage=None):
-        raise ValueError(
-            "Statistics can be shrunk only if they hold covariances, not second "
-            "moments only."
-        )
-
-    def _moved(self, convert):
-        return self  # always on the host
-
-    def _set(self, classes, counts, second_moments):
-        super()._set(classes, counts, None, None)
-        self._second_moments = second_moments
-
-    @property
-    def n_features(self):
-        return self._second_moments.shape[1]
-
-    @property
-    def second_moments(self):
-        return self._second_moments
-
-    def pooled_covariances(self):
-        weights = self.counts / self.counts.sum()
-        pooled = np.tensordot(weights, self._second_moments, axes=1)
-        return pooled, pooled
-
-    def project(self, components):
-        components = self._checked_components(components)
-        means = np.zeros((len(self.classes), self.n_features))
-        _, moments = _projected(means, self._second_moments, components)
-        return self._make(self.classes, self.counts, moments)
-
-    def update(self, X, y, sample_weight=None):
-        new = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
-        new = new._moved(to_numpy)
-        # The mean of x x' is the covariance, divided by count, plus mean mean'.
-        scatters = (1 - 1 / new.counts)[:, None, None] * new.covariances
-        moments = scatters + new.means[:, :, None] * new.means[:, None]
-        merged = self + self._make(new.classes, new.counts, moments)
-        self._set(merged.classes, merged.counts, merged._second_moments)
-        return self
-
-    def __add__(self, other):
-        if not isinstance(other, ClassStatistics):
-            return NotImplemented
-        self._check_addition(other)
-        classes = union_of_classes(self.classes, other.classes)
-        counts = np.zeros(len(classes), dtype=np.result_type(self.counts, other.counts))
-        sums = np.zeros((len(classes), *self._second_moments.shape[1:]))
-        for part in (self, other):
-            k = np.searchsorted(classes, part.classes.astype(classes.dtype))
-            counts[k] += part.counts
-            sums[k] += part.counts[:, None, None] * part._second_moments
-        return self._make(classes, counts, sums / counts[:, None, None])
-
-    def __radd__(self, other):
-        if not (isinstance(other, int) and other == 0):
-            return NotImplemented
-        return copy(self)
 
 
 def _estimated_covariance(estimator, samples, label):
@@ -819,9 +1248,3 @@ def _coordinates(components, axes):
             "these statistics. Use filters learnt from them, or more axes."
         )
     return coordinates
-
-
-def _projected(means, matrices, components):
-    """Means and matrices, such as covariances, of ``X @ components.T``."""
-    projected, products, _ = projected_classes(means, matrices, 0.0)(components.T)
-    return like(projected, matrices), like(products, matrices)

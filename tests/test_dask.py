@@ -34,7 +34,7 @@ from skgeom import (
 )
 from skgeom._filters._auto import class_intensities
 from skgeom._filters.ama import BlockInformation
-from skgeom._moments import sums_of_block
+from skgeom._statistics import statistics_of_block
 from skgeom.baselines import LOL, GeneralizedEigenvectors
 from skgeom.datasets import make_spd_classes
 from skgeom.objectives import MeanInformation
@@ -170,10 +170,14 @@ def test_blocks_that_do_not_fit(digits):
         ValueError, match="of blocks and of n_axes need sample covariances"
     ):
         ClassStatistics.from_data(blocks, y, "oas")
-    with pytest.raises(ValueError, match="all blocks of X are empty"):
-        ClassStatistics.from_data(blocks[:0], y[:0])
-    with pytest.raises(ValueError, match="all blocks are empty, or none came"):
-        ClassStatistics.from_blocks([])
+    assert not len(ClassStatistics.from_data(blocks[:0], y[:0]).classes)
+    for model in (
+        GaussianClassifier(),
+        GaussianClassifier(regularization=1.0),
+        SQFA(2),
+    ):
+        with pytest.raises(ValueError, match=r"There are no samples"):
+            model.fit(blocks[:0], y[:0])
     with pytest.raises(ValueError, match=r"^Block 1: .*of features, got 64 and 5"):
         ClassStatistics.from_blocks([(X, y), (X[:, :5], y)])
     with pytest.raises(ValueError, match=r"^Block 2: .* labels are of one kind"):
@@ -198,7 +202,8 @@ def test_weights_of_a_block_may_be_less_than_one_sample(name, wine):
         assert_allclose(statistics.means, expected.means)
         assert_allclose(statistics.covariances, expected.covariances, atol=1e-9)
     with pytest.raises(ValueError, match=r"class 0 adds up to 0\.\d+, but a weight"):
-        ClassStatistics.from_data(blocks, y, sample_weight=np.full(len(y), 0.01))
+        small = np.full(len(y), 0.01)
+        GaussianClassifier().fit(blocks, y, sample_weight=small)
 
 
 def test_from_blocks_says_what_it_takes(digits):
@@ -322,7 +327,7 @@ def test_blocks_are_made_in_the_task_that_sums_them(digits):
     lengths = tuple(len(part(y, [k])) for k in range(6))
     blocks = da.map_blocks(part, X, chunks=(lengths, (64,)), meta=X[:0])
     labels = da.map_blocks(part, y, chunks=(lengths,), meta=y[:0])
-    parts = map_row_blocks(sums_of_block, blocks, labels, None, None)
+    parts = map_row_blocks(statistics_of_block, blocks, labels)
     (whole,) = dask.optimize(dask.delayed(list)(parts))
     # One for each block, what they share, and the list of them.
     assert len(dict(whole.__dask_graph__())) <= len(lengths) + 3
@@ -627,7 +632,7 @@ def test_blocks_that_are_no_more_than_scored_give_all_samples(wine, monkeypatch)
 def test_samples_and_labels_of_other_lengths(wine):
     block = 3, wine[0], wine[1][:-1], None
     with pytest.raises(ValueError, match=r"Block 3: .*inconsistent numbers of samples"):
-        _held_out._sums_and_some(*block)
+        _held_out._statistics_and_some(*block)
 
 
 def test_frames_of_features_have_names(wine):

@@ -163,7 +163,7 @@ def test_only_the_weights_of_all_calls_must_add_up_to_a_sample(cls, drawn):
     if cls is GaussianClassifier:
         assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
     with pytest.raises(ValueError, match=r"class 0 adds up to 0.15, but a weight"):
-        cls().partial_fit(X[last], y[last], sample_weight=weights[last])
+        cls().fit(X[last], y[last], sample_weight=weights[last])
 
 
 def test_partial_fit_sample_by_sample_predicts_once_it_can(drawn):

@@ -27,7 +27,6 @@ LAYERS = [
     {"optim"},  # optimisation on manifolds
     {
         "_moments",
-        "_leading_axes",
         "_statistics",
         "_held_out",
         "_shrinkage",
@@ -52,7 +51,7 @@ ONLY_FOR = {
 # Imported inside functions only, and so not when skgeom is imported: optional packages,
 # pyriemann and pymanopt, which import matplotlib, torch and others where they are
 # installed, and autograd, for what users write.
-OPTIONAL = {"torch", "jax", "matplotlib", "mne", "moabb", "pandas"}
+OPTIONAL = {"torch", "jax", "matplotlib", "mne", "pandas"}
 LAZY = OPTIONAL | {"pyriemann", "pymanopt", "autograd"}
 
 
@@ -203,8 +202,6 @@ FOREIGN_PRIVATE = {
     ("_shrinkage.py", "_with"),
     ("utils/_dask.py", "_meta"),
     ("utils/_dask.py", "_meta_nonempty"),
-    ("utils/estimator.py", "_fitted_array"),
-    ("utils/estimator.py", "_init_callback_context"),
 }
 REPEATED_MODULES = {"_solvers.py"}
 

@@ -9,11 +9,14 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from skgeom import (
+    GMLVQ,
     SQFA,
     ClassStatistics,
     GaussianClassifier,
+    KernelDiscriminantAnalysis,
     _moments,
 )
+from skgeom.utils import validation
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +178,7 @@ def test_two_passes(digits, blocks):
     for n_axes in (0, 2.5, "all"):
         with pytest.raises(ValueError, match="n_axes must be None or at least 1"):
             ClassStatistics.from_blocks(blocks, n_axes=n_axes)
-    with pytest.raises(ValueError, match=r"Block 0: n_axes=65 must not exceed"):
+    with pytest.raises(ValueError, match=r"^n_axes=65 must not exceed"):
         ClassStatistics.from_blocks(blocks, n_axes=65)
     with pytest.raises(ValueError, match=r"^n_axes=65 must not exceed"):
         ClassStatistics.from_data(*digits, n_axes=65)
@@ -187,8 +190,9 @@ def test_two_passes(digits, blocks):
 
 
 def test_more_than_the_memory_is_refused_before(digits, blocks, monkeypatch):
-    monkeypatch.setattr(_moments, "memory", lambda: 500_000)
-    message = r"10 classes of 64 features take 0.000328 GB.* n_axes=16 take 2e-05 GB"
+    for module in (_moments, validation):
+        monkeypatch.setattr(module, "memory", lambda: 500_000)
+    message = r"10 classes of 64 features need 0.000655 GB.* n_axes=16 take 2e-05 GB"
     with pytest.raises(MemoryError, match=message):
         ClassStatistics.from_blocks(blocks)
     with pytest.raises(MemoryError, match=message):
@@ -196,5 +200,15 @@ def test_more_than_the_memory_is_refused_before(digits, blocks, monkeypatch):
     assert ClassStatistics.from_blocks(blocks, n_axes=16).n_features == 16
 
 
+@pytest.mark.parametrize(
+    "estimator", [GMLVQ(), KernelDiscriminantAnalysis(), GaussianClassifier()], ids=repr
+)
+def test_estimators_refuse_what_exceeds_the_memory(estimator, digits, monkeypatch):
+    for module in (_moments, validation):
+        monkeypatch.setattr(module, "memory", lambda: 50_000)
+    with pytest.raises(MemoryError, match=r"need .* GB, but there are .* of memory\. "):
+        estimator.fit(*digits)
+
+
 def test_memory_of_this_computer_is_known():
-    assert 2**28 < _moments.memory()
+    assert 2**28 < validation.memory()

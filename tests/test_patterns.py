@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from pyriemann.spatialfilters import CSP
 from scipy.linalg import eigh
 from sklearn.linear_model import LinearRegression
 
@@ -26,37 +25,6 @@ def test_patterns_are_the_regression_on_components(recording):
     patterns = activation_patterns(filters, np.cov(X.T))
     regression = LinearRegression().fit(X @ filters.T, X)
     assert_allclose(patterns, regression.coef_.T, rtol=1e-9)
-
-
-def test_patterns_find_where_sources_are(recording):
-    """Filters that regress the sources invert the mixing; patterns are the mixing."""
-    sources, mixing, X = recording
-    filters = LinearRegression().fit(X, sources).coef_
-    patterns = activation_patterns(filters, np.cov(X.T))
-
-    def nearness(rows):
-        return [np.corrcoef(a, b)[0, 1] for a, b in zip(rows, mixing, strict=True)]
-
-    assert min(nearness(patterns)) > 0.999 > 0.95 > min(nearness(filters))
-
-
-def test_filters_of_white_signals_are_their_patterns(rng):
-    filters = np.linalg.qr(rng.normal(size=(5, 3)))[0].T
-    assert_allclose(activation_patterns(filters, np.eye(5)), filters, atol=1e-12)
-
-
-def test_all_filters_together_are_inverted(rng, make_spd):
-    filters = rng.normal(size=(4, 4))
-    patterns = activation_patterns(filters, make_spd((), 4))
-    assert_allclose(patterns.T @ filters, np.eye(4), atol=1e-9)
-
-
-@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
-def test_units(rng, make_spd, unit):
-    filters, covariance = rng.normal(size=(2, 4)), make_spd((), 4)
-    expected = activation_patterns(filters, covariance)
-    assert_allclose(activation_patterns(filters, unit**2 * covariance), expected)
-    assert_allclose(activation_patterns(filters / unit, covariance), expected * unit)
 
 
 def test_of_sqfa_and_of_singular_covariances(recording):
@@ -111,21 +79,6 @@ def test_spatial_filters_are_generalized_eigenvectors(make_spd):
     assert squared == pytest.approx(distance_affine_invariant(X, R) ** 2)
 
 
-def test_spatial_filters_are_those_of_csp(make_signals):
-    """Of two classes, the filters of pyriemann's CSP, and its patterns, up to scale."""
-    X, y = make_signals(n_classes=2)
-    theirs = CSP(nfilter=2, metric="euclid").fit(X, y)
-    first, second = (X[y == label].mean(axis=0) for label in (0, 1))
-    filters, ratios = spatial_filters(first, second)
-    patterns = activation_patterns(filters, second)
-    for k in range(2):
-        for own, other in ((filters, theirs.filters_), (patterns, theirs.patterns_)):
-            cosines = own @ other[k]
-            cosines /= np.linalg.norm(own, axis=1) * np.linalg.norm(other[k])
-            assert np.abs(cosines).max() == pytest.approx(1, abs=1e-5)
-    assert len(ratios) == 4
-
-
 @pytest.fixture
 def make_signals():
     def make(n_classes):
@@ -160,18 +113,6 @@ def test_errors_of_spatial_filters(make_spd):
         spatial_filters(X, np.zeros((3, 3)))
     with pytest.raises(ValueError, match="matrix is not positive definite"):
         spatial_filters(-X, X)
-
-
-def test_results_are_single_where_both_arguments_are(recording):
-    covariance = np.cov(recording[2].T).astype(np.float32)
-    reference = np.eye(6, dtype=np.float32)
-    filters, ratios = spatial_filters(covariance, reference)
-    assert filters.dtype == ratios.dtype == np.float32
-    wanted, expected = spatial_filters(covariance.astype(float), reference)
-    assert wanted.dtype == expected.dtype == np.float64
-    assert_allclose(filters, wanted, rtol=1e-6, atol=1e-6)
-    assert_allclose(ratios, expected, rtol=1e-6)
-    assert activation_patterns(filters, covariance).dtype == np.float32
 
 
 def test_arrays_of_other_libraries(recording, library):

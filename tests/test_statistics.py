@@ -2,11 +2,15 @@
 
 import functools
 import itertools
+import json
 import operator
 import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from pyriemann.geometry.covariance import cov_est_functions
 from pyriemann.geometry.covariance import covariances as pyriemann_covariances
@@ -173,7 +177,6 @@ def test_extra_memory_is_below_the_size_of_the_data(dtype, order, rng):
         (np.ones((4, 2)), [0, 1, 0], "inconsistent numbers of samples"),
         (np.ones(4), [0, 1, 0, 1], "Expected 2D array"),
         (np.ones((4, 2, 2)), [0, 1, 0, 1], "dim 3"),
-        (np.ones((0, 2)), [], "0 sample"),
         (np.ones((4, 0)), [0, 1, 0, 1], "0 feature"),
         (np.full((4, 2), np.nan), [0, 1, 0, 1], "Input X contains NaN"),
         (np.full((4, 2), np.inf), [0, 1, 0, 1], "Input X contains infinity"),
@@ -542,7 +545,8 @@ def test_bad_weights(data):
     with pytest.raises(
         ValueError, match=r"class 2 adds up to 0\.9, but a weight counts"
     ):
-        ClassStatistics.from_data(X, y, sample_weight=np.where(y == 2, 0.1, 1))
+        small = np.where(y == 2, 0.1, 1)
+        _ = ClassStatistics.from_data(X, y, sample_weight=small).covariances
     with pytest.raises(ValueError, match="at least one non-zero number"):
         ClassStatistics.from_data(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match="Negative values"):
@@ -555,8 +559,10 @@ def test_bad_weights(data):
 
 def test_weights_of_one_sample_in_all_leave_no_covariance():
     X = [[0.0, 0.0], [2.0, 1.0]]
-    with pytest.raises(ValueError, match=r"adds up to 1, .* more if its samples"):
-        ClassStatistics.from_data(X, [0, 0], sample_weight=[0.5, 0.5])
+    with pytest.raises(
+        ValueError, match=r"adds up to 1, .* more than 1 if its samples"
+    ):
+        _ = ClassStatistics.from_data(X, [0, 0], sample_weight=[0.5, 0.5]).covariances
     alone = ClassStatistics.from_data(X, [0, 0], sample_weight=[1, 0])
     assert not alone.covariances.any()
 
@@ -793,3 +799,185 @@ def test_estimator_with_fit_and_covariance_only(rng):
     np.testing.assert_allclose(found.covariances, expected.covariances)
     assert not hasattr(duck, "covariance_")
     GaussianClassifier(covariance_estimator=duck).fit(X, y)
+
+
+# Parts, storage and decay
+
+
+def same_bits(first, second):
+    """Whether the states are equal in all bits."""
+    first, second = first.to_dict(), second.to_dict()
+    return json.dumps(first) == json.dumps(second)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    owners=st.lists(st.integers(0, 4), min_size=12, max_size=12),
+    powers=st.lists(st.integers(-9, 3), min_size=12, max_size=12),
+    offset=st.sampled_from([0.0, 1.0, 2.0**27]),
+)
+def test_parts_of_any_weights_merge_to_the_whole(owners, powers, offset):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 3)).round(3) + offset, np.arange(12) % 3
+    weights, owners = 2.0 ** np.array(powers), np.array(owners)
+    parts = [
+        ClassStatistics.from_blocks([(X[k], y[k], weights[k])])
+        for k in (np.flatnonzero(owners == number) for number in range(5))
+    ]
+    whole = ClassStatistics.from_data(X, y, sample_weight=weights)
+    empty = ClassStatistics.empty()
+    for merged in (
+        ClassStatistics.merge(parts),
+        sum(parts[::-1], empty),
+        (parts[0] + parts[1]) + (parts[2] + (parts[3] + parts[4])),
+    ):
+        assert np.array_equal(merged.classes, whole.classes)
+        assert_allclose(merged.counts, whole.counts, rtol=1e-12)
+        assert_allclose(merged.means, whole.means, rtol=1e-12, atol=1e-14)
+        found, expected = (s.to_dict()["matrices"] for s in (merged, whole))
+        assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    assert same_bits(whole + empty, whole)
+    assert same_bits(empty + whole, whole)
+
+
+def test_statistics_of_no_samples(data):
+    X, y = data
+    empty = ClassStatistics.empty()
+    for same in (
+        ClassStatistics.merge([]),
+        ClassStatistics.from_blocks([]),
+        ClassStatistics.from_data(X[:0], y[:0]),
+        ClassStatistics.from_blocks([(X[:0], y[:0])], n_axes=2),
+        empty + empty,
+    ):
+        assert same_bits(same, empty)
+    for model in (SQFA(2), GaussianClassifier()):
+        with pytest.raises(ValueError, match="There are no samples"):
+            model.fit_statistics(empty)
+
+
+def exact_covariance(X):
+    """By rational arithmetic."""
+    n, unit = len(X), 2**60
+    columns = [[int(Fraction(float(x)) * unit) for x in column] for column in X.T]
+    products = [
+        [n * sum(map(operator.mul, a, b)) - sum(a) * sum(b) for b in columns]
+        for a in columns
+    ]
+    divisor = n * (n - 1) * unit**2
+    return np.array([[float(Fraction(p, divisor)) for p in row] for row in products])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "n_parts", [2_000, pytest.param(10_000, marks=pytest.mark.exhaustive)]
+)
+def test_many_parts_far_from_the_origin_lose_no_digits(n_parts, dtype, rng):
+    scale = 1 if dtype == np.float64 else 100  # next to rounding in single precision
+    X = (2.0**27 + scale * rng.normal(size=(n_parts, 2))).astype(dtype)
+    parts = (ClassStatistics.from_data(X[[k]], [0]) for k in range(n_parts))
+    found, exact = ClassStatistics.merge(parts).covariances[0], exact_covariance(X)
+    assert np.linalg.norm(found - exact) < 1e-10 * np.linalg.norm(exact)
+
+
+@pytest.mark.exhaustive
+def test_a_million_parts_lose_no_digits(rng):
+    X = 2.0**27 + rng.normal(size=(1000, 2))
+    part = [ClassStatistics.from_data(X[[k]], [0]) for k in range(1000)]
+    found = ClassStatistics.merge(part[k % 1000] for k in range(10**6))
+    exact = exact_covariance(X) * 999 / 1000 * 10**6 / (10**6 - 1)
+    assert np.linalg.norm(found.covariances[0] - exact) < 1e-10 * np.linalg.norm(exact)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([-1, 127, 3], dtype=np.int8),
+        np.array([2**64 - 1, 2**60, 2**60 + 1], dtype=np.uint64),
+        np.array([-2.0, 4.0, 7.0]),
+        np.array(["a", "bbb", "cc"]),
+        np.array(["a", "bbb", "cc"], dtype=object),
+    ],
+)
+def test_stored_statistics_are_equal_in_all_bits(labels, data, tmp_path):
+    X, y = data
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    plain = ClassStatistics.from_data(frame, labels[y])
+    for statistics in (
+        plain,
+        plain.shrunk(),
+        plain.decay(0.01),
+        ClassStatistics.from_data(X, labels[y], n_axes=2),
+        ClassStatistics.from_second_moments(labels, [2, 3, 4], [np.eye(2) / 3] * 3),
+        ClassStatistics.from_data(X, labels[y], "oas"),
+    ):
+        statistics.save(tmp_path / "s.npz")
+        as_text = json.dumps(statistics.to_dict())
+        for again in (
+            ClassStatistics.load(tmp_path / "s.npz"),
+            ClassStatistics.from_dict(json.loads(as_text)),
+        ):
+            assert same_bits(again, statistics)
+            assert again.classes.dtype == statistics.classes.dtype
+            assert again.counts.dtype == statistics.counts.dtype
+            assert repr(again) == repr(statistics)
+    with pytest.raises(ValueError, match="only if their covariances are sample cov"):
+        ClassStatistics.load(tmp_path / "s.npz") + plain
+
+
+def test_files_that_are_no_statistics(statistics, tmp_path):
+    path = tmp_path / "s.npz"
+    statistics.save(path)
+    content = path.read_bytes()
+    for length in (0, 1, 100, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:length])
+        with pytest.raises(ValueError, match="is not a complete file of"):
+            ClassStatistics.load(path)
+    np.save(tmp_path / "array.npy", np.ones(3))
+    np.savez(tmp_path / "other.npz", means=np.ones(3))
+    for name in ("array.npy", "other.npz"):
+        with pytest.raises(ValueError, match="is not a complete file of"):
+            ClassStatistics.load(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        ClassStatistics.load(tmp_path / "none.npz")
+    state = statistics.to_dict()
+    for change in (
+        {"version": 2},
+        {"format": "other"},
+        {"counts": [1, 2]},
+        {"counts": [1, 2, -3]},
+        {"means": [[np.nan] * 4] * 3},
+        {"matrices": [1.0]},
+        {"axes": [[1.0, 2.0]]},
+    ):
+        with pytest.raises(ValueError, match="No valid state of statistics"):
+            ClassStatistics.from_dict(state | change)
+
+
+def test_decayed_statistics_have_smaller_weights(data):
+    X, y = data
+    first, second = slice(0, 30), slice(30, 60)
+    total = ClassStatistics.from_data(X[first], y[first]).decay(0.25)
+    total = total + ClassStatistics.from_data(X[second], y[second])
+    weights = np.repeat([0.25, 1.0], 30)
+    assert_same_statistics(
+        total, ClassStatistics.from_data(X, y, sample_weight=weights)
+    )
+    for factor in (0, 1.5, np.nan):
+        with pytest.raises(ValueError, match="factor must be above 0 and at most 1"):
+            total.decay(factor)
+
+
+def test_decay_follows_classes_that_move(rng):
+    def batch(shift):
+        y = np.arange(100) % 2
+        return rng.normal(size=(100, 2)) + np.c_[4.0 * y, np.full(100, shift)], y
+
+    still = following = ClassStatistics.empty()
+    for shift in range(20):
+        new = ClassStatistics.from_data(*batch(shift))
+        still, following = still + new, following.decay(0.5) + new
+    assert_allclose(still.means[:, 1], 9.5, atol=0.3)
+    assert_allclose(following.means[:, 1], 18, atol=0.3)
+    assert_allclose(following.counts, 100, rtol=1e-4)

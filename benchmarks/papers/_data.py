@@ -70,11 +70,8 @@ def digits(name):
 
 @cache
 def bci(subject):
-    """Covariance matrices of a subject: first day for training, second for the test.
-
-    Those that the authors publish; what moabb makes of the signals differs.
-    """
-    trials = fetched(fetch_bci_iv_2a, subject, download_if_missing=False)
+    """Covariance matrices of a subject: first day for training, second for the test."""
+    trials = fetched(fetch_bci_iv_2a, subject)
     X, y, test = trials.data, trials.target, trials.test
     return X[~test], y[~test], X[test], y[test]
 

@@ -81,11 +81,10 @@ plt.show()
 #
 # Fetchers look for a file in the folder that the environment variable ``SKGEOM_DATA``
 # names. :func:`~skgeom.datasets.fetch_mnist`, :func:`~skgeom.datasets.fetch_heart` and
-# :func:`~skgeom.datasets.fetch_pima` download missing files by scikit-learn, and
-# :func:`~skgeom.datasets.fetch_bci_iv_2a` by the package moabb. The files of
-# :func:`~skgeom.datasets.fetch_svhn` must be downloaded by hand, and the file of
-# :func:`~skgeom.datasets.fetch_eth80` must be computed; the error says how. The
-# interface is the same (this is not run here)::
+# :func:`~skgeom.datasets.fetch_pima` download missing files by scikit-learn. The files
+# of :func:`~skgeom.datasets.fetch_svhn` must be downloaded by hand, and the files of
+# :func:`~skgeom.datasets.fetch_eth80` and :func:`~skgeom.datasets.fetch_bci_iv_2a` must
+# be computed; the error says how. The interface is the same (this is not run here)::
 #
 #     from skgeom.datasets import fetch_heart, fetch_mnist
 #

@@ -37,7 +37,7 @@ from skgeom._filters._optimization import (
 )
 from skgeom._held_out import sample_rows, statistics_and_sample
 from skgeom._moments import known_labels, weighted_samples
-from skgeom._statistics import ClassStatistics
+from skgeom._statistics import ClassStatistics, statistics_of_samples
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS
 from skgeom.utils._dask import empty_block
 from skgeom.utils.array_api import (
@@ -296,9 +296,7 @@ class BaseFilters(
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
         self._check_sizes(np.unique(y))
         space = self._space_of(X)
-        statistics = ClassStatistics._from_valid_data(
-            space.samples, y, estimator, sample_weight
-        )
+        statistics = statistics_of_samples(space.samples, y, sample_weight, estimator)
         held_out = ()
         if is_auto:
             rows = sample_rows(X)
@@ -495,9 +493,8 @@ class BaseFilters(
         if space.origin is not None:
             self.statistics_.means += space.origin @ filters
         if model is not None:
-            self.statistics_ = self.statistics_.__sklearn_array_api_convert__(
-                partial(like, model=model)
-            )
+            converter = partial(like, model=model)
+            self.statistics_ = self.statistics_.__sklearn_array_api_convert__(converter)
         self._parameters_of_fit = {
             name: getattr(self, name) for name in self._of_distances
         }

@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skgeom.optim import CONSTRAINTS, maximize_on_samples, prefixed
-from skgeom.utils.linalg import orthonormal
 from skgeom.utils.threads import one_blas_thread
 
 # The initializations that each value of ``init`` names; others are random.
@@ -378,6 +377,6 @@ def _leading_axes(total, size):
     # after each call, in the way of the others.
     subspace = np.random.default_rng(0).standard_normal((len(total), size))
     for _ in range(2):
-        subspace = orthonormal(total @ subspace)
+        subspace, _ = np.linalg.qr(total @ subspace)
     variances, rotation = np.linalg.eigh(subspace.T @ total @ subspace)
     return variances[::-1], (subspace @ rotation)[:, ::-1]

@@ -13,8 +13,7 @@ from skgeom._filters._optimization import (
     independent_directions,
     n_named_initializations,
 )
-from skgeom._leading_axes import AxesSpace
-from skgeom._statistics import ClassStatistics, checked_statistics
+from skgeom._statistics import ClassStatistics, checked_statistics, without_axes
 from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
@@ -29,7 +28,7 @@ from skgeom.utils.estimator import (
     estimator_method,
     substitute_docs,
 )
-from skgeom.utils.linalg import WholeSpace
+from skgeom.utils.linalg import AxesSpace, WholeSpace
 from skgeom.utils.validation import class_factors, warn_user
 
 
@@ -393,8 +392,7 @@ class SQFA(BaseFilters):
         current_progress().start()
         space = WholeSpace() if axes is None else AxesSpace(axes)
         if axes is not None:
-            parts = [part.project(axes) for part in parts]
-            total = total.project(axes)
+            parts, total = list(map(without_axes, parts)), without_axes(total)
         folds, candidates = [], []
         shrinks = is_list and self.covariance_estimator == "auto"
         if is_list and (shrinks or self.regularization == "auto"):

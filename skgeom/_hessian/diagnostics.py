@@ -171,8 +171,8 @@ def check_conditions(projection, X, codes, traces):
 def mean_and_covariance(samples):
     """Mean of samples, and the mean square about it, computed on their device."""
     mean = namespace(samples).mean(samples, axis=0)
-    centred = samples - mean
-    return to_numpy(mean), to_numpy(centred.T @ centred / samples.shape[0])
+    centered = samples - mean
+    return to_numpy(mean), to_numpy(centered.T @ centered / samples.shape[0])
 
 
 def _dominance(eigenvalues):

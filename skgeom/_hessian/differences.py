@@ -97,7 +97,7 @@ def difference_model(function, X, name, curvature):
             return V @ np.stack(gradients, axis=2)
 
         def weighted_hessian(G):
-            # The second difference along a shift. Each side is compared with the centre
+            # The second difference along a shift. Each side is compared with the center
             # first: subtracting twice a large logit would cancel.
             def change(h):
                 return (G * ((at(h) - central) + (at(-h) - central))).sum()

@@ -217,7 +217,7 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
     if not np.isfinite(matrix).all():
         raise ValueError(
             f"The Hessian of {name} is not finite: its parameters or logits are NaN, "
-            "infinite or too large. Scale the features, or regularise its training."
+            "infinite or too large. Scale the features, or regularize its training."
         )
     return MeanCurvature((matrix + matrix.T) / 2, traces, saturated)
 

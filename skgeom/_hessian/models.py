@@ -4,7 +4,7 @@ One function for each kind of classifier returns a `LogitModel`: an affine map o
 samples, followed by a function whose result is an `Expansion`. A term that is common to
 all logits cancels in the probabilities, so log-probabilities serve as logits, too.
 
-torch is not imported to recognise a module: without an earlier import there is none.
+torch is not imported to recognize a module: without an earlier import there is none.
 """
 
 import sys
@@ -142,9 +142,9 @@ def _gaussian_classes(estimator, means, precisions, priors, log_determinants):
         offsets = np.log(priors) - np.array(log_determinants) / 2
 
     def expand(X):
-        centred = X - means[:, None]
-        gradients = -centred @ precisions
-        logits = (centred * gradients).sum(axis=2).T / 2 + offsets
+        centered = X - means[:, None]
+        gradients = -centered @ precisions
+        logits = (centered * gradients).sum(axis=2).T / 2 + offsets
         gradients = gradients.swapaxes(0, 1)
         return Expansion(
             logits,

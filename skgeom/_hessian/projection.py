@@ -3,19 +3,13 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from skgeom._hessian.diagnostics import (
@@ -26,12 +20,10 @@ from skgeom._hessian.diagnostics import (
 from skgeom._hessian.input_hessian import mean_curvature
 from skgeom._hessian.models import classifier_name, is_function, is_module
 from skgeom._moments import check_underflow
-from skgeom.utils._dask import refuse_dask
 from skgeom.utils._frames import with_names
+from skgeom.utils._projections import LinearProjection
 from skgeom.utils.array_api import (
     ARRAY_API,
-    astype,
-    check_library,
     float_dtypes,
     move_attributes,
     namespace,
@@ -44,15 +36,10 @@ from skgeom.utils.estimator import (
     estimator_method,
 )
 from skgeom.utils.linalg import fix_signs
-from skgeom.utils.validation import check_two_classes, warn_user
+from skgeom.utils.validation import warn_user
 
 
-class CovarianceHessianProjection(
-    CallbackSupportMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
-):
+class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     r"""Projection onto eigenvectors of the covariance and of a classifier's Hessian.
 
     The components are the leading eigenvectors of the covariance matrix of the samples
@@ -65,9 +52,10 @@ class CovarianceHessianProjection(
        \frac{1}{n-1} \sum_i (x_i - \bar x)(x_i - \bar x)^\top v = \lambda v, \qquad
        \frac1n \sum_i \nabla_x^2 \left[-\log p(y_i \mid x_i)\right] v' = \lambda' v'
 
-    and :meth:`transform` returns X U (equations 4 and 5), without centring. Along v the
-    data vary most. Along v' the classifier's loss has the largest mean curvature. See
-    the user guide for what to expect, and :func:`input_hessian` for the Hessian.
+    and :meth:`transform` returns X U (equations 4 and 5), without centering. The
+    variance of the data is largest along v. The classifier's loss has the largest mean
+    curvature along v'. See the user guide for what to expect, and
+    :func:`input_hessian` for the Hessian.
 
     Parameters
     ----------
@@ -79,7 +67,7 @@ class CovarianceHessianProjection(
         log-probabilities or logits of the sorted classes of y; see
         :func:`input_hessian`. None is a
         :class:`~sklearn.preprocessing.StandardScaler` and a network with a layer of 32
-        tanh units. Its squared weights are penalised by
+        tanh units. Its squared weights are penalized by
         ``alpha=min(n_samples, 500) / (5 * n_classes)``, so that probabilities stay away
         from zero and one. With classes that a line separates well, it is nearly linear,
         and the first Hessian eigenvector is the only one that matters.
@@ -87,7 +75,7 @@ class CovarianceHessianProjection(
         Number of covariance eigenvectors. With 0, it is the Hessian method of [1]_.
     n_hessian : int, default=1
         Number of Hessian eigenvectors. With 0, the projection is that of principal
-        component analysis without the centring, and no classifier is fitted.
+        component analysis without the centering, and no classifier is fitted.
     curvature : {"hessian", "gauss-newton"}, default="hessian"
         The whole Hessian, or its Gauss-Newton part, which has no negative eigenvalue.
         They are equal for ReLU networks and for linear classifiers.
@@ -179,7 +167,6 @@ class CovarianceHessianProjection(
     True
     """
 
-    _fitted_array = "components_"
     _parameter_constraints = {
         "estimator": [None, HasMethods("fit"), callable],
         "n_covariance": [Interval(Integral, 0, None, closed="left")],
@@ -244,6 +231,12 @@ class CovarianceHessianProjection(
             decide on the Hessian; if ``class_weight`` does not reach the training.
         """
         X, codes = self._validate(X, y)
+        n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
+        if not 0 < n_components <= n_features:
+            raise ValueError(
+                f"n_covariance + n_hessian = {n_components} must be at least 1 and at "
+                f"most n_features={n_features}."
+            )
         progress, y = current_progress(), self.classes_[codes]
         progress.start(X, y)
         self.covariance_ = _covariance(X)
@@ -280,23 +273,6 @@ class CovarianceHessianProjection(
         return self
 
     @estimator_method
-    def transform(self, X):
-        """Project samples onto the components, equation 5.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            The products with the components; float32 for X of float32.
-        """
-        X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
-        return X @ astype(self.components_, X.dtype).T
-
-    @estimator_method
     def separation(self, X, y):
         """Separation of other samples along the leading eigenvectors.
 
@@ -329,22 +305,6 @@ class CovarianceHessianProjection(
                 f"other, got {np.unique(y).tolist()}."
             )
         return self._separation(X, np.searchsorted(classes, y))
-
-    def _validate(self, X, y):
-        """Valid X, in float64, and class numbers; sets the classes."""
-        refuse_dask(self, X, "Fit it to a sample of the rows")
-        check_library(X, self)
-        X, y = validate_data(self, X, y, dtype=float_dtypes(X)[0])
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
-        check_two_classes(self.classes_, type(self).__name__)
-        n_components, n_features = self.n_covariance + self.n_hessian, X.shape[1]
-        if not 0 < n_components <= n_features:
-            raise ValueError(
-                f"n_covariance + n_hessian = {n_components} must be at least 1 and at "
-                f"most n_features={n_features}."
-            )
-        return X, codes
 
     def _weights(self, y):
         """Weights of the samples by ``class_weight``."""
@@ -388,14 +348,8 @@ class CovarianceHessianProjection(
         hessian_axes = to_numpy(self.hessian_eigenvectors_)[:rank]
         return separation_grid(X, codes, covariance_axes, hessian_axes)
 
-    @property
-    def _n_features_out(self):
-        return len(self.components_)
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = ARRAY_API
         return tags
 
@@ -403,7 +357,7 @@ class CovarianceHessianProjection(
 def default_network(n_samples, n_classes, random_state=None):
     """The classifier that ``estimator=None`` stands for.
 
-    Its squared weights are penalised. Otherwise the probabilities become zeros and
+    Its squared weights are penalized. Otherwise the probabilities become zeros and
     ones, and a few samples decide on the Hessian. The penalty, which is added to the
     sum of the losses of the samples, increases with the number of samples of a class up
     to 500 samples in all, where the sum of the losses outweighs it.
@@ -441,12 +395,12 @@ def _check_saturation(mean, name):
         raise ValueError(
             f"The Hessian of {name} is zero: its probabilities do not change with X, "
             "or are all zero or one. If it is saturated, stop its training earlier or "
-            "regularise it more; piecewise constant classifiers have no Hessian."
+            "regularize it more; piecewise constant classifiers have no Hessian."
         )
     if mean.saturated:
         warn_user(
             f"All probabilities of {name} are zero or one up to rounding, so that a "
-            "few samples decide on the eigenvectors of its Hessian. Regularise its "
+            "few samples decide on the eigenvectors of its Hessian. Regularize its "
             "training more, or stop it earlier.",
             UserWarning,
         )

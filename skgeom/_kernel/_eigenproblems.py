@@ -1,6 +1,6 @@
 r"""Solvers of kernel discriminant analysis, as functions of matrices.
 
-All work on one form of the problem. Let F be a matrix whose row i holds the centred
+All work on one form of the problem. Let F be a matrix whose row i holds the centered
 features of sample i, times the root of its weight, in coordinates x in which the
 penalty is the identity. With E, an orthonormal basis of the class indicators, the
 scatter matrices are
@@ -10,7 +10,7 @@ scatter matrices are
 
 and the components are the leading x of the ratio of :math:`S_t` (criterion "total", of
 equation 13) or :math:`S_b` ("between") to :math:`S_w + \lambda I`, scaled such that the
-latter is one. For ``penalty="identity"``, F is the centred kernel matrix K, and x are
+latter is one. For ``penalty="identity"``, F is the centered kernel matrix K, and x are
 the coefficients of the samples. For ``penalty="kernel"``, :math:`F F^\top = K`, and x
 are coordinates of the function in the feature space, of which the Gram matrix is all
 that is known.

@@ -155,28 +155,27 @@ def held_out_components(components, samples, complement, found, criterion):
     ndarray of shape (n_held_out, n_components)
     """
     codes, groups, weights = samples
-    members = found.means[codes] - found.center
-    centered = components - found.center
-    own = members if criterion == "between" else centered
+    members = found.means[codes]
+    own = members if criterion == "between" else components
     targets = members + own / found.eigenvalues
     roots = np.sqrt(weights)[:, None]
-    residuals = roots * (targets - centered)
+    residuals = roots * (targets - components)
     held_out = held_out_residuals(residuals, complement, groups)
     return components + (residuals - held_out) / roots
 
 
-def calibrate(components, held_out, codes, weights, means, center, priors):
+def calibrate(components, held_out, codes, weights, means, priors):
     r"""Class means and temperature by held-out samples.
 
     The discriminant functions follow the training samples, so that the classes are
     further apart in training than for new samples, and small classes the most. The
-    decision means :math:`m_k` are the class means of training, shrunk towards the
-    center c by the mean change of the components of the class, in the direction of its
-    mean: if nothing changes, as for many samples, the classifier is that of training.
+    decision means :math:`m_k` are the class means of training, shrunk towards zero by
+    the mean change of the components of the class, in the direction of its mean: if
+    nothing changes, as for many samples, the classifier is that of training.
     The temperature T minimizes the weighted log-loss of held-out samples,
 
-    .. math:: \log p(k \mid z) = \big( (z - c)^\top (m_k - c) - \|m_k - c\|^2 / 2 +
-       \log \pi_k \big) / T + \text{const} .
+    .. math:: \log p(k \mid z) = \big( z^\top m_k - \|m_k\|^2 / 2 + \log \pi_k \big) / T
+       + \text{const} .
 
     It divides the whole score, so that it does not change decisions.
 
@@ -188,8 +187,6 @@ def calibrate(components, held_out, codes, weights, means, center, priors):
         Class numbers and weights.
     means : ndarray of shape (n_classes, n_components)
         The class means of training.
-    center : ndarray of shape (n_components,)
-        The mean of training, c.
     priors : ndarray of shape (n_classes,)
         The class probabilities.
 
@@ -202,13 +199,12 @@ def calibrate(components, held_out, codes, weights, means, center, priors):
     members = np.eye(len(priors))[codes] * weights[:, None]
     sums = np.where(sums, sums, 1)
     changes = members.T @ (held_out - components) / sums[:, None]
-    means = means - center
     squares = np.square(means).sum(axis=1)
     factors = 1 + (changes * means).sum(axis=1) / np.where(squares, squares, 1)
     means = np.clip(factors, 0, 1)[:, None] * means
-    scores = (held_out - center) @ means.T
+    scores = held_out @ means.T
     scores += np.log(priors) - np.square(means).sum(axis=1) / 2
-    return center + means, _temperature(scores, codes, weights * (priors / sums)[codes])
+    return means, _temperature(scores, codes, weights * (priors / sums)[codes])
 
 
 def _temperature(scores, codes, weights):

@@ -113,7 +113,7 @@ class Kernel:
         return replace(self, center=center)
 
 
-def make_kernel(estimator, X, center, *, centered=True):
+def make_kernel(estimator, X, center):
     """Kernel by the parameters of an estimator, but for gamma.
 
     Parameters
@@ -124,8 +124,6 @@ def make_kernel(estimator, X, center, *, centered=True):
         The training samples, or some of them.
     center : ndarray of shape (n_features,)
         The mean of the training samples.
-    centered : bool, default=True
-        Whether the estimator centers the samples in the feature space.
 
     Raises
     ------
@@ -150,10 +148,9 @@ def make_kernel(estimator, X, center, *, centered=True):
     if function == "precomputed":
         _check_precomputed(X)
     # The kernel "rbf" depends on differences of samples only. A translation of X is one
-    # in the feature space of the kernel "linear".
-    invariant = function == "rbf" or (function == "linear" and centered)
+    # in the feature space of the kernel "linear", where samples are centered.
     parameters = {"degree": estimator.degree, "coef0": estimator.coef0}
-    center = center if invariant and not issparse(X) else None
+    center = None if issparse(X) or function not in ("rbf", "linear") else center
     return Kernel(function, parameters, center)
 
 

@@ -146,15 +146,15 @@ class LandmarkSystem:
         The features.
     data : TrainingData
         The training samples.
-    identity, center : bool
+    identity : bool
         As for :class:`KernelSystem`.
     """
 
-    def __init__(self, features, data, *, identity, center):
+    def __init__(self, features, data, *, identity):
         self.features, self.data = features, data
         self.kernel_max, self.class_weights = features.kernel_max, data.class_weights
         self.means, moment = features.moments(data)
-        self.identity, self.center = identity, center
+        self.identity = identity
         self.mean = data.class_weights @ self.means
         check_finite_kernel(moment)
         total = moment - np.outer(self.mean, self.mean)
@@ -168,11 +168,9 @@ class LandmarkSystem:
         if identity:
             # The penalty is on coefficients a of all samples, of which the vector v =
             # Z^T a is wanted. The smallest such a for v = M x, with M M^T = Z^T Z, the
-            # (centered) moment, is as long as x. So in the coordinates x the penalty is
+            # centered moment, is as long as x. So in the coordinates x the penalty is
             # the identity.
-            self.root = semidefinite_root(
-                total if center else moment, 10 * np.finfo(features.dtype).eps
-            )
+            self.root = semidefinite_root(total, 10 * np.finfo(features.dtype).eps)
             total, between = self.root.T @ total @ self.root, self.root.T @ between
         self.total, self.between = total, between
 

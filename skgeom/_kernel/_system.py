@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, svd
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.linalg.lapack import dtrtri
 
 from skgeom._kernel._eigenproblems import (
@@ -107,7 +107,6 @@ class Discriminants(NamedTuple):
     coefficients: np.ndarray
     offset: np.ndarray
     means: np.ndarray  # of the classes, (n_classes, n_components)
-    center: np.ndarray  # the mean of the components in training
     penalty: float  # lambda, for weights of sum one
 
 
@@ -120,11 +119,9 @@ def discriminants_of(system, ratios, coefficients, offset, means, penalty):
     penalty = float(penalty) * system.kernel_max
     if system.identity:
         penalty *= system.kernel_max
-    if not system.center:
-        means, offset = means + offset, np.zeros_like(offset)
-    center, sign = system.class_weights @ means, signs(means.T)
+    sign = signs(means.T)
     return Discriminants(
-        ratios, coefficients * sign, offset * sign, means * sign, center * sign, penalty
+        ratios, coefficients * sign, offset * sign, means * sign, penalty
     )
 
 
@@ -141,17 +138,13 @@ class KernelSystem:
     identity : bool
         Whether the penalty is the squared length of the coefficients (R = I). If not,
         it is the squared norm of the function (R = K).
-    center : bool
-        Whether the samples are centered in the feature space.
     definite : bool
         Whether the kernel is known to be positive semidefinite.
     precision : float
         The relative precision of the kernel matrix.
     """
 
-    def __init__(
-        self, matrix, data, *, identity, center, definite=False, precision=_EPS
-    ):
+    def __init__(self, matrix, data, *, identity, definite=False, precision=_EPS):
         # The system is solved for a kernel of size one, so that no square of a very
         # large or small one overflows or vanishes.
         self.kernel_max = float(check_finite_kernel(matrix))
@@ -159,17 +152,11 @@ class KernelSystem:
             raise ValueError(ALL_SAMPLES_EQUAL)
         self.codes, self.weights = data.codes, data.weights
         self.class_weights, self.precision = data.class_weights, precision
-        self.identity, self.center, self.definite = identity, center, definite
+        self.identity, self.definite = identity, definite
         self.root_weights = np.sqrt(self.weights)
         self.kernel_mean = to_numpy(like(self.weights, matrix) @ matrix)
-        # A penalty on the norm of a function keeps it in the span of the centered
-        # samples, so that K may be centered from both sides. A penalty on the
-        # coefficients does so only if the samples are centered; if not, only the values
-        # of the functions are, and the matrix is not symmetric.
-        self.symmetric = center or not identity
-        row_means = np.zeros_like(self.kernel_mean)
-        if self.symmetric:  # K is symmetric, so the means of its rows are its columns'
-            row_means = self.kernel_mean - self.kernel_mean @ self.weights
+        # K is symmetric, so the means of its rows are those of its columns.
+        row_means = self.kernel_mean - self.kernel_mean @ self.weights
         mean, row_means, roots = (
             like(vector, matrix)
             for vector in (self.kernel_mean, row_means, self.root_weights)
@@ -193,10 +180,6 @@ class KernelSystem:
     def _times(self, block):
         """The centered matrix times the columns of a matrix."""
         return to_numpy(self.centered @ like(block, self.centered))
-
-    def _transposed_times(self, block):
-        """Its transpose times the columns of a matrix."""
-        return to_numpy(self.centered.T @ like(block, self.centered))
 
     @cached_property
     def total_trace(self):
@@ -294,16 +277,11 @@ class KernelSystem:
     @cached_property
     def _singular_vectors(self):
         """Singular values of the centered kernel above rounding, and their vectors."""
-        matrix = to_numpy(self.centered)
-        if self.symmetric:
-            if not self.identity:
-                self.check_definite()
-            sizes, left = eigh(matrix, driver="evd", check_finite=False)
-            right = left * np.where(sizes < 0, -1, 1)
-            sizes = sizes if not self.identity else np.abs(sizes)
-        else:
-            left, sizes, right = svd(matrix, full_matrices=False, check_finite=False)
-            right = right.T
+        if not self.identity:
+            self.check_definite()
+        sizes, left = eigh(to_numpy(self.centered), driver="evd", check_finite=False)
+        right = left * np.where(sizes < 0, -1, 1)
+        sizes = sizes if not self.identity else np.abs(sizes)
         rounding = len(self.codes) * _EPS * sizes.max()
         kept = sizes > max(rounding, self.precision)
         return left[:, kept], sizes[kept], right[:, kept]
@@ -349,7 +327,7 @@ class KernelSystem:
         ratios, duals, scores = solve_dual(
             self._solve, self.indicators, images, **settings
         )
-        coefficients = self._transposed_times(duals) if self.identity else duals
+        coefficients = self._times(duals) if self.identity else duals
         return self._discriminants(ratios, coefficients, scores, penalty)
 
     def _factorize(self, gram, penalty):
@@ -403,7 +381,7 @@ class KernelSystem:
     @cached_property
     def _means(self):
         """Products of the centered matrix with the class indicators."""
-        return self._transposed_times(self.indicators)
+        return self._times(self.indicators)
 
     def _discriminants(self, ratios, coefficients, scores, penalty):
         """Discriminants of the kernel, from those of the centered matrix."""
@@ -412,8 +390,7 @@ class KernelSystem:
             averages[:, None] * scores
         )
         coefficients = coefficients * (self.root_weights[:, None] / self.kernel_max)
-        if self.symmetric:
-            # The right factor of the centered matrix, (I - w 1^T), for its vectors.
-            coefficients -= np.outer(self.weights, coefficients.sum(axis=0))
+        # The right factor of the centered matrix, (I - w 1^T), for its vectors.
+        coefficients -= np.outer(self.weights, coefficients.sum(axis=0))
         offset = self.kernel_mean @ coefficients
         return discriminants_of(self, ratios, coefficients, offset, means, penalty)

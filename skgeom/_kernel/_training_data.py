@@ -68,18 +68,19 @@ class RowSummary:
         )
         return cls(*columns, center, float(scatter), weight)
 
-    def gamma_scale(self):
-        """One over the sum of the variances of the features."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            variance = self.scatter / self.weight
-            # Equal rows have a variance of rounding.
-            rounding = np.square(10 * _EPS) * (self.center @ self.center)
-        if not np.isfinite(variance):
-            raise ValueError(
-                "The squares of the numbers of X are too large for floating-point "
-                "numbers. Divide X by a common factor, or use StandardScaler."
-            )
-        return float(1 / variance) if variance > rounding else 1.0
+
+def gamma_scale(summary):
+    """One over the sum of the variances of the features."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = summary.scatter / summary.weight
+        # Equal rows have a variance of rounding.
+        rounding = np.square(10 * _EPS) * (summary.center @ summary.center)
+    if not np.isfinite(variance):
+        raise ValueError(
+            "The squares of the numbers of X are too large for floating-point "
+            "numbers. Divide X by a common factor, or use StandardScaler."
+        )
+    return float(1 / variance) if variance > rounding else 1.0
 
 
 def _rows_of_bytes(X):

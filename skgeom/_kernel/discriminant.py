@@ -54,6 +54,7 @@ from skgeom._kernel._training_data import (
     RowSummary,
     TrainingData,
     distinct_rows,
+    gamma_scale,
 )
 from skgeom._moments import known_labels
 from skgeom.utils._dask import empty_block, refuse_dask
@@ -82,6 +83,7 @@ from skgeom.utils.validation import (
     check_semidefinite,
     check_two_classes,
     class_factors,
+    require_memory,
     warn_user,
 )
 
@@ -153,10 +155,9 @@ class KernelDiscriminantAnalysis(
         identity, so that it means the same for different data and scales of the kernel.
         With the centered kernel matrix K, :math:`\lambda` is ``regularization`` times
         :math:`\operatorname{tr} K` for ``penalty="kernel"``, and times
-        :math:`\|K\|_F^2` for ``"identity"`` (:math:`\|C_n K\|_F^2`, with K as it is,
-        for ``center=False``); see ``lambda_``. ``"auto"`` selects one of 25 values
-        between 1e-8 and 1 (1e-12 and 1 for the identity) by the squared leave-one-out
-        errors of kernel ridge regression onto the classes, which have a closed form: of
+        :math:`\|K\|_F^2` for ``"identity"``; see ``lambda_``. ``"auto"`` selects one of
+        25 values between 1e-8 and 1 (1e-12 and 1 for the identity) by the squared
+        leave-one-out errors of kernel ridge regression onto the classes: of
         all candidates of ``gamma`` and ``regularization`` within one standard error or
         1 % of the least error, the one with the fewest effective parameters. The errors
         are those of at most about 500 samples, or two of each class if there are more
@@ -170,8 +171,6 @@ class KernelDiscriminantAnalysis(
         The numerator of the ratio: :math:`S_t` of equation 13, or :math:`S_b`. They
         differ if ``regularization`` is not zero, see the user guide. With "total", the
         components are uncorrelated on the training samples.
-    center : bool, default=True
-        Whether to center the training samples in the feature space, equation 14.
     solver : {"auto", "eigen", "cholesky", "nystroem"}, default="auto"
         ``"eigen"`` solves the dense eigenproblem. ``"cholesky"`` returns the same and
         needs one Cholesky factor. ``"nystroem"`` approximates the kernel with
@@ -278,9 +277,8 @@ class KernelDiscriminantAnalysis(
 
     The temperature does not change the predicted classes.
 
-    The means of the features are subtracted for kernel "rbf", and for "linear" with
-    ``center=True``, so that samples far from zero lose no digits; sparse samples
-    excepted.
+    The means of the features are subtracted for the kernels "rbf" and "linear", so that
+    samples far from zero lose no digits; sparse samples excepted.
 
     A kernel with negative eigenvalues is an error, except for ``penalty="identity"``
     with an exact solver, where the scatter matrices are semidefinite nevertheless.
@@ -321,7 +319,6 @@ class KernelDiscriminantAnalysis(
         ],
         "penalty": [StrOptions({"identity", "kernel"})],
         "criterion": [StrOptions({"total", "between"})],
-        "center": ["boolean"],
         "solver": [StrOptions({"auto", "eigen", "cholesky", "nystroem"})],
         "n_landmarks": [
             StrOptions({"auto"}),
@@ -350,7 +347,6 @@ class KernelDiscriminantAnalysis(
         regularization="auto",
         penalty="kernel",
         criterion="between",
-        center=True,
         solver="auto",
         n_landmarks="auto",
         landmarks="auto",
@@ -369,7 +365,6 @@ class KernelDiscriminantAnalysis(
         self.regularization = regularization
         self.penalty = penalty
         self.criterion = criterion
-        self.center = center
         self.solver = solver
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
@@ -413,6 +408,8 @@ class KernelDiscriminantAnalysis(
             ``n_components`` is more than there are, if the kernel is not symmetric,
             finite or positive semidefinite, if to the kernel all samples, or all class
             means, are equal, or if the regularized within-class matrix is singular.
+        MemoryError
+            If the kernel matrix does not fit into memory.
         TypeError
             If X is a Dask array or frame, and ``solver`` is exact; if X is sparse, and
             the kernel does not accept sparse samples.
@@ -426,7 +423,7 @@ class KernelDiscriminantAnalysis(
         """
         # Validate.
         X, codes, sample_weight, summary = self._validate(X, y, sample_weight)
-        kernel = make_kernel(self, X, summary.center, centered=self.center)
+        kernel = make_kernel(self, X, summary.center)
         data = self._training_data(X, codes, sample_weight, groups, summary)
         self.solver_ = self._chosen_solver(len(data.codes))
         n_components = self.n_components or len(self.classes_) - 1
@@ -600,7 +597,7 @@ class KernelDiscriminantAnalysis(
         gammas = [self.gamma]
         if kernel.uses_gamma and isinstance(self.gamma, str):
             factors = _GAMMA_FACTORS if self._selects_gamma(kernel) else np.ones(1)
-            gammas = (factors * summary.gamma_scale()).tolist()
+            gammas = (factors * gamma_scale(summary)).tolist()
         # The same lambda of equation 13 for all samples as for the selected ones: it
         # stands for the variance of the noise of ridge regression, which does not grow
         # with the number of samples. But the trace of K does, and the squared norm of K
@@ -652,6 +649,12 @@ class KernelDiscriminantAnalysis(
 
     def _kernel_system(self, kernel, data, host=False, warn=False):
         """The kernel system of samples; in CPU memory if asked."""
+        n_samples = data.X.shape[0]
+        require_memory(
+            16 * n_samples**2,  # the matrix and its factors
+            f"The kernel matrix of {n_samples} samples and its factors",
+            'Use solver="nystroem".',
+        )
         matrix = in_double(kernel(in_double(data.X)), copy=callable(kernel.function))
         if kernel.precomputed:
             # Rounding may leave two entries that are not equal. LAPACK reads one of
@@ -666,7 +669,6 @@ class KernelDiscriminantAnalysis(
             matrix,
             data,
             identity=self.penalty == "identity",
-            center=self.center,
             definite=kernel.definite,
             precision=precision(data.X),
         )
@@ -675,6 +677,11 @@ class KernelDiscriminantAnalysis(
         """The system of landmarks, and these, or their numbers if precomputed."""
         X, n_samples = data.X, len(data.codes)
         n_landmarks = n_landmarks_of(self.n_landmarks, n_samples)
+        require_memory(
+            16 * n_landmarks**2,
+            f"The kernel matrix of {n_landmarks} landmarks and its factor",
+            "Reduce n_landmarks.",
+        )
         method, random_state = self.landmarks, check_random_state(self.random_state)
         if method == "auto":
             method = "random" if kernel.precomputed or issparse(X) else "kmeans"
@@ -707,9 +714,7 @@ class KernelDiscriminantAnalysis(
         features = LandmarkFeatures(
             matrix, lambda X, kept: kernel(X, take(points, kept)), dtype_name(X)
         )
-        system = LandmarkSystem(
-            features, data, identity=self.penalty == "identity", center=self.center
-        )
+        system = LandmarkSystem(features, data, identity=self.penalty == "identity")
         return system, take(points, features.kept)
 
     def _set_discriminants(self, kernel, found, points, data):
@@ -755,7 +760,6 @@ class KernelDiscriminantAnalysis(
             codes[kept],
             data.sample_weight[held_out][kept],
             found.means,
-            found.center,
             to_numpy(self.priors_),
         )
         self.decision_means_ = like(means, self.means_)

@@ -33,7 +33,7 @@ from skgeom._kernel._nystroem import (
     n_landmarks_of,
     random_landmarks,
 )
-from skgeom._kernel._training_data import BLOCK, RowSummary, TrainingData
+from skgeom._kernel._training_data import BLOCK, RowSummary, TrainingData, gamma_scale
 from skgeom._moments import known_labels
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import check_library
@@ -223,7 +223,7 @@ class LandmarkKernelPCA(
         rng, weights = check_random_state(self.random_state), np.ones(len(X))
         summary = RowSummary.of(X, weights)
         kernel = make_kernel(self, X, summary.center)
-        gamma = summary.gamma_scale() if self.gamma == "scale" else self.gamma
+        gamma = gamma_scale(summary) if self.gamma == "scale" else self.gamma
         self._kernel = kernel = kernel.with_gamma(gamma)
         self.gamma_ = kernel.parameters.get("gamma")
         n_landmarks, landmarks = n_landmarks_of(self.n_landmarks, len(X)), X

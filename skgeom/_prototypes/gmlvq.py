@@ -16,6 +16,7 @@ from skgeom._prototypes._solvers import Relevance, fit_lbfgs
 from skgeom.utils.array_api import average, like, namespace, sum_of, to_numpy
 from skgeom.utils.estimator import estimator_method, substitute_docs
 from skgeom.utils.linalg import fix_signs
+from skgeom.utils.validation import require_memory
 
 # How much larger than ``tol`` the mean loss may be at which the search ends.
 _ENOUGH = 20
@@ -241,6 +242,13 @@ def _principal_axes(Z, weights):
     If the samples are fewer than the features, r is the rank of the centred samples.
     """
     xp, mean = namespace(Z), average(Z, weights)
+    n_samples, n_features = Z.shape
+    if issparse(Z) or n_samples >= n_features:
+        require_memory(
+            24 * n_features**2,  # with eigenvectors and their workspace
+            f"The covariances of {n_features} features and their axes",
+            "Reduce the features first, for example by TruncatedSVD.",
+        )
     if issparse(Z):
         squares = (Z.T @ Z.multiply(weights[:, None])).toarray()
         scatter = squares - weights.sum() * np.outer(mean, mean)

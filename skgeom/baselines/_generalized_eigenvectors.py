@@ -1,4 +1,4 @@
-"""Generalised eigenvectors of the second moments of pairs of classes."""
+"""Generalized eigenvectors of the second moments of pairs of classes."""
 
 from itertools import permutations
 from numbers import Integral, Real
@@ -7,18 +7,18 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils._param_validation import Interval
 
-from skgeom.baselines._projection_base import (
+from skgeom.baselines._decompositions import (
     PROJECTION_DOCS,
-    LinearProjection,
     whitening_basis,
 )
+from skgeom.utils._projections import LinearProjection
 from skgeom.utils.estimator import estimator_method, substitute_docs
 from skgeom.utils.linalg import fix_signs, space_of
 
 
 @substitute_docs(**PROJECTION_DOCS)
 class GeneralizedEigenvectors(LinearProjection):
-    r"""Generalised eigenvectors of the second moments of pairs of classes (GEM).
+    r"""Generalized eigenvectors of the second moments of pairs of classes (GEM).
 
     For each ordered pair of classes i and j, the components are the directions in which
     the mean square of class i is largest relative to that of class j,
@@ -46,7 +46,7 @@ class GeneralizedEigenvectors(LinearProjection):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The eigenvectors, scaled such that the regularised mean square of class j is
+        The eigenvectors, scaled such that the regularized mean square of class j is
         one, in falling order of :math:`\lambda`; the largest entry of each is positive.
     eigenvalues_ : ndarray of shape (n_components,)
         :math:`\lambda`, the mean square of class i.
@@ -112,7 +112,7 @@ class GeneralizedEigenvectors(LinearProjection):
         ValueError
             If X or y is malformed, if there is one class only, if there are not as many
             components as asked for, or if the second moment of a class is singular in
-            spite of the regularisation.
+            spite of the regularization.
         """
         X, codes = self._validate(X, y)
         pairs = list(permutations(range(len(self.classes_)), 2))

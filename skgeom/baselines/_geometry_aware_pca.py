@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from skgeom.geometry import logm, mean_affine_invariant, sqrtm
-from skgeom.optim import CONSTRAINTS, OPTIMIZERS, minimize
+from skgeom.optim import CONSTRAINTS, minimize
 from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import check_spd_samples, warn_user
@@ -37,10 +37,6 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         Number of initializations; the result with the largest dispersion is kept. The
         first is the leading eigenvectors of the mean square of the logarithms of the
         matrices at M; the others are random.
-    optimizer : str or pymanopt optimizer, default="lbfgs"
-        Optimizer of the dispersion: ``"lbfgs"``, ``"conjugate-gradient"``,
-        ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
-        optimizer; see :func:`skgeom.optim.minimize`.
     max_iter : int, default=500
         Largest number of iterations from each initialization.
     tol : float, default=1e-6
@@ -59,8 +55,6 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         The Riemannian mean M.
     objective_ : float
         The dispersion of the reduced matrices.
-    total_dispersion_ : float
-        That of the matrices themselves, which it cannot exceed.
     n_iter_ : int
         Number of iterations from the initialization that was kept.
     n_features_in_ : int
@@ -68,7 +62,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    skgeom.SecondMomentSQFA : Maximises the distances between the second moments of
+    skgeom.SecondMomentSQFA : Maximizes the distances between the second moments of
         classes.
 
     Notes
@@ -100,7 +94,6 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "optimizer": [StrOptions(set(OPTIMIZERS)), HasMethods("run")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
@@ -113,14 +106,12 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         n_components=2,
         *,
         n_init=1,
-        optimizer="lbfgs",
         max_iter=500,
         tol=1e-6,
         random_state=None,
     ):
         self.n_components = n_components
         self.n_init = n_init
-        self.optimizer = optimizer
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -165,9 +156,6 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         result = min(
             (self._optimize(whitened, init) for init in self._inits(whitened)),
             key=lambda result: result.cost,
-        )
-        self.total_dispersion_ = float(
-            projected_dispersion(np.eye(X.shape[1]), whitened)[0]
         )
         self.objective_ = -result.cost
         self.n_iter_ = max(result.n_iter, 1)  # as scikit-learn wants it
@@ -223,7 +211,6 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
             cost,
             CONSTRAINTS["orthonormal"](*init.shape),
             init,
-            optimizer=self.optimizer,
             max_iter=self.max_iter,
             tol=self.tol,
         )

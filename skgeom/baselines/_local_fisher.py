@@ -6,11 +6,11 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom.baselines._projection_base import (
+from skgeom.baselines._decompositions import (
     PROJECTION_DOCS,
-    LinearProjection,
     whitening_basis,
 )
+from skgeom.utils._projections import LinearProjection
 from skgeom.utils.estimator import estimator_method, substitute_docs
 from skgeom.utils.linalg import fix_signs, space_of
 
@@ -22,7 +22,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     This is linear discriminant analysis with weights for pairs of samples. Samples of
     one class that are far apart have a small weight, and the projection need not bring
     them together. So a class may have several clusters, and there may be more than
-    ``n_classes - 1`` components. They maximise :math:`v^\top S_b v / v^\top S_w v`, one
+    ``n_classes - 1`` components. They maximize :math:`v^\top S_b v / v^\top S_w v`, one
     after the other, with the matrices
 
     .. math::
@@ -73,7 +73,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     -----
     All distances within a class are in memory at once, a matrix with one entry for each
     pair of its samples. Pairs of different classes need only products with X.
-    Directions in which no samples differ are left out.
+    Directions in which no samples differ are omitted.
 
     References
     ----------
@@ -134,7 +134,6 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
             :math:`S_w` is singular up to rounding where :math:`S_b` is not.
         """
         X, codes = self._validate(X, y)
-        self._check_n_components()
         space = space_of(X, centred=True, n_least=self.n_components)
         X = space.samples - space.samples.mean(axis=0)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
@@ -150,7 +149,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         return self
 
     def _scatters(self, X, codes):
-        r"""The matrix :math:`S_w` and the mixture :math:`S_w + S_b`, of centred X.
+        r"""The matrix :math:`S_w` and the mixture :math:`S_w + S_b`, of centered X.
 
         With the Laplacian :math:`L_c = \operatorname{diag}(A 1) - A` of a class, the
         sum of :math:`A_{ij} (x_i - x_j)(x_i - x_j)^\top / 2` over its pairs is

@@ -5,12 +5,12 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from skgeom.baselines._projection_base import (
+from skgeom.baselines._decompositions import (
     PROJECTION_DOCS,
-    LinearProjection,
     class_sums,
     principal_directions,
 )
+from skgeom.utils._projections import LinearProjection
 from skgeom.utils.estimator import estimator_method, substitute_docs
 from skgeom.utils.linalg import fix_signs
 
@@ -25,8 +25,8 @@ class SupervisedPCA(LinearProjection):
 
        X^\top H K_y H X = \sum_c n_c^2 (\bar x_c - \bar x) (\bar x_c - \bar x)^\top
 
-    (algorithm 1 of [1]_, with samples in rows), where H centres the samples and
-    :math:`K_y` is one for samples of the same class and zero otherwise. They maximise
+    (algorithm 1 of [1]_, with samples in rows), where H centers the samples and
+    :math:`K_y` is one for samples of the same class and zero otherwise. They maximize
     the dependence on the labels that the Hilbert-Schmidt independence criterion
     measures. The right-hand side needs no matrix of the size of :math:`K_y`.
 
@@ -130,7 +130,7 @@ class LOL(LinearProjection):
        [\delta_1, \dots, \delta_{C-1}, v_1, v_2, \dots], \qquad
        \sum_i (x_i - \bar x_{y_i}) (x_i - \bar x_{y_i})^\top v_k = \lambda_k v_k
 
-    of [1]_, orthonormalised in that order. There may be fewer samples than features.
+    of [1]_, orthonormalized in that order. There may be fewer samples than features.
 
     Parameters
     ----------
@@ -155,9 +155,9 @@ class LOL(LinearProjection):
     Notes
     -----
     The differences between the means are replaced by their principal directions, with
-    the classes weighted by counts. These have the same span, and the last ones are left
-    out if ``n_components`` is less than their number. Principal directions within the
-    classes that depend linearly on the components before them are left out.
+    the classes weighted by counts. These have the same span, and the last ones are
+    omitted if ``n_components`` is less than their number. Principal directions within
+    the classes that depend linearly on the components before them are omitted.
 
     References
     ----------
@@ -204,7 +204,6 @@ class LOL(LinearProjection):
             exceeds the number of features, or of directions in which X varies.
         """
         X, codes = self._validate(X, y)
-        self._check_n_components()
         n_classes = len(self.classes_)
         counts = np.bincount(codes)[:, None]
         center = X.mean(axis=0)

@@ -7,7 +7,6 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from skgeom.datasets._files import (
-    FETCH_CONSTRAINTS,
     FETCH_DOCS,
     check_arrays,
     local_file,
@@ -130,31 +129,26 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
 @substitute_docs(**FETCH_DOCS)
 @validate_params(
     {
-        "subject": [Interval(Integral, 1, 9, closed="both")],
-        "download_if_missing": FETCH_CONSTRAINTS["download_if_missing"],
-        "return_X_y": FETCH_CONSTRAINTS["return_X_y"],
+        "subject": [Interval(Integral, 1, 4, closed="both")],
+        "return_X_y": ["boolean"],
     },
     prefer_skip_nested_validation=True,
 )
-def fetch_bci_iv_2a(subject=1, *, download_if_missing=True, return_X_y=False):
+def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     """Fetch BCI competition IV 2a: covariances of EEG during imagined movements.
 
-    Nine subjects imagined four movements, in 288 trials on each of two days. A matrix
-    is the covariance of 22 channels from 0.5 to 2.5 s after the cue, filtered to
-    10-30 Hz.
+    The subjects imagined four movements, in 288 trials on each of two days. A matrix is
+    the covariance of 22 channels from 0.5 to 2.5 s after the cue, filtered to 10-30 Hz.
 
-    Subjects 1 to 4 are read from a file ``bci_iv_2a_s1_to_s4.npz`` in the folder
-    SKGEOM_DATA, with the arrays ``cov_1``, ``y_1`` and ``test_1`` for subject 1 and so
-    on: the matrices that the authors of [2]_ publish. Other subjects, and all of them
-    without that file, are fetched by the package moabb, which must be installed and
-    keeps its downloads in its own folder. Its band-pass filter is a different one, so
-    the matrices differ.
+    The matrices are those that the authors of [2]_ publish. They are read from a file
+    ``bci_iv_2a_s1_to_s4.npz`` in the folder SKGEOM_DATA, with the arrays ``cov_1``,
+    ``y_1`` and ``test_1`` for subject 1 and so on. The file cannot be downloaded. The
+    package moabb downloads the signals of all nine subjects.
 
     Parameters
     ----------
     subject : int, default=1
-        Number of the subject, from 1 to 9.
-    {download_if_missing}
+        Number of the subject, from 1 to 4.
     {return_X_y}
 
     Returns
@@ -175,8 +169,6 @@ def fetch_bci_iv_2a(subject=1, *, download_if_missing=True, return_X_y=False):
     Raises
     ------
     {OSError}
-    ImportError
-        If there is no file, and moabb is not installed.
 
     References
     ----------
@@ -194,12 +186,16 @@ def fetch_bci_iv_2a(subject=1, *, download_if_missing=True, return_X_y=False):
     (288, 22, 22)
     """
     path = local_file(_BCI_NAME)
-    if path is not None and subject in _BCI_SHA256:
-        names = [f"{part}_{subject}" for part in ("cov", "y", "test")]
-        data, target, test = read_npz(path, names)
-        check_arrays([data, target, test], _BCI_SHA256[subject], path)
-    else:
-        data, target, test = _bci_by_moabb(subject, download_if_missing)
+    if path is None:
+        raise OSError(
+            f"{_BCI_NAME} is not on this machine, and cannot be downloaded. Compute "
+            "its arrays, which the docstring of fetch_bci_iv_2a names, from signals of "
+            "https://www.bbci.de/competition/iv/, which moabb downloads. "
+            f"{put_into('the file')}"
+        )
+    names = [f"{part}_{subject}" for part in ("cov", "y", "test")]
+    data, target, test = read_npz(path, names)
+    check_arrays([data, target, test], _BCI_SHA256[subject], path)
     target = target.astype(np.intp)
     if return_X_y:
         return data, target
@@ -210,36 +206,3 @@ def fetch_bci_iv_2a(subject=1, *, download_if_missing=True, return_X_y=False):
         test=test,
         DESCR=f"BCI competition IV, data set 2a: covariances of subject {subject}.",
     )
-
-
-def _bci_by_moabb(subject, download_if_missing):
-    source = f"subject {subject} of https://www.bbci.de/competition/iv/"
-    by_hand = ""
-    if subject in _BCI_SHA256:
-        arrays = f"cov_{subject}, y_{subject} and test_{subject}"
-        by_hand = put_into(f"a file {_BCI_NAME}, with arrays {arrays},")
-    if not download_if_missing:
-        raise OSError(
-            f"No file of {source} is on this machine, and download_if_missing is "
-            f"False. {by_hand}"
-        )
-    try:
-        from moabb.datasets import BNCI2014_001
-        from moabb.paradigms import MotorImagery
-    except ImportError as error:
-        raise ImportError(
-            f"No file of {source} is on this machine, and the package moabb, which can "
-            f"download it, is not installed: pip install moabb. {by_hand}"
-        ) from error
-    paradigm = MotorImagery(
-        events=_BCI_NAMES, n_classes=4, fmin=10, fmax=30, tmin=0.5, tmax=2.5
-    )
-    try:
-        signals, labels, trials = paradigm.get_data(BNCI2014_001(), subjects=[subject])
-    except OSError as error:
-        raise OSError(f"moabb could not fetch {source}: {error}. {by_hand}") from error
-    target = np.array([_BCI_NAMES.index(label) for label in labels])
-    test = np.array(["test" in str(session) for session in trials["session"]])
-    # The filter has removed the mean.
-    signals = np.asarray(signals, dtype=np.float64)
-    return signals @ signals.mT / signals.shape[2], target, test

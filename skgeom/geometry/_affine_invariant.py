@@ -28,12 +28,9 @@ _PARALLEL = 500_000
 # The mean is found if the mean logarithm there is this small.
 _TOLERANCE = 1e-10
 _MAX_STEPS = 200
-# Single steps may lose. After so many in a row the search goes on from its best guess.
-_MOST_WORSE = 3
 # It is inaccurate if that is larger than so many roots of the machine's precision, or
-# if an eigenvalue is as small as rounding can make it, to this logarithm.
+# if an eigenvalue is within a factor of two of the smallest that rounding leaves.
 _INACCURATE = 100
-_NEAR_HIDDEN = 0.5
 
 
 def inverse_factors(matrices):
@@ -160,99 +157,57 @@ def mean_affine_invariant(matrices, weights=None):
 
 
 def affine_invariant_mean(matrices, weights):
-    """:func:`mean_affine_invariant` of matrices that are known to be SPD."""
+    """:func:`mean_affine_invariant` of matrices that are known to be SPD.
+
+    A step along the mean logarithm has the inverse curvature along the last step
+    (Barzilai and Borwein), or after a step that lost, the length that bounds of the
+    curvature allow: it is at most the mean of ``h coth(h)``, for halves h of the ranges
+    of the logarithms [1]_. In coordinates of the factor F of the mean F F', a step of
+    direction U diag(t) U' multiplies F by U exp(t / 2), so nothing is factored again.
+
+    References
+    ----------
+    .. [1] D. A. Bini and B. Iannazzo, "Computing the Karcher mean of symmetric positive
+       definite matrices", Linear Algebra and its Applications 438(4), 2013.
+    """
     xp = namespace(matrices)
     if weights is None:
         weights = xp.ones_like(real_part(matrices[:, 0, 0]))
     proportions = (weights / xp.sum(weights))[None, :]
     factor = cholesky_factors(average(matrices, weights)[None, ...])
-    at = best = _Guess(matrices, proportions, factor, xp.linalg.inv(factor))
-    step, n_worse, is_last = min(2 * at.careful_step(), 1.0), 0, False
+    inverse, smallest = xp.linalg.inv(factor), np.inf
+    step = direction = None  # of the step before
     for _ in range(_MAX_STEPS):
-        if best.size <= _TOLERANCE:
+        logarithms, vectors = threaded_log_spectra(matrices, inverse)
+        gradient = mean_logarithm(logarithms, vectors, proportions)
+        size = float(xp.linalg.vector_norm(gradient))
+        ranges = logarithms[..., -1] - logarithms[..., 0]
+        lost = size >= smallest
+        if not lost:
+            smallest, mean, widest = size, factor, float(xp.max(ranges))
+        if size <= _TOLERANCE:
             break
-        at = at.after(step)
-        if at.size < best.size:
-            best, n_worse, is_last = at, 0, False
-            step = at.secant_step()
-            continue
-        if is_last:
-            break  # not even a careful step from the best guess gains anything
-        n_worse += 1
-        if n_worse == _MOST_WORSE:
-            at, n_worse, is_last = best, 0, True
-        step = at.careful_step()
-    _warn_of_rounding(best.size, best.widest(), float(xp.finfo(weights.dtype).eps))
-    return (best.factor @ adjoint(best.factor))[0, ...]
-
-
-class _Guess:
-    """A guess F F' of the mean, and the mean logarithm there, in coordinates of F.
-
-    A step of whitened direction U diag(t) U' along a geodesic multiplies F by
-    U exp(t / 2), so nothing is factored again.
-    """
-
-    def __init__(self, matrices, proportions, factor, inverse, step=None, came=None):
-        xp = namespace(matrices)
-        self.matrices, self.proportions = matrices, proportions
-        self.factor, self.inverse = factor, inverse
-        self.step, self.came = step, came  # along diag(came), from the guess before
-        self.logarithms, vectors = threaded_log_spectra(matrices, inverse)
-        self.gradient = mean_logarithm(self.logarithms, vectors, proportions)
-        self.size = float(xp.linalg.vector_norm(self.gradient))
-
-    def after(self, step):
-        """The guess after a step along the mean logarithm."""
-        xp = namespace(self.factor)
-        direction, rotation = xp.linalg.eigh(self.gradient)
+        if step is None or lost:
+            halves = xp.clip(ranges / 2, 1e-8, None)
+            bound = float(xp.sum(proportions * halves / xp.tanh(halves)))
+            step = min(4 / (1 + bound), 1.0) if step is None else 2 / (1 + bound)
+        else:
+            square = float(xp.sum(direction**2))
+            diagonal = xp.linalg.diagonal(gradient)
+            left = complex(xp.sum(diagonal * direction)).real
+            step = step * square / max(square - left, step * square)
+        direction, rotation = xp.linalg.eigh(gradient)
         half = xp.exp(step * direction / 2)
-        factor = (self.factor @ rotation) * half[:, None, :]
-        inverse = (adjoint(rotation) @ self.inverse) / half[:, :, None]
-        data = self.matrices, self.proportions
-        return _Guess(*data, factor, inverse, step, direction)
-
-    def secant_step(self):
-        """The step of Barzilai and Borwein, the inverse curvature along the last one.
-
-        The curvature is at least one, and far more for distant matrices.
-        """
-        xp = namespace(self.gradient)
-        square = float(xp.sum(self.came**2))
-        diagonal = xp.linalg.diagonal(self.gradient)  # real, in a complex array perhaps
-        left = complex(xp.sum(diagonal * self.came)).real
-        return self.step * square / max(square - left, self.step * square)
-
-    def careful_step(self):
-        """The step of Bini and Iannazzo, by bounds of the curvature.
-
-        The curvature is at least one and at most b, the mean of ``h coth(h)``, for
-        halves h of the spreads of the logarithms; no step below 2 / b leads astray
-        [1]_.
-
-        References
-        ----------
-        .. [1] D. A. Bini and B. Iannazzo, "Computing the Karcher mean of symmetric
-           positive definite matrices", Linear Algebra and its Applications 438(4),
-           2013.
-        """
-        xp = namespace(self.logarithms)
-        halves = xp.clip(self._spreads() / 2, 1e-8, None)
-        mean = float(xp.sum(self.proportions * halves / xp.tanh(halves)))
-        return 2 / (1 + mean)
-
-    def widest(self):
-        """The largest logarithm of a condition number, beside the guess."""
-        return float(namespace(self.logarithms).max(self._spreads()))
-
-    def _spreads(self):
-        return self.logarithms[..., -1] - self.logarithms[..., 0]
+        factor = (factor @ rotation) * half[:, None, :]
+        inverse = (adjoint(rotation) @ inverse) / half[:, :, None]
+    _warn_of_rounding(smallest, widest, float(xp.finfo(weights.dtype).eps))
+    return (mean @ adjoint(mean))[0, ...]
 
 
 def _warn_of_rounding(residual, widest, precision):
     """Warn if the mean logarithm is not near zero, or is one of hidden eigenvalues."""
     # As large a ratio of eigenvalues is what ``_kept_positive`` leaves.
-    if widest > -np.log(precision) - _NEAR_HIDDEN:
+    if widest > -np.log(2 * precision):
         reason = "beside the mean, a matrix has a condition number of at least "
         reason += f"{np.exp(widest):.0e}, which rounding hides"
     elif residual > _INACCURATE * precision**0.5:

@@ -219,7 +219,6 @@ class ClassEllipsesDisplay(Display):
         cmap=None,
         legend=True,
         label="class",
-        ellipse_kw=None,
     ):
         """Draw the ellipses and the means.
 
@@ -238,8 +237,6 @@ class ClassEllipsesDisplay(Display):
         label : str, default="class"
             Title of the legend, or label of the colour bar: what the class labels are,
             such as "speed (deg/s)".
-        ellipse_kw : dict, default=None
-            Other properties of the ellipses, such as ``{"linewidth": 0.5}``.
 
         Returns
         -------
@@ -268,7 +265,6 @@ class ClassEllipsesDisplay(Display):
             means, n_std * half_axes, angles, colours, strict=True
         ):
             properties = {"edgecolor": colour, "facecolor": "none", "linewidth": 1.5}
-            properties |= ellipse_kw or {}
             ellipse = Ellipse(mean, 2 * large, 2 * small, angle=angle, **properties)
             self.ellipses_.append(ax.add_patch(ellipse))
         self.means_ = ax.scatter(*means.T, s=12, c=colours)

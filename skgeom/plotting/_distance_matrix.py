@@ -27,13 +27,13 @@ _ALL_DISTANCES = DISTANCES | SECOND_MOMENT_DISTANCES
 class DistanceMatrixDisplay(Display):
     """Display of the distances between pairs of classes, as a matrix in colours.
 
-    :meth:`from_estimator`, :meth:`from_statistics` and :meth:`from_matrix` create and
-    draw it.
+    :meth:`from_estimator` and :meth:`from_statistics` create and draw it. For other
+    distances, create it from the matrix and call :meth:`plot`.
 
     Parameters
     ----------
     matrix : array-like of shape (n_classes, n_classes)
-        The distances.
+        The distances, symmetric, not negative, and zero on the diagonal.
     classes : array-like of shape (n_classes,), default=None
         The labels, in the order of the rows; None for numbers from 0.
     label : str, default="distance"
@@ -162,71 +162,29 @@ class DistanceMatrixDisplay(Display):
         matrix = _distances(statistics, distance, regularization)
         return cls(matrix, statistics.classes, _label(distance)).plot(ax=ax, **kwargs)
 
-    @classmethod
-    def from_matrix(cls, matrix, *, classes=None, label="distance", ax=None, **kwargs):
-        """Draw given distances.
-
-        Parameters
-        ----------
-        matrix : array-like of shape (n_classes, n_classes)
-            The distances, symmetric, not negative, and zero on the diagonal.
-        classes : array-like of shape (n_classes,), default=None
-            The labels, in the order of the rows; None for numbers from 0.
-        label : str, default="distance"
-            Label of the colour bar: the name of the distance.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; None for new ones.
-        **kwargs : dict
-            Further parameters of :meth:`plot`.
-
-        Returns
-        -------
-        display : DistanceMatrixDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        TypeError
-            If the matrix holds no real numbers.
-        ValueError
-            If the matrix is not as above, or not finite, or if there is not one label a
-            row.
-        """
-        return cls(matrix, classes, label).plot(ax=ax, **kwargs)
-
     def plot(
         self,
         ax=None,
         *,
-        include_values="auto",
         values_format=".2f",
         cmap="viridis",
         colorbar=True,
-        xticks_rotation="auto",
         im_kw=None,
-        text_kw=None,
     ):
-        """Draw the matrix.
+        """Draw the matrix, with the numbers in the cells for up to ten classes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
-        include_values : "auto" or bool, default="auto"
-            Whether to write the distances into the cells; ``"auto"`` for up to ten
-            classes.
         values_format : str, default=".2f"
-            How they are written.
+            How the numbers are written.
         cmap : str or matplotlib Colormap, default="viridis"
             The colour map, which begins at zero.
         colorbar : bool, default=True
             Whether to draw a colour bar.
-        xticks_rotation : "auto", "vertical", "horizontal" or float, default="auto"
-            Rotation of the class labels below; ``"auto"`` slants long ones.
         im_kw : dict, default=None
             Other parameters of matplotlib's ``imshow``.
-        text_kw : dict, default=None
-            Other properties of the numbers.
 
         Returns
         -------
@@ -236,8 +194,10 @@ class DistanceMatrixDisplay(Display):
 
         Raises
         ------
-        TypeError, ValueError
-            As :meth:`from_matrix`.
+        TypeError
+            If the matrix holds no real numbers.
+        ValueError
+            If the matrix contains no distances, or if there is not one label a row.
         """
         matrix, classes = _checked(self.matrix, self.classes)
         ax = self._set_axes(ax)
@@ -246,36 +206,27 @@ class DistanceMatrixDisplay(Display):
         self.im_ = ax.imshow(matrix, **properties)
         positions, texts = sparse_labels(classes)
         ax.set(xlabel="class", ylabel="class")
-        ticks = {"rotation": xticks_rotation}
-        if xticks_rotation == "auto":
-            too_long = len(texts) * max(map(len, texts)) > 30  # labels would overlap
-            slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-            ticks = slanted if too_long else {}
-        ax.set_xticks(positions, texts, **ticks)
+        too_long = len(texts) * max(map(len, texts)) > 30  # labels would overlap
+        slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+        ax.set_xticks(positions, texts, **slanted if too_long else {})
         ax.set_yticks(positions, texts)
         self.text_ = None
-        if include_values == "auto":
-            include_values = len(matrix) <= 10
-        if include_values:
-            self._write(matrix, values_format, text_kw or {})
+        if len(matrix) <= 10:
+            self._write(matrix, values_format)
         if colorbar:
             self.figure_.colorbar(self.im_, ax=ax, label=self.label)
         return self
 
-    def _write(self, matrix, values_format, text_kw):
+    def _write(self, matrix, values_format):
         """Write the numbers, black or white for contrast with the cells."""
         dark = self.im_.to_rgba(matrix)[..., :3] @ [0.299, 0.587, 0.114] < 0.5
         size = "medium" if len(matrix) <= 5 else "x-small"
         properties = {"ha": "center", "va": "center", "fontsize": size}
         self.text_ = np.empty(matrix.shape, dtype=object)
         for (row, column), value in np.ndenumerate(matrix):
-            color = {"color": "white" if dark[row, column] else "black"}
-            self.text_[row, column] = self.ax_.text(
-                column,
-                row,
-                format(value, values_format),
-                **properties | color | text_kw,
-            )
+            properties["color"] = "white" if dark[row, column] else "black"
+            text = format(value, values_format)
+            self.text_[row, column] = self.ax_.text(column, row, text, **properties)
 
 
 def _label(distance):

@@ -272,6 +272,8 @@ def precision(array):
 
 def in_double(array, copy=False):
     """The array in double precision, where its device has that."""
+    if isinstance(array, np.ndarray):
+        return array.astype(np.float64, copy=copy)
     return astype(array, float_dtype(array), copy)
 
 

@@ -52,6 +52,8 @@ except ImportError:
     class CallbackSupportMixin:
         """Replaces the callbacks of later versions of scikit-learn."""
 
+        _init_callback_context = None
+
 
 # The progress of the fit in this thread. Functions for other threads must pass it on.
 _CURRENT = ContextVar("_CURRENT", default=None)
@@ -96,40 +98,44 @@ def estimator_method(method=None, *, nested_validation=False):
         return partial(estimator_method, nested_validation=nested_validation)
     name = method.__name__
     if name in ("fit", "partial_fit", "fit_statistics"):
-        fit = _fit_statistics(method) if name == "fit_statistics" else _fit(method)
-        return _fit_context(prefer_skip_nested_validation=not nested_validation)(fit)
+        context = _fit_context(prefer_skip_nested_validation=not nested_validation)
+        return context(_fit(method))
     if name in ("adapt", "partial_adapt"):
         return _fit(method)
-    return _score(method) if name == "score" else _predict(method)
+    return score_by_blocks(method) if name == "score" else _predict(method)
 
 
 def _fit(method):
-    goes_on = method.__name__ == "partial_fit"
+    name = method.__name__
 
     @wraps(method)
     def fit(self, X, *args, **kwargs):
-        with _training(self):
+        begin = None
+        if isinstance(self, CallbackSupportMixin):
+            begin = self._init_callback_context
+        with _training(self, begin):
             array = getattr(self, "_fitted_array", None)
-            if array is None:
-                return method(self, X, *args, **kwargs)
-            if (goes_on or getattr(self, "warm_start", False)) and hasattr(self, array):
+            if name == "fit_statistics":
+                return _fit_statistics(method, self, X)
+            goes_on = name == "partial_fit" or getattr(self, "warm_start", False)
+            if array is not None and goes_on and hasattr(self, array):
                 # Blocks of Dask are NumPy arrays.
-                _check_library(self, np.empty(0) if is_dask(X) else X, method)
-            if not is_dispatched(X):
+                known = np.empty(0) if is_dask(X) else X
+                check_same_namespace(known, self, attribute=array, method=name)
+            if array is None or not is_dispatched(X):
                 return method(self, X, *args, **kwargs)
             y = args[0] if args else kwargs.get("y")
-            computed_by_numpy = _is_by_numpy(self, X)
-            for name, value in {"y": y, **kwargs}.items():
-                check_holds_numbers(value, name)
+            for label, value in {"y": y, **kwargs}.items():
+                check_holds_numbers(value, label)
             if hasattr(self, "classes_"):
                 self.classes_ = on_host(self.classes_)
-            if not computed_by_numpy:
-                method(self, X, *args, **kwargs)
-            else:
+            if is_by_numpy(X) and not getattr(self, "_needs_library", False):
                 current_progress().beside(X, y)
                 vars(self).update(moved(vars(self), on_host))
                 by_numpy(partial(method, self), X, X, *args, **kwargs)
                 move_attributes(self, X)
+            else:
+                method(self, X, *args, **kwargs)
             if is_dispatched(y) and hasattr(self, "classes_"):
                 self.classes_ = numbers_like(self.classes_, y)
             return self
@@ -137,28 +143,25 @@ def _fit(method):
     return fit
 
 
-def _fit_statistics(method):
-    @wraps(method)
-    def fit(self, statistics):
-        with _training(self):
-            means = getattr(statistics, "means", None)
-            if not is_by_numpy(means):
-                return method(self, statistics)
-            method(self, statistics.__sklearn_array_api_convert__(on_host))
-            move_attributes(self, means)
-            return self
-
-    return fit
+def _fit_statistics(method, estimator, statistics):
+    means = getattr(statistics, "means", None)
+    if not is_by_numpy(means):
+        return method(estimator, statistics)
+    method(estimator, statistics.__sklearn_array_api_convert__(on_host))
+    move_attributes(estimator, means)
+    return estimator
 
 
 def _predict(method):
+    name = method.__name__
+
     @wraps(method)
     def predict(self, X, *args, **kwargs):
         if is_dask(X) and not args and not kwargs:
             return by_blocks(predict)(self, X)
         check_is_fitted(self)
-        _check_library(self, X, method)
-        if not _is_by_numpy(self, X):
+        check_same_namespace(X, self, attribute=self._fitted_array, method=name)
+        if not is_by_numpy(X) or getattr(self, "_needs_library", False):
             return method(self, X, *args, **kwargs)
         of_numpy = copy(self)
         vars(of_numpy).update(moved(vars(self), on_host))
@@ -169,21 +172,11 @@ def _predict(method):
     return predict
 
 
-def _score(method):
-    by_parts = score_by_blocks(method)
-
-    @wraps(method)
-    def score(self, X, y, sample_weight=None):
-        return (by_parts if is_dask(X) else method)(self, X, y, sample_weight)
-
-    return score
-
-
 @contextmanager
-def _training(estimator):
+def _training(estimator, begin):
     """Context of a fit that reports progress, and changes nothing if it raises."""
     before = vars(estimator).copy()
-    progress = FitProgress(estimator)
+    progress = FitProgress(estimator, begin)
     token = _CURRENT.set(progress)
     try:
         yield
@@ -195,17 +188,6 @@ def _training(estimator):
         raise
     finally:
         _CURRENT.reset(token)
-
-
-def _check_library(estimator, X, method):
-    check_same_namespace(
-        X, estimator, attribute=estimator._fitted_array, method=method.__name__
-    )
-
-
-def _is_by_numpy(estimator, X):
-    """Whether NumPy computes with X, and no function of the user needs its type."""
-    return is_by_numpy(X) and not getattr(estimator, "_needs_library", False)
 
 
 def with_parameters(estimator, parameters):
@@ -248,7 +230,7 @@ def documented_parameters(documented):
 
 def current_progress():
     """The :class:`FitProgress` of the fit that this thread is in, or a silent one."""
-    return _CURRENT.get() or FitProgress(None)
+    return _CURRENT.get() or FitProgress()
 
 
 class FitProgress:
@@ -266,11 +248,12 @@ class FitProgress:
         Whether progress is printed or reported to callbacks.
     """
 
-    def __init__(self, estimator):
+    def __init__(self, estimator=None, begin=None):
         self._verbose = int(getattr(estimator, "verbose", 0))
         callbacks = getattr(estimator, "_skl_callbacks", None)
         self.active = bool(callbacks or self._verbose)
         self._name = type(estimator).__name__
+        self._begin = begin  # makes the task of the fit, with the callbacks
         self._common = {"estimator": estimator}
         self._lock = RLock()
         self._root = self._task = self._stage = self._line = None
@@ -283,13 +266,12 @@ class FitProgress:
 
     def start(self, X=None, y=None):
         """Begin, unless it has begun, with the training data for the callbacks."""
-        estimator = self._common["estimator"]
         if self._models is not None:
             X, y = map(numbers_like, (X, y), self._models)
-        if self._root is None and hasattr(estimator, "_init_callback_context"):
+        if self._root is None and self._begin is not None:
             self._common |= {"X": X, "y": y}
             # How many stages there will be is not known.
-            self._root = estimator._init_callback_context(max_subtasks=None)
+            self._root = self._begin(max_subtasks=None)
             self._root.call_on_fit_task_begin(**self._common)
 
     def step(

@@ -1,16 +1,13 @@
-"""Linear algebra: factors, bases and signs, the span of samples, order of folds."""
+"""Linear algebra: factors and signs, the span of samples, order of folds."""
 
 from copy import copy
 from threading import Lock
 
 import numpy as np
-from scipy.linalg import qr, svd
+from scipy.linalg import eigh, qr, svd
 from scipy.linalg.lapack import dormqr
 
 from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
-
-# Columns are orthonormal to rounding after a second pass if the first one left less.
-_SKEW = 0.1
 
 
 def inverse_of_triangle(lower):
@@ -22,34 +19,6 @@ def inverse_of_triangle(lower):
     inverse[k:, k:] = second = inverse_of_triangle(lower[k:, k:])
     inverse[k:, :k] = -second @ (lower[k:, :k] @ first)
     return inverse
-
-
-def orthonormal(columns):
-    """An orthonormal basis of the span of columns, (n, k), that begins as they do.
-
-    By Cholesky factors of their products, twice [1]_; where columns are nearly
-    dependent, by the QR decomposition.
-
-    References
-    ----------
-    .. [1] T. Fukaya, Y. Nakatsukasa, Y. Yanagisawa and Y. Yamamoto, "CholeskyQR2: a
-       simple and communication-avoiding algorithm for computing a tall-skinny QR
-       factorization on a large-scale parallel system", ScalA, 2014.
-    """
-    largest = np.abs(columns).max()
-    columns = columns / largest if largest > 0 else columns  # squares may overflow
-    try:
-        once = _divided_by_factor(columns, columns.T @ columns)
-        products = once.T @ once
-        if np.abs(products - np.eye(len(products))).max() < _SKEW:
-            return _divided_by_factor(once, products)
-    except np.linalg.LinAlgError:
-        pass
-    return np.linalg.qr(columns)[0]
-
-
-def _divided_by_factor(columns, products):
-    return columns @ inverse_of_triangle(np.linalg.cholesky(products)).T
 
 
 # Entries that differ by less than this fraction are equal up to rounding.
@@ -71,6 +40,13 @@ def signs(rows):
     largest = size >= (1 - _TIE) * size.max(axis=1, keepdims=True)
     last = size.shape[1] - 1 - largest[:, ::-1].argmax(axis=1)
     return np.where(rows[np.arange(len(rows)), last] < 0, -1.0, 1.0)
+
+
+def leading_eigenvectors(matrix, count):
+    """Eigenvectors of the largest eigenvalues, as rows, with the signs of fix_signs."""
+    size = len(matrix)
+    _, columns = eigh(to_numpy(matrix), subset_by_index=[size - count, size - 1])
+    return np.ascontiguousarray(fix_signs(columns.T[::-1]))
 
 
 # Copies of a sample have relative distances that agree to so many digits.
@@ -156,6 +132,27 @@ class WholeSpace:
         return features if self.origin is None else features + self.origin @ filters
 
 
+class AxesSpace(WholeSpace):
+    """The span of orthonormal axes, in rows, for filters learnt from statistics."""
+
+    def __init__(self, axes):
+        super().__init__()
+        self._axes = axes
+
+    def lift(self, filters):
+        return self._axes.T @ filters
+
+    def restrict(self, filters):
+        return _without_rounding(self._axes @ filters, filters)
+
+
+def _without_rounding(parts, filters):
+    """The parts of filters in a space; zero for filters across the space."""
+    norms = np.linalg.norm(filters, axis=0)
+    rounding = len(filters) * np.finfo(np.float64).eps * norms
+    return np.where(np.linalg.norm(parts, axis=0) > rounding, parts, 0)
+
+
 class SampleSpan(WholeSpace):
     """The span of samples that are fewer than their features.
 
@@ -208,10 +205,7 @@ class SampleSpan(WholeSpace):
         n_samples, n_inside = self._axes.shape
         others = inside[n_samples : n_samples + self._order - n_inside]
         parts = np.concatenate([self._axes.T @ inside[:n_samples], others])
-        # What is left of a filter across the span is rounding.
-        norms = np.linalg.norm(filters, axis=0)
-        rounding = len(filters) * np.finfo(np.float64).eps * norms
-        return np.where(np.linalg.norm(parts, axis=0) > rounding, parts, 0)
+        return _without_rounding(parts, filters)
 
     def _reflect(self, matrix, transposed):
         """Q, or its transpose, times a matrix of shape (n, m)."""

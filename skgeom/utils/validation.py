@@ -2,9 +2,11 @@
 
 import functools
 import inspect
+import os
 import sys
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -231,8 +233,30 @@ def cholesky(matrices, name):
         ) from None
 
 
+def require_memory(n_bytes, contents, remedy):
+    """Raise MemoryError, before an allocation, if it needs more than there is."""
+    if n_bytes > memory():
+        raise MemoryError(
+            f"{contents} need {n_bytes / 1e9:.3g} GB, but there are "
+            f"{memory() / 1e9:.3g} GB of memory. {remedy}"
+        )
+
+
+@functools.cache
+def memory():
+    """Bytes of memory that this process can have; infinite where that is not known."""
+    sizes = [np.inf]
+    with suppress(AttributeError, OSError, ValueError):
+        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    with suppress(OSError, ValueError):  # "max" is no number
+        sizes.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return min(sizes)
+
+
 def check_two_classes(classes, name):
     """Raise ValueError if ``name``, an estimator, is given one class only."""
+    if not len(classes):
+        raise ValueError(f"There are no samples, but {name} needs two classes.")
     if len(classes) < 2:
         raise ValueError(
             f"{name} needs samples of at least 2 classes, but there is one class only: "

@@ -1,7 +1,5 @@
 """Geometry-aware PCA compared with its definition."""
 
-import pickle
-
 import autograd.numpy as anp
 import numpy as np
 import pytest
@@ -10,9 +8,8 @@ from pyriemann.geometry.mean import mean_riemann
 from scipy.linalg import logm, sqrtm, subspace_angles
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import make_pipeline
 
-from skgeom.baselines import GeometryAwarePCA, mdrm
+from skgeom.baselines import GeometryAwarePCA
 from skgeom.baselines._geometry_aware_pca import projected_dispersion
 from skgeom.geometry import distance_affine_invariant
 
@@ -36,8 +33,6 @@ def test_objective_is_the_dispersion_about_the_mean(matrices, n_components):
     W = model.components_.T
     np.testing.assert_allclose(W.T @ W, np.eye(n_components), atol=1e-12)
     assert model.objective_ == pytest.approx(dispersion(W, matrices, mean), rel=1e-7)
-    total = np.mean(distance_affine_invariant(matrices, mean) ** 2)
-    assert model.total_dispersion_ == pytest.approx(total, rel=1e-7)
     np.testing.assert_allclose(
         model.transform(matrices), W.T @ matrices @ W, rtol=1e-10, atol=1e-12
     )
@@ -53,8 +48,9 @@ def test_more_components_hold_more_of_the_dispersion(matrices):
         for m in range(1, 7)
     ]
     assert (np.diff(reached) > 0).all()
-    total = GeometryAwarePCA(6).fit(matrices).total_dispersion_
-    assert reached[-1] == pytest.approx(total, rel=1e-9)
+    mean = mean_riemann(matrices, tol=1e-12, maxiter=200)
+    total = np.mean(distance_affine_invariant(matrices, mean) ** 2)
+    assert reached[-1] == pytest.approx(total, rel=1e-7)
 
 
 def test_first_initialization(matrices):
@@ -65,15 +61,6 @@ def test_first_initialization(matrices):
     _, axes = np.linalg.eigh(np.mean([log @ log for log in logarithms], axis=0))
     span = inverse_root @ axes[:, -2:]
     assert np.sin(subspace_angles(model.components_.T, span)).max() < 1e-6
-
-
-def test_neighbouring_filters_are_worse(matrices, rng):
-    model = GeometryAwarePCA(2, n_init=10, random_state=0, tol=1e-10).fit(matrices)
-    W = model.components_.T
-    for size in (1e-2, 0.1, 1, 10):
-        for _ in range(20):
-            other = W + size * rng.normal(size=W.shape)
-            assert dispersion(other, matrices, model.mean_) < model.objective_ + 1e-9
 
 
 def test_max_iter_warns(matrices):
@@ -90,34 +77,6 @@ def test_linear_maps_move_the_span_alone(matrices, rng):
     assert moved.objective_ == pytest.approx(model.objective_, rel=1e-8)
     expected = np.linalg.solve(mixing.T, model.components_.T)
     assert np.sin(subspace_angles(moved.components_.T, expected)).max() < 1e-3
-
-
-def test_known_directions(make_spd, rng):
-    """All that varies is a block of two rows, hidden by a linear map."""
-    X = np.tile(np.eye(5), (30, 1, 1))
-    X[:, :2, :2] = make_spd((30,), 2, condition=100)
-    mixing = rng.normal(size=(5, 5))
-    model = GeometryAwarePCA(2).fit(mixing @ X @ mixing.T)
-    assert model.objective_ == pytest.approx(model.total_dispersion_, rel=1e-5)
-    expected = np.linalg.inv(mixing).T[:, :2]
-    assert np.sin(subspace_angles(model.components_.T, expected)).max() < 1e-2
-
-
-def test_use_in_a_pipeline(make_spd, rng):
-    y = np.repeat(["a", "b"], 30)
-    X = make_spd((60,), 8, condition=3)
-    factor = np.where(y == "a", 1, 9.0)
-    X[:, 0, :] *= np.sqrt(factor)[:, None]
-    X[:, :, 0] *= np.sqrt(factor)[:, None]
-    before = X.copy()
-    model = make_pipeline(GeometryAwarePCA(3), mdrm()).fit(X[::2], y[::2])
-    assert model.score(X[1::2], y[1::2]) > 0.95
-    np.testing.assert_array_equal(X, before)
-    copy = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
-    reduced = model[0].transform(X.astype(np.float32))
-    assert reduced.dtype == np.float32 and reduced.shape == (60, 3, 3)
-    assert model[0].n_features_in_ == 8
 
 
 def test_bad_input_is_named(matrices, rng):

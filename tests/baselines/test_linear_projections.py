@@ -50,16 +50,6 @@ def test_result_survives_a_pickle_and_leaves_the_samples_alone(estimator, iris):
 
 
 @every_estimator
-def test_output_has_names(estimator, iris):
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    fitted = clone(estimator).set_output(transform="pandas").fit(X, y)
-    Z = fitted.transform(X)
-    prefix = type(estimator).__name__.lower()
-    assert list(Z.columns) == [f"{prefix}{k}" for k in range(Z.shape[1])]
-    np.testing.assert_array_equal(fitted.feature_names_in_, X.columns)
-
-
-@every_estimator
 def test_scale_of_the_samples_does_not_matter(estimator, iris):
     """Very large and very small numbers neither overflow nor underflow."""
     X, y = iris
@@ -68,23 +58,6 @@ def test_scale_of_the_samples_does_not_matter(estimator, iris):
         scaled = clone(estimator).fit(factor * X, y).transform(factor * X)
         ratio = np.ptp(scaled) / np.ptp(Z)
         np.testing.assert_allclose(scaled / ratio, Z, atol=1e-6 * np.abs(Z).max())
-
-
-@every_estimator
-def test_single_precision(estimator, iris):
-    X, y = iris
-    X = X.astype(np.float32)
-    Z = clone(estimator).fit(X, y).transform(X)
-    assert Z.dtype == np.float32
-    np.testing.assert_allclose(
-        Z, clone(estimator).fit(X.astype(float), y).transform(X), rtol=1e-4, atol=1e-4
-    )
-
-
-@every_estimator
-def test_one_class_is_named(estimator, iris):
-    with pytest.raises(ValueError, match="one class only: lonely"):
-        clone(estimator).fit(iris[0], ["lonely"] * 150)
 
 
 @every_estimator
@@ -115,17 +88,6 @@ def test_samples_that_are_all_the_same(estimator):
         clone(estimator).fit(np.zeros((6, 3)), [0, 1] * 3)
 
 
-def test_one_sample_per_class(rng):
-    X, y = rng.normal(size=(3, 5)), np.arange(3)
-    assert SupervisedPCA().fit(X, y).components_.shape == (2, 5)
-    assert LOL(2).fit(X, y).n_mean_directions_ == 2
-    with pytest.raises(ValueError, match="span 2 directions only"):
-        LOL(3).fit(X, y)
-    assert GeneralizedEigenvectors().fit(X, y).components_.shape == (6, 5)
-    with pytest.raises(ValueError, match="does not vary within the classes"):
-        LocalFisherDiscriminantAnalysis(regularization=1.0).fit(X, y)
-
-
 def test_a_class_of_one_sample(iris):
     """As the user guide says."""
     X, y = (array[:101] for array in iris)
@@ -141,15 +103,6 @@ def test_a_class_of_one_sample(iris):
         with pytest.raises(ValueError, match=r"class 2\b.* is singular"):
             method.set_params(regularization=0).fit(X, y)
     assert not ClassStatistics.from_data(X, y).covariances[2].any()
-
-
-@every_estimator
-def test_more_features_than_samples(estimator, rng):
-    X, y = rng.normal(size=(30, 80)), np.repeat([0, 1, 2], 10)
-    if isinstance(estimator, LocalFisherDiscriminantAnalysis):
-        estimator = clone(estimator).set_params(regularization=0.1)
-    Z = clone(estimator).fit_transform(X, y)
-    assert len(Z) == 30 and np.isfinite(Z).all() and np.ptp(Z, axis=0).min() > 0
 
 
 @pytest.mark.parametrize(

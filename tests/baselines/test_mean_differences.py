@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.linalg import orth, subspace_angles
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 
 from skgeom.baselines import LOL, SupervisedPCA
@@ -37,31 +37,10 @@ def test_supervised_pca_is_that_of_the_label_kernel(wine, offset):
     np.testing.assert_allclose(values[2:] / values[0], 0, atol=1e-6)
 
 
-def test_supervised_pca_of_the_digits():
-    X, y = load_digits(return_X_y=True)
-    values, vectors = literal_supervised_pca(X, y)
-    model = SupervisedPCA(n_components=9).fit(X, y)
-    np.testing.assert_allclose(model.eigenvalues_, values[:9], rtol=1e-9)
-    assert np.sin(subspace_angles(model.components_.T, vectors[:, :9])).max() < 1e-9
-
-
 def test_supervised_pca_has_one_component_less_than_classes(wine):
     X, y = wine
     with pytest.raises(ValueError, match=r"means of the 3 classes differ in 2 dir"):
         SupervisedPCA(n_components=3).fit(X, y)
-
-
-def test_supervised_pca_of_class_means_on_a_line(rng):
-    y = np.repeat([0, 1, 2, 3], 10)
-    noise = rng.normal(size=(40, 4))
-    for k in range(4):
-        noise[y == k] -= noise[y == k].mean(axis=0)
-    direction = np.array([1.0, 2.0, 0.0, -2.0]) / 3
-    X = noise + np.outer(y, direction)
-    model = SupervisedPCA().fit(X, y)
-    np.testing.assert_allclose(np.abs(model.components_ @ direction), [1], rtol=1e-12)
-    # Each class has 10 samples, and is -1.5, -0.5, 0.5, 1.5 from the centre.
-    np.testing.assert_allclose(model.eigenvalues_, [100 * 5.0], rtol=1e-10)
 
 
 def within(X, y):
@@ -101,16 +80,6 @@ def test_lol_of_several_classes_has_the_span_of_differences_and_directions(wine)
     first = LOL(1).fit(X, y)
     spread = np.repeat(means, np.bincount(y), axis=0)
     assert abs(first.components_[0] @ PCA(1).fit(spread).components_[0]) > 1 - 1e-9
-
-
-def test_lol_recovers_known_directions(rng):
-    """Means differ along one axis, and there is much variance along another."""
-    y = np.arange(4000) % 2
-    X = rng.normal(size=(4000, 6)) * [1, 1, 9, 1, 1, 4]
-    X[:, 3] += 3 * y
-    model = LOL(3).fit(X, y)
-    axes = np.eye(6)[[3, 2, 5]]
-    assert np.degrees(subspace_angles(model.components_.T, axes.T)).max() < 3
 
 
 def test_lol_passes_over_directions_that_add_nothing(rng):

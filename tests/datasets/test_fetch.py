@@ -4,7 +4,6 @@ import hashlib
 import inspect
 import os
 import sys
-import types
 from pathlib import Path
 
 import numpy as np
@@ -212,61 +211,8 @@ def test_wrong_arrays_in_mnist(empty, monkeypatch, X):
         datasets.fetch_mnist()
 
 
-# BCI through moabb.
-
-
-@pytest.fixture
-def moabb(empty, monkeypatch):
-    """A stand-in for moabb, with signals of a few trials."""
-    rng = np.random.default_rng(0)
-    signals = rng.normal(size=(8, 22, 100))
-    labels = np.array(["feet", "tongue", "left_hand", "right_hand"] * 2)
-    sessions = {"session": ["0train"] * 4 + ["1test"] * 4}
-    asked = []
-
-    class MotorImagery:
-        def __init__(self, **kwargs):
-            asked.append(kwargs)
-
-        def get_data(self, dataset, subjects):
-            asked.append(subjects)
-            return signals, labels, sessions
-
-    package = types.ModuleType("moabb")
-    for part, name, value in [
-        ("datasets", "BNCI2014_001", object),
-        ("paradigms", "MotorImagery", MotorImagery),
-    ]:
-        module = types.ModuleType(f"moabb.{part}")
-        setattr(module, name, value)
-        monkeypatch.setitem(sys.modules, f"moabb.{part}", module)
-    monkeypatch.setitem(sys.modules, "moabb", package)
-    return signals, asked
-
-
-def test_bci_through_moabb(moabb):
-    signals, asked = moabb
-    trials = datasets.fetch_bci_iv_2a(7)
-    assert_allclose(trials.data[2], signals[2] @ signals[2].T / 100)
-    assert_array_equal(trials.target, [2, 3, 0, 1] * 2)
-    assert_array_equal(trials.test, [False] * 4 + [True] * 4)
-    band = {key: asked[0][key] for key in ("fmin", "fmax", "tmin", "tmax")}
-    assert band == {"fmin": 10, "fmax": 30, "tmin": 0.5, "tmax": 2.5}
-    assert asked[1] == [7]
-    with pytest.raises(OSError, match="download_if_missing is False") as caught:
-        datasets.fetch_bci_iv_2a(7, download_if_missing=False)
-    assert "SKGEOM_DATA" not in str(caught.value)  # no file has this subject
-
-
-def test_bci_without_moabb(empty, monkeypatch):
-    monkeypatch.setitem(sys.modules, "moabb", None)
-    monkeypatch.setitem(sys.modules, "moabb.datasets", None)
-    with pytest.raises(ImportError, match="pip install moabb"):
-        datasets.fetch_bci_iv_2a(1)
-
-
 INVALID = {
-    "fetch_bci_iv_2a": {"subject": 10},
+    "fetch_bci_iv_2a": {"subject": 5},
     "fetch_eth80": {"features": "grey"},
     "fetch_heart": {"as_frame": "yes"},
     "fetch_mnist": {"subset": "validation"},

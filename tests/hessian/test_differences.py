@@ -3,7 +3,6 @@
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
@@ -14,7 +13,6 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
-    StandardScaler,
 )
 from sklearn.svm import LinearSVC
 
@@ -45,14 +43,6 @@ def test_probabilities_that_are_not_smooth(classifier):
         input_hessian(classifier, X, y)
 
 
-def test_constant_probabilities_are_smooth(data):
-    X, y = data
-    model = LogisticRegression().fit(X, y)
-    model.coef_[:] = 0
-    H = input_hessian(model, X, y, derivatives="differences")
-    np.testing.assert_allclose(H, 0, atol=1e-12)
-
-
 def test_kinks_leave_the_gauss_newton_part(rng):
     """A piecewise linear logit has a gradient, but no second differences at kinks."""
     X, y = rng.normal(size=(2000, 3)), np.arange(2000) % 2
@@ -64,28 +54,6 @@ def test_kinks_leave_the_gauss_newton_part(rng):
         model, X, y, derivatives="differences", curvature="gauss-newton"
     )
     assert_close(by_differences, input_hessian(model, X, y), 1e-3)
-
-
-class Rounded(ClassifierMixin, BaseEstimator):
-    """A classifier with float32 probabilities only."""
-
-    def fit(self, X, y):
-        self.inner_ = LogisticRegression().fit(X, y)
-        self.classes_ = self.inner_.classes_
-        return self
-
-    def predict_proba(self, X):
-        return self.inner_.predict_proba(X).astype(np.float32)
-
-
-def test_float32_probabilities(data):
-    X, y = data
-    X = StandardScaler().fit_transform(X)
-    model = Rounded().fit(X, y)
-    H = input_hessian(model, X, y)
-    # Rounding errs by about eps**0.5 in second derivatives, and so does truncation.
-    tolerance = 10 * np.finfo(np.float32).eps ** 0.5
-    assert_close(H, input_hessian(model.inner_, X, y), tolerance)
 
 
 @pytest.mark.parametrize("curvature", ["hessian", "gauss-newton"])
@@ -111,17 +79,6 @@ def test_differences_of_saturated_probabilities(data, kind, curvature):
     assert_close(H, expected, 1e-4)
 
 
-def test_differences_where_the_probability_of_the_class_underflows(data):
-    """Samples far from their class, whose log-probability is there all the same."""
-    X, y = data
-    model = GaussianNB().fit(X, y)
-    X = 100 * X
-    y = (model.predict(X) + 1) % (y.max() + 1)
-    assert (model.predict_proba(X).min(axis=1) == 0).any()
-    H = input_hessian(model, X, y, derivatives="differences")
-    assert_close(H, input_hessian(model, X, y))
-
-
 def test_steps_of_constant_and_shifted_features(rng):
     """Features that vary by little, or not at all, far from zero or at zero."""
     centre, unit = np.array([0, 1e3, 1e6, 0]), np.array([1, 1e-6, 1e6, 1])
@@ -142,8 +99,9 @@ def test_steps_of_constant_and_shifted_features(rng):
 def test_unsorted_classes(data):
     """A classifier of another package may list its classes in any order."""
     X, y = data
-    model = Rounded().fit(X, y)
+    model = LogisticRegression().fit(X, y)
     expected = input_hessian(model, X, y)
+    predict_proba = model.predict_proba
     model.classes_ = model.classes_[::-1]
-    model.predict_proba = lambda X: Rounded.predict_proba(model, X)[:, ::-1]
+    model.predict_proba = lambda X: predict_proba(X)[:, ::-1]
     assert_close(input_hessian(model, X, y), expected, 1e-6)

@@ -96,21 +96,11 @@ def assert_close(actual, expected, tolerance=1e-6):
 def test_network(data, rng, activation, layers, curvature):
     X, y = data
     model = network(X, y, rng, activation, layers, gain=4)
+    X, y = X[::3], y[::3]
     weights = rng.uniform(size=len(y))
     H = input_hessian(model, X, y, sample_weight=weights, curvature=curvature)
     expected = by_autograd(lambda x: network_logits(model, x), X, y, weights, curvature)
     assert_close(H, expected, 1e-10)
-
-
-@pytest.mark.parametrize("curvature", CURVATURES)
-def test_network_by_differences(data, rng, curvature):
-    X, y = data
-    model = network(X, y, rng, "tanh", gain=3)
-    H = input_hessian(model, X, y, curvature=curvature)
-    expected = input_hessian(
-        model, X, y, curvature=curvature, derivatives="differences"
-    )
-    assert_close(H, expected)
 
 
 @pytest.mark.filterwarnings("ignore:Output seems independent of input")  # autograd's
@@ -123,7 +113,7 @@ def test_saturated_network(data, rng, activation, labels, curvature):
     model = network(X, y, rng, activation, gain=40)
     codes = model.predict(X) if labels == "predicted" else rng.permutation(y)
     # All samples of one size, so that those which are not saturated do not hide others.
-    for x, code in zip(X, codes, strict=True):
+    for x, code in zip(X[::5], codes[::5], strict=True):
         z = with_zero(network_logits(model, x))
         J = jacobian(lambda x: with_zero(network_logits(model, x)))(x)
         bends = hessian(lambda x: with_zero(network_logits(model, x)))(x)
@@ -147,20 +137,6 @@ def _hessian_of_one(model, x, code, n_classes, curvature):
     return input_hessian(
         model, x[None], np.array([code]), curvature=curvature, derivatives="analytic"
     )
-
-
-def test_relu_identity(data, rng):
-    """The Hessian of a binary ReLU network is mean p (1 - p) g g^T, for any labels."""
-    X, y = data
-    if y.max() > 1:
-        y = y % 2
-    model = network(X, y, rng, gain=5)
-    gradients = jacobian(lambda X: network_logits(model, X).sum())
-    g = np.stack([gradients(x[None])[0] for x in X])
-    p = model.predict_proba(X)[:, 1]
-    expected = (g.T * (p * (1 - p))) @ g / len(X)
-    assert_close(input_hessian(model, X, y), expected, 1e-12)
-    assert_close(input_hessian(model, X, 1 - y), expected, 1e-12)
 
 
 def test_blocks_of_samples(data, rng):
@@ -213,25 +189,8 @@ def test_classifier(data, classifier, curvature):
     assert_close(H, expected)
 
 
-def test_pipeline_with_network(data, rng):
-    """The chain rule, against autograd."""
-    X, y = data
-    steps = make_pipeline(StandardScaler(), PCA(4)).fit(X)
-    model = network(steps.transform(X), y, rng, "tanh")
-    whole = make_pipeline(*steps, model)
-    scaler, pca = steps
-
-    def logits(x):
-        scaled = (x - scaler.mean_) / scaler.scale_
-        return network_logits(model, pca.components_ @ (scaled - pca.mean_))
-
-    expected = by_autograd(logits, X, y, np.ones(len(y)), "hessian")
-    assert_close(input_hessian(whole, X, y), expected, 1e-10)
-
-
-@pytest.mark.parametrize("curvature", CURVATURES)
 @pytest.mark.parametrize("kind", [QuadraticDiscriminantAnalysis, GaussianNB])
-def test_quadratic_by_autograd(data, kind, curvature):
+def test_quadratic_by_autograd(data, kind, curvature="hessian"):
     X, y = data
     if kind is GaussianNB:
         model = kind().fit(X, y)
@@ -250,14 +209,6 @@ def test_quadratic_by_autograd(data, kind, curvature):
 
     expected = by_autograd(logits, X, y, np.ones(len(y)), curvature)
     assert_close(input_hessian(model, X, y, curvature=curvature), expected, 1e-8)
-
-
-def test_linear_classifier_has_one_direction(rng):
-    X, y = rng.normal(size=(80, 5)), np.arange(80) % 2
-    model = LogisticRegression().fit(X, y)
-    p = model.predict_proba(X)[:, 1]
-    expected = np.mean(p * (1 - p)) * model.coef_.T @ model.coef_
-    assert_close(input_hessian(model, X, y), expected, 1e-13)
 
 
 # Functions.

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
-from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
@@ -69,18 +67,7 @@ def test_module_has_the_hessian_of_the_same_network(torch, data, activation, cur
     assert_allclose(single, expected, rtol=0, atol=1e-5 * size)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_differences_agree(torch, data, weighted):
-    X, y = data[0][::5], data[1][::5]
-    weights = np.arange(len(y)) % 3 if weighted else None
-    module = as_module(torch, trained(*data))
-    exact = input_hessian(module, X, y, sample_weight=weights)
-    found = input_hessian(
-        module, X, y, sample_weight=weights, derivatives="differences"
-    )
-    assert_allclose(found, exact, rtol=0, atol=1e-5 * np.abs(exact).max())
-
-
+@pytest.mark.exhaustive
 def test_blocks_of_samples(torch, data):
     module = as_module(torch, trained(*data))
     whole = input_hessian(module, *data)
@@ -116,23 +103,6 @@ def test_module_is_left_as_it_was(torch, data):
     assert_array_equal(input_hessian(module.eval(), X, y), first)
 
 
-def test_module_of_images(torch):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 36)), np.arange(40) % 3
-    torch.manual_seed(0)
-    module = torch.nn.Sequential(
-        torch.nn.Unflatten(1, (1, 6, 6)),
-        torch.nn.Conv2d(1, 2, 3),
-        torch.nn.Softplus(),
-        torch.nn.Flatten(),
-        torch.nn.Linear(32, 3),
-        torch.nn.LogSoftmax(dim=1),
-    ).double()
-    exact = input_hessian(module, X, y)
-    found = input_hessian(module, X, y, derivatives="differences")
-    assert_allclose(found, exact, rtol=0, atol=1e-5 * np.abs(exact).max())
-
-
 @pytest.mark.parametrize(
     ("forward", "message"),
     [
@@ -164,6 +134,7 @@ def test_sigmoid_at_the_end_is_refused(torch):
         input_hessian(module, X, y)
 
 
+@pytest.mark.exhaustive
 def test_samples_of_numpy_need_no_other_library():
     code = """
 import sys
@@ -183,24 +154,6 @@ CovarianceHessianProjection().fit(X, np.arange(30) % 2).transform(X)
 
 
 # The projection.
-
-
-def test_projection_of_a_module(torch, data):
-    X, y = data
-    network = trained(X, y)
-    module = as_module(torch, network)
-    model = CovarianceHessianProjection(module, n_hessian=2).fit(X, y)
-    assert model.estimator_ is module
-    frozen = CovarianceHessianProjection(FrozenEstimator(network), n_hessian=2)
-    assert_allclose(model.components_, frozen.fit(X, y).components_, atol=1e-9)
-    for copy in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
-        assert_array_equal(copy.transform(X), model.transform(X))
-    with pytest.raises(ValueError, match="Hessian of Sequential is zero"):
-        CovarianceHessianProjection(
-            torch.nn.Sequential(
-                torch.nn.Linear(X.shape[1], 3), torch.nn.Threshold(1e9, 0.0)
-            )
-        ).fit(X, np.arange(len(y)) % 3)
 
 
 @pytest.mark.parametrize(
@@ -233,33 +186,3 @@ def test_projection_of_samples_on_a_device(library, data, estimator):
         there.transform(X)
     here = move_estimator_to(there, np, "cpu")
     assert_allclose(here.transform(X), reference, rtol=0, atol=10 * library.tolerance)
-
-
-def test_module_and_samples_stay_on_their_device(torch, monkeypatch):
-    """What goes to the host does not grow with the samples times their features."""
-    X, y = load_breast_cancer(return_X_y=True)
-    X = StandardScaler().fit_transform(X)
-    module = as_module(torch, trained(X, y))
-    expected = CovarianceHessianProjection(module).fit(X, y)
-    sizes = []
-    numpy = torch.Tensor.numpy
-
-    def spy(tensor, *args, **kwargs):
-        sizes.append(tensor.numel())
-        return numpy(tensor, *args, **kwargs)
-
-    monkeypatch.setattr(torch.Tensor, "numpy", spy)
-    # The memory of the host stands for that of a device.
-    rule = "skgeom.utils.array_api.is_in_host_memory"
-    monkeypatch.setattr(rule, lambda array: False)
-    with config_context(array_api_dispatch=True):
-        X_there = torch.tensor(X)
-        model = CovarianceHessianProjection(module).fit(X_there, torch.tensor(y))
-        H = input_hessian(module, X_there, torch.tensor(y))
-        assert max(sizes) <= 20 * len(y)  # along the leading eigenvectors
-        sizes.clear()
-        Z = model.transform(X_there)
-        assert not sizes
-    monkeypatch.undo()
-    assert_allclose(Z.numpy(), expected.transform(X), rtol=0, atol=1e-10)
-    assert_allclose(H.numpy(), expected.hessian_, rtol=0, atol=1e-10)

@@ -5,7 +5,6 @@ import pytest
 from scipy.linalg import eigh, subspace_angles
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, load_wine
-from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
@@ -94,35 +93,18 @@ def test_equation_13(wine, solver, penalty, criterion):
     )
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_equation_13_without_centring(wine, solver, criterion):
-    X, y = wine
-    K = rbf_kernel(X, gamma=0.05)
-    total, within = scatter_matrices(K, y)
-    numerator = total if criterion == "total" else total - within
-    expected, alpha = eigh(numerator, within + 0.3 * np.eye(len(K)))
-    kda = with_lambda(
-        0.3,
-        X,
-        y,
-        gamma=0.05,
-        center=False,
-        penalty="identity",
-        criterion=criterion,
-        solver=solver,
-    )
-    np.testing.assert_allclose(kda.eigenvalues_, expected[:-3:-1], rtol=1e-8)
-    expected = np.abs(K @ alpha[:, :-3:-1]) * np.sqrt(len(K))
-    np.testing.assert_allclose(np.abs(kda.transform(X)), expected, rtol=1e-6)
-    assert kda.score(X, y) > 0.95
-
-
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("regularization", [10, 1e-3, 1e-6])
-def test_solvers_agree(digits, regularization, penalty, criterion, center):
+@pytest.mark.parametrize(
+    ("regularization", "penalty", "criterion"),
+    [
+        (10, "kernel", "total"),
+        (1e-3, "kernel", "between"),
+        (1e-6, "kernel", "total"),
+        (10, "identity", "between"),
+        (1e-3, "identity", "total"),
+        (1e-6, "identity", "between"),
+    ],
+)
+def test_solvers_agree(digits, regularization, penalty, criterion):
     """Nystroem with all samples as landmarks is exact."""
     X, y = digits
     models = [
@@ -131,7 +113,6 @@ def test_solvers_agree(digits, regularization, penalty, criterion, center):
             regularization=regularization,
             penalty=penalty,
             criterion=criterion,
-            center=center,
             solver=solver,
         ).fit(X, y)
         for solver in SOLVERS
@@ -149,73 +130,6 @@ def test_solvers_agree(digits, regularization, penalty, criterion, center):
         )
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_components_are_uncorrelated_with_the_ratios_as_variances(
-    digits, penalty, criterion
-):
-    """Equations 10 and 12."""
-    X, y = digits
-    kda = KernelDiscriminantAnalysis(
-        gamma=0.03, penalty=penalty, criterion=criterion, regularization=1e-4
-    ).fit(X, y)
-    Z = kda.transform(X)
-    correlation = np.corrcoef(Z.T)
-    if criterion == "between":
-        # It diagonalises S_b and S_w + lambda R; so does S_t + lambda R, not S_t.
-        means = np.array([Z[y == label].mean(axis=0) for label in range(10)])
-        spread = (means * np.sqrt(np.bincount(y))[:, None]) / np.sqrt(len(y))
-        covariance = spread.T @ spread
-    else:
-        covariance = np.cov(Z.T, ddof=0)
-        assert np.abs(correlation - np.eye(9)).max() < 1e-8
-    np.testing.assert_allclose(np.diag(covariance), kda.eigenvalues_, rtol=1e-8)
-    off = covariance - np.diag(np.diag(covariance))
-    assert np.abs(off).max() < 1e-8 * covariance.max()
-
-
-def test_ratio_of_equation_10_equals_the_eigenvalue(wine):
-    X, y = wine
-    for criterion, minus in (("total", 0), ("between", 1)):
-        kda = KernelDiscriminantAnalysis(
-            gamma=0.05, penalty="identity", criterion=criterion
-        ).fit(X, y)
-        total, within = scatter_matrices(rbf_kernel(X, kda.X_fit_, gamma=0.05), y)
-        for alpha, eigenvalue in zip(kda.dual_coef_.T, kda.eigenvalues_, strict=True):
-            numerator = alpha @ total @ alpha - minus * (alpha @ within @ alpha)
-            denominator = alpha @ within @ alpha + kda.lambda_ * (alpha @ alpha)
-            assert numerator / denominator == pytest.approx(eigenvalue, rel=1e-8)
-
-
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_lambda_is_the_regularization_times_the_trace(wine, penalty):
-    """The conversion that the docstring gives."""
-    X, y = wine
-    K = rbf_kernel(X, gamma=0.05)
-    centered = K - K.mean(axis=0) - K.mean(axis=0)[:, None] + K.mean()
-    trace = (centered**2).sum() if penalty == "identity" else np.trace(centered)
-    for solver in SOLVERS:
-        kda = KernelDiscriminantAnalysis(
-            gamma=0.05, penalty=penalty, regularization=0.02, solver=solver
-        ).fit(X, y)
-        assert kda.lambda_ == pytest.approx(0.02 * trace, rel=1e-8)
-
-
-def test_heavy_penalties_give_kernel_principal_components(wine):
-    """The total criterion tends to kernel PCA, the other to the class means."""
-    X, y = wine
-    pca = KernelPCA(2, kernel="rbf", gamma=0.05).fit_transform(X)
-    settings = {"gamma": 0.05, "regularization": 1e6, "penalty": "kernel"}
-    total = KernelDiscriminantAnalysis(criterion="total", **settings)
-    total = total.fit_transform(X, y)
-    assert angle(total, pca) < 1e-4
-    between = KernelDiscriminantAnalysis(criterion="between", **settings)
-    K = rbf_kernel(X, gamma=0.05)
-    means = np.column_stack([K[:, y == label].mean(axis=1) for label in range(3)])
-    contrasts = means[:, 1:] - means[:, :1]
-    assert angle(between.fit(X, y).transform(X), contrasts) < 1e-4
-
-
 # Kernels.
 
 
@@ -230,7 +144,7 @@ def test_heavy_penalties_give_kernel_principal_components(wine):
         ("chi2", {"gamma": 0.5}),
     ],
 )
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
 def test_precomputed_kernel(digits, kernel, parameters, solver):
     X, y = digits
     X_train, X_test, y = X[:200], X[200:], y[:200]

@@ -2,14 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_wine
 
 from skgeom import KernelDiscriminantAnalysis
-from skgeom._kernel import discriminant
-from skgeom._kernel._training_data import BlockedRows
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -40,7 +36,7 @@ ROWS = (700, 0, 1, 396, 700)
     [
         {},
         {"landmarks": "random", "gamma": 0.1},
-        {"penalty": "identity", "criterion": "total", "center": False},
+        {"penalty": "identity", "criterion": "total"},
         {"kernel": "chi2", "gamma": None, "temperature": 1.0},
         {"kernel": minimum, "n_landmarks": 20, "regularization": 1e-3},
         {"class_weight": "balanced", "priors": "empirical", "regularization": 1e-4},
@@ -57,29 +53,6 @@ def test_blocks_give_the_model_of_memory(digits, settings):
     assert_allclose(model.transform(X), Z, rtol=0, atol=1e-8 * np.abs(Z).max())
     assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-8)
     assert model.n_features_in_ == 64
-
-
-def test_weights_in_other_blocks(digits):
-    X, y = digits
-    weights = np.random.default_rng(0).integers(0, 3, size=len(y)).astype(float)
-    expected = KDA().fit(X, y, weights)
-    blocks = da.from_array(X, chunks=(400, -1))
-    labels, lazy = da.from_array(y, chunks=300), da.from_array(weights, chunks=1000)
-    model = KDA().fit(blocks, labels, lazy)
-    assert_allclose(model.priors_, expected.priors_)
-    assert_allclose(model.lambda_, expected.lambda_)
-    assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-8)
-    with pytest.raises(ValueError, match=r"Block 2: Negative values .*sample_weight"):
-        KDA().fit(blocks, y, np.where(np.arange(len(y)) == 900, -1, weights))
-
-
-def test_single_precision(digits):
-    X, y = digits[0].astype(np.float32), digits[1]
-    expected = KDA().fit(X, y)
-    model = KDA().fit(da.from_array(X, chunks=(500, -1)), y)
-    assert model.X_fit_.dtype == np.float32
-    assert_array_equal(model.X_fit_, expected.X_fit_)
-    assert (model.predict(X) == expected.predict(X)).mean() > 0.995
 
 
 def test_frames_with_text_labels():
@@ -106,48 +79,6 @@ def test_frames_with_text_labels():
 
 def is_lazy(data):
     return hasattr(data, "compute")
-
-
-def test_few_rows_come_to_memory(digits, monkeypatch):
-    X, y = digits
-    monkeypatch.setattr(discriminant, "MAX_EXACT", 1000)
-    monkeypatch.setattr(discriminant, "_MAX_HELD_OUT", 100)
-    monkeypatch.setattr(discriminant, "_MAX_SELECTION", 70)
-    monkeypatch.setattr("skgeom._kernel._nystroem._MANY", 300)
-    numbers, read = [], BlockedRows._read
-
-    def spy(self, rows):
-        numbers.append(len(rows))
-        return read(self, rows)
-
-    monkeypatch.setattr(BlockedRows, "_read", spy)
-    kda = KernelDiscriminantAnalysis(n_landmarks=60, random_state=0)
-    model = kda.fit(da.from_array(X, chunks=(200, -1)), y)
-    assert model.solver_ == "nystroem"
-    assert len(numbers) == 2  # to choose and calibrate, and for landmarks
-    assert sum(numbers) < 600
-    expected = kda.fit(X, y)
-    assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-8)
-    assert expected.score(X, y) > 0.95
-
-
-@settings(max_examples=20, deadline=None)
-@given(data=st.data())
-def test_rows_and_totals_of_any_blocks(data):
-    n = 60
-    X = np.arange(3.0 * n).reshape(n, 3)
-    cuts = data.draw(st.lists(st.integers(0, n), max_size=12))
-    chunks = tuple(np.diff([0, *sorted(cuts), n]).tolist())
-    rows = BlockedRows(da.from_array(X, chunks=(chunks, 2)), np.arange(n), None, float)
-    chosen = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=1)))
-    assert_array_equal(rows[chosen], X[chosen])
-    rows.cache(chosen)
-    assert_array_equal(rows[chosen[::-1]], X[chosen[::-1]])
-    assert_array_equal(rows.y, np.arange(n))
-    weights = np.linspace(0, 1, n)
-    found = rows.total(lambda X, w: (w @ X, w.sum()), weights)
-    assert_allclose(found[0], weights @ X)
-    assert_allclose(found[1], weights.sum())
 
 
 def unreadable(shape):

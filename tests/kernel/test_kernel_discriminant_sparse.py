@@ -50,6 +50,7 @@ def test_sparse_is_dense(digits, model, dtype):
     assert (samples != before).nnz == 0
 
 
+@pytest.mark.exhaustive
 def test_many_sparse_features():
     """They stay sparse: as many dense numbers would take 16 GB."""
     rng = np.random.default_rng(0)

@@ -168,15 +168,11 @@ def test_filters_of_a_display_that_is_not_drawn_yet():
     assert len(display.ellipses_) == 2 and len(display.arrows_) == 1
 
 
-def test_given_axes_and_properties(statistics):
+def test_given_axes(statistics):
     figure, (_, ax) = plt.subplots(1, 2, sharex=True, sharey=True)
-    display = ClassEllipsesDisplay.from_statistics(
-        statistics, ax=ax, ellipse_kw={"linewidth": 0.5, "edgecolor": "black"}
-    )
+    display = ClassEllipsesDisplay.from_statistics(statistics, ax=ax)
     assert display.ax_ is ax and display.figure_ is figure
     assert plt.get_fignums() == [figure.number]
-    assert [ellipse.get_linewidth() for ellipse in display.ellipses_] == [0.5] * 3
-    assert display.ellipses_[0].get_edgecolor() == to_rgba("black")
     figure.canvas.draw()
 
 

@@ -61,8 +61,10 @@ def test_filters_of_a_step_of_a_pipeline(digits):
     X, y = digits
     # The last step has scalings_ as well, but these are no filters.
     model = make_pipeline(
-        StandardScaler(), SQFA(2, random_state=0), QuadraticDiscriminantAnalysis(tol=0)
-    ).fit(X, y)
+        StandardScaler(),
+        SQFA(2, regularization=1),
+        QuadraticDiscriminantAnalysis(tol=0),
+    ).fit(X[:300], y[:300])
     display = FilterDisplay.from_estimator(model)
     assert_array_equal(images(display).reshape(2, 64), model["sqfa"].components_)
     assert display.axes_[1].get_title() == "sqfa1"
@@ -124,10 +126,11 @@ def test_zero_is_white_and_signs_have_their_colours(colours_of):
 
 @pytest.mark.parametrize(
     ("colorbar", "kind", "expected"),
-    [(False, "each", 7), (True, "each", 14), (True, "shared", 8), (True, 1.0, 8)],
+    [(False, "each", 3), (True, "each", 6), (True, "shared", 4)],
 )
 def test_colour_bars(pca, colorbar, kind, expected):
-    display = FilterDisplay.from_estimator(pca, limits=kind, colorbar=colorbar)
+    filters = pca.components_[:3].reshape(3, 8, 8)
+    display = FilterDisplay(filters).plot(limits=kind, colorbar=colorbar)
     assert len(display.figure_.axes) == expected
 
 
@@ -153,7 +156,7 @@ def test_space_time_plot(pca):
 
 @pytest.mark.parametrize(
     ("count", "n_columns"),
-    [(1, 1), (2, 2), (4, 2), (5, 5), (9, 3), (10, 5), (41, 7)],
+    [(1, 1), (4, 2), (5, 5), (10, 5)],
 )
 def test_grid(count, n_columns):
     display = FilterDisplay(np.ones((count, 2, 3))).plot()
@@ -182,7 +185,7 @@ def test_parameters_of_imshow(pca):
     assert display.axes_[0].get_aspect() == 2
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "bool", "float32"])
+@pytest.mark.parametrize("dtype", ["uint8", "bool"])
 def test_filters_of_any_real_type(dtype):
     filters = np.array([[[0, 100], [0, 1]], [[-128, 0], [3, 2]]]).astype(dtype)
     display = FilterDisplay(filters).plot()

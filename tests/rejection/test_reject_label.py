@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from skgeom import RejectionClassifier
 
 
-class Told(ClassifierMixin, BaseEstimator):
+class Identity(ClassifierMixin, BaseEstimator):
     """Its probabilities are the samples themselves."""
 
     def fit(self, X, y):
@@ -43,7 +43,7 @@ PROBABILITIES = [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.3, 0.3, 0.4], [0.0, 0.0, 1
     ],
 )
 def test_reject_label(classes, label, expected, dtype):
-    class Labels(Told):
+    class Labels(Identity):
         def fit(self, X, y):
             self.classes_ = classes
             return self
@@ -57,7 +57,7 @@ def test_reject_label(classes, label, expected, dtype):
 
 def test_boolean_classes_become_numbers():
     X = [[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]]
-    model = RejectionClassifier(Told(), threshold=0.6).fit(X, [False, True, True])
+    model = RejectionClassifier(Identity(), threshold=0.6).fit(X, [False, True, True])
     assert_array_equal(model.predict(X), [0, -1, 1])
     assert model.score(X, [False, True, True]) == pytest.approx(2 / 3)
 
@@ -76,11 +76,11 @@ def test_boolean_classes_become_numbers():
 )
 def test_bad_reject_label(y, label, message):
     with pytest.raises(ValueError, match=message):
-        RejectionClassifier(Told(), reject_label=label).fit(PROBABILITIES, y)
+        RejectionClassifier(Identity(), reject_label=label).fit(PROBABILITIES, y)
 
 
 def test_reject_label_for_mixed_classes_must_be_given():
-    class Mixed(Told):
+    class Mixed(Identity):
         def fit(self, X, y):
             self.classes_ = np.array(["a", 1, 2], dtype=object)
             return self

@@ -53,7 +53,7 @@ def drawn(error, n, rng, levels=None):
 
 def true_error(error, threshold, levels=None):
     """Error among all accepted samples that could be drawn."""
-    confidences = (np.arange(200_000) + 0.5) / 200_000
+    confidences = (np.arange(20_000) + 0.5) / 20_000
     if levels is not None:
         confidences = np.ceil(confidences * levels) / levels
     kept = confidences >= threshold
@@ -63,19 +63,19 @@ def true_error(error, threshold, levels=None):
 @pytest.mark.filterwarnings("ignore:All samples are rejected:UserWarning")
 @pytest.mark.parametrize("levels", [None, 7])
 @pytest.mark.parametrize("error", [rising, overconfident, at_target])
-@pytest.mark.parametrize("n", [150, 1000])
+@pytest.mark.parametrize("n", [150, pytest.param(1000, marks=pytest.mark.exhaustive)])
 def test_guarantee(error, levels, n):
-    """In 600 draws at the level .8, at most as many fail as chance explains.
+    """In 300 draws at the level .8, at most as many fail as chance explains.
 
     The number of failures of a rule with the risk .2 is above the limit with a
     probability of one in a million.
     """
     rng = np.random.default_rng(0)
     failures = 0
-    for _ in range(600):
+    for _ in range(300):
         threshold = _threshold_of_error(*drawn(error, n, rng, levels), 0.1, 0.8)
         failures += true_error(error, threshold, levels) > 0.1
-    assert failures <= binom.isf(1e-6, 600, 0.2)
+    assert failures <= binom.isf(1e-6, 300, 0.2)
 
 
 def two_gaussians(n, rng):
@@ -93,7 +93,7 @@ def test_validity_and_power_do_not_depend_on_calibration(slope):
     and reject all in 65 % of draws.
     """
     reference, right = two_gaussians(100_000, np.random.default_rng(1))
-    accepted, failures, draws = [], 0, 200
+    accepted, failures, draws = [], 0, 100
     for seed in range(draws):
         confidences, correct = two_gaussians(200, np.random.default_rng(seed))
         scaled = expit(slope * logit(confidences))
@@ -111,14 +111,6 @@ def test_errors_of_the_most_confident_samples_do_not_reject_all():
     for seed in range(20):
         draw = drawn(overconfident, 200, np.random.default_rng(seed))
         assert _threshold_of_error(*draw, 0.2, 0.95) == 0
-
-
-def test_accepts_most_of_what_could_be():
-    """With 20,000 samples, nearly as many as with the best threshold, .6."""
-    rng = np.random.default_rng(0)
-    threshold = _threshold_of_error(*drawn(rising, 20_000, rng), 0.1, 0.95)
-    assert true_error(rising, 0.6) == pytest.approx(0.1, abs=1e-3)
-    assert 0.6 < threshold < 0.68
 
 
 def test_limit_of_clopper_and_pearson(rng):
@@ -162,13 +154,7 @@ def test_all_are_rejected_if_the_target_cannot_be_met():
     assert (model.predict(X) == model.reject_label_).all()
 
 
-def test_nothing_is_rejected_if_the_classifier_is_good_enough():
-    X, y = make_blobs(300, centers=4, cluster_std=0.5, random_state=0)
-    model = RejectionClassifier(GaussianNB(), target_error=0.05).fit(X, y)
-    assert model.threshold_ == 0
-    assert (model.predict(X) == model.predict_proba(X).argmax(axis=1)).all()
-
-
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("classifier", [GaussianNB(), KNeighborsClassifier(15)])
 @pytest.mark.parametrize("frozen", [True, False])
 def test_classifiers_of_several_classes(classifier, frozen):

@@ -1,0 +1,53 @@
+"""Docstrings and decompositions that several linear projections share."""
+
+import numpy as np
+
+PROJECTION_DOCS = {
+    "classes_": """
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    """,
+    "n_features_in_": """
+    n_features_in_ : int
+        Number of features seen during fit.
+    """,
+    "feature_names_in_": """
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X had names that are all strings.
+    """,
+}
+
+
+def class_sums(X, codes, n_classes):
+    """Sums of the rows of each class, (n_classes, n_features)."""
+    return np.array([X[codes == code].sum(axis=0) for code in range(n_classes)])
+
+
+def whitening_basis(matrix):
+    """Basis B, in columns, of the range of a semidefinite matrix: B' matrix B = I.
+
+    The rank is that of the correlations, because features may have different units.
+    """
+    deviations = np.sqrt(np.diag(matrix))
+    deviations = np.where(deviations > 0, deviations, 1)
+    variances, axes = np.linalg.eigh(matrix / np.outer(deviations, deviations))
+    kept = variances > len(matrix) * np.finfo(float).eps * variances[-1]
+    return axes[:, kept] / np.sqrt(variances[kept]) / deviations[:, None]
+
+
+def principal_directions(rows, n_directions, smallest):
+    """Leading right singular vectors, in rows, and their singular values.
+
+    Singular values up to ``smallest`` are dropped.
+    """
+    n_rows, n_features = rows.shape
+    if n_rows > n_features:  # the scatter matrix is smaller than the matrix of rows
+        scale = np.abs(rows).max() or 1.0  # squares could overflow or underflow
+        squares, axes = np.linalg.eigh((rows / scale).T @ (rows / scale))
+        sizes, axes = scale * np.sqrt(np.maximum(squares, 0))[::-1], axes.T[::-1]
+        # The square root of an eigenvalue has half the digits.
+        smallest = max(smallest, np.sqrt(n_features * np.finfo(float).eps) * sizes[0])
+    else:
+        _, sizes, axes = np.linalg.svd(rows, full_matrices=False)
+    kept = (sizes > smallest)[:n_directions]
+    return axes[:n_directions][kept], sizes[:n_directions][kept]
