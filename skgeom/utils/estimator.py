@@ -224,6 +224,13 @@ def substitute_docs(**paragraphs):
     return decorate
 
 
+def documented_parameters(documented):
+    """The paragraphs about parameters and attributes in a docstring, by their names."""
+    text = inspect.cleandoc(documented.__doc__)
+    paragraphs = re.finditer(r"^(\w+) : .+(?:\n+ +.+)*", text, flags=re.MULTILINE)
+    return {paragraph[1]: "\n" + paragraph[0] for paragraph in paragraphs}
+
+
 def current_progress():
     """The :class:`FitProgress` of the fit that this thread is in, or a silent one."""
     return _CURRENT.get() or FitProgress()
