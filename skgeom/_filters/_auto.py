@@ -5,13 +5,13 @@ selected, or the most regularized one within one standard error of it: first sig
 a medium shrinkage, then the shrinkage.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp
 
 from skgeom._filters._optimization import (
-    PooledCovariances,
     principal_coordinates,
     whitening_coordinates,
 )
@@ -22,7 +22,7 @@ from skgeom._held_out import (
     training_statistics,
 )
 from skgeom._statistics import ClassStatistics
-from skgeom.optim import maximize_on_samples
+from skgeom.optim import CONSTRAINTS, StartError, minimize
 from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.estimator import current_progress
 from skgeom.utils.linalg import project
@@ -247,12 +247,15 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
     posteriors, filters = {}, {}
 
     def evaluate(candidate, starts):
-        found = [
-            _held_out(fold, objective_of, candidate, n_components, constraint, start)
-            for fold, start in zip(folds, starts, strict=True)
-        ]
-        posteriors[candidate] = np.concatenate([of_fold for of_fold, _ in found])
-        filters[candidate] = [of_fold for _, of_fold in found]
+        found = []
+        for fold, start in zip(folds, starts, strict=True):
+            found.append(
+                _held_out(
+                    fold, objective_of, candidate, n_components, constraint, start
+                )
+            )
+        of_folds, filters[candidate] = zip(*found, strict=True)
+        posteriors[candidate] = np.concatenate(of_folds)
         score = shares @ posteriors[candidate]
         said = (
             f"shrinkage {candidate[0]}, regularization {candidate[1]:.4g}: {score:.6f}"
@@ -337,19 +340,18 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
         start = discriminant_directions(
             classes.means, classes.covariances, sigma2, n_components
         )
+    manifold = CONSTRAINTS[constraint](*start.shape)
+
+    def cost(filters):
+        value, gradient = objective(filters)
+        return -value, -gradient
+
+    options = {"max_iter": iterations, "tol": _TOL}
     try:
-        with one_blas_thread(objective.parallel):
-            result, _ = maximize_on_samples(
-                objective,
-                [start],
-                np.eye(len(start)),
-                complete=True,
-                constraint=constraint,
-                max_iter=iterations,
-                tol=_TOL,
-            )
+        with one_blas_thread() if objective.parallel else nullcontext():
+            result = minimize(cost, manifold, manifold.nearest(start), **options)
         return _log_posteriors(statistics, sigma2, result.point, fold), result.point
-    except (ValueError, np.linalg.LinAlgError):  # singular covariances
+    except (StartError, np.linalg.LinAlgError):  # singular covariances
         return np.full(len(fold.labels), -np.inf), start
 
 
@@ -426,8 +428,7 @@ def _coordinates(within, total, n_components, whiten):
     """The coordinates in which filters are optimized."""
     if whiten:
         return whitening_coordinates(total)
-    pooled = PooledCovariances(within, total)
-    return principal_coordinates(pooled, np.inf, n_components)
+    return principal_coordinates(total, np.inf, n_components)
 
 
 def _training_discriminants(statistics, within, points, labels, out, n_components):
