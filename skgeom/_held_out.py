@@ -134,6 +134,7 @@ def in_distinct_samples(statistics, y, sample_weight):
     if np.array_equal(distinct, counts):
         return statistics, weights
     variances = distinct * (counts - 1) / counts / np.maximum(distinct - 1, 1)
+    variances[distinct == 1] = 0  # equal samples vary by rounding only
     factors = like(variances, statistics.covariances)[:, None, None]
     covariances = factors * statistics.covariances
     classes, means = statistics.classes, statistics.means
