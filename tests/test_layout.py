@@ -197,8 +197,6 @@ FOREIGN_PRIVATE = {
     ("_bayes_error.py", "_moved"),
     ("_gaussian_classifier.py", "_of_coordinates"),
     ("_held_out.py", "_with"),
-    ("_prototypes/_base.py", "_parameter_constraints"),
-    ("_prototypes/gmlvq.py", "_store"),
     ("_shrinkage.py", "_with"),
     ("utils/_dask.py", "_meta"),
     ("utils/_dask.py", "_meta_nonempty"),
