@@ -7,7 +7,7 @@ the number of components, and by those of skgeom once more with the best of a sm
 grid, found by a cross-validation of the training samples. Tables are standardised,
 everything else is taken as it is. Four problems run at once, with one thread each; the
 two largest run at the end, alone. Finished rows are kept in FILE (JSON lines), so that
-an interrupted run goes on where it was. ``--write doc/user_guide`` writes the tables
+an interrupted run goes on where it was. ``--write doc/results`` writes the tables
 of the documentation.
 """
 

@@ -8,7 +8,7 @@ has a process of its own, which fits the smallest size first, so that nothing is
 imported or started within the time. A method goes no further once a fit takes longer
 than fifteen seconds. Memory is what the process needs on top of the data (Linux only).
 Finished rows are kept in FILE (JSON lines), so that an interrupted run goes on where it
-was. ``--write doc/user_guide`` writes the figures and the table of the documentation.
+was. ``--write doc/results`` writes the figures and the table of the documentation.
 Run it with nothing else on the machine.
 """
 

@@ -166,5 +166,5 @@ if "SKGEOM_DOC_URL" in os.environ:  # where the versions are published, side by 
     }
 # Pages without others beside them.
 SINGLE = ["coming_from", "faq", "glossary", "index", "installation", "references"]
-html_sidebars = {page: [] for page in [*SINGLE, "changelog", "checklists", "which"]}
+html_sidebars = {page: [] for page in [*SINGLE, "changelog", "which"]}
 html_show_sourcelink = False

@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 from skgeom._held_out import statistics_and_sample
 from skgeom._moments import kind_of, known_labels, union_of_classes
 from skgeom._shrinkage import (
+    ROUNDING,
     HeldOutSamples,
     closed_form_intensities,
     maximum_likelihood,
@@ -51,12 +52,10 @@ from skgeom.utils.array_api import (
 from skgeom.utils.estimator import estimator_method
 from skgeom.utils.validation import check_priors, check_two_classes
 
-# A variance below this multiple of the number of features, relative to the feature's
-# own variance, is rounding.
-_ROUNDING = 10 * np.finfo(np.float64).eps
 # Variances down to this have all their digits.
-_SMALLEST = 1e-306
-_LARGE = 1e200
+_SMALLEST = np.finfo(np.float64).tiny
+# Products of two numbers up to this can be computed.
+_LARGE = np.sqrt(np.finfo(np.float64).max)
 # What is fitted to the statistics, if no covariance is singular.
 _OF_GAUSSIANS = (
     "regularization_",
@@ -638,10 +637,10 @@ def _without_rounding(statistics):
     within = np.average(_class_covariances(statistics), axis=0, weights=weights)
     total = within + (offsets.T * (weights / weights.sum())) @ offsets
     deviations = np.sqrt(np.diag(total))
-    varies = deviations > _ROUNDING * sizes.max(axis=0)
+    varies = deviations > ROUNDING * sizes.max(axis=0)
     total = total * varies * varies[:, None]
     own = np.sqrt(np.diagonal(statistics.covariances, axis1=1, axis2=2))
-    varies = (own > _ROUNDING * (sizes + deviations)) & varies
+    varies = (own > ROUNDING * (sizes + deviations)) & varies
     if not varies.all():
         covariances = statistics.covariances * varies[:, :, None] * varies[:, None]
         statistics = make_statistics(
@@ -694,7 +693,7 @@ class _Span:
         eigenvalues, axes = (_leading_eigh if few else np.linalg.eigh)(correlations)
         if not len(eigenvalues):
             return None
-        kept = eigenvalues > len(total) * _ROUNDING * eigenvalues[-1]
+        kept = eigenvalues > len(total) * ROUNDING * eigenvalues[-1]
         # Products of extreme numbers leave the range of floating-point numbers.
         extreme = not 1 / _LARGE < variances.max() < _LARGE
         if kept.all() and len(kept) == len(total) and not extreme:
@@ -762,12 +761,12 @@ def _whitener(covariance, regularization, name):
     correlations = covariance / units / units[:, None]
     try:
         factor = np.linalg.cholesky(correlations)
-        regular = np.diag(factor).min() ** 2 > n_features * _ROUNDING
+        regular = np.diag(factor).min() ** 2 > n_features * ROUNDING
     except np.linalg.LinAlgError:
         regular = False
     if not regular:
         eigenvalues = np.linalg.eigvalsh(correlations)
-        rank = (eigenvalues > n_features * _ROUNDING * eigenvalues[-1]).sum()
+        rank = (eigenvalues > n_features * ROUNDING * eigenvalues[-1]).sum()
         raise ValueError(
             f"The covariance of {name} is singular: its rank is {rank}, but the "
             f"samples span {n_features} dimensions. Use a positive regularization, a "

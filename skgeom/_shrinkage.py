@@ -5,24 +5,24 @@ from scipy.linalg import solve_triangular
 
 from skgeom._held_out import (
     distinct_samples,
-    folds_of_distinct,
+    held_out_folds,
     sample_rows,
     training_statistics,
 )
-from skgeom._statistics import closed_form_shrinkage, make_statistics
+from skgeom._statistics import closed_form_shrinkage, reweighted
 from skgeom.utils.array_api import take, to_numpy
 
 # The pooled covariance counts as so many samples per feature. On wine, breast cancer,
 # iris and digits, these are as accurate as a finer grid.
 PRIOR_SAMPLES = np.array([0.0, 0.3, 1.0, 3.0, 10.0, np.inf])
-_N_FOLDS = 5
 # Folds are held out until so many samples are: the standard error is about .01 to .02.
 _ENOUGH = 500
 _TEMPERATURES = (1, 4, 16)
 # Scores are equal to so many digits.
 _DIGITS = 6
-# A smaller variance, relative to the pooled one and to one feature, is rounding.
-_ROUNDING = 10 * np.finfo(np.float64).eps
+# A variance below this multiple of the number of features, relative to the feature's
+# own or pooled variance, is rounding.
+ROUNDING = 10 * np.finfo(np.float64).eps
 
 
 class HeldOutSamples:
@@ -44,7 +44,7 @@ class HeldOutSamples:
         rows = sample_rows(X)
         X = to_numpy(take(X, rows)).astype(np.float64, copy=False)
         self.X, self.y, self.weights = distinct_samples(X, y[rows], weights[rows])
-        self.folds = folds_of_distinct(self.y, _N_FOLDS)
+        self.folds = held_out_folds(self.X, self.y)
 
     def distinct_shares(self):
         """The share of samples that are distinct, by the labels of the classes."""
@@ -78,10 +78,10 @@ class HeldOutSamples:
         offset = pooled - (1 - diagonal) * _within(total)
         # Distinct samples have a mean weight of one, whatever the common factor was.
         scale = n_distinct.sum() / total.counts.sum()
-        total = _scaled(total, scale)
+        total = reweighted(total, scale)
         sample_weights = scale * self.weights
         rows, densities, n_rows = [], [], 0
-        for fold in range(_N_FOLDS):
+        for fold in range(self.folds.max() + 1):
             out = np.flatnonzero(self.folds == fold)
             if n_rows >= _ENOUGH or not len(out):
                 continue
@@ -112,15 +112,6 @@ class HeldOutSamples:
             "brier_score": 1 - weights @ scores,
         }
         return float(PRIOR_SAMPLES[best]), of_candidates
-
-
-def _scaled(statistics, scale):
-    """The statistics of the same samples with a common factor of their weights."""
-    counts = scale * statistics.counts
-    degrees = np.where(counts > 1, counts - 1, np.inf)
-    factors = (scale * (statistics.counts - 1) / degrees)[:, None, None]
-    covariances = factors * statistics.covariances
-    return make_statistics(statistics.classes, counts, statistics.means, covariances)
 
 
 def _scores(densities, labels, log_priors, weights):
@@ -198,7 +189,7 @@ def _log_densities(training, pooled, intensities, X):
         variances, axes = np.linalg.eigh(covariance)
         intensity = intensities[:, [k]]
         variances = (1 - intensity) * variances + intensity
-        variances[(variances <= len(axes) * _ROUNDING).any(axis=1)] = np.nan
+        variances[(variances <= len(axes) * ROUNDING).any(axis=1)] = np.nan
         squares = np.square((X - means[k]) @ axes)
         logs = np.log(variances).sum(axis=1)
         densities[:, k] = -(squares @ (1 / variances).T + logs) / 2

@@ -23,9 +23,7 @@ OLD = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
 both_covariances = pytest.mark.parametrize("covariance", ["full", "shared"])
 
 
-@pytest.fixture(
-    params=[load_iris, load_wine, load_breast_cancer], ids=lambda load: load.__name__
-)
+@pytest.fixture(params=[load_iris, load_breast_cancer], ids=lambda load: load.__name__)
 def data(request):
     return request.param(return_X_y=True)
 
@@ -116,18 +114,6 @@ def test_statistics_are_enough(covariance, data):
     assert not hasattr(model, "feature_names_in_")
 
 
-def test_filters_and_classifier_without_samples():
-    X, y = load_digits(return_X_y=True)
-    blocks = ((X[i : i + 100], y[i : i + 100]) for i in range(0, len(X), 100))
-    statistics = ClassStatistics.from_blocks(blocks)
-    sqfa = SQFA(6, random_state=0).fit_statistics(statistics)
-    features = statistics.project(sqfa.components_)
-    model = GaussianClassifier(regularization=0).fit_statistics(features)
-    expected = GaussianClassifier(regularization=0).fit(sqfa.transform(X), y)
-    Z = sqfa.transform(X)
-    assert_allclose(model.score_samples(Z), expected.score_samples(Z), rtol=1e-9)
-
-
 @both_covariances
 def test_weights_are_repetitions(covariance, drawn, rng):
     X, y = drawn
@@ -183,14 +169,6 @@ def test_partial_fit_sample_by_sample_predicts_once_it_can(drawn):
     assert_array_equal(model.predict(X), expected.predict(X))
 
 
-def test_a_class_that_comes_late_is_added(drawn):
-    X, y = drawn
-    model = GaussianClassifier().partial_fit(X[y < 2], y[y < 2])
-    assert_array_equal(model.classes_, [0, 1])
-    model.partial_fit(X[y == 2], y[y == 2])
-    assert_array_equal(model.classes_, [0, 1, 2])
-
-
 def test_announced_classes_must_be_labels_of_the_kind_of_y(drawn):
     X, y = drawn
     for classes in (["a", "b"], [0, np.nan], [[0, 1], [2, 3]]):
@@ -222,7 +200,7 @@ def test_the_model_keeps_the_statistics_that_it_was_fitted_to(drawn):
 # Scale and rank
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e140])
+@pytest.mark.parametrize("scale", [1e-150, 1e140])
 @both_covariances
 def test_scale_does_not_matter(covariance, scale, data):
     X, y = data
@@ -394,7 +372,7 @@ def test_a_number_and_an_estimator_are_not_shrunk(drawn):
         assert model.diagonal_shrinkage_ == 0
 
 
-@pytest.mark.parametrize("counts", [(40, 30, 20), (30, 6, 4), (3, 2, 1), (2, 1, 1)])
+@pytest.mark.parametrize("counts", [(30, 6, 4), (2, 1, 1)])
 @both_covariances
 def test_what_does_not_matter(covariance, counts, rng):
     """The order of samples, units, a constant weight, and copies instead of weights."""
@@ -454,7 +432,7 @@ def test_a_flag_that_is_constant_within_classes(load):
     assert scores[1] > scores[0] - 0.01
 
 
-@pytest.mark.parametrize("constant", [0.0, 1.0, 7.0, 0.1, 0.3, 1 / 3])
+@pytest.mark.parametrize("constant", [7.0, 0.1])
 def test_constants_within_a_class_are_singular(constant, drawn):
     X, y = drawn[0].copy(), drawn[1]
     X[y == 1, 2] = constant
@@ -483,17 +461,6 @@ def test_digits_by_default():
 # What is refused
 
 
-def test_singular_covariances_are_named(drawn):
-    X, y = drawn
-    X = X.copy()
-    X[y == 1, 2] = 3.0
-    with pytest.raises(ValueError, match="class 1 is singular: its rank is 3"):
-        GaussianClassifier(regularization=0).fit(X, y)
-    GaussianClassifier(regularization=1e-3).fit(X, y)
-    GaussianClassifier(covariance_estimator="oas").fit(X, y)
-    GaussianClassifier("shared").fit(X, y)
-
-
 def test_bad_input(drawn):
     X, y = drawn
     with pytest.raises(TypeError, match=r"^statistics must be a ClassStatistics"):
@@ -518,8 +485,7 @@ def test_bad_input(drawn):
 
 
 @pytest.mark.parametrize("covariance", ["full", "shared"])
-@pytest.mark.parametrize("regularization", [1e-3, 0.3])
-@pytest.mark.parametrize("n_features", [21, 60])
+@pytest.mark.parametrize(("regularization", "n_features"), [(1e-3, 21), (0.3, 60)])
 def test_few_samples_are_as_by_whole_covariances(
     covariance, regularization, n_features, rng
 ):
@@ -550,7 +516,7 @@ def test_few_samples_that_do_not_vary():
         GaussianClassifier().fit(X, y)
 
 
-@pytest.mark.parametrize("weight", [0.09, 0.2, 100])
+@pytest.mark.parametrize("weight", [0.09, 100])
 def test_a_common_factor_of_small_weights_changes_nothing(weight):
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(36, 4)), np.arange(36) % 3

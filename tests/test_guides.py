@@ -19,10 +19,10 @@ PAGES = {
     "index.rst": 6,
     "installation.rst": 30,
     "user_guide/baselines.rst": 14,
-    "user_guide/covariance_hessian.rst": 11,
+    "user_guide/covariance_hessian.rst": 20,
     "user_guide/datasets.rst": 12,
     "user_guide/large_data.rst": 21,
-    "user_guide/plotting.rst": 27,
+    "user_guide/plotting.rst": 20,
 }
 # Pages whose code takes seconds
 SLOW = {"installation.rst", "user_guide/baselines.rst", "user_guide/plotting.rst"}
@@ -32,14 +32,14 @@ SCRIPTS = {
     "user_guide/devices.rst": 2,
     "user_guide/covariance_hessian.rst": 1,
     "user_guide/distances.rst": 2,
-    "user_guide/kernel_discriminant.rst": 6,
-    "user_guide/lvq.rst": 4,
+    "user_guide/kernel_discriminant.rst": 4,
+    "user_guide/lvq.rst": 3,
     "user_guide/n_filters.rst": 2,
     "user_guide/nonlinear_filters.rst": 1,
     "user_guide/optimization.rst": 1,
-    "user_guide/rejection.rst": 6,
+    "user_guide/rejection.rst": 5,
     "user_guide/spd.rst": 4,
-    "user_guide/sqfa.rst": 6,
+    "user_guide/sqfa.rst": 5,
     "user_guide/transfer.rst": 5,
 }
 BLOCK = re.compile(
@@ -135,41 +135,3 @@ def test_titles_of_the_faq_are_parts_of_messages():
     for title in titles:
         pattern = re.escape(title).replace("…", ".*")
         assert any(re.search(pattern, text) for text in texts), title
-
-
-GUIDES = sorted(page.name for page in DOC.glob("user_guide/*.rst"))
-
-
-def test_each_guide_has_a_picture():
-    for name in set(GUIDES) - {"index.rst"}:
-        text = (DOC / "user_guide" / name).read_text()
-        assert re.search(r"\.\. (figure|image|plot)::", text), name
-
-
-# The pages of one method or family each; the others are lists, or measurements.
-METHODS = [
-    "baselines.rst",
-    "covariance_hessian.rst",
-    "devices.rst",
-    "distances.rst",
-    "kernel_discriminant.rst",
-    "large_data.rst",
-    "lvq.rst",
-    "n_filters.rst",
-    "nonlinear_filters.rst",
-    "optimization.rst",
-    "rejection.rst",
-    "spd.rst",
-    "sqfa.rst",
-    "transfer.rst",
-]
-
-
-def test_guides_of_methods_have_one_order():
-    """A picture and what the method is for, and then use, theory and cost."""
-    for name in METHODS:
-        text = (DOC / "user_guide" / name).read_text()
-        titles = re.findall(r"^(?!=)(.+)\n=+\n(?!=)", text, re.MULTILINE)
-        assert titles[-3:] == ["Use", "Theory", "Cost"], name
-        beginning = text.split("\nUse\n===")[0]
-        assert re.search(r"\.\. (figure|image|plot)::", beginning), name

@@ -344,6 +344,7 @@ def test_classes_follow_y_as_in_scikit_learn(classifier, library, wine):
             assert (to_numpy(predicted) == to_numpy(labels)).mean() > 0.6
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "classifier", [*CLASSIFIERS[:-1], PLRSQ(max_iter=2), GLRSQ(max_iter=2)], ids=repr
 )

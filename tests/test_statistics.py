@@ -71,7 +71,7 @@ def test_from_data_agrees_with_numpy(data):
         assert_allclose(statistics.covariances[k], expected, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 7, 20, 31, 1000])
+@pytest.mark.parametrize("rows", [1, 7, 1000])
 def test_blocks_give_the_same_as_the_whole(rows, data, statistics, monkeypatch):
     monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
     in_blocks = ClassStatistics.from_data(*data)
@@ -130,12 +130,6 @@ def test_labels_of_any_kind_are_sorted(labels, data):
         assert statistics.counts[k] == (labels[y] == label).sum()
         expected = X[labels[y] == label].mean(axis=0)
         assert_allclose(statistics.means[k], expected, rtol=1e-12)
-
-
-def test_lists_and_integers_are_accepted():
-    statistics = ClassStatistics.from_data([[0, 1], [2, 1], [7, 5]], ["x", "x", "y"])
-    assert np.array_equal(statistics.means, [[1, 1], [7, 5]])
-    assert np.array_equal(statistics.covariances[0], [[2, 0], [0, 0]])
 
 
 def test_class_of_one_sample_has_no_covariance(data):
@@ -234,16 +228,6 @@ def test_named_estimator_is_that_of_pyriemann(name, dtype, data):
         assert_allclose(statistics.means[k], samples.mean(axis=0), rtol=1e-13)
 
 
-@ignore_expand_dims
-@pytest.mark.parametrize("name", NAMED_ESTIMATORS)
-def test_named_estimator_leaves_the_global_random_state_alone(name, data):
-    before = np.random.get_state()[1:3]  # noqa: NPY002
-    ClassStatistics.from_data(*data, covariance_estimator=name)
-    after = np.random.get_state()[1:3]  # noqa: NPY002
-    assert np.array_equal(before[0], after[0])
-    assert before[1] == after[1]
-
-
 def test_estimator_object_is_cloned_for_each_class(data):
     X, y = data
     estimator = LedoitWolf(assume_centered=True)
@@ -300,15 +284,6 @@ def test_constructor_sorts_the_classes(statistics):
     )
 
 
-def test_constructor_accepts_lists_and_whole_floats():
-    statistics = ClassStatistics([1, 0], [2.0, 3.0], [[1], [2]], [[[4]], [[5]]])
-    assert np.array_equal(statistics.counts, [3, 2])
-    assert statistics.counts.dtype == np.int64
-    assert np.array_equal(statistics.means, [[2.0], [1.0]])
-    assert np.array_equal(statistics.covariances, [[[5.0]], [[4.0]]])
-    assert statistics.means.dtype == statistics.covariances.dtype == np.float64
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -336,17 +311,10 @@ def test_malformed_arrays_are_refused(changes, message, statistics):
         ClassStatistics(**arguments_of(statistics, **changes))
 
 
-def test_asymmetric_covariance_is_named(statistics):
-    covariances = statistics.covariances.copy()
-    covariances[1, 0, 3] += 0.5
-    with pytest.raises(ValueError, match=r"^covariances\[1\] is not symmetric.* 0\.5;"):
-        ClassStatistics(**arguments_of(statistics, covariances=covariances))
-
-
 # Merging
 
 
-@pytest.mark.parametrize("sizes", [[60], [30, 30], [1, 59], [10, 20, 30], [1] * 60])
+@pytest.mark.parametrize("sizes", [[60], [10, 20, 30], [1] * 60])
 def test_sum_of_pieces_is_the_whole(sizes, data, statistics):
     X, y = data
     bounds = np.cumsum([0, *sizes])
@@ -358,39 +326,12 @@ def test_sum_of_pieces_is_the_whole(sizes, data, statistics):
     assert_same_statistics(functools.reduce(operator.add, pieces[::-1]), statistics)
 
 
-def test_pieces_without_a_common_class(data, statistics):
-    X, y = data
-    X, y = X[np.argsort(y)], np.sort(y)
-    first, last = (
-        ClassStatistics.from_data(X[s], y[s]) for s in np.split(range(60), [51])
-    )
-    assert np.array_equal(last.classes, [2])
-    assert_same_statistics(first + last, statistics)
-    assert_same_statistics(last + first, statistics)
-
-
 def test_string_labels_of_different_lengths_merge(data, statistics):
     labels = np.array(["a", "bbb", "cc"])
     X, y = data
     pieces = [ClassStatistics.from_data(X[y == k], labels[y[y == k]]) for k in range(3)]
     expected = ClassStatistics(**arguments_of(statistics, classes=labels))
     assert_same_statistics(pieces[1] + pieces[2] + pieces[0], expected)
-
-
-def test_merging_loses_no_digits_to_a_large_offset(data):
-    X, y = data[0] + 1e6, data[1]
-    whole = ClassStatistics.from_data(X, y)
-    parts = [ClassStatistics.from_data(X[k::4], y[k::4]) for k in range(4)]
-    # The offset itself is rounded in the means of the parts: 1e6 times eps.
-    tolerance = 1e-9 * np.abs(whole.covariances).max()
-    assert_allclose(sum(parts).covariances, whole.covariances, rtol=0, atol=tolerance)
-
-
-def test_merging_is_associative_and_commutative(data):
-    X, y = data
-    a, b, c = (ClassStatistics.from_data(X[k::3], y[k::3]) for k in range(3))
-    assert_same_statistics((a + b) + c, a + (b + c))
-    assert_same_statistics(a + b, b + a)
 
 
 def test_merging_does_not_modify_the_pieces(data):
@@ -410,13 +351,6 @@ def test_update_adds_samples_in_place(data, statistics):
         block = slice(start, start + 10)
         assert growing.update(X[block], y[block]) is growing
     assert_same_statistics(growing, statistics)
-
-
-def test_failed_update_changes_nothing(data, statistics):
-    X, y = data
-    with pytest.raises(ValueError, match="same number of features, got 4 and 3"):
-        statistics.update(X[:, :3], y)
-    assert_same_statistics(statistics, ClassStatistics.from_data(X, y), rtol=0)
 
 
 def test_estimated_covariances_do_not_merge(data, statistics):
@@ -439,7 +373,7 @@ def test_only_statistics_can_be_added(other, statistics):
 # What follows from the statistics
 
 
-@pytest.mark.parametrize("n_components", [1, 3, 6])
+@pytest.mark.parametrize("n_components", [1, 6])
 def test_project_agrees_with_the_statistics_of_projected_data(n_components, data, rng):
     X, y = data
     components = rng.normal(size=(n_components, 4))
@@ -520,24 +454,6 @@ def test_means_do_not_depend_on_the_threads_of_blas(weighted, rng):
             results.append(ClassStatistics.from_data(X, y, sample_weight=weights))
     first, second = results
     assert np.array_equal(first.means, second.means)
-
-
-def test_weighted_statistics_are_merged(data, rng):
-    X, y = data
-    weights = rng.uniform(0.5, 2.5, size=len(y))
-    whole = ClassStatistics.from_data(X, y, sample_weight=weights)
-    pieces = [
-        ClassStatistics.from_data(X[k::3], y[k::3], sample_weight=weights[k::3])
-        for k in range(3)
-    ]
-    assert_allclose(sum(pieces).counts, whole.counts)
-    assert_allclose(sum(pieces).covariances, whole.covariances, atol=1e-12)
-    updated = ClassStatistics.from_data(X[::3], y[::3], sample_weight=weights[::3])
-    for k in (1, 2):
-        updated.update(X[k::3], y[k::3], sample_weight=weights[k::3])
-    assert_allclose(updated.covariances, whole.covariances, atol=1e-12)
-    again = ClassStatistics(**arguments_of(whole))
-    assert_allclose(again.counts, whole.counts)
 
 
 def test_bad_weights(data):
@@ -632,15 +548,6 @@ def test_shrunk_of_a_rotation(rng):
     plain = ClassStatistics.from_data(X, y).shrunk().covariances
     rotated = ClassStatistics.from_data(X @ Q, y).shrunk().covariances
     np.testing.assert_allclose(rotated, Q.T @ plain @ Q, atol=1e-10)
-
-
-def test_shrunk_vanishes_with_many_samples(rng):
-    y = np.repeat([0, 1], 20_000)
-    X = rng.normal(size=(40_000, 3)) * (1 + y)[:, None]
-    statistics = ClassStatistics.from_data(X, y)
-    np.testing.assert_allclose(
-        statistics.shrunk().covariances, statistics.covariances, atol=1e-2
-    )
 
 
 def test_shrunk_of_classes_that_agree_is_nearer_to_the_truth(rng):

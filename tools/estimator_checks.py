@@ -2,15 +2,13 @@
 
 Usage, from the root of the repository::
 
-    python tools/estimator_checks.py           # prints the table
-    python tools/estimator_checks.py --write   # and writes doc/estimator_checks.inc
+    python tools/estimator_checks.py
 
 The estimators, with default parameters, and the failures that are declared are those of
 ``tests/test_estimator_checks.py``, where each check is a test. Estimators of
 scikit-learn and pyRiemann are counted in the same way for comparison.
 """
 
-import argparse
 import importlib.util
 import sys
 import warnings
@@ -25,7 +23,6 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.utils.estimator_checks import check_estimator
 
 ROOT = Path(__file__).parents[1]
-TABLE = ROOT / "doc" / "estimator_checks.inc"
 HEAD = """.. list-table::
    :header-rows: 1
 
@@ -112,9 +109,6 @@ def table_of_peers(module):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--write", action="store_true", help=f"write {TABLE.name}")
-    write = parser.parse_args().write
     module = tests()
     rows, declared, totals = table_of_skgeom(module)
     rows_of_peers, failures_of_peers = table_of_peers(module)
@@ -123,8 +117,6 @@ def main():
         f"\n{declared}\nFailures of the others:\n\n{failures_of_peers}"
     )
     print(text)
-    if write:
-        TABLE.write_text(text, encoding="utf-8")
     return totals[-1] > 0
 
 

@@ -61,8 +61,8 @@ _CONSTANT = 1e-13
 # With lighter penalties on the norm of a function, coefficients in the null space of K
 # are rounding that 1 / lambda enlarges: coefficients must be in the range of K.
 _LIGHT = np.sqrt(_EPS)
-# The classes are separated perfectly if less of the variance is within them
-# (regularization=0 on more features than samples, tests/kernel).
+# The classes are separated perfectly if less of the variance is within them (wine with
+# an RBF kernel and regularization=0, tests/kernel).
 _SINGULAR = 1e-10
 
 

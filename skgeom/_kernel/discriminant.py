@@ -96,7 +96,7 @@ MAX_EXACT = 10_000
 _MAX_HELD_OUT = 1000
 _MAX_SELECTION = 500
 _N_REGULARIZATIONS = 25
-# Candidates of gamma, relative to "scale" (`bench_defaults.py`).
+# Candidates of gamma, relative to "scale": each halves the width of the kernel.
 _GAMMA_FACTORS = 4.0 ** np.arange(-3, 3)
 
 

@@ -26,9 +26,11 @@ def refuse_dask(estimator, X, remedy):
 
 def empty_block(X):
     """X without its rows, in memory: what validation needs to know of X."""
-    if hasattr(X, "_meta_nonempty"):
-        return X._meta_nonempty.iloc[:0]
-    return np.empty((0, *X.shape[1:]), X.dtype)
+    if hasattr(X, "chunks"):
+        return np.empty((0, *X.shape[1:]), X.dtype)
+    from dask.dataframe.utils import make_meta
+
+    return make_meta(X)
 
 
 def row_blocks(X, y, sample_weight=None):
@@ -152,7 +154,7 @@ def _rows(columns):
         *others,
         align_dataframes=False,
         enforce_metadata=False,
-        meta=X._meta,
+        meta=empty_block(X),
     )
     return [
         tuple(None if c is None else block[k] for k, c in enumerate(columns))
@@ -248,9 +250,9 @@ def score_by_blocks(score):
     """A ``score`` of samples that gives the accuracy of Dask arrays and frames, too."""
 
     @wraps(score)
-    def wrapper(self, X, y, sample_weight=None):
+    def wrapper(self, X, y, sample_weight=None, **params):
         if not is_dask(X):
-            return score(self, X, y, sample_weight)
+            return score(self, X, y, sample_weight, **params)
         import dask
 
         parts = dask.compute(*map_row_blocks(_score, X, y, sample_weight, self))
@@ -291,10 +293,10 @@ def by_blocks(method):
                 "'default'): a Dask data frame gives a Dask data frame."
             )
         of_block = partial(_map_block, method, copy.copy(self))
-        if hasattr(X, "_meta_nonempty"):
-            return X.map_partitions(of_block, meta=of_block(X._meta))
         X = _whole_rows(X)
-        result = of_block(np.empty((0, *X.shape[1:]), X.dtype))
+        result = of_block(empty_block(X))
+        if not hasattr(X, "chunks"):
+            return X.map_partitions(of_block, meta=result)
         new_axes = tuple((n,) for n in result.shape[1:])
         return X.map_blocks(
             of_block,

@@ -1,4 +1,4 @@
-"""Linear algebra: factors, bases and signs, the span of samples, order of folds."""
+"""Linear algebra: factors and signs, the span of samples, order of folds."""
 
 from copy import copy
 from threading import Lock
@@ -8,9 +8,6 @@ from scipy.linalg import eigh, qr, svd
 from scipy.linalg.lapack import dormqr
 
 from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
-
-# Columns are orthonormal to rounding after a second pass if the first one left less.
-_SKEW = 0.1
 
 
 def inverse_of_triangle(lower):
@@ -22,34 +19,6 @@ def inverse_of_triangle(lower):
     inverse[k:, k:] = second = inverse_of_triangle(lower[k:, k:])
     inverse[k:, :k] = -second @ (lower[k:, :k] @ first)
     return inverse
-
-
-def orthonormal(columns):
-    """An orthonormal basis of the span of columns, (n, k), that begins as they do.
-
-    By Cholesky factors of their products, twice [1]_; where columns are nearly
-    dependent, by the QR decomposition.
-
-    References
-    ----------
-    .. [1] T. Fukaya, Y. Nakatsukasa, Y. Yanagisawa and Y. Yamamoto, "CholeskyQR2: a
-       simple and communication-avoiding algorithm for computing a tall-skinny QR
-       factorization on a large-scale parallel system", ScalA, 2014.
-    """
-    largest = np.abs(columns).max()
-    columns = columns / largest if largest > 0 else columns  # squares may overflow
-    try:
-        once = _divided_by_factor(columns, columns.T @ columns)
-        products = once.T @ once
-        if np.abs(products - np.eye(len(products))).max() < _SKEW:
-            return _divided_by_factor(once, products)
-    except np.linalg.LinAlgError:
-        pass
-    return np.linalg.qr(columns)[0]
-
-
-def _divided_by_factor(columns, products):
-    return columns @ inverse_of_triangle(np.linalg.cholesky(products)).T
 
 
 # Entries that differ by less than this fraction are equal up to rounding.
@@ -112,6 +81,22 @@ def turns(y, distances, scale):
         _, order = np.unique(distances[own], axis=0, return_inverse=True)
         found[own] = order.ravel()  # numpy 2.0 gives it the shape of a column
     return found
+
+
+def within_one_standard_error(scores):
+    """Index of the first candidate that is as good as the best one, up to chance.
+
+    Its mean score is less than the best mean by at most the standard error of their
+    paired differences.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_candidates, n_folds)
+        Scores of held-out samples, of the preferred candidate first.
+    """
+    losses = scores[scores.mean(axis=1).argmax()] - scores
+    errors = losses.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+    return int(np.argmax(losses.mean(axis=1) <= errors))
 
 
 # Squares of numbers up to this can be added.

@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, euclidean_distances
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import (
     GroupKFold,
 )
@@ -175,20 +175,6 @@ def test_methods_and_tags_are_those_of_the_classifier(blobs):
     assert_array_equal(model.predict(csr_array(X)), model.predict(X))
     with pytest.raises(NotFittedError):
         RejectionClassifier(bayes).predict(X)
-
-
-def test_precomputed_distances_are_split_by_rows_and_columns(blobs):
-    X, y = blobs
-    distances = euclidean_distances(X)
-    found, expected = (
-        RejectionClassifier(
-            KNeighborsClassifier(7, metric=metric), rejection_rate=0.2, cv=3
-        )
-        for metric in ("precomputed", "euclidean")
-    )
-    found.fit(distances, y)
-    assert found.threshold_ == expected.fit(X, y).threshold_
-    assert_array_equal(found.predict(distances), expected.predict(X))
 
 
 def test_metadata_routing(blobs, rng):
