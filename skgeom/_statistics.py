@@ -985,7 +985,8 @@ def _in_leading_axes(n_axes, read):
 
 # Storage
 
-_FORMAT, _VERSION = "skgeom.ClassStatistics", 1
+_FORMAT = "skgeom.ClassStatistics"
+_VERSION = 1
 # What a malformed state raises.
 _STATE_ERRORS = (AttributeError, KeyError, TypeError, ValueError)
 
