@@ -854,7 +854,7 @@ def _moments_by_class(statistics, sign, model):
 
     A negative sign is that of samples that are removed.
     """
-    counts, means = sign * statistics.counts, statistics.means
+    counts, means = (sign * statistics.counts).tolist(), statistics.means
     matrices, remainders = statistics._matrices, statistics._remainders
     degrees = (sign * _degrees(statistics, statistics.counts)).tolist()
     means = np.zeros(matrices.shape[:2]) if means is None else means

@@ -167,7 +167,8 @@ def test_bad_numbers_are_refused(library, wine):
         ClassStatistics.from_data(library.array(X), y[1:])
     with pytest.raises(ValueError, match=r"adds up to 0\.1"):
         weights = np.where(y == 0, 0.1 / np.sum(y == 0), 1)
-        ClassStatistics.from_data(library.array(X), y, sample_weight=weights)
+        found = ClassStatistics.from_data(library.array(X), y, sample_weight=weights)
+        _ = found.covariances
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
