@@ -88,7 +88,7 @@ def speed(folder):
 
     X, y, Xt, _ = load_bci(folder, 1)
     start = np.stack([X[y == label].mean(axis=0) for label in range(4)])
-    common = {"metric": "riemann", "sigma2": 3.5, "annealing": False}
+    common = {"metric": "riemann", "sigma2": 3.5}
     common |= {"solver": "sgd", "init": start}
     model = PLRSQ(**common, max_iter=1, shuffle=False).fit(X, y)  # rate .22 * .01
     n_epochs, rows = 10, []
@@ -231,7 +231,7 @@ def solvers(folder):
     }
     for name, ((X, y, Xt, yt), n_prototypes, sigma2) in problems.items():
         problem = X, y, n_prototypes
-        sgd_s, sgd = fitted(*problem, sigma2=sigma2, annealing=False, solver="sgd")
+        sgd_s, sgd = fitted(*problem, sigma2=sigma2, solver="sgd")
         report = f"{cost(sgd, X, y):.2f}, test accuracy {sgd.score(Xt, yt):.4f}"
         print(f"{name}, {n_prototypes} prototypes a class, sigma2 {sigma2}")
         print(f"  sgd, 100 epochs: {sgd_s:.1f} s, cost {report}")

@@ -27,12 +27,12 @@ from common import interleaved
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from skgeom import SQFA, ClassStatistics
-from skgeom.objectives import _pair_samples
+from skgeom.objectives import _pairwise
 
 
 def on_all_pairs(job):
     """The result of a job without samples of pairs."""
-    with mock.patch.object(_pair_samples, "FEW_PAIRS", np.inf):
+    with mock.patch.object(_pairwise, "FEW_PAIRS", np.inf):
         return job()
 
 

@@ -124,13 +124,13 @@ def by_recentering(trials, train, test, domain, classifier):
 def by_adaptation(trials, train, test, domain, classifier):
     X, y = trials.X, trials.y
     model = classifier.fit(X[train], y[train], domain[train])
-    return model.adapt(X[test], domain[test]).predict(X[test], domain[test])
+    return model.adapt(X[test], domain[test]).predict(X[test], domain=domain[test])
 
 
 def by_its_recentering(trials, train, test, domain, classifier):
     X, y = trials.X, trials.y
     model = classifier.fit(X[train], y[train], domain[train])
-    return model.predict(X[test], domain[test])
+    return model.predict(X[test], domain=domain[test])
 
 
 def kappas(trials, task, method, domain, classifier):

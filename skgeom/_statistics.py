@@ -972,7 +972,7 @@ def _in_leading_axes(n_axes, read):
             f"n_axes={n_axes} must not exceed the number of features: "
             f"n_features={pooled.n_features}."
         )
-    axes = leading_eigenvectors(pooled._matrices[0, ...], n_axes)
+    axes = leading_eigenvectors(to_numpy(pooled._matrices)[0], n_axes)
     statistics = read(axes)
     if not np.isclose(statistics.counts.sum(), pooled.counts[0], rtol=1e-9, atol=0):
         raise ValueError(

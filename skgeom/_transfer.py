@@ -6,15 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 from scipy.stats import multivariate_normal
 from sklearn.base import (
     BaseEstimator,
-    ClassifierMixin,
     TransformerMixin,
     clone,
 )
-from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -32,8 +30,9 @@ from skgeom.geometry import (
     mean_affine_invariant,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.utils.estimator import estimator_method
-from skgeom.utils.linalg import turns
+from skgeom.utils._posteriors import PosteriorClassifierMixin
+from skgeom.utils.estimator import current_progress, estimator_method
+from skgeom.utils.linalg import turns, within_one_standard_error
 from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
@@ -46,21 +45,15 @@ _MEANS = {
     "logeuclid": lambda matrices: expm(logm(matrices).mean(axis=0)),
     "euclid": lambda matrices: matrices.mean(axis=0),
 }
-# Dispersion of equal matrices, up to rounding: such domains are not rescaled.
-_NO_DISPERSION = 1e-12
 
-# Candidate shrinkages, in decreasing order: the first of equally accurate ones is used.
-_SHRINKAGES = np.array([1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05])
+# Candidate shrinkages, the preferred one first. Chosen in `bench_transfer.py`.
+_SHRINKAGES = [1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05]
 _N_FOLDS = 5
-# Eigenvalues of the relevance are at least this fraction of the largest: class means
-# are multiplied by its inverse twice, which would amplify rounding.
-_LEAST_RELEVANCE = 1e-5
 
 # Expectation maximization stops when no mean moves by more, in standard deviations, and
 # no expected class proportion deviates by a larger fraction.
 _EM_TOLERANCE = 1e-3
 _EM_MAX_ITER = 200
-_TINY = 1e-100
 # The three constants of adapt were chosen in `bench_transfer.py checks`: pseudo-counts
 # of each class in estimated priors, matrices per class from which on the test of an
 # adaptation is reliable, and the standard errors that the gain must exceed.
@@ -322,7 +315,7 @@ class Recentering(TransformerMixin, BaseEstimator):
             root = invsqrtm(mean)  # the symmetric root adds no rotation
             recentered = root @ matrices @ root
             recentered = (recentered + recentered.mT) / 2
-            if self._used_rescale and dispersion > _NO_DISPERSION:
+            if self._used_rescale and not _is_rounding(dispersion):
                 recentered = expm(logm(recentered) / dispersion**0.5)
             Z[members] = recentered
         return Z
@@ -365,6 +358,11 @@ def _check_new_domain(label, count):
         )
 
 
+def _is_rounding(dispersion):
+    """Whether matrices are equal up to rounding: such domains are not rescaled."""
+    return dispersion <= np.sqrt(np.finfo(np.float64).eps) * 1e-4
+
+
 def _mean_and_dispersion(matrices, metric):
     mean = _MEANS[metric](matrices)
     squared = distance_affine_invariant(matrices, mean, squared=True)
@@ -394,7 +392,7 @@ def _domains(domain, n_samples):
     return [(k, np.flatnonzero(indices == i)) for i, k in enumerate(labels.tolist())]
 
 
-class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
+class TransferDiscriminantAnalysis(PosteriorClassifierMixin, BaseEstimator):
     r"""Discriminant analysis of SPD matrices whose class means depend on the domain.
 
     A domain is a group of samples with its own distribution, such as one subject,
@@ -420,9 +418,10 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     ----------
     shrinkage : "auto" or float, default="auto"
         Weight, from 0 to 1, of a multiple of the identity in S, which has the same
-        trace. ``"auto"`` selects, of nine weights from 0.05 to 1, the weight with the
-        highest accuracy in five folds of training: whole domains if there are several,
-        samples otherwise.
+        trace. ``"auto"`` selects, of nine weights from 0.05 to 1, the largest weight
+        whose accuracy in five folds of training is less than the highest one by at most
+        a standard error of their paired differences. Folds consist of whole domains if
+        there are several, and of samples otherwise.
     relevance : float, default=0.1
         The exponent a, from 0 to 1, of :math:`R = (\sum_c L_c^2)^a`, where :math:`L_c`
         is the mean of :math:`\log(Z)` in class c, and R is scaled to a norm of 1.
@@ -436,6 +435,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         estimates them for a new subject if they do not fit its matrices.
     recentering : Recentering or None, default=None
         How matrices are re-centered; None for ``Recentering()``.
+    verbose : int, default=0
+        Whether to print the selected shrinkage, and what :meth:`adapt` changes.
 
     Attributes
     ----------
@@ -455,6 +456,9 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         log-likelihood in standard errors; an adaptation is used if it exceeds 2.
     shrinkage_ : float
         The shrinkage that was used.
+    shrinkage_scores_ : dict of ndarray of shape (n_folds,)
+        For each candidate of ``shrinkage="auto"``, the accuracies in the folds. Empty
+        if ``shrinkage`` is a number.
     recentering_ : Recentering
         The means of the domains.
     n_features_in_ : int
@@ -517,6 +521,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         "prior_strength": [Interval(Real, 0, None, closed="neither")],
         "priors": [None, StrOptions({"uniform"}), "array-like"],
         "recentering": [None, Recentering],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -527,12 +532,14 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         prior_strength=200,
         priors=None,
         recentering=None,
+        verbose=0,
     ):
         self.shrinkage = shrinkage
         self.relevance = relevance
         self.prior_strength = prior_strength
         self.priors = priors
         self.recentering = recentering
+        self.verbose = verbose
 
     @estimator_method(nested_validation=True)
     def fit(self, X, y, domain=None):
@@ -570,7 +577,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self.recentering_ = clone(self.recentering or Recentering())
         Z = self.recentering_.fit_transform(X, domain=domain)
         logarithms = logm(Z.astype(np.float64, copy=False))
-        if max(self.recentering_.dispersions_.values()) <= _NO_DISPERSION:
+        if _is_rounding(max(self.recentering_.dispersions_.values())):
             raise ValueError(
                 "After re-centering, all matrices are the identity: the matrices of "
                 "each domain are equal. Pass domains of matrices that differ."
@@ -583,9 +590,12 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         self.priors_ = check_priors(self.priors, counts)
         self._relevance = _relevance_matrix(logarithms, y, self.relevance)
         V = upper_triangles(self._relevance @ logarithms @ self._relevance)
-        self.shrinkage_ = self.shrinkage
+        self.shrinkage_, self.shrinkage_scores_ = self.shrinkage, {}
         if self.shrinkage == "auto":
-            self.shrinkage_ = _select_shrinkage(V, y, groups, self.priors_)
+            selected, accuracies = _select_shrinkage(V, y, groups, self.priors_)
+            self.shrinkage_ = selected
+            self.shrinkage_scores_ = dict(zip(_SHRINKAGES, accuracies, strict=True))
+            current_progress().print(f"shrinkage {selected:g} selected")
         means = _class_means(V, y)
         residuals = V - means[y]
         covariance = _shrunk(residuals.T @ residuals / len(V), self.shrinkage_)
@@ -680,6 +690,11 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             self.adaptation_,
             self.adaptation_evidence_,
         ) = _tested_adaptation(self._adaptation_vectors, self._source)
+        tested = ", ".join(
+            f"{name} {evidence:.2g}"
+            for name, evidence in self.adaptation_evidence_.items()
+        )
+        current_progress().print(f"adapted: {self.adaptation_}; evidence: {tested}")
         return self
 
     @property
@@ -690,101 +705,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         logarithms = inverse @ weighted @ inverse
         return expm((logarithms + logarithms.mT) / 2)
 
-    def decision_function(self, X, domain=None):
-        """Logarithms of the class probabilities, up to a constant of each sample.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n, n)
-            SPD matrices.
-        domain : array-like of shape (n_samples,), default=None
-            Labels of their domains, as in :meth:`Recentering.transform`.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            One column per class; with two classes, the difference of the second and the
-            first.
-        """
-        scores = self._joint_log_likelihood(X, domain)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def predict(self, X, domain=None):
-        """Predict the classes of matrices.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n, n)
-            SPD matrices.
-        domain : array-like of shape (n_samples,), default=None
-            Labels of their domains, as in :meth:`Recentering.transform`.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The most probable classes.
-        """
-        scores = self._joint_log_likelihood(X, domain)
-        return self.classes_[scores.argmax(axis=1)]
-
-    def predict_proba(self, X, domain=None):
-        """Class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n, n)
-            SPD matrices.
-        domain : array-like of shape (n_samples,), default=None
-            Labels of their domains, as in :meth:`Recentering.transform`.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            The probabilities of each sample sum to 1.
-        """
-        return np.exp(self.predict_log_proba(X, domain))
-
-    def predict_log_proba(self, X, domain=None):
-        """Logarithms of the class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n, n)
-            SPD matrices.
-        domain : array-like of shape (n_samples,), default=None
-            Labels of their domains, as in :meth:`Recentering.transform`.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            The logarithms of :meth:`predict_proba`.
-        """
-        return log_softmax(self._joint_log_likelihood(X, domain), axis=1)
-
-    def score(self, X, y, sample_weight=None, domain=None):
-        """Accuracy of the predicted classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n, n)
-            SPD matrices.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights.
-        domain : array-like of shape (n_samples,), default=None
-            Labels of their domains, as in :meth:`Recentering.transform`.
-
-        Returns
-        -------
-        accuracy : float
-            The weighted fraction of correctly classified samples.
-        """
-        predicted = self.predict(X, domain)
-        return accuracy_score(y, predicted, sample_weight=sample_weight)
-
-    def _joint_log_likelihood(self, X, domain):
-        check_is_fitted(self)
+    def _joint_log_likelihood(self, X, domain=None):
         X = check_spd_samples(self, X, reset=False)
         vectors = self._whitened_vectors(X, domain)
         return _log_joint(vectors, self._means, self.priors_)
@@ -828,7 +749,9 @@ def _relevance_matrix(logarithms, y, exponent):
     means = np.stack([logarithms[y == label].mean(axis=0) for label in np.unique(y)])
     eigenvalues, axes = np.linalg.eigh((means @ means).sum(axis=0))
     largest = eigenvalues[-1] if eigenvalues[-1] > 0 else 1.0
-    weights = np.maximum(eigenvalues / largest, _LEAST_RELEVANCE) ** exponent
+    # Class means are multiplied by the inverse twice, which would amplify rounding.
+    least = np.cbrt(np.finfo(np.float64).eps)
+    weights = np.maximum(eigenvalues / largest, least) ** exponent
     return (axes * (weights / weights[-1])) @ axes.T
 
 
@@ -839,40 +762,59 @@ def _shrunk(covariance, shrinkage):
 
 
 def _select_shrinkage(V, y, groups, priors):
-    """The shrinkage with the highest accuracy on held-out folds."""
-    correct = np.zeros(len(_SHRINKAGES))
+    """The largest shrinkage whose held-out accuracy is as good as the best one.
+
+    Returns
+    -------
+    shrinkage : float
+    accuracies : ndarray of shape (n_candidates, n_folds)
+        Accuracies of held-out samples, of the folds whose remaining samples have all
+        classes.
+    """
     folds = _folds(V, y, groups)
-    if groups.max() > 0 and all(
-        len(np.unique(y[folds != fold])) < len(priors) for fold in np.unique(folds)
-    ):
+    accuracies = [
+        _held_out_accuracies(V, y, folds == fold, priors)
+        for fold in np.unique(folds)
+        if len(np.unique(y[folds != fold])) == len(priors)
+    ]
+    if not accuracies and groups.max() > 0:
         warn_user(
             "shrinkage='auto' cannot be selected: no fold of domains can be left out, "
             "as some class is in that fold only. shrinkage=1 is used. Pass domains of "
             "several classes each, or a number as shrinkage.",
             UserWarning,
         )
-    for fold in range(folds.max() + 1):
-        train, test = folds != fold, folds == fold
-        if len(np.unique(y[train])) < len(priors):  # a class is in this fold only
-            continue
-        means = _class_means(V[train], y[train])
-        residuals = V[train] - means[y[train]]
-        eigenvalues, axes = np.linalg.eigh(residuals.T @ residuals / train.sum())
-        size = eigenvalues.mean()
-        if size <= 0:
-            continue
-        projected, means = V[test] @ axes, means @ axes
-        for index, shrinkage in enumerate(_SHRINKAGES):
-            scale = np.sqrt((1 - shrinkage) * eigenvalues + shrinkage * size)
-            scores = _log_joint(projected / scale, means / scale, priors)
-            correct[index] += (scores.argmax(axis=1) == y[test]).sum()
-    return float(_SHRINKAGES[correct.argmax()])
+    if len(accuracies) < 2:
+        return _SHRINKAGES[0], np.empty((len(_SHRINKAGES), 0))
+    accuracies = np.stack(accuracies, axis=1)
+    return _SHRINKAGES[within_one_standard_error(accuracies)], accuracies
+
+
+def _held_out_accuracies(V, y, test, priors):
+    """Accuracies of the candidate shrinkages on held-out samples."""
+    train, accuracies = ~test, []
+    means = _class_means(V[train], y[train])
+    residuals = V[train] - means[y[train]]
+    eigenvalues, axes = np.linalg.eigh(residuals.T @ residuals / train.sum())
+    size = eigenvalues.mean()
+    if size <= 0:
+        return np.zeros(len(_SHRINKAGES))
+    projected, means = V[test] @ axes, means @ axes
+    for shrinkage in _SHRINKAGES:
+        scale = np.sqrt((1 - shrinkage) * eigenvalues.clip(0) + shrinkage * size)
+        scores = _log_joint(projected / scale, means / scale, priors)
+        accuracies.append((scores.argmax(axis=1) == y[test]).mean())
+    return np.array(accuracies)
 
 
 def _folds(V, y, groups):
-    """Fold of each sample: whole domains in turn, or the samples of each class."""
+    """Fold of each sample: whole domains in turn, or the samples of each class.
+
+    Domains take turns in the order of their dispersions, whatever their labels are.
+    """
     if groups.max() > 0:
-        return groups % min(_N_FOLDS, groups.max() + 1)
+        sizes = np.bincount(groups, (V**2).sum(axis=1)) / np.bincount(groups)
+        return sizes.argsort().argsort()[groups] % _N_FOLDS
     distances = cdist(V, _class_means(V, y))
     own = distances[np.arange(len(y)), y]
     distances = np.column_stack([own, distances])
@@ -958,7 +900,7 @@ def _adapted(V, source, estimate):
     for _ in range(_EM_MAX_ITER):
         responsibilities = softmax(_log_joint(V, means, priors) + offsets, axis=1)
         counts = responsibilities.sum(axis=0)
-        gaps = np.log(np.maximum(counts / len(V), _TINY) / priors)
+        gaps = np.log(np.maximum(counts / len(V), np.finfo(V.dtype).tiny) / priors)
         offsets = offsets - gaps
         previous = means
         means = source.strength * start + responsibilities.T @ V

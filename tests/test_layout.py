@@ -195,20 +195,13 @@ def test_allowed_code_is_not_an_offence(path, source):
 
 FOREIGN_PRIVATE = {
     ("_bayes_error.py", "_moved"),
-    ("_filters/_base.py", "_beside"),
-    ("_filters/_base.py", "_distance_objective"),
-    ("_filters/sqfa.py", "_of_coordinates"),
-    ("_filters/sqfa.py", "_parameter_constraints"),
-    ("_filters/sqfa.py", "_with_samples"),
     ("_gaussian_classifier.py", "_of_coordinates"),
     ("_held_out.py", "_with"),
-    ("_prototypes/_base.py", "_parameter_constraints"),
-    ("_prototypes/gmlvq.py", "_store"),
     ("_shrinkage.py", "_with"),
     ("utils/_dask.py", "_meta"),
     ("utils/_dask.py", "_meta_nonempty"),
 }
-REPEATED_MODULES = {"_base.py", "_distances.py", "_docs.py", "_solvers.py"}
+REPEATED_MODULES = {"_solvers.py"}
 
 
 def foreign_private_names(source):

@@ -196,13 +196,13 @@ def test_scoring_monitor_of_scikit_learn(callbacks):
 def test_verbose_tells_while_it_happens(estimator, monkeypatch):
     """Lines are printed between evaluations of the cost, not after the last one."""
     seen, lines = [], []
-    compute = _MonitoredProblem._compute
+    compute = _MonitoredProblem._evaluate
 
     def counted(self, point):
         seen.append(point)
         return compute(self, point)
 
-    monkeypatch.setattr(_MonitoredProblem, "_compute", counted)
+    monkeypatch.setattr(_MonitoredProblem, "_evaluate", counted)
     monkeypatch.setattr(
         "builtins.print", lambda line, flush: lines.append((line, len(seen)))
     )

@@ -39,8 +39,8 @@ TESTED_BY = {
         [*OF_PROTOTYPES, *(f"--ignore={x}" for x in OF_METRICS)],
     ],
     "skgeom/_prototypes/_losses.py": [OF_PROTOTYPES],
-    "skgeom/_prototypes/rslvq.py": [OF_PROTOTYPES],
-    "skgeom/_prototypes/_solvers.py": [OF_PROTOTYPES],
+    "skgeom/_prototypes/plrsq.py": [OF_PROTOTYPES],
+    "skgeom/_prototypes/_training.py": [OF_PROTOTYPES],
 }
 MEMORY = 4 * 2**30  # bytes a mutant may take
 NO_RUN = 99  # exit code where pytest was not reached
@@ -53,18 +53,15 @@ SAME = "the same in all cases that occur"
 ELSEWHERE = "tests that are skipped without an optional package see it"
 EXPLAINED = {
     (
-        "skgeom/_prototypes/_solvers.py",
+        "skgeom/_prototypes/_training.py",
         "True",
     ): SAME,  # strict=True, of lists of one length
-    ("skgeom/_prototypes/_solvers.py", "1"): SAME,  # nobody asks for the shape
+    ("skgeom/_prototypes/_training.py", "1"): SAME,  # nobody asks for the shape
     (
-        "skgeom/_prototypes/_solvers.py",
-        "len(self._Z) * prototypes.size <= _KEPT",
+        "skgeom/_prototypes/_training.py",
+        "alone and n_kept <= _KEPT",
     ): TOLERANCE,
-    ("skgeom/_prototypes/_losses.py", "1e-10"): TOLERANCE,
-    ("skgeom/_prototypes/_metrics.py", "0.1"): TOLERANCE,  # model_tol
     ("skgeom/_prototypes/_metrics.py", "-1"): SAME,  # the last axis of two
-    ("skgeom/_prototypes/_metrics.py", "1e-07"): TOLERANCE,
     (
         "skgeom/geometry/_affine_invariant.py",
         "at.size < best.size",

@@ -8,6 +8,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
+from benchmarks.papers._annealing import AnnealedPLRSQ
 from benchmarks.papers._data import bci
 from benchmarks.papers._runner import Row, reproduces
 from skgeom import GLRSQ, PLRSQ
@@ -55,11 +56,11 @@ def estimator(method, subject, seed):
         )
     if method in ("PLRSQ", "PLRSQ, annealed"):
         n_prototypes, epochs, sigma2 = PLRSQ_SETTINGS[subject]
-        return PLRSQ(
+        estimator = AnnealedPLRSQ if method == "PLRSQ, annealed" else PLRSQ
+        return estimator(
             n_prototypes,
             metric="riemann",
             sigma2=sigma2,
-            annealing=method == "PLRSQ, annealed",
             priors="uniform",
             solver="sgd",
             init="mean",

@@ -12,6 +12,7 @@ from pyriemann.classification import MDM
 from scipy.stats import wilcoxon
 from sklearn.model_selection import ParameterGrid
 
+from benchmarks.papers._annealing import AnnealedPLRSQ
 from benchmarks.papers._data import synthetic
 from benchmarks.papers._runner import Row, reproduces
 from skgeom import GMLVQ, PLRSQ, RSLVQ
@@ -69,7 +70,8 @@ def estimator(method, seed, **settings):
     settings["priors"] = "uniform"
     if method == "RSLVQ":
         return RSLVQ(**settings)
-    return PLRSQ(metric="riemann", annealing=method == "PLRSQ-AN", **settings)
+    estimator = AnnealedPLRSQ if method == "PLRSQ-AN" else PLRSQ
+    return estimator(metric="riemann", **settings)
 
 
 @cache
@@ -150,13 +152,14 @@ def plrsq_table_b7(quick):
                 )
 
 
-def one_prototype(data, n_runs, epochs, **options):
+def one_prototype(data, n_runs, epochs, annealing, **options):
     """Per cent of the test set, with one prototype a class."""
     scores = []
     for seed in range(n_runs):
         train, _, test = synthetic(data, seed)
         options |= {"priors": "uniform", "random_state": seed}
-        model = PLRSQ(metric="riemann", solver="sgd", max_iter=epochs, **options)
+        options |= {"metric": "riemann", "solver": "sgd", "max_iter": epochs}
+        model = (AnnealedPLRSQ if annealing else PLRSQ)(**options)
         scores.append(100 * model.fit(*train).score(*test))
     return {"accuracy": scores}
 
@@ -198,11 +201,10 @@ def plrsq_figure_2(quick):
 def convergence(data, epochs, sigma2, annealing):
     """The cost that the samples of an epoch meet, at the start and at the end."""
     train, _, test = synthetic(data, 0)
-    model = PLRSQ(
+    model = (AnnealedPLRSQ if annealing else PLRSQ)(
         metric="riemann",
         sigma2=sigma2,
         priors="uniform",
-        annealing=annealing,
         solver="sgd",
         max_iter=epochs,
         random_state=0,

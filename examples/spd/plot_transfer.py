@@ -72,7 +72,7 @@ for p in range(N_PEOPLE):
     axes[0].scatter(*plane[person == p].T, s=8, label=name)
 axes[0].legend()
 axes[0].set(title="as they are, colours are people", xticks=[], yticks=[])
-scores = model.decision_function(X, person)
+scores = model.decision_function(X, domain=person)
 plane = PCA(2).fit(scores[~new]).transform(scores)
 for label, name in enumerate(MOVEMENTS):
     others, own = ~new & (y == label), new & (y == label)

@@ -5,13 +5,13 @@ selected, or the most regularized one within one standard error of it: first sig
 a medium shrinkage, then the shrinkage.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp
 
 from skgeom._filters._optimization import (
-    PooledCovariances,
     principal_coordinates,
     whitening_coordinates,
 )
@@ -19,10 +19,12 @@ from skgeom._held_out import (
     held_out_folds,
     in_distinct_samples,
     remaining_weights,
+    standard_error,
     training_statistics,
+    within_one_standard_error,
 )
 from skgeom._statistics import ClassStatistics
-from skgeom.optim import maximize_on_samples
+from skgeom.optim import CONSTRAINTS, StartError, minimize
 from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.estimator import current_progress
 from skgeom.utils.linalg import project
@@ -34,8 +36,6 @@ SHRINKAGES = (0.9, 0.6, 0.3, 0.1, 0.0)
 _STEP = 4.0
 # Filters of a fold are optimized loosely, from the filters of the previous candidate.
 _TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
-# Decimal places that scores are rounded to before they are compared.
-_DIGITS = 6
 # A variance below this fraction of the largest one is rounding.
 _ROUNDING = 1e-12
 # Draws from the Gaussian of a held-out class of which only the moments are known.
@@ -247,12 +247,15 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
     posteriors, filters = {}, {}
 
     def evaluate(candidate, starts):
-        found = [
-            _held_out(fold, objective_of, candidate, n_components, constraint, start)
-            for fold, start in zip(folds, starts, strict=True)
-        ]
-        posteriors[candidate] = np.concatenate([of_fold for of_fold, _ in found])
-        filters[candidate] = [of_fold for _, of_fold in found]
+        found = []
+        for fold, start in zip(folds, starts, strict=True):
+            found.append(
+                _held_out(
+                    fold, objective_of, candidate, n_components, constraint, start
+                )
+            )
+        of_folds, filters[candidate] = zip(*found, strict=True)
+        posteriors[candidate] = np.concatenate(of_folds)
         score = shares @ posteriors[candidate]
         said = (
             f"shrinkage {candidate[0]}, regularization {candidate[1]:.4g}: {score:.6f}"
@@ -289,7 +292,7 @@ def _selection(chosen, posteriors, shares):
     best = posteriors[
         max(posteriors, key=lambda candidate: shares @ posteriors[candidate])
     ]
-    error = _standard_error(best, shares) if np.isfinite(best).all() else np.nan
+    error = standard_error(best, shares) if np.isfinite(best).all() else np.nan
     rule = "held-out log posterior"
     return Selection(shrinkage, regularization, rule, scores, error)
 
@@ -337,19 +340,18 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
         start = discriminant_directions(
             classes.means, classes.covariances, sigma2, n_components
         )
+    manifold = CONSTRAINTS[constraint](*start.shape)
+
+    def cost(filters):
+        value, gradient = objective(filters)
+        return -value, -gradient
+
+    options = {"max_iter": iterations, "tol": _TOL}
     try:
-        with one_blas_thread(objective.parallel):
-            result, _ = maximize_on_samples(
-                objective,
-                [start],
-                np.eye(len(start)),
-                complete=True,
-                constraint=constraint,
-                max_iter=iterations,
-                tol=_TOL,
-            )
+        with one_blas_thread() if objective.parallel else nullcontext():
+            result = minimize(cost, manifold, manifold.nearest(start), **options)
         return _log_posteriors(statistics, sigma2, result.point, fold), result.point
-    except (ValueError, np.linalg.LinAlgError):  # singular covariances
+    except (StartError, np.linalg.LinAlgError):  # singular covariances
         return np.full(len(fold.labels), -np.inf), start
 
 
@@ -385,25 +387,9 @@ def _log_posteriors(statistics, sigma2, filters, fold):
 
 
 def _most_regularized(candidates, posteriors, shares):
-    """The first candidate within one standard error of the best one.
-
-    The standard error is that of the mean of paired differences. The candidates are in
-    the order of descending regularization.
-    """
-    means = [round(float(shares @ posteriors[c]), _DIGITS) for c in candidates]
-    best = posteriors[candidates[int(np.argmax(means))]]
-    for candidate, mean in zip(candidates, means, strict=True):
-        if np.isfinite(mean):
-            differences = best - posteriors[candidate]
-            mean, error = shares @ differences, _standard_error(differences, shares)
-            if round(float(mean), _DIGITS) <= round(error, _DIGITS):
-                return candidate
-    return candidates[0]
-
-
-def _standard_error(values, shares):
-    """The standard error of the weighted mean of values."""
-    return float(np.linalg.norm(shares * (values - shares @ values)))
+    """The most regularized candidate within one standard error of the best one."""
+    scores = [posteriors[candidate] for candidate in candidates]
+    return candidates[within_one_standard_error(scores, shares)]
 
 
 def _regularizations(basis, within, counts):
@@ -426,8 +412,7 @@ def _coordinates(within, total, n_components, whiten):
     """The coordinates in which filters are optimized."""
     if whiten:
         return whitening_coordinates(total)
-    pooled = PooledCovariances(within, total)
-    return principal_coordinates(pooled, np.inf, n_components)
+    return principal_coordinates(total, np.inf, n_components)
 
 
 def _training_discriminants(statistics, within, points, labels, out, n_components):

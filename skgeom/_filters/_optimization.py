@@ -7,15 +7,14 @@ Filters are optimized in coordinates: they are ``basis @ g``. The basis consists
 leading principal axes, or whitens the data where only the span of the filters matters.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skgeom.objectives import WithFixedFilters
-from skgeom.optim import CONSTRAINTS, within
+from skgeom.optim import CONSTRAINTS, maximize_on_samples, prefixed
 from skgeom.utils.threads import one_blas_thread
 
 # The initializations that each value of ``init`` names; others are random.
@@ -27,27 +26,18 @@ _NAMED_INITIALIZATIONS = {
 }
 INITS = tuple(_NAMED_INITIALIZATIONS)
 
-# Leading axes are sought together with some more, for the sake of the last ones.
-_MORE_AXES = 10
-_MULTIPLICATIONS = 2
-
 # A subspace of this many principal axes is small; with fewer features there is none.
+# Up to four times as many are used, but at most .4 of all, where the data vary along
+# them by more than so many times the noise. Chosen on the statistics of MNIST.
 FEW_FEATURES = 100
-# It has up to so many times as many, but a share of all at most, where the data vary
-# along them by more than so many times the noise.
-_MORE_TIMES, _LARGEST_SHARE = 4, 0.4
 _ABOVE_NOISE = 6.0
 
 # With more classes an initialization is expensive, mostly for their pairs.
 FEW_CLASSES = 50
 
-# The least noise in the metric of an optimization, beside the variance of all features.
-_LEAST_NOISE = 1e-10
-
-# Filters of unit norm are taken for dependent below this smallest singular value.
+# Filters of unit norm are taken for dependent below this smallest singular value. An
+# optimization up to rotations comes to such filters more slowly: ten times as much.
 DEPENDENT = 1e-3
-# An optimization up to rotations comes to such filters more slowly.
-_NEARLY_DEPENDENT = 1e-2
 
 
 def independent_directions(filters, tol=DEPENDENT):
@@ -56,46 +46,48 @@ def independent_directions(filters, tol=DEPENDENT):
 
 
 def n_named_initializations(init):
-    """Number of starts that are not random."""
+    """Number of initializations that are not random."""
     return len(_NAMED_INITIALIZATIONS[init]) if isinstance(init, str) else 1
 
 
-@dataclass(frozen=True)
-class PooledCovariances:
-    """Covariance within the classes and total covariance of some data, (n, n)."""
-
-    within: np.ndarray
-    total: np.ndarray
-
-    @cached_property
-    def principal_axes(self):
-        """Variances, falling, and axes, in columns, of the total covariance."""
-        variances, axes = np.linalg.eigh(self.total)
-        return variances[::-1], axes[:, ::-1]
-
-    def leading_axes(self, size):
-        """About the same of the first axes, by iterations of a random subspace."""
-        # By numpy alone: the BLAS of scipy has threads of its own, which go on spinning
-        # after each call, in the way of the others.
-        subspace = np.random.default_rng(0).standard_normal((len(self.total), size))
-        for _ in range(_MULTIPLICATIONS):
-            subspace, _ = np.linalg.qr(self.total @ subspace)
-        variances, rotation = np.linalg.eigh(subspace.T @ self.total @ subspace)
-        return variances[::-1], (subspace @ rotation)[:, ::-1]
-
-    def project(self, basis):
-        """The covariances of the data in the coordinates ``basis.T @ x``."""
-        return PooledCovariances(
-            basis.T @ self.within @ basis, basis.T @ self.total @ basis
-        )
+def group_sizes(n_components, group_size):
+    """Number of filters of each group."""
+    size = int(group_size or n_components)
+    full, rest = divmod(int(n_components), size)
+    return [size] * full + ([rest] if rest else [])
 
 
-@dataclass(frozen=True)
-class FilterOptimization:
-    """How filters are optimized, whatever their objective.
+def optimize_filters(
+    objective,
+    within,
+    total,
+    *,
+    n_components,
+    regularization,
+    span_only,
+    constraint,
+    init,
+    n_init,
+    group_size,
+    random_state,
+    warm_start=None,
+    distinct=False,
+    callback=None,
+    **options,
+):
+    """Learn groups of filters, each with the earlier ones fixed.
 
-    Attributes
+    Orthonormal filters must be orthogonal to the earlier ones: they are optimized in
+    the orthogonal complement, as if it were the whole space. Other filters are
+    optimized in the whole space; if only the span matters, they may be made orthogonal
+    afterwards.
+
+    Parameters
     ----------
+    objective : callable
+        Maps filters (n, m) to value and gradient, for any m; has ``project``.
+    within, total : ndarray of shape (n, n)
+        Covariances of the data.
     n_components, constraint, group_size, random_state
         The parameters of the estimator.
     regularization : float
@@ -106,262 +98,210 @@ class FilterOptimization:
         A key of ``_NAMED_INITIALIZATIONS``, or filters to start from.
     n_init : int
         Number of initializations by ``init``, completed by random ones.
-    maximize : callable
-        :func:`skgeom.optim.maximize_on_samples`, or another one with its parameters,
-        with the options of the optimiser.
     warm_start : ndarray of shape (n, n_components) or None
         Filters to start from as well.
     distinct : bool
         Whether dependent filters are optimized once more, orthonormal.
+    callback : callable, default=None
+        Called as ``callback(stage, filters, value)`` after each iteration, with the
+        name of the stage and all filters so far; the stage ends if it returns True.
+    **options
+        Parameters of :func:`skgeom.optim.maximize_on_samples`.
+
+    Returns
+    -------
+    filters : ndarray of shape (n, n_components)
+    groups : list of (MinimizeResult, list of float)
+        For each group how its optimization ended, and what its initializations reached.
     """
-
-    n_components: int
-    regularization: float
-    span_only: bool
-    constraint: str
-    init: object
-    n_init: int
-    group_size: object
-    random_state: object
-    maximize: Callable
-    warm_start: object = None
-    distinct: bool = False
-
-    def starting(self, filters):
-        """The same optimization, also from given filters instead of random ones.
-
-        Dependent filters would remain dependent, and are not used.
-        """
-        if filters is None or self.group_size or not self.is_free:
-            return self
-        if filters.shape[1] != self.n_components:  # classes have come since
-            return self
-        if independent_directions(filters) < self.n_components:
-            return self
-        n_init = min(self.n_init, n_named_initializations(self.init))
-        return replace(self, n_init=n_init, warm_start=filters)
-
-    @property
-    def is_free(self):
-        """Whether the initializations are left to the optimization."""
-        return isinstance(self.init, str) and self.init == "auto"
-
-    @property
-    def group_sizes(self):
-        """Number of filters of each group."""
-        size = int(self.group_size or self.n_components)
-        full, rest = divmod(int(self.n_components), size)
-        return [size] * full + ([rest] if rest else [])
-
-    def run(self, objective, pooled, callback=None):
-        """Learn all groups of filters, each with the earlier ones fixed.
-
-        Parameters
-        ----------
-        objective : callable
-            Maps filters (n, m) to value and gradient, for any m; has ``project``.
-        pooled : PooledCovariances
-            Those of the data.
-        callback : callable, default=None
-            Called as ``callback(stage, filters, value)`` after each iteration, with the
-            name of what goes on and all filters so far.
-
-        Returns
-        -------
-        filters : ndarray of shape (n, n_components)
-        groups : list of (MinimizeResult, list of float)
-            For each group how its optimization ended and what its starts reached.
-        """
-        filters, groups = self._run(objective, pooled, callback)
-        rank = independent_directions(filters, _NEARLY_DEPENDENT)
-        if self.distinct and rank < self.n_components:
-            # Some direction is worth more twice than any other once. What follows
-            # needs features that differ.
-            again = replace(self, constraint="orthonormal", distinct=False)
-            report = within("orthonormal", callback)
-            filters, groups = again._run(objective, pooled, report)
-        return filters, groups
-
-    def _run(self, objective, pooled, callback):
-        rng = check_random_state(self.random_state)
-        filters = np.empty((len(pooled.total), 0))
-        groups = []
-        for size in self.group_sizes:
-            group = _Group(self, objective, pooled, filters, size)
-            starts = group.initializations(rng)
+    sizes = group_sizes(n_components, group_size)
+    while True:
+        rng = check_random_state(random_state)
+        filters, groups = np.empty((len(total), 0)), []
+        for size in sizes:
+            group = _Group(objective, within, total, filters, filters, None)
+            if filters.shape[1] > 0 and constraint == "orthonormal" and not span_only:
+                group = _in_complement(group)
+            n_fixed = filters.shape[1]
+            if span_only:
+                coordinates = whitening_coordinates(group.total)
+            else:
+                coordinates = principal_coordinates(
+                    group.total,
+                    regularization,
+                    group.spanned.shape[1] + size,
+                    # Given filters may lie outside of a coarse subspace.
+                    allow_coarse=isinstance(init, str)
+                    and objective.projection_dominates(n_fixed + size),
+                    # Some distances make as much of small variances as of large ones.
+                    down_to_noise=getattr(objective, "affine_invariant", False),
+                )
+            if isinstance(init, str):
+                starts = _named(init, n_init, group, coordinates, size, regularization)
+            else:
+                starts = [_given(init.T, group, coordinates, size, constraint)]
+            shape = (coordinates.basis.shape[1], size)
+            while len(starts) < n_init:
+                random = rng.standard_normal(shape)
+                starts.append(CONSTRAINTS[constraint].nearest(random))
+            if warm_start is not None:
+                starts.append(_given(warm_start, group, coordinates, size, constraint))
+            append = partial(_appended, group, filters, constraint)
             report = None
             if callback is not None:
-                report = group.reporter(callback)
-                if len(self.group_sizes) > 1:
-                    report = within(f"group {len(groups) + 1}", report)
-            with one_blas_thread(group.objective.parallel):
-                result, values = self.maximize(
+                report = _reporter(append, callback)
+                if len(sizes) > 1:
+                    report = prefixed(f"group {len(groups) + 1}", report)
+            metric = None
+            # Up to rotations a filter of little value may be shortened until it is
+            # lost, so that given filters are optimized as they are.
+            if isinstance(init, str) and not span_only and constraint == "unit-norm":
+                metric = _metric(objective, group, regularization)
+            with one_blas_thread() if objective.parallel else nullcontext():
+                result, values = maximize_on_samples(
                     group.objective,
                     starts,
-                    group.coordinates.basis,
-                    complete=group.coordinates.complete,
-                    constraint=self.constraint,
-                    metric=group.metric,
+                    coordinates.basis,
+                    complete=coordinates.complete,
+                    constraint=constraint,
+                    fixed=group.fixed,
+                    metric=metric,
                     callback=report,
+                    random_state=random_state,
+                    **options,
                 )
-            filters = group.append(result.point)
+            filters = append(result.point)
             groups.append((result, values))
-        return filters, groups
+        rank = independent_directions(filters, 10 * DEPENDENT)
+        if not distinct or rank == n_components:
+            return filters, groups
+        # Some direction is worth more twice than any other once. What follows needs
+        # features that differ.
+        constraint, distinct = "orthonormal", False
+        callback = prefixed("orthonormal", callback)
 
 
+@dataclass(frozen=True)
 class _Group:
-    """Some filters that are optimized together, with the earlier ones fixed.
-
-    Orthonormal filters must be orthogonal to the earlier ones: they are optimized in
-    the orthogonal complement, as if it were the whole space, and nothing is fixed
-    there. Other filters are optimized in the whole space; if only the span matters,
-    they may be made orthogonal afterwards.
+    """Data of some filters that are optimized with the earlier ones fixed.
 
     Attributes
     ----------
     objective : callable
-        That of the new filters.
-    coordinates : Coordinates
-        The subspace in which they are optimized.
+        That of all filters.
+    within, total : ndarray of shape (n, n)
+        Covariances of the data, in the space of the new filters.
+    fixed : ndarray of shape (N, p)
+        The earlier filters. With N > n, the new ones have the last n rows.
+    spanned : ndarray of shape (n, p) or (n, 0)
+        Earlier filters that new ones can depend on.
+    complement : ndarray or None
+        The basis of the space of the new filters, if that is not the whole one.
     """
 
-    def __init__(self, optimization, objective, pooled, earlier, size):
-        self.optimization = optimization
-        self.size = size
-        self.earlier = earlier
-        self.complement = None
-        self.fixed = earlier  # in the space that is searched
-        if earlier.shape[1] > 0:
-            objective = WithFixedFilters(objective, earlier)
-            if optimization.constraint == "orthonormal" and not optimization.span_only:
-                orthogonal, _ = np.linalg.qr(earlier, mode="complete")
-                self.complement = orthogonal[:, earlier.shape[1] :]
-                objective = objective.project(self.complement)
-                pooled = pooled.project(self.complement)
-                self.fixed = np.empty((len(pooled.total), 0))
-        self.objective = objective
-        self.pooled = pooled
-        if optimization.span_only:
-            self.coordinates = whitening_coordinates(pooled.total)
-        else:
-            self.coordinates = principal_coordinates(
-                pooled,
-                optimization.regularization,
-                self.fixed.shape[1] + size,
-                # Given filters may lie outside of a coarse subspace.
-                allow_coarse=isinstance(optimization.init, str)
-                and objective.projection_dominates(size),
-                # Some distances make as much of small variances as of large ones.
-                down_to_noise=getattr(objective, "affine_invariant", False),
-            )
+    objective: object
+    within: np.ndarray
+    total: np.ndarray
+    fixed: np.ndarray
+    spanned: np.ndarray
+    complement: np.ndarray | None
 
-    @property
-    def metric(self):
-        """The metric of an optimization up to rotations, or None.
 
-        Such an optimization may shorten a filter of little value until it is lost, so
-        that it is not used for given filters.
-        """
-        optimization = self.optimization
-        if not isinstance(optimization.init, str) or optimization.span_only:
-            return None
-        if optimization.constraint != "unit-norm":
-            return None
-        if not getattr(self.objective, "rotation_invariant", False):
-            return None
-        identity = np.eye(len(self.pooled.within))
-        if not self.objective.affine_invariant:
-            return identity
-        # Where outputs are compared with the noise and the variance within classes.
-        floor = _LEAST_NOISE * np.trace(self.pooled.total)
-        noise = max(optimization.regularization, floor)
-        return self.pooled.within + noise * identity
+def _in_complement(group):
+    """The group in the orthogonal complement of the earlier filters."""
+    orthogonal, _ = np.linalg.qr(group.fixed, mode="complete")
+    n_features, n_fixed = group.fixed.shape
+    complement = orthogonal[:, n_fixed:]
+    return _Group(
+        group.objective.project(np.hstack([group.fixed, complement])),
+        complement.T @ group.within @ complement,
+        complement.T @ group.total @ complement,
+        np.eye(n_features, n_fixed),
+        np.empty((n_features - n_fixed, 0)),
+        complement,
+    )
 
-    def append(self, new):
-        """The earlier filters and the new ones, found by the optimization."""
-        if self.complement is not None:
-            new = self.complement @ new
-        elif (
-            self.optimization.constraint == "orthonormal" and self.earlier.shape[1] > 0
-        ):
-            new = new - self.earlier @ (self.earlier.T @ new)
-            new = CONSTRAINTS["orthonormal"].nearest(new)
-        return np.hstack([self.earlier, new])
 
-    def reporter(self, callback):
-        """The callback of this group's optimization, given that of all filters."""
+def _appended(group, earlier, constraint, new):
+    """The earlier filters and the new ones, found by the optimization."""
+    if group.complement is not None:
+        new = group.complement @ new
+    elif constraint == "orthonormal" and earlier.shape[1] > 0:
+        new = new - earlier @ (earlier.T @ new)
+        new = CONSTRAINTS["orthonormal"].nearest(new)
+    return np.hstack([earlier, new])
 
-        def report(stage, new, value):
-            return callback(stage, self.append(new), value)
 
-        return report
+def _reporter(append, callback):
+    """The callback of a group's optimization, given that of all filters."""
+    return lambda stage, new, value: callback(stage, append(new), value)
 
-    def initializations(self, rng):
-        """Points of the constraint, in the coordinates of the optimization."""
-        optimization = self.optimization
-        if isinstance(optimization.init, str):
-            makers = {"lda": self._discriminants, "pca": self._principal_axes}
-            kinds = _NAMED_INITIALIZATIONS[optimization.init][: optimization.n_init]
-            starts = [makers[kind]() for kind in kinds]
-        else:
-            starts = [self._given(optimization.init.T)]
-        shape = (self.coordinates.basis.shape[1], self.size)
-        while len(starts) < optimization.n_init:
-            random = rng.standard_normal(shape)
-            starts.append(CONSTRAINTS[optimization.constraint].nearest(random))
-        if optimization.warm_start is not None:
-            starts.append(self._given(optimization.warm_start))
-        return starts
 
-    def _principal_axes(self):
-        return self._completed(np.empty((self.coordinates.basis.shape[1], 0)))
+def _metric(objective, group, regularization):
+    """The metric of an optimization up to rotations, or None."""
+    if not getattr(objective, "rotation_invariant", False):
+        return None
+    identity = np.eye(len(group.within))
+    if not objective.affine_invariant:
+        return identity
+    # Where outputs are compared with the noise and the variance within classes.
+    noise = max(regularization, 1e-10 * np.trace(group.total))
+    return group.within + noise * identity
 
-    def _discriminants(self):
-        """Linear discriminants: largest ratios of the scatters between and within."""
-        basis = self.coordinates.basis
-        order = basis.shape[1]
-        noise = self.optimization.regularization * np.eye(order)
-        between = basis.T @ (self.pooled.total - self.pooled.within) @ basis
-        within = basis.T @ self.pooled.within @ basis + noise
-        # By numpy alone, see leading_axes.
-        whitener = np.linalg.inv(np.linalg.cholesky(within))
-        ratios, axes = np.linalg.eigh(whitener @ between @ whitener.T)
-        ratios, directions = ratios[-self.size :], whitener.T @ axes[:, -self.size :]
-        # There are fewer than there are classes.
-        separates = ratios > 1e-10 * ratios[-1]
-        return self._completed(directions[:, separates][:, ::-1])
 
-    def _completed(self, leading):
-        """Orthonormal columns: some given ones, then principal axes; none is fixed."""
-        fixed = self.coordinates.dual.T @ self.fixed
+def _named(init, n_init, group, coordinates, size, regularization):
+    """The initializations that ``init`` names, in the coordinates."""
+    starts = []
+    for name in _NAMED_INITIALIZATIONS[init][:n_init]:
+        leading = np.empty((coordinates.basis.shape[1], 0))
+        if name == "lda":
+            leading = _discriminants(group, coordinates.basis, size, regularization)
+        # Orthonormal columns: given ones, then principal axes; none is fixed.
+        fixed = coordinates.dual.T @ group.spanned
         order, n_fixed = fixed.shape
-        n_columns = n_fixed + leading.shape[1] + self.size
+        n_columns = n_fixed + leading.shape[1] + size
         axes = np.eye(order, min(order, n_columns))
         orthogonal, _ = np.linalg.qr(np.hstack([fixed, leading, axes]))
-        return orthogonal[:, n_fixed : n_fixed + self.size]
+        starts.append(orthogonal[:, n_fixed : n_fixed + size])
+    return starts
 
-    def _given(self, filters):
-        """Those of given filters that belong to this group, as a start."""
-        first = self.earlier.shape[1]
-        given = filters[:, first : first + self.size]
-        # Their length does not matter, but must not underflow in products.
-        given = given / np.maximum(np.abs(given).max(axis=0), np.finfo(float).tiny)
-        if self.complement is not None:
-            given = self.complement.T @ given
-        start = self.coordinates.dual.T @ given
-        outside = np.linalg.norm(start, axis=0) == 0
-        if outside.any():
-            row = first + np.flatnonzero(outside)[0]
-            raise ValueError(
-                f"Row {row} of init is zero on all directions in which the data vary; "
-                "give another filter."
-            )
-        return CONSTRAINTS[self.optimization.constraint].nearest(start)
+
+def _discriminants(group, basis, size, regularization):
+    """Linear discriminants: largest ratios of the scatters between and within."""
+    noise = regularization * np.eye(basis.shape[1])
+    between = basis.T @ (group.total - group.within) @ basis
+    within = basis.T @ group.within @ basis + noise
+    # By numpy alone, see _leading_axes.
+    whitener = np.linalg.inv(np.linalg.cholesky(within))
+    ratios, axes = np.linalg.eigh(whitener @ between @ whitener.T)
+    ratios, directions = ratios[-size:], whitener.T @ axes[:, -size:]
+    # There are fewer than there are classes.
+    separates = ratios > 1e-10 * ratios[-1]
+    return directions[:, separates][:, ::-1]
+
+
+def _given(filters, group, coordinates, size, constraint):
+    """Those of given filters that belong to a group, as an initialization."""
+    first = group.fixed.shape[1]
+    given = filters[:, first : first + size]
+    # Their length does not matter, but must not underflow in products.
+    given = given / np.maximum(np.abs(given).max(axis=0), np.finfo(float).tiny)
+    if group.complement is not None:
+        given = group.complement.T @ given
+    start = coordinates.dual.T @ given
+    outside = np.linalg.norm(start, axis=0) == 0
+    if outside.any():
+        row = first + np.flatnonzero(outside)[0]
+        raise ValueError(
+            f"Row {row} of init is zero on all directions in which the data vary; "
+            "give another filter."
+        )
+    return CONSTRAINTS[constraint].nearest(start)
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """A subspace to optimization in: filters are ``basis @ g``.
+    """A subspace to optimize in: filters are ``basis @ g``.
 
     Attributes
     ----------
@@ -377,7 +317,7 @@ class Coordinates:
 
 
 def principal_coordinates(
-    pooled, regularization, n_components, allow_coarse=True, down_to_noise=False
+    total, regularization, n_components, allow_coarse=True, down_to_noise=False
 ):
     """Leading principal axes, ``FEW_FEATURES`` or ten for each component.
 
@@ -385,21 +325,22 @@ def principal_coordinates(
     noise. If the data vary along few others, or if ``allow_coarse`` is false, all axes
     along which they vary at all are taken, which loses nothing.
     """
-    n_features = len(pooled.total)
+    n_features = len(total)
     least = max(FEW_FEATURES, 10 * n_components)
     # Without a regularisation yet, its choice should not depend on the approximation.
     if allow_coarse and regularization < np.inf and n_features > 3 * least:
-        variances, axes = pooled.leading_axes(least + _MORE_AXES)
+        variances, axes = _leading_axes(total, least + 10)
         size = least
         if down_to_noise and variances[least - 1] > _ABOVE_NOISE * regularization:
-            most = min(_MORE_TIMES * least, int(_LARGEST_SHARE * n_features))
-            variances, axes = pooled.leading_axes(most + _MORE_AXES)
+            most = min(4 * least, int(0.4 * n_features))
+            variances, axes = _leading_axes(total, most + 10)
             risen = variances[:most] > _ABOVE_NOISE * regularization
             size = max(least, np.count_nonzero(risen))
         if variances[-1] > _precision(n_features, variances):
             basis = np.ascontiguousarray(axes[:, :size])
             return Coordinates(basis, basis, complete=False)
-    variances, axes = pooled.principal_axes
+    variances, axes = np.linalg.eigh(total)
+    variances, axes = variances[::-1], axes[:, ::-1]
     varies = np.count_nonzero(variances > _precision(n_features, variances))
     rank = max(varies, n_components)
     complete = not allow_coarse or least > 0.7 * rank
@@ -425,3 +366,17 @@ def whitening_coordinates(total):
     basis = axes[:, varies][:, ::-1] / np.sqrt(variances[varies][::-1])
     basis /= deviations[:, None]
     return Coordinates(basis, total @ basis, complete=True)
+
+
+def _leading_axes(total, size):
+    """About the first principal axes, by iterations of a random subspace.
+
+    Their variances fall. The last ten of them are rough.
+    """
+    # By numpy alone: the BLAS of scipy has threads of its own, which go on spinning
+    # after each call, in the way of the others.
+    subspace = np.random.default_rng(0).standard_normal((len(total), size))
+    for _ in range(2):
+        subspace, _ = np.linalg.qr(total @ subspace)
+    variances, rotation = np.linalg.eigh(subspace.T @ total @ subspace)
+    return variances[::-1], (subspace @ rotation)[:, ::-1]

@@ -1,7 +1,6 @@
 """Accuracy maximisation analysis with Gaussian responses, AMA-Gauss."""
 
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from numbers import Integral
 
@@ -10,22 +9,29 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom._filters._auto import warn_if_uninformative
-from skgeom._filters._base import BaseFilters
-from skgeom._filters._docs import FILTER_DOCS
-from skgeom._filters._optimization import PooledCovariances
+from skgeom._filters._linear_filters import BaseFilters
+from skgeom._filters._optimization import optimize_filters
+from skgeom._filters.sqfa import SQFA
 from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
-from skgeom.optim import maximize_over_many_samples, sizes_of_parts, within
+from skgeom.optim import growing_rows, prefixed
 from skgeom.utils._dask import row_blocks
 from skgeom.utils.array_api import is_dask, like, take, to_numpy
-from skgeom.utils.estimator import current_progress, estimator_method, substitute_docs
+from skgeom.utils.estimator import (
+    current_progress,
+    documented_parameters,
+    estimator_method,
+    substitute_docs,
+)
 from skgeom.utils.validation import check_priors, class_factors
 
 # Initializations of the filters of SQFA, from which the optimization starts.
 _N_INIT_OF_SQFA = 4
+# The least tolerance of many samples, which do not determine more digits.
+_LEAST_TOL = 1e-5
 _DISTANCE = DISTANCES["hellinger"]
 
 
-@substitute_docs(**FILTER_DOCS)
+@substitute_docs(**documented_parameters(SQFA))
 class AMAGauss(BaseFilters):
     r"""Accuracy maximisation analysis with Gaussian responses.
 
@@ -50,26 +56,52 @@ class AMAGauss(BaseFilters):
     {regularization}
     {constraint}
     {covariance_estimator}
-    {init_of_ama}
-    {n_init_of_ama}
+    init : str or array-like of shape (n_components, n_features), default="auto"
+        Where to start: ``"auto"``, the filters of :class:`SQFA` with the Hellinger
+        distance, which are close already; ``"pca"``, the leading principal axes;
+        ``"lda"``, the linear discriminants, completed by principal axes; ``"random"``;
+        or given filters.
+    n_init : "auto" or int, default="auto"
+        Number of starts, of which the best is followed to the end. Those that ``init``
+        does not name are random. ``"auto"`` is 10 for ``init="random"`` and otherwise
+        1.
     {group_size}
     {optimizer}
     {max_iter}
     {tol}
-    {priors}
-    {class_weight_of_samples}
-    {batch_size}
+    priors : "uniform", "empirical", None or array-like, default="uniform"
+        Prior probabilities :math:`\pi_i`: ``"uniform"``, equal; ``"empirical"`` or
+        None, the proportions of the classes in y; or an array of shape (n_classes,) of
+        sum one, in the order of ``classes_``.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the samples of each class in the objective: None, one; "balanced",
+        inversely proportional to their number; or a dictionary of labels. Those that
+        it lacks have weight one. The priors do not depend on it.
+    batch_size : int or None, default=None
+        If given, the size of the batches of samples for stochastic gradient steps,
+        which shorten when an epoch no longer raises the objective; ``optimizer`` and
+        ``tol`` are then not used, and ``max_iter`` and ``n_iter_`` count epochs. The
+        result is a little less exact.
     {random_state}
     {verbose}
 
     Attributes
     ----------
     {components_}
-    {log_posterior_}
+    objective_ : float
+        What they reach: the mean over the training samples, with the weights of
+        ``class_weight``, of the log posterior of the correct class, in nats, with the
+        variance ``regularization_`` added to those of the features. The search
+        maximises the information gained, which is this minus the mean log prior;
+        ``tol`` is relative to it, and ``verbose`` prints it.
     {statistics_}
-    {priors_}
+    priors_ : ndarray of shape (n_classes,)
+        The prior probabilities that were used.
     {regularization_}
-    {selection}
+    {shrinkage_}
+    {selection_rule_}
+    {selection_scores_}
+    {restart_objectives_}
     {classes_}
     {n_iter_}
     {n_features_in_}
@@ -203,7 +235,7 @@ class AMAGauss(BaseFilters):
         data = self._training_data(X, y)
         space = data.space
         current_progress().start(space.X, data.y)
-        selection = self._select(data)
+        selection = self._select(data.statistics, *self._folds(data))
         self._store_selection(selection)
         warn_if_uninformative(selection, len(data.statistics.classes))
         statistics = self._shrunk(data.statistics, selection)
@@ -221,50 +253,47 @@ class AMAGauss(BaseFilters):
             objective = _information(
                 statistics, sigma2, space.samples, labels, factors[labels], self.priors
             )
-        pooled = PooledCovariances(*map(to_numpy, statistics.pooled_covariances()))
+        within, total = map(to_numpy, statistics.pooled_covariances())
         span_only = self._is_negligible(
-            sigma2, statistics, statistics.covariances, pooled
+            sigma2, statistics, statistics.covariances, within, total
         )
         optimization = self._optimization(selection, span_only, space)
-        if optimization.is_free:
-            start = self._filters_of_sqfa(optimization, statistics, pooled)
-            n_init = optimization.n_init - 1
-            optimization = replace(
-                optimization, init="random", n_init=n_init, warm_start=start
-            )
-        optimization = self._over_samples(optimization, objective)
-        filters = self._maximize(objective, optimization, pooled, space, space.X)
+        if isinstance(self.init, str) and self.init == "auto":
+            start = self._filters_of_sqfa(optimization, statistics, within, total)
+            n_init = optimization["n_init"] - 1
+            optimization |= {"init": "random", "n_init": n_init, "warm_start": start}
+        optimization |= self._over_samples(objective)
+        filters = self._maximize(objective, optimization, within, total, space, space.X)
         # From the information to the log posterior.
         self.objective_ = float(self.objective_ + objective.mean_log_prior)
         self._store_statistics(statistics, filters, space, space.X)
         return self
 
-    def _over_samples(self, optimization, objective):
-        """The optimization in batches, or with a growing part of many samples."""
+    def _over_samples(self, objective):
+        """Options of an optimization in batches, or by growing parts of the samples."""
         batch_size = self.batch_size
         if isinstance(objective, BlockInformation):
             batch_size = 1  # block
         if batch_size is not None:
             # Batches and random initializations share one source of random numbers.
             rng = check_random_state(self.random_state)
-            maximize = partial(optimization.maximize, batches=(batch_size, rng))
-            return replace(optimization, random_state=rng, maximize=maximize)
+            return {"random_state": rng, "batches": (batch_size, rng)}
         n_entries = self._n_filters * objective.n_features
-        if self.optimizer == "lbfgs":
-            if len(sizes_of_parts(objective.n_samples, n_entries)) > 1:
-                maximize = partial(
-                    maximize_over_many_samples, max_iter=self.max_iter, tol=self.tol
-                )
-                return replace(optimization, maximize=maximize)
-        return optimization
+        parts = growing_rows(objective.n_samples, n_entries)
+        if not parts or self.optimizer != "lbfgs":
+            return {}
+        tol = max(self.tol, _LEAST_TOL)
+        return {"samples": parts, "tol": tol, "stage_tol": tol}
 
-    def _filters_of_sqfa(self, optimization, statistics, pooled):
+    def _filters_of_sqfa(self, optimization, statistics, within, total):
         """Filters of SQFA with the Hellinger distance."""
         # Equal filters have equal gradients, and would remain equal.
-        optimization = replace(optimization, n_init=_N_INIT_OF_SQFA, distinct=True)
-        objective = self._distance_objective(statistics, optimization.regularization)
-        report = within("SQFA", self._reporter("distance", lambda filters: None))
-        filters, _ = optimization.run(objective, pooled, report)
+        optimization = optimization | {"n_init": _N_INIT_OF_SQFA, "distinct": True}
+        objective = self._distance_objective(statistics, optimization["regularization"])
+        report = prefixed("SQFA", self._reporter("distance", lambda filters: None))
+        filters, _ = optimize_filters(
+            objective, within, total, callback=report, **optimization
+        )
         return filters
 
     @staticmethod
@@ -320,7 +349,7 @@ def _factors_of_samples(class_weight, classes, counts):
 class BlockInformation:
     """:class:`~skgeom.objectives.MeanInformation` of delayed blocks of samples.
 
-    It is what :func:`skgeom.optim.maximize_in_batches` takes: a batch is a block, or
+    It is what :func:`skgeom.optim.maximize_on_samples` takes: a batch is a block, or
     some blocks, and ``n_samples`` is their number.
 
     Parameters

@@ -1,7 +1,6 @@
 """Supervised quadratic feature analysis (SQFA), of Gaussians and of second moments."""
 
 from copy import copy
-from functools import partial
 
 import numpy as np
 from scipy.sparse import issparse
@@ -9,9 +8,11 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import validate_data
 
 from skgeom._filters._auto import folds_of_summaries, warn_if_uninformative
-from skgeom._filters._base import BaseFilters
-from skgeom._filters._docs import FILTER_DOCS
-from skgeom._filters._optimization import PooledCovariances
+from skgeom._filters._linear_filters import BaseFilters
+from skgeom._filters._optimization import (
+    independent_directions,
+    n_named_initializations,
+)
 from skgeom._statistics import ClassStatistics, checked_statistics, without_axes
 from skgeom.objectives import (
     DISTANCES,
@@ -21,12 +22,16 @@ from skgeom.objectives import (
 )
 from skgeom.utils._dask import empty_block
 from skgeom.utils.array_api import is_dask, like, namespace, to_numpy
-from skgeom.utils.estimator import current_progress, estimator_method, substitute_docs
+from skgeom.utils.estimator import (
+    current_progress,
+    documented_parameters,
+    estimator_method,
+    substitute_docs,
+)
 from skgeom.utils.linalg import AxesSpace, WholeSpace
 from skgeom.utils.validation import class_factors, warn_user
 
 
-@substitute_docs(**FILTER_DOCS)
 class SQFA(BaseFilters):
     r"""Supervised quadratic feature analysis.
 
@@ -47,7 +52,9 @@ class SQFA(BaseFilters):
 
     Parameters
     ----------
-    {n_components}
+    n_components : int or None, default=2
+        Number m of filters, at most ``n_features``. None is one less than there are
+        classes, as of linear discriminants; but filters can be more than those.
     distance : str, StudentT or callable, default="fisher-rao"
         Distance between two classes, see the user guide: ``"fisher-rao"`` (the
         Calvo-Oller lower bound, :func:`skgeom.geometry.distance_calvo_oller`),
@@ -57,31 +64,98 @@ class SQFA(BaseFilters):
         ``distance(means_a, covariances_a, means_b, covariances_b)`` of the projected
         moments of p pairs, of shapes (p, m) and (p, m, m), returns p distances in terms
         of ``autograd.numpy``, torch or JAX, which differentiates it.
-    {squared}
-    {regularization}
-    {constraint}
-    {covariance_estimator}
-    {class_weight}
-    {init}
-    {n_init}
-    {group_size}
-    {optimizer}
-    {max_iter}
-    {tol}
-    {random_state}
-    {verbose}
+    squared : bool, default=False
+        Whether to average the squares of the distances.
+    regularization : "auto" or float, default="auto"
+        The variance :math:`\sigma^2`, in squared units of X, that is added to the
+        variance of each filter's output. Directions of a smaller variance hardly count.
+        ``"auto"`` selects the value for which held-out samples have the largest mean
+        log posterior, see the user guide; a common factor on X changes nothing. With
+        0, all class covariances must be regular.
+    constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
+        What the filters must satisfy.
+    covariance_estimator : "auto", None, str or object, default="auto"
+        How the class covariances are estimated. ``"auto"`` shrinks the sample
+        covariance of each class towards the covariance W within the classes,
+        :math:`(1 - \rho_k) S_k + \rho_k W`, and selects :math:`\rho` by held-out
+        samples, see the user guide. None uses the sample covariances. Other estimators
+        are one of the names ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"``,
+        ``"scm"`` of ``pyriemann.geometry.covariance``, or an object whose ``fit`` sets
+        ``covariance_``. The means are sample means in any case. With "auto" and
+        None, filters of samples that are fewer than their features are optimized in
+        the span of the samples; with other estimators, among all features, since an
+        estimate may have a variance outside of the span.
+    class_weight : None, "balanced" or dict, default=None
+        How much each class counts: the mean over pairs has the weights
+        :math:`w_i w_j`. None and ``"balanced"``: all alike, whatever the number of
+        their samples. Classes that a dictionary of labels lacks have weight one.
+    init : str or array-like of shape (n_components, n_features), default="auto"
+        Where to start: ``"pca"``, the leading principal axes; ``"lda"``, the linear
+        discriminants, completed by principal axes; ``"random"``; or given filters.
+        ``"auto"`` tries ``"lda"``, ``"pca"`` and random ones.
+    n_init : "auto" or int, default="auto"
+        Number of initializations, of which the best is optimized to the end.
+        Initializations that ``init`` does not name are random. ``"auto"`` is, for
+        ``init="auto"``, 8 with up to 100 features and 50 classes and 3 with more, 10
+        for ``init="random"``, and otherwise 1.
+    group_size : int or None, default=None
+        If given, filters are learnt in groups of this size, the last group being
+        smaller if need be, each with the earlier ones fixed: the groups are then
+        ordered by usefulness.
+    optimizer : str or pymanopt optimizer, default="lbfgs"
+        What maximises the objective: ``"lbfgs"``, ``"conjugate-gradient"``,
+        ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
+        optimizer; see :func:`skgeom.optim.minimize`.
+    max_iter : int, default=500
+        Largest number of iterations of each run of the optimizer.
+    tol : float, default=1e-6
+        The search ends when ten iterations together raise the objective by no more
+        than this fraction of it.
+    random_state : int, RandomState instance or None, default=None
+        For random starts, for the order of samples if they are taken in batches,
+        and for the pairs of more than 100 classes, of which samples are taken.
+    verbose : int, default=0
+        If 1, a line is printed at the end of each stage of the search, such as each
+        start, and one a second during long ones; if more, one for each iteration.
 
     Attributes
     ----------
-    {components_}
-    {objective_}
-    {statistics_}
-    {regularization_}
-    {selection}
-    {classes_}
-    {n_iter_}
-    {n_features_in_}
-    {feature_names_in_}
+    components_ : ndarray of shape (n_components, n_features)
+        The filters.
+    objective_ : float
+        What they reach: the mean over all pairs of classes of their distance, or of its
+        square if ``squared``, with the noise of variance ``regularization_`` in the
+        features, and with the weights of ``class_weight``. That is the mean of what
+        ``class_distances`` returns above its diagonal. With more than 1,024 classes it
+        is estimated from 524,288 pairs.
+    statistics_ : ClassStatistics
+        The statistics of the features of the classes, without the regularization,
+        but shrunk by ``shrinkage_``.
+    regularization_ : float
+        The value of :math:`\sigma^2` that was used.
+    shrinkage_ : float or None
+        The selected :math:`\rho`, the shrinkage of a class of mean size; None where
+        the covariances are given, estimated class by class, or shrunk in closed form.
+    selection_rule_ : str
+        How ``shrinkage_`` and ``regularization_`` were found: ``"held-out log
+        posterior"``; ``"given"``; ``"sampling noise"``, by statistics alone; or
+        ``"closed form"``, which is the sampling noise and
+        :meth:`ClassStatistics.shrunk`, where nothing can be held out.
+    selection_scores_ : dict of ndarrays or None
+        ``"shrinkage"`` (NaN without shrinkage), ``"regularization"`` and
+        ``"mean_log_posterior"`` of each candidate; None if nothing was held out.
+    restart_objectives_ : ndarray of shape (n_restarts,)
+        The objective that each initialization reached when the best one was selected;
+        of one group of filters after another.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_iter_ : int
+        Number of iterations from the chosen start to the end, over all stages and
+        groups, each of which may take ``max_iter``.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X had names that are all strings.
 
     See Also
     --------
@@ -120,7 +194,7 @@ class SQFA(BaseFilters):
 
     _parameter_constraints = {
         **BaseFilters._parameter_constraints,
-        "distance": [StrOptions(set(DISTANCES)), callable],
+        "distance": [StrOptions({*DISTANCES, *SECOND_MOMENT_DISTANCES}), callable],
         "squared": ["boolean"],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
@@ -202,7 +276,7 @@ class SQFA(BaseFilters):
         """
         data = self._training_data(X, y, sample_weight)
         current_progress().start(data.space.X, data.y)
-        selection = self._select(data)
+        selection = self._select(data.statistics, *self._folds(data))
         statistics = self._shrunk(data.statistics, selection)
         return self._learn(statistics, selection, data.space)
 
@@ -258,7 +332,7 @@ class SQFA(BaseFilters):
             streamed = copy(before).update(X, y, sample_weight)
         self._check_sizes(streamed.classes)
         last = None if first else to_numpy(self.components_).astype(np.float64).T
-        selection = self._selected(streamed, self.covariance_estimator == "auto")
+        selection = self._select(streamed)
         statistics = self._shrunk(streamed, selection)
         current_progress().start()
         self._learn(statistics, selection, WholeSpace(), last)
@@ -328,7 +402,7 @@ class SQFA(BaseFilters):
                 self._n_filters,
                 whiten=self.regularization == 0,
             )
-        selection = self._selected(total, shrinks, folds, candidates)
+        selection = self._select(total, folds, candidates, shrinks)
         statistics = self._shrunk(total, selection) if shrinks else total
         return self._learn(statistics, selection, space)
 
@@ -339,12 +413,16 @@ class SQFA(BaseFilters):
         sigma2 = selection.regularization
         objective = self._distance_objective(statistics, sigma2)
         classes, distance = objective.classes, objective.distance
-        pooled = _pooled(statistics, self._second_moments)
+        within, total = _pooled(statistics, self._second_moments)
         span_only = distance.affine_invariant and self._is_negligible(
-            sigma2, statistics, classes.covariances, pooled
+            sigma2, statistics, classes.covariances, within, total
         )
-        optimization = self._optimization(selection, span_only, space).starting(start)
-        coincide = _coincide(classes, pooled)
+        optimization = self._optimization(selection, span_only, space)
+        if start is not None and self._continues_from(start):
+            named = n_named_initializations(self.init)
+            n_init = min(optimization["n_init"], named)
+            optimization |= {"warm_start": start, "n_init": n_init}
+        coincide = _coincide(classes, total)
         if coincide:
             warn_user(
                 "All class distances are zero: the class means and covariances are "
@@ -356,31 +434,40 @@ class SQFA(BaseFilters):
             warn_if_uninformative(selection, len(statistics.classes))
         model = statistics.means if space.X is None else space.X
         filters = self._maximize(
-            objective, optimization, pooled, space, model, quiet=coincide
+            objective, optimization, within, total, space, model, quiet=coincide
         )
         self._store_statistics(statistics, filters, space, model)
         return self
+
+    def _continues_from(self, filters):
+        """Whether filters are a start, which dependent ones are not: they remain so."""
+        if self.group_size or not isinstance(self.init, str) or self.init != "auto":
+            return False
+        n_filters = self._n_filters  # others than before, if classes have come since
+        known = filters.shape[1] == n_filters
+        return known and independent_directions(filters) == n_filters
 
     @property
     def _translation_invariant(self):
         distance = find_distance(self.distance, self._distances)
         return distance.translation_invariant and not self._second_moments
 
-    @property
-    def _distance_objective(self):
-        """The objective of filters, as a function of statistics and sigma^2."""
-        return partial(
-            _mean_distance,
-            distance=find_distance(self.distance, self._distances),
-            squared=self.squared,
-            class_weight=self.class_weight,
+    def _distance_objective(self, statistics, sigma2, **parameters):
+        """The mean distance between the classes, as a function of filters."""
+        own = {name: getattr(self, name) for name in self._of_distances}
+        return _mean_distance(
+            statistics,
+            sigma2,
+            registry=self._distances,
             second_moments=self._second_moments,
+            **own | parameters,
         )
 
-    _objective_of_fold = _distance_objective
+    def _objective_of_fold(self, statistics, sigma2, *samples):
+        return self._distance_objective(statistics, sigma2)
 
 
-@substitute_docs(**FILTER_DOCS)
+@substitute_docs(**documented_parameters(SQFA))
 class SecondMomentSQFA(SQFA):
     r"""Supervised quadratic feature analysis of second moments (smSQFA).
 
@@ -423,7 +510,10 @@ class SecondMomentSQFA(SQFA):
     {objective_}
     {statistics_}
     {regularization_}
-    {selection}
+    {shrinkage_}
+    {selection_rule_}
+    {selection_scores_}
+    {restart_objectives_}
     {classes_}
     {n_iter_}
     {n_features_in_}
@@ -454,10 +544,6 @@ class SecondMomentSQFA(SQFA):
     True
     """
 
-    _parameter_constraints = {
-        **SQFA._parameter_constraints,
-        "distance": [StrOptions(set(SECOND_MOMENT_DISTANCES)), callable],
-    }
     _distances = SECOND_MOMENT_DISTANCES
     _second_moments = True
 
@@ -500,9 +586,9 @@ class SecondMomentSQFA(SQFA):
 
 
 def _mean_distance(
-    statistics, sigma2, *samples, distance, squared, class_weight, second_moments
+    statistics, sigma2, *, distance, squared, class_weight, registry, second_moments
 ):
-    """The mean distance between the classes, as a function of filters."""
+    distance = find_distance(distance, registry)
     if second_moments:
         covariances = statistics.second_moments
         means = np.zeros(covariances.shape[:2])
@@ -541,12 +627,12 @@ def _pooled(statistics, second_moments):
         weights = statistics.counts / statistics.counts.sum()
         mean = weights @ to_numpy(statistics.means)
         total = total + np.outer(mean, mean)
-    return PooledCovariances(within, total)
+    return within, total
 
 
-def _coincide(classes, pooled):
+def _coincide(classes, total):
     """Whether all classes are equal up to rounding, in units of each feature."""
-    deviations = np.sqrt(np.diag(pooled.total))
+    deviations = np.sqrt(np.diag(total))
     means, covariances = classes.means, classes.covariances
     if (np.abs(means - means[0]) > 1e-8 * deviations).any():
         return False

@@ -1,31 +1,22 @@
 """Metrics of prototypes: distances, gradients, means, manifolds and coordinates.
 
-A metric is a subclass of one of the two halves of :class:`Metric`:
+A metric is a subclass of one of the two kinds of :class:`Metric`:
 
 - :class:`VectorMetric`, where samples and prototypes become vectors (n, p) with
-  Euclidean distances. It needs ``encode``, which raises ValueError for what is no SPD
-  matrix, and ``decode``;
-- :class:`MatrixMetric`, for any other distance of SPD matrices, or
-  :class:`WhitenedMetric` if no congruence changes it. It needs ``pairs``, an object
-  with ``squared_distances`` and ``gradient``. ``sample_gradient`` (with
-  ``learns_subspace``) lets PLRSQ learn a subspace; the JVP and VJP of
-  :class:`WhitenedPairs` (with ``has_jvp``) reduce the iterations of ``"lbfgs"``. With a
-  ``tangent_metric``, the optimization starts from vectors, and skips distant pairs.
+  Euclidean distances. It needs ``encode`` and ``decode``;
+- :class:`MatrixMetric`, for other distances of SPD matrices that do not change if all
+  matrices are transformed by one congruence. It needs ``pairs``, which returns
+  :class:`MatrixPairs`. With ``learns_subspace``, they have ``sample_gradient``.
 
-A metric that is learnt from the samples also has ``learn``, and says so by
-``learns_metric``; :class:`MahalanobisMetric` is an example.
-Samples and prototypes may be arrays of any library, so what they need is taken from
-``namespace(Z)``. All say by attributes what is true of them, and ``first_rate`` whether
-their distances have a unit. With its name in ``SPD_METRICS``, in ``__init__.py``, the
-metric is a value of the parameter ``metric`` of the estimators, and the tests of the
-registry find it.
+Samples and prototypes may be arrays of any library, so functions come from
+``namespace(Z)``. A metric in ``SPD_METRICS``, at the end of this module, is a value of
+the parameter ``metric`` of the estimators, and the tests of the registry find it.
 """
 
 from abc import ABC, abstractmethod
 from copy import copy
 from functools import cached_property
-from itertools import pairwise
-from math import exp, log
+from math import log
 
 import numpy as np
 from scipy.sparse import issparse
@@ -61,43 +52,26 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 
-# Prototypes whose eigenvalues variance wider are singular up to rounding: log(1e15).
-LARGEST_LOG_CONDITION = 34.5
-
-# Samples that are worse conditioned than this are so by their units, or by a common
-# reference, and no limit to prototypes that are seen without them.
-_WORST_CONDITION = 1e6
-
-# The largest change of the logarithm of an eigenvalue by a step along a gradient.
-_LONGEST = 2.0
+_EPS = float(np.finfo(np.float64).eps)
 
 
 class Metric(ABC):
-    """Where prototypes live: distances from samples, their gradients, and steps.
+    """Distances of samples from prototypes, with gradients, and steps of prototypes.
 
-    All but ``encode``, ``observe`` and ``learn`` works with encoded samples Z and
-    encoded prototypes, whatever encoding the metric chooses.
+    All methods but ``fit`` and ``encode`` accept encoded samples Z and prototypes.
     """
 
     name = "given"  # in messages, as in "the log-Euclidean metric"
-    # Whether ``geodesic`` and ``tangent_vectors`` are those of the distance.
-    has_geodesics = False
-    # Whether a congruence of all matrices changes no distance.
-    affine_invariant = False
-    # Whether every point that a search can reach is an SPD matrix. Where it is not,
-    # "lbfgs" is refused, and stochastic steps project onto the allowed ones.
+    # Whether each point that an optimization can reach is an SPD matrix. Where it is
+    # not, "lbfgs" is refused, and stochastic steps project onto SPD matrices.
     keeps_definite = True
-    # Whether pairs have ``sample_gradient``, and samples are matrices, so that a
-    # subspace can be learnt together with the prototypes.
+    # Whether PLRSQ can learn a subspace together with the prototypes.
     learns_subspace = False
-    # Whether pairs have ``coordinates``, ``tangents``, ``jvp``, ``vjp``,
-    # ``curvature`` and ``model_tol``: "lbfgs" builds a model of the curvature of them.
-    has_jvp = False
-    # Names of the arrays that ``observe`` and ``learn`` set.
+    # Names of the arrays that ``fit`` sets.
     _arrays = ()
-    # Whether distances depend on what ``learn`` finds. Prototypes that go on learning
-    # then stay in the same metric.
-    learns_metric = False
+
+    def fit(self, X, y, weights):  # noqa: B027 - most metrics need not
+        """Learn the metric from samples with class indices."""
 
     def encode(self, X):
         """Samples, or prototypes, in the form in which they are compared."""
@@ -115,33 +89,13 @@ class Metric(ABC):
                 setattr(moved, name, converter(getattr(self, name)))
         return moved
 
-    def observe(self, X):  # noqa: B027 - most metrics need not
-        """Take note of samples before they are encoded."""
-
-    def learn(self, X, y, weights):  # noqa: B027 - most metrics need not
-        """Learn a metric from the samples of the first call, with class indices."""
-
     @abstractmethod
     def manifold(self, shape):
         """The manifold of encoded prototypes of a shape."""
 
-    @abstractmethod
-    def pairs(self, Z, prototypes):
-        """Compare n samples with M prototypes.
-
-        Returns
-        -------
-        Pairs
-            Squared distances, and their gradients on demand.
-        """
-
-    def tangent_metric(self, prototypes):
-        """A flat metric, close to this one near prototypes, or None.
-
-        Its squared distances are not larger than those of this metric. If it is not
-        None, :meth:`pairs` takes such lower bounds (n, M) as well, as ``at_least``.
-        """
-        return None
+    # Class of the pairs of n samples and M prototypes: ``pairs(Z, prototypes)`` has
+    # ``squared_distances`` (n, M), and gradients. VectorPairs, or a MatrixPairs.
+    pairs = None
 
     def squared_distances(self, Z, prototypes):
         """Squared distances alone, (n, M); to be overridden if that is cheaper."""
@@ -149,288 +103,107 @@ class Metric(ABC):
 
     @abstractmethod
     def mean(self, Z, weights):
-        """The point of the least weighted sum of squared distances from samples.
-
-        ``weights`` are positive, or None for one each.
-        """
+        """The point of the least weighted sum of squared distances from samples."""
 
     @abstractmethod
     def tangent_vectors(self, Z, base):
-        """Samples as vectors, (n, p), seen from a base point: for k-means."""
+        """Samples as vectors (n, p) of the tangent space at a point: for k-means."""
 
     @abstractmethod
     def geodesic(self, base, sample, fraction):
         """The point at a fraction of the way from ``base`` to ``sample``."""
 
-    def stochastic(self, prototypes):
-        """Prototypes that take stochastic steps, an object like :class:`Steps`."""
-        return Steps(self, prototypes)
+    @abstractmethod
+    def step(self, prototypes, pairs, coefficients):
+        """Prototypes after a step towards samples, by coefficients (n, M).
+
+        A sample attracts a prototype along minus half of the gradient of the squared
+        distance, which is the logarithm of the sample where the metric has geodesics.
+        """
 
     def first_rate(self, size, squared_distance):
         """Learning rate of ``"sgd"`` at the beginning.
 
         ``size`` is the number of rows of the matrices (times prototypes a class), of
-        which section 6 of Tang et al. (2021) takes a hundredth. That is right where
-        distances have no unit. Where they have, the rate must follow a typical
-        ``squared_distance``, lest steps depend on the unit of the samples.
+        which section 6 of Tang et al. (2021) takes a hundredth. That suits distances
+        without a unit. Otherwise the rate follows a typical ``squared_distance``, so
+        that steps do not depend on the unit of the samples.
         """
         return size / 100
-
-    def unit(self, variance):
-        """The squared distance that counts as 1 when variances anneal.
-
-        The paper lowers them by .4, and not below .01, which is meant for distances
-        like the affine-invariant one. ``variance`` is a typical squared distance.
-        """
-        return 1.0
-
-    def project(self, prototypes):
-        """The nearest points that are allowed, after a stochastic step."""
-        return prototypes
 
     def check_representable(self, prototypes):  # noqa: B027 - vectors always are
         """Raise LinAlgError if floating-point numbers cannot hold the prototypes."""
 
 
-class Pairs(ABC):
-    """Squared distances of n samples from M prototypes, with gradients.
+class VectorPairs:
+    """Squared Euclidean distances of n samples from M prototypes, with gradients.
 
     Attributes
     ----------
     squared_distances : ndarray of shape (n, M)
     """
 
-    def resolve(self, matter):  # noqa: B027 - most pairs know all distances
-        """Compute the squared distances that are lower bounds so far, and matter.
+    curvature = 2.0  # second derivative of the squared distance along a unit vector
 
-        ``matter`` maps squared distances (n, M), or lower bounds of them, to whether
-        they matter. Afterwards, it is true of none that is still a bound.
-        """
+    def __init__(self, Z, prototypes):
+        self._Z, self._prototypes = Z, prototypes
+        self.squared_distances = euclidean_squared_distances(Z, prototypes)
 
-    @abstractmethod
     def gradient(self, weights):
-        """Euclidean gradient for the prototypes of the sum weighted by (n, M)."""
+        """Gradient for the prototypes of the sum weighted by (n, M)."""
+        total = sum_of(weights, axis=0)[:, None]
+        return 2 * (total * self._prototypes - weights.T @ self._Z)
 
     def sample_gradient(self, weights):
-        """Euclidean gradient for the samples; where the metric learns subspaces."""
-        raise TypeError(f"{type(self).__name__} has no gradient for the samples.")
-
-
-class WhitenedPairs(Pairs):
-    """Pairs of SPD matrices in the coordinates in which a prototype is the identity.
-
-    A subclass sets ``_inverse``, the inverse Cholesky factors of the prototypes, and
-    has ``_rows``: the gradient of each squared distance there, ``upper_triangles`` of
-    L' G L for a prototype L L', (M, n, p).
-
-    Attributes
-    ----------
-    curvature : float
-        Second derivative of the squared distance along a unit tangent vector, near the
-        sample: 2 where the distance is that of the manifold.
-    model_tol : float
-        How exactly, relatively, the equations of the model of the curvature are solved.
-    """
-
-    curvature = 2.0
-    model_tol = 0.1
+        """Gradient for the samples."""
+        total = sum_of(weights, axis=1)[:, None]
+        return 2 * (total * self._Z - weights @ self._prototypes)
 
     def coordinates(self, tangents):
         """Tangent vectors at the prototypes in an orthonormal basis, (M, p)."""
-        return upper_triangles(self._inverse @ tangents @ self._inverse.mT)
+        return tangents
 
     def tangents(self, coordinates):
         """Inverse of :meth:`coordinates`."""
-        factors = namespace(self._inverse).linalg.inv(self._inverse)
-        return factors @ from_upper_triangles(coordinates) @ factors.mT
+        return coordinates
 
     def jvp(self, coordinates):
         """Derivatives of the squared distances along tangent vectors, (n, M)."""
-        return (self._rows @ coordinates[:, :, None])[:, :, 0].T
+        own = sum_of(coordinates * self._prototypes, axis=1)
+        return 2 * (own - self._Z @ coordinates.T)
 
     def vjp(self, weights):
         """Coordinates of the gradient of the weighted sum, the adjoint of jvp."""
-        return (weights.T[:, None, :] @ self._rows)[:, 0, :]
+        return self.gradient(weights)
 
 
-class MatrixMetric(Metric):
-    """SPD matrices with a distance of their own; a subclass gives ``pairs``.
-
-    Unless a subclass knows better, prototypes move on the manifold of SPD matrices with
-    the affine-invariant metric, on which no step leaves the SPD matrices, whatever the
-    distance is. Starts use that metric as well.
-    """
-
-    def manifold(self, shape):
-        return AffineInvariant(*shape)
-
-    def mean(self, Z, weights):
-        """Minimise the weighted sum of squared distances from the arithmetic mean."""
-        xp = namespace(Z)
-        weights = xp.ones_like(Z[:, 0, 0]) if weights is None else weights
-        weights = (weights / xp.sum(weights))[:, None]
-        start = xp.sum(weights[..., None] * Z, axis=0)[None, ...]
-
-        # The search, of a single matrix, is numpy's.
-        def cost(point):
-            pairs = self.pairs(Z, like(point, Z))
-            value = float(xp.sum(weights * pairs.squared_distances))
-            return value, to_numpy(pairs.gradient(weights))
-
-        # Until the sum is as low as rounding lets it be.
-        start = to_numpy(start)
-        found = minimize(cost, self.manifold(start.shape), start, tol=0).point
-        return like(found[0], Z)
-
-    def tangent_vectors(self, Z, base):
-        logarithms, vectors = log_spectra(Z, inverse_factors(base))
-        return upper_triangles(from_spectrum(vectors, logarithms))
-
-    def geodesic(self, base, sample, fraction):
-        xp, factor = namespace(base), cholesky_factors(base)
-        logarithms, vectors = log_spectra(sample, xp.linalg.inv(factor))
-        half = (factor @ vectors) * xp.exp(fraction * logarithms / 2)
-        return half @ half.T
-
-    def check_representable(self, prototypes):
-        check_condition(prototypes, LARGEST_LOG_CONDITION)
-
-
-class WhitenedMetric(MatrixMetric):
-    r"""SPD matrices with a distance that a congruence of all matrices does not change.
-
-    So matrices are compared as their mean sees them, encoded by its Cholesky factor L
-    as :math:`L^{-1} X L^{-\top}`: directions in which all samples are small, be it by
-    their unit or because a common reference was subtracted, then count as all others.
-    Before :meth:`observe`, matrices are taken as they are.
-    """
-
-    affine_invariant = True
-    _arrays = "_factor", "_inverse"
-    _factor = _inverse = None
-    _condition = 1.0
-
-    def observe(self, X):
-        """Whiten by the mean of these matrices from now on."""
-        xp = namespace(X)
-        self._factor = cholesky_factors(xp.mean(X, axis=0))
-        self._inverse = xp.linalg.inv(self._factor)
-        sizes = xp.linalg.svdvals(self._factor)
-        smallest = float(sizes[-1] / sizes[0]) ** 2
-        self._condition = 1 / max(smallest, np.finfo(np.float64).tiny)
-
-    def encode(self, X):
-        return X if self._factor is None else congruent(self._inverse, X)
-
-    def decode(self, Z):
-        return Z if self._factor is None else congruent(self._factor, Z)
-
-    def check_representable(self, prototypes):
-        # Decoded ones should not be singular either, unless samples are near to it.
-        limit = LARGEST_LOG_CONDITION - log(min(self._condition, _WORST_CONDITION))
-        check_condition(prototypes, limit)
-
-
-def congruent(A, X):
-    """The matrices ``A @ X @ A.T``, exactly symmetric."""
-    moved = A @ X @ A.T
-    return (moved + moved.mT) / 2
-
-
-class Steps:
-    """Prototypes that take stochastic steps along the gradients of squared distances.
-
-    A sample attracts a prototype along minus half of that gradient, which is the
-    logarithm of the sample where the distance is affine-invariant. Steps follow
-    geodesics of that metric, and change no eigenvalue by more than a factor of e^2:
-    the gradients of a divergence may grow without bound.
-
-    Parameters
-    ----------
-    metric : MatrixMetric
-        Where the prototypes live.
-    prototypes : ndarray of shape (M, k, k)
-        Where they are; not modified.
-    """
-
-    def __init__(self, metric, prototypes):
-        self.prototypes = prototypes
-        self._metric = metric
-
-    def evaluate(self, Z):
-        """Squared distances (n, M) of samples, remembered for the next step."""
-        self._pairs = self._metric.pairs(Z, self.prototypes)
-        return self._pairs.squared_distances
-
-    def move(self, coefficients):
-        """Step along the sum over samples of ``coefficients``, (n, M), times pulls."""
-        xp, factors = namespace(self.prototypes), cholesky_factors(self.prototypes)
-        whitened = factors.mT @ self._pairs.gradient(coefficients) @ factors
-        exponents, vectors = xp.linalg.eigh(-whitened / 2)
-        exponents = xp.clip(exponents, -_LONGEST, _LONGEST)
-        half = (factors @ vectors) * xp.exp(exponents / 2)[:, None, :]
-        self.prototypes = self._metric.project(half @ half.mT)
-
-    def refresh(self):
-        """Undo what rounding has added up; here nothing does."""
-
-
-def raise_eigenvalues(matrices, floor):
-    """Matrices (M, k, k) with eigenvalues below the floor raised to it, if any are."""
-    xp = namespace(matrices)
-    eigenvalues, vectors = xp.linalg.eigh(matrices)
-    low = eigenvalues[:, 0] < floor
-    if xp.any(low):
-        raised = xp.clip(eigenvalues[low], floor, None)
-        raised = from_spectrum(vectors[low], raised)
-        matrices = put(xp.asarray(matrices, copy=True), low, raised)
-    return matrices
-
-
-def definite(matrices):
-    """SPD matrices (M, k, k), whose rounded eigenvalues may be negative, made definite.
-
-    Eigenvalues at unit diagonal, which do not depend on the units of the channels, are
-    raised to the bound above which a Cholesky decomposition succeeds.
-    """
-    xp, size = namespace(matrices), matrices.shape[-1]
-    rounding = size * float(xp.finfo(matrices.dtype).eps)
-    diagonals = xp.linalg.diagonal(matrices)
-    least = rounding**2 * xp.max(diagonals, axis=-1, keepdims=True)
-    scales = xp.sqrt(xp.maximum(diagonals, least))
-    scales = scales[:, :, None] * scales[:, None, :]
-    scaled = matrices / scales
-    raised = raise_eigenvalues(scaled, size * rounding)
-    if raised is scaled:
-        return matrices
-    raised = raised * scales
-    return (raised + raised.mT) / 2
-
-
-def check_condition(matrices, largest_log):
-    """Raise LinAlgError if the condition of a matrix exceeds a limit."""
-    xp = namespace(matrices)
-    eigenvalues = xp.linalg.eigvalsh(matrices)
-    if xp.any(eigenvalues[:, 0] * exp(largest_log) < eigenvalues[:, -1]):
-        raise np.linalg.LinAlgError("a prototype is singular up to rounding")
-
-
-# Squared distances below this fraction of the squared norms have lost too many digits.
-_NEAR = 1e-5
-
-# The largest absolute logarithm of an eigenvalue of decoded prototypes.
-_LARGEST_LOG = 300.0
-
-# The most numbers of sparse samples that are made dense at a time.
-_DENSE = 2_000_000
+def euclidean_squared_distances(Z, prototypes):
+    """Squared Euclidean distances (n, M); dense, although samples may be sparse."""
+    if isinstance(Z, np.ndarray):
+        return cdist(Z, prototypes, "sqeuclidean")
+    xp = namespace(prototypes)
+    if issparse(Z):
+        squares = Z.multiply(Z).sum(axis=1)
+    else:
+        center = xp.mean(prototypes, axis=0)
+        Z, prototypes = Z - center, prototypes - center
+        squares = xp.sum(Z**2, axis=1)
+    ends = squares[:, None] + xp.sum(prototypes**2, axis=1)
+    squared = ends - 2 * (Z @ prototypes.T)
+    # Of near vectors, the difference is mostly rounding.
+    near = squared < _EPS ** (1 / 3) * ends
+    if xp.any(near):
+        i, j = xp.nonzero(near)
+        offsets = take(Z, i) - take(prototypes, j)
+        squared = put(squared, near, sum_of(offsets**2, axis=1))
+    return squared
 
 
 class VectorMetric(Metric):
     """Vectors with the Euclidean metric."""
 
     name = "Euclidean"
-    has_geodesics = True
-    has_jvp = True
+    pairs = VectorPairs
 
     def manifold(self, shape):
         return Euclidean(*shape)
@@ -439,17 +212,17 @@ class VectorMetric(Metric):
         return average(Z, weights)
 
     def tangent_vectors(self, Z, base):
-        # Sparse ones remain so: for k-means, any origin will do.
+        # Sparse samples stay sparse: the origin does not matter for k-means.
         return Z if issparse(Z) else Z - base
 
     def geodesic(self, base, sample, fraction):
         return base + fraction * (sample - base)
 
-    def pairs(self, Z, prototypes):
-        return VectorPairs(Z, prototypes)
+    def squared_distances(self, Z, prototypes):
+        return euclidean_squared_distances(Z, prototypes)
 
-    def stochastic(self, prototypes):
-        return VectorSteps(self, prototypes)
+    def step(self, prototypes, pairs, coefficients):
+        return prototypes - pairs.gradient(coefficients) / 2
 
     def first_rate(self, size, squared_distance):
         return squared_distance / 10
@@ -471,144 +244,23 @@ class LogEuclideanMetric(VectorMetric):
         """
         xp = namespace(Z)
         logarithms, vectors = xp.linalg.eigh(from_upper_triangles(Z))
-        logarithms = xp.clip(logarithms, -_LARGEST_LOG, _LARGEST_LOG)
-        lowest = logarithms[..., -1:] - LARGEST_LOG_CONDITION
+        largest = log(np.finfo(np.float64).max) / 2  # squares do not overflow
+        logarithms = xp.clip(logarithms, -largest, largest)
+        lowest = logarithms[..., -1:] - largest_log_condition(Z, vectors.shape[-1])
         return from_spectrum(vectors, xp.exp(xp.maximum(logarithms, lowest)))
 
     def first_rate(self, size, squared_distance):
         return size / 100  # these distances have no unit
 
 
-class EuclideanSPDMetric(VectorMetric):
-    """SPD matrices as vectors, kept positive definite by clipping eigenvalues."""
-
-    keeps_definite = False
-    floor = 1e-4  # section 6.1.5 of Tang et al. (2021)
-
-    def observe(self, X):
-        """Lower the floor to the smallest eigenvalue of some matrices."""
-        xp = namespace(X)
-        self.floor = min(self.floor, float(xp.min(xp.linalg.eigvalsh(X)[:, 0])))
-
-    def encode(self, X):
-        return upper_triangles(X)
-
-    def decode(self, Z):
-        return from_upper_triangles(Z)
-
-    def stochastic(self, prototypes):
-        self.observe(self.decode(prototypes))  # a step of zero must not raise them
-        return super().stochastic(prototypes)
-
-    def project(self, prototypes):
-        matrices = self.decode(prototypes)
-        raised = raise_eigenvalues(matrices, self.floor)
-        return prototypes if raised is matrices else self.encode(raised)
-
-
-class VectorPairs(Pairs):
-    """Squared Euclidean distances, with gradients."""
-
-    curvature = 2.0
-    model_tol = 0.1
-
-    def __init__(self, Z, prototypes):
-        self._Z, self._prototypes = Z, prototypes
-        self.squared_distances = _squared_distances(Z, prototypes)
-
-    def gradient(self, weights):
-        total = sum_of(weights, axis=0)[:, None]
-        return 2 * (total * self._prototypes - weights.T @ self._Z)
-
-    def sample_gradient(self, weights):
-        total = sum_of(weights, axis=1)[:, None]
-        return 2 * (total * self._Z - weights @ self._prototypes)
-
-    def coordinates(self, tangents):
-        return tangents
-
-    def tangents(self, coordinates):
-        return coordinates
-
-    def jvp(self, coordinates):
-        own = sum_of(coordinates * self._prototypes, axis=1)
-        return 2 * (own - self._Z @ coordinates.T)
-
-    def vjp(self, weights):
-        return self.gradient(weights)
-
-
-class VectorSteps:
-    """Prototypes that take stochastic steps along straight lines."""
-
-    def __init__(self, metric, prototypes):
-        self.prototypes = prototypes
-        self._metric = metric
-
-    def evaluate(self, Z):
-        """Squared distances (n, M) of samples, remembered for the next step."""
-        Z = Z.toarray() if issparse(Z) else Z  # a batch, as the differences are
-        self._differences = Z[:, None, :] - self.prototypes
-        return sum_of(self._differences * self._differences, axis=-1)
-
-    def move(self, coefficients):
-        """Step along the sum over samples of ``coefficients * (z - w)``, (n, M)."""
-        xp = namespace(coefficients)
-        if xp is np:
-            step = np.einsum("ij,ijp->jp", coefficients, self._differences)
-        else:
-            step = xp.sum(coefficients[..., None] * self._differences, axis=0)
-        self.prototypes = self._metric.project(self.prototypes + step)
-
-    def refresh(self):
-        """Nothing adds up here."""
-
-
-def _squared_distances(Z, prototypes):
-    """Squared Euclidean distances (n, M)."""
-    if issparse(Z):
-        return _sparse_squared_distances(Z, prototypes)
-    xp = namespace(Z)
-    if xp is np:
-        return cdist(Z, prototypes, "sqeuclidean")
-    center = xp.mean(prototypes, axis=0)
-    Z, prototypes = Z - center, prototypes - center
-    ends = xp.sum(Z**2, axis=1)[:, None] + xp.sum(prototypes**2, axis=1)
-    squared = ends - 2 * Z @ prototypes.T
-    # Of near vectors, the difference is mostly rounding.
-    near = squared < _NEAR * ends
-    if xp.any(near):
-        i, j = xp.nonzero(near)
-        offsets = xp.take(Z, i, axis=0) - xp.take(prototypes, j, axis=0)
-        squared = put(squared, near, xp.sum(offsets**2, axis=1))
-    return squared
-
-
-def _sparse_squared_distances(Z, prototypes):
-    """The same of sparse samples, which stay so but for those near a prototype."""
-    ends = Z.multiply(Z).sum(axis=1)[:, None] + np.square(prototypes).sum(axis=1)
-    squared = ends - 2 * (Z @ prototypes.T)
-    near = np.flatnonzero((squared < _NEAR * ends).any(axis=1))
-    step = max(_DENSE // Z.shape[1], 1)
-    for start in range(0, len(near), step):
-        rows = near[start : start + step]
-        squared[rows] = cdist(Z[rows].toarray(), prototypes, "sqeuclidean")
-    return squared
-
-
-# A scatter within classes that is this small beside that of all samples is rounding.
-_ROUNDING = 1e-20
-
-
 class TangentMetric(LogEuclideanMetric):
     r"""SPD matrices as vectors of the tangent space at a mean [1]_.
 
-    With the affine-invariant mean :math:`M = L L^\top` of the samples that
-    :meth:`learn` sees, a matrix is encoded as :math:`\log(L^{-1} X L^{-\top})`.
-    Euclidean distances of these are the affine-invariant ones from M, and close to them
-    between matrices that are near M. A congruence of all matrices, those of
-    :meth:`learn` included, rotates the vectors, so that it changes no distance. Before
-    :meth:`learn`, M is the identity.
+    With the affine-invariant mean :math:`M = L L^\top` of the samples in :meth:`fit`, a
+    matrix is encoded as :math:`\log(L^{-1} X L^{-\top})`. Euclidean distances of these
+    vectors are the affine-invariant ones from M, and close to them between matrices
+    that are near M. A congruence of all matrices rotates the vectors, so that it
+    changes no distance. Before :meth:`fit`, M is the identity.
 
     References
     ----------
@@ -618,12 +270,10 @@ class TangentMetric(LogEuclideanMetric):
     """
 
     name = "tangent-space"
-    affine_invariant = True
-    learns_metric = True
     _arrays = "_factor", "_inverse"
     _factor = _inverse = None
 
-    def learn(self, X, y, weights):
+    def fit(self, X, y, weights):
         mean = affine_invariant_mean(X, weights)
         self._factor, self._inverse = cholesky_factors(mean), inverse_factors(mean)
 
@@ -657,7 +307,12 @@ class MahalanobisMetric(TangentMetric):
     from their class mean as it is in :class:`TangentMetric`. So :math:`\rho = 1` gives
     that metric, and variances and rates have the same order of magnitude. Vectors are
     encoded by the symmetric root of that matrix, which is a multiple of the identity
-    but for the span of at most n_samples vectors.
+    except in the span of at most n_samples vectors.
+
+    Attributes
+    ----------
+    shrinkage : float
+        The intensity :math:`\rho`.
 
     References
     ----------
@@ -668,9 +323,10 @@ class MahalanobisMetric(TangentMetric):
     name = "Mahalanobis"
     _arrays = "_factor", "_inverse", "_directions", "_along"
     _directions = _along = None
+    shrinkage = 1.0
 
-    def learn(self, X, y, weights):
-        super().learn(X, y, weights)
+    def fit(self, X, y, weights):
+        super().fit(X, y, weights)
         vectors, xp = super().encode(X), namespace(X)
         total, n_features = float(xp.sum(weights)), vectors.shape[1]
         squares = to_numpy(xp.sum(vectors**2, axis=1))
@@ -678,12 +334,12 @@ class MahalanobisMetric(TangentMetric):
         _, singular, directions = xp.linalg.svd(residuals, full_matrices=False)
         variances = to_numpy(singular) ** 2 / total
         mean = variances.sum() / n_features
-        if mean <= _ROUNDING * squares.mean() / n_features:
-            return  # each class is a single point: there is nothing to learn from
+        if mean <= _EPS * squares.mean() / n_features:
+            return  # up to rounding, each class is a single point
         # Neither copies nor weights are more samples.
         relative = to_numpy(vectors) / np.sqrt(squares.mean())
         n_samples = len(np.unique(np.round(relative, 9), axis=0))
-        rho = oas_intensity(variances, n_features, n_samples)
+        self.shrinkage = rho = oas_intensity(variances, n_features, n_samples)
         shrunk = (1 - rho) * variances + rho * mean
         kappa = variances.sum() / (variances / shrunk).sum()
         self._directions = directions
@@ -730,7 +386,258 @@ def _within(vectors, y, weights):
     return residuals
 
 
-class AffineInvariantMetric(WhitenedMetric):
+class EuclideanSPDMetric(VectorMetric):
+    """SPD matrices as vectors, kept positive definite by clipping eigenvalues."""
+
+    keeps_definite = False
+    floor = 1e-4  # section 6.1.5 of Tang et al. (2021)
+
+    def fit(self, X, y, weights):
+        """Lower the floor to the smallest eigenvalue of the matrices."""
+        xp = namespace(X)
+        self.floor = min(self.floor, float(xp.min(xp.linalg.eigvalsh(X)[:, 0])))
+
+    def encode(self, X):
+        return upper_triangles(X)
+
+    def decode(self, Z):
+        return from_upper_triangles(Z)
+
+    def step(self, prototypes, pairs, coefficients):
+        matrices = self.decode(super().step(prototypes, pairs, coefficients))
+        return self.encode(raise_eigenvalues(matrices, self.floor))
+
+
+def raise_eigenvalues(matrices, floor):
+    """Matrices (M, k, k) with eigenvalues below the floor raised to it, if any are."""
+    xp = namespace(matrices)
+    eigenvalues, vectors = xp.linalg.eigh(matrices)
+    low = eigenvalues[:, 0] < floor
+    if xp.any(low):
+        raised = xp.clip(eigenvalues[low], floor, None)
+        raised = from_spectrum(vectors[low], raised)
+        matrices = put(xp.asarray(matrices, copy=True), low, raised)
+    return matrices
+
+
+def definite(matrices):
+    """SPD matrices (M, k, k), whose rounded eigenvalues may be negative, made definite.
+
+    Eigenvalues at unit diagonal, which do not depend on the units of the channels, are
+    raised to the bound above which a Cholesky decomposition succeeds.
+    """
+    xp, size = namespace(matrices), matrices.shape[-1]
+    rounding = size * float(xp.finfo(matrices.dtype).eps)
+    diagonals = xp.linalg.diagonal(matrices)
+    least = rounding**2 * xp.max(diagonals, axis=-1, keepdims=True)
+    scales = xp.sqrt(xp.maximum(diagonals, least))
+    scales = scales[:, :, None] * scales[:, None, :]
+    scaled = matrices / scales
+    raised = raise_eigenvalues(scaled, size * rounding)
+    if raised is scaled:
+        return matrices
+    raised = raised * scales
+    return (raised + raised.mT) / 2
+
+
+def largest_log_condition(array, size):
+    """Logarithm of the condition number from which on matrices are singular."""
+    return -log(size * float(namespace(array).finfo(array.dtype).eps))
+
+
+def congruent(A, X):
+    """The matrices ``A @ X @ A.T``, exactly symmetric."""
+    moved = A @ X @ A.T
+    return (moved + moved.mT) / 2
+
+
+class MatrixMetric(Metric):
+    r"""SPD matrices with a distance that a congruence of all matrices does not change.
+
+    Matrices are encoded by the Cholesky factor L of their mean in :meth:`fit`, as
+    :math:`L^{-1} X L^{-\top}`. Directions in which all samples are small, because of
+    their unit or of a common reference, then count as all others. Before :meth:`fit`,
+    matrices stay as they are.
+
+    Prototypes move on the manifold of SPD matrices with the affine-invariant metric, on
+    which no step leaves the SPD matrices, whatever the distance is. Initializations use
+    that metric as well.
+    """
+
+    _arrays = "_factor", "_inverse"
+    _factor = _inverse = None
+
+    def fit(self, X, y, weights):
+        self._factor = cholesky_factors(namespace(X).mean(X, axis=0))
+        self._inverse = namespace(X).linalg.inv(self._factor)
+
+    def encode(self, X):
+        return X if self._factor is None else congruent(self._inverse, X)
+
+    def decode(self, Z):
+        return Z if self._factor is None else definite(congruent(self._factor, Z))
+
+    def manifold(self, shape):
+        return AffineInvariant(*shape)
+
+    def mean(self, Z, weights):
+        """Minimise the weighted sum of squared distances from the arithmetic mean."""
+        xp = namespace(Z)
+        weights = (weights / xp.sum(weights))[:, None]
+        start = xp.sum(weights[..., None] * Z, axis=0)[None, ...]
+
+        # The optimization, of a single matrix, is numpy's.
+        def cost(point):
+            pairs = self.pairs(Z, like(point, Z))
+            value = float(xp.sum(weights * pairs.squared_distances))
+            return value, to_numpy(pairs.gradient(weights))
+
+        # Until the sum is as low as rounding lets it be.
+        start = to_numpy(start)
+        found = minimize(cost, self.manifold(start.shape), start, tol=0).point
+        return like(found[0], Z)
+
+    def tangent_vectors(self, Z, base):
+        logarithms, vectors = log_spectra(Z, inverse_factors(base))
+        return upper_triangles(from_spectrum(vectors, logarithms))
+
+    def geodesic(self, base, sample, fraction):
+        xp, factor = namespace(base), cholesky_factors(base)
+        logarithms, vectors = log_spectra(sample, xp.linalg.inv(factor))
+        half = (factor @ vectors) * xp.exp(fraction * logarithms / 2)
+        return half @ half.mT
+
+    def step(self, prototypes, pairs, coefficients):
+        xp, factors = namespace(prototypes), pairs.factors
+        whitened = factors.mT @ pairs.gradient(-coefficients / 2) @ factors
+        exponents, vectors = xp.linalg.eigh(whitened)
+        half = (factors @ vectors) * xp.exp(exponents / 2)[:, None, :]
+        return half @ half.mT
+
+    def check_representable(self, prototypes):
+        xp = namespace(prototypes)
+        eigenvalues = xp.linalg.eigvalsh(prototypes)
+        condition = xp.log(eigenvalues[:, -1]) - xp.log(eigenvalues[:, 0])
+        limit = largest_log_condition(prototypes, prototypes.shape[-1])
+        if not xp.all(condition <= limit):
+            raise np.linalg.LinAlgError("a prototype is singular up to rounding")
+
+
+class MatrixPairs(ABC):
+    """Squared distances of n SPD matrices from M prototypes, with gradients.
+
+    Gradients are in the coordinates in which a prototype is the identity. A subclass
+    sets ``squared_distances`` (n, M), and defines ``rows``.
+
+    Parameters
+    ----------
+    Z, prototypes : ndarray
+        Samples (n, k, k) and prototypes (M, k, k).
+
+    Attributes
+    ----------
+    curvature : float
+        Second derivative of the squared distance along a unit tangent vector, near the
+        sample: 2 where the distance is that of the manifold.
+    """
+
+    curvature = 2.0
+
+    def __init__(self, Z, prototypes):
+        self.Z, self.factors = Z, cholesky_factors(prototypes)
+        self.inverses = namespace(Z).linalg.inv(self.factors)
+
+    @property
+    @abstractmethod
+    def rows(self):
+        """The gradient of each squared distance, as vectors (M, n, p).
+
+        They are the ``upper_triangles`` of L' G L for the gradient G at L L'.
+        """
+
+    def gradient(self, weights):
+        """Euclidean gradient for the prototypes of the sum weighted by (n, M)."""
+        whitened = from_upper_triangles(self.vjp(weights))
+        return self.inverses.mT @ whitened @ self.inverses
+
+    def coordinates(self, tangents):
+        """Tangent vectors at the prototypes in an orthonormal basis, (M, p)."""
+        return upper_triangles(self.inverses @ tangents @ self.inverses.mT)
+
+    def tangents(self, coordinates):
+        """Inverse of :meth:`coordinates`."""
+        return self.factors @ from_upper_triangles(coordinates) @ self.factors.mT
+
+    def jvp(self, coordinates):
+        """Derivatives of the squared distances along tangent vectors, (n, M)."""
+        return (self.rows @ coordinates[:, :, None])[:, :, 0].T
+
+    def vjp(self, weights):
+        """Coordinates of the gradient of the weighted sum, the adjoint of jvp."""
+        return (weights.T[:, None, :] @ self.rows)[:, 0, :]
+
+
+class AffineInvariantPairs(MatrixPairs):
+    """Squared affine-invariant distances with gradients.
+
+    Given lower bounds ``at_least`` of the squared distances, (n, M), these stand for
+    the distances until :meth:`resolve` finds them to matter. Pairs that are not
+    resolved have no gradient.
+
+    Attributes
+    ----------
+    spectra : tuple of ndarray
+        Logarithms (M, n, k) of the eigenvalues of whitened samples, and eigenvectors.
+    """
+
+    def __init__(self, Z, prototypes, at_least=None):
+        super().__init__(Z, prototypes)
+        if at_least is None:
+            self.spectra = log_spectra(Z, self.inverses[:, None, ...])
+            self.squared_distances = sum_of(self.spectra[0] ** 2, axis=-1).T
+            return
+        xp, (n, k), m = namespace(Z), Z.shape[:2], prototypes.shape[0]
+        shapes = (m, n, k), (m, n, k, k)
+        self.spectra = [xp.zeros(s, **device_and_dtype(Z)) for s in shapes]
+        self._known = xp.zeros((n, m), dtype=xp.bool, device=device_of(Z))
+        self.squared_distances = at_least
+
+    def resolve(self, matter):
+        """Compute the squared distances that are lower bounds so far, and matter.
+
+        ``matter`` maps squared distances (n, M), or lower bounds of them, to whether
+        they matter. A bound that is replaced by the distance may let others matter.
+        """
+        xp = namespace(self.Z)
+        while xp.any(wanted := matter(self.squared_distances) & ~self._known):
+            mask = wanted.T
+            prototypes, samples = xp.nonzero(mask)
+            found = log_spectra(take(self.Z, samples), take(self.inverses, prototypes))
+            squared = sum_of(found[0] ** 2, axis=-1)
+            self.squared_distances = put(self.squared_distances.T, mask, squared).T
+            pairs = zip(self.spectra, found, strict=True)
+            self.spectra = [put(parts, mask, some) for parts, some in pairs]
+            self._known = self._known | wanted
+
+    @cached_property
+    def rows(self):
+        logarithms, vectors = self.spectra
+        return -2 * upper_triangles(from_spectrum(vectors, logarithms))
+
+    def gradient(self, weights):
+        whitened = -2 * mean_logarithm(*self.spectra, weights.T)
+        return self.inverses.mT @ whitened @ self.inverses
+
+    def sample_gradient(self, weights):
+        """Gradient of the weighted sum for the samples."""
+        logarithms, vectors = self.spectra
+        xp, inverses = namespace(weights), self.inverses[:, None, ...]
+        diagonals = 2 * weights.T[..., None] * logarithms * xp.exp(-logarithms)
+        gradients = inverses.mT @ from_spectrum(vectors, diagonals) @ inverses
+        return xp.sum(gradients, axis=0)
+
+
+class AffineInvariantMetric(MatrixMetric):
     r"""SPD matrices with the affine-invariant metric.
 
     With :math:`W = F F^\top` and the eigenvalues :math:`\lambda_i` and eigenvectors V
@@ -742,193 +649,78 @@ class AffineInvariantMetric(WhitenedMetric):
     """
 
     name = "affine-invariant"
-    has_geodesics = True
+    pairs = AffineInvariantPairs
     learns_subspace = True
-    has_jvp = True
 
     def mean(self, Z, weights):
         return affine_invariant_mean(Z, weights)
 
     def squared_distances(self, Z, prototypes):
         inverses = inverse_factors(prototypes)[:, None, ...]
-        logarithms, xp = log_eigenvalues(Z, inverses), namespace(Z)
-        if xp is np:
-            return np.einsum("jip,jip->ij", logarithms, logarithms)
-        return xp.sum(logarithms**2, axis=-1).T
-
-    def pairs(self, Z, prototypes, at_least=None):
-        return AffineInvariantPairs(Z, prototypes, at_least)
+        return sum_of(log_eigenvalues(Z, inverses) ** 2, axis=-1).T
 
     def tangent_metric(self, prototypes):
+        """A flat metric close to this one near prototypes, with lower distances."""
         tangent_metric = TangentMetric()
-        tangent_metric.learn(prototypes, None, None)
+        tangent_metric.fit(prototypes, None, None)
         return tangent_metric
 
-    def stochastic(self, prototypes):
-        return FactorSteps(prototypes)
+    def step(self, prototypes, pairs, coefficients):
+        if coefficients.shape[0] > 1:
+            return super().step(prototypes, pairs, coefficients)
+        # The logarithm of a single sample has the eigenvectors of the sample.
+        logarithms, vectors = pairs.spectra
+        xp = namespace(prototypes)
+        half = xp.exp(coefficients.T * logarithms[:, 0, :] / 2)[:, None, :]
+        half = (pairs.factors @ vectors[:, 0, ...]) * half
+        return half @ half.mT
 
 
-class AffineInvariantPairs(WhitenedPairs):
+class LogDetPairs(MatrixPairs):
     """Squared distances of n samples from M prototypes, with gradients.
 
-    Given lower bounds ``at_least`` of the squared distances, (n, M), these stand for
-    the distances of all pairs that :meth:`resolve` does not find to matter. Such pairs
-    have no gradient.
+    The inverses of the sums X + W are kept as vectors of entries, (p, M, n), each entry
+    of all pairs side by side.
     """
 
-    def __init__(self, Z, prototypes, at_least=None):
-        self._Z, self._inverse = Z, inverse_factors(prototypes)
-        self._parts = []
-        xp, lead = namespace(Z), (Z.shape[0], prototypes.shape[0])
-        self._known = xp.zeros(lead, dtype=xp.bool, device=device_of(Z))
-        self.squared_distances = at_least
-        if at_least is None:
-            self.squared_distances = xp.zeros(lead, **device_and_dtype(Z))
-            self._compute(~self._known)
+    curvature = 0.25  # an eighth of that of the affine-invariant metric
 
-    def resolve(self, matter):
-        # A bound that is replaced by the distance may let other pairs matter.
-        while True:
-            wanted = matter(self.squared_distances) & ~self._known
-            if not namespace(wanted).any(wanted):
-                return
-            self._compute(wanted)
-
-    def _compute(self, wanted):
-        part = _Part(self._Z, self._inverse, wanted)
-        squared = put(self.squared_distances.T, part.wanted, part.squared_distances)
-        self.squared_distances = squared.T
-        self._known = self._known | wanted
-        self._parts.append(part)
+    def __init__(self, Z, prototypes):
+        super().__init__(Z, prototypes)
+        inverses, log_dets_of_sums = inverses_and_log_dets(_sums(Z, prototypes))
+        self._inverses_of_sums = upper_triangles_of_entries(inverses)
+        self.squared_distances = _divergences(Z, prototypes, log_dets_of_sums)
 
     def gradient(self, weights):
-        whitened = from_upper_triangles(self.vjp(weights))
-        return self._inverse.mT @ whitened @ self._inverse
+        inverses_of_sums = self._by_prototype @ weights.T[..., None]
+        inverses = self.inverses.mT @ self.inverses
+        total = namespace(weights).sum(weights, axis=0)[:, None, None]
+        return from_upper_triangles(inverses_of_sums[..., 0]) - total * inverses / 2
 
     def sample_gradient(self, weights):
-        return sum(part.sample_gradient(weights) for part in self._parts)
-
-    # Of numpy's arrays, only the rows of the pairs that are known are multiplied, one
-    # prototype after the other; of others all at once, with zeros for the unknown.
-
-    def jvp(self, coordinates):
-        if namespace(coordinates) is not np:
-            return super().jvp(coordinates)
-        jvp = np.zeros(self._known.shape)
-        for part in self._parts:
-            jvp[part.samples, part.prototypes] = part.jvp(coordinates)
-        return jvp
-
-    def vjp(self, weights):
-        if namespace(weights) is not np:
-            return super().vjp(weights)
-        return sum(part.vjp(weights) for part in self._parts)
-
-    @cached_property
-    def _rows(self):
-        shape = *self._known.T.shape, self._parts[0].rows.shape[-1]
-        rows = namespace(self._Z).zeros(shape, **device_and_dtype(self._Z))
-        for part in self._parts:
-            rows = put(rows, part.wanted, part.rows)
-        return rows
-
-
-class _Part:
-    """Some of the pairs, prototype by prototype, with their eigendecompositions."""
-
-    def __init__(self, Z, inverses, wanted):
-        xp, self.wanted = namespace(Z), wanted.T
-        self.prototypes, self.samples = xp.nonzero(self.wanted)
-        self._shape, self._inverses = Z.shape, inverses
-        self._logarithms, self._vectors = log_spectra(
-            take(Z, self.samples), take(inverses, self.prototypes)
-        )
-        self.squared_distances = sum_of(self._logarithms**2, axis=-1)
-
-    @cached_property
-    def _ends(self):
-        return np.searchsorted(self.prototypes, np.arange(len(self._inverses) + 1))
+        xp = namespace(weights)
+        inverses_of_sums = xp.sum(self._inverses_of_sums * weights.T, axis=1).T
+        total = xp.sum(weights, axis=1)[:, None, None]
+        inverses = xp.linalg.inv(self.Z)
+        return from_upper_triangles(inverses_of_sums) - total * inverses / 2
 
     @cached_property
     def rows(self):
-        """Gradients in whitened coordinates, -2 log, as vectors (n_pairs, p)."""
-        return -2 * upper_triangles(from_spectrum(self._vectors, self._logarithms))
-
-    def jvp(self, coordinates):
-        """Derivatives of the squared distances along tangent vectors, (n_pairs,)."""
-        jvp = np.empty(len(self.rows))
-        for direction, (own, rows) in zip(coordinates, self._by_prototype, strict=True):
-            np.matmul(rows, direction, out=jvp[own])
-        return jvp
-
-    def vjp(self, weights):
-        """Gradients of the weighted sum in whitened coordinates, (M, p)."""
-        weights = weights[self.samples, self.prototypes]
-        return np.stack([weights[own] @ rows for own, rows in self._by_prototype])
-
-    def sample_gradient(self, weights):
-        """Gradient of the weighted sum for the samples."""
-        xp = namespace(weights)
-        weights = weights.T[self.wanted][:, None]
-        diagonals = 2 * weights * self._logarithms * xp.exp(-self._logarithms)
-        inverses = take(self._inverses, self.prototypes)
-        gradients = inverses.mT @ from_spectrum(self._vectors, diagonals) @ inverses
-        (n_samples, *shape), n_prototypes = self._shape, self._inverses.shape[0]
-        shape = n_prototypes, n_samples, *shape
-        total = xp.zeros(shape, **device_and_dtype(gradients))
-        return xp.sum(put(total, self.wanted, gradients), axis=0)
+        """Gradients in whitened coordinates, L' (X + W)^-1 L - I / 2."""
+        factors = self.factors[:, None, ...]
+        inverses_of_sums = from_upper_triangles(self._by_prototype.mT)
+        whitened = factors.mT @ inverses_of_sums @ factors
+        identity = namespace(whitened).eye(
+            whitened.shape[-1], **device_and_dtype(whitened)
+        )
+        return upper_triangles(whitened - identity / 2)
 
     @property
     def _by_prototype(self):
-        """Slices of the pairs, and their rows, for each prototype."""
-        for begin, end in pairwise(self._ends):
-            yield slice(begin, end), self.rows[begin:end]
+        return namespace(self.inverses).permute_dims(self._inverses_of_sums, (1, 0, 2))
 
 
-class FactorSteps:
-    r"""Prototypes as factors, :math:`W = F F^\top`, with the inverses of F.
-
-    A step of whitened direction :math:`T = U \Theta U^\top` along a geodesic multiplies
-    F by :math:`U e^{\Theta/2}`, so that nothing has to be factored again.
-    """
-
-    def __init__(self, prototypes):
-        self._xp = namespace(prototypes)
-        self._factors = cholesky_factors(prototypes)
-        self._inverses = self._xp.linalg.inv(self._factors)
-
-    @property
-    def prototypes(self):
-        return self._factors @ self._factors.mT
-
-    def evaluate(self, Z):
-        """Squared distances (n, M) of samples, remembered for the next step."""
-        self._spectra = threaded_log_spectra(Z, self._inverses)
-        return sum_of(self._spectra[0] ** 2, axis=-1).T
-
-    def move(self, coefficients):
-        """Step along the sum over samples of ``coefficients * Log_W(X)``, (n, M)."""
-        logarithms, vectors = self._spectra
-        if coefficients.shape[0] == 1:  # the sum has the eigenvectors of its one term
-            exponents = coefficients.T * logarithms[:, 0, :]
-            vectors = vectors[:, 0, ...]
-        else:
-            whitened = mean_logarithm(logarithms, vectors, coefficients.T)
-            exponents, vectors = self._xp.linalg.eigh(whitened)
-        half = self._xp.exp(exponents / 2)
-        self._factors = (self._factors @ vectors) * half[:, None, :]
-        self._inverses = (vectors.mT @ self._inverses) / half[:, :, None]
-
-    def refresh(self):
-        """Factor the prototypes again: rounding adds up in factor and inverse."""
-        self.__init__(self.prototypes)
-
-
-# Smaller divergences have lost half of their digits in differences of logarithms.
-_NEAR_DIVERGENCE = 1e-7
-
-
-class LogDetMetric(WhitenedMetric):
+class LogDetMetric(MatrixMetric):
     r"""SPD matrices with Stein's S-divergence, the symmetric log-det divergence [1]_.
 
     The squared distance
@@ -951,62 +743,11 @@ class LogDetMetric(WhitenedMetric):
     """
 
     name = "log-determinant"
+    pairs = LogDetPairs
     learns_subspace = True
-    has_jvp = True
 
     def squared_distances(self, Z, prototypes):
         return _divergences(Z, prototypes, log_dets(_sums(Z, prototypes)))
-
-    def pairs(self, Z, prototypes):
-        return LogDetPairs(Z, prototypes)
-
-    def unit(self, variance):
-        return 0.125
-
-
-class LogDetPairs(WhitenedPairs):
-    """Squared distances of n samples from M prototypes, with gradients.
-
-    The inverses of the sums X + W are kept as vectors of entries, (p, M, n), each entry
-    of all pairs side by side.
-    """
-
-    curvature = 0.25  # an eighth of that of the affine-invariant metric
-
-    def __init__(self, Z, prototypes):
-        self._Z = Z
-        self._inverse = inverse_factors(prototypes)
-        inverses, log_dets_of_sums = inverses_and_log_dets(_sums(Z, prototypes))
-        self._inverses_of_sums = upper_triangles_of_entries(inverses)
-        self.squared_distances = _divergences(Z, prototypes, log_dets_of_sums)
-
-    def gradient(self, weights):
-        inverses_of_sums = self._by_prototype @ weights.T[..., None]
-        inverses = self._inverse.mT @ self._inverse
-        total = namespace(weights).sum(weights, axis=0)[:, None, None]
-        return from_upper_triangles(inverses_of_sums[..., 0]) - total * inverses / 2
-
-    def sample_gradient(self, weights):
-        xp = namespace(weights)
-        inverses_of_sums = xp.sum(self._inverses_of_sums * weights.T, axis=1).T
-        total = xp.sum(weights, axis=1)[:, None, None]
-        inverses = xp.linalg.inv(self._Z)
-        return from_upper_triangles(inverses_of_sums) - total * inverses / 2
-
-    @cached_property
-    def _rows(self):
-        """Gradients in whitened coordinates, L' (X + W)^-1 L - I / 2."""
-        factors = namespace(self._inverse).linalg.inv(self._inverse)[:, None, ...]
-        inverses_of_sums = from_upper_triangles(self._by_prototype.mT)
-        whitened = factors.mT @ inverses_of_sums @ factors
-        identity = namespace(whitened).eye(
-            whitened.shape[-1], **device_and_dtype(whitened)
-        )
-        return upper_triangles(whitened - identity / 2)
-
-    @property
-    def _by_prototype(self):
-        return namespace(self._inverse).permute_dims(self._inverses_of_sums, (1, 0, 2))
 
 
 def upper_triangles_of_entries(entries):
@@ -1036,7 +777,7 @@ def _divergences(Z, prototypes, log_dets_of_sums):
     squared = log_dets_of_sums - ends / 2 - Z.shape[-1] * log(2)
     # Of near matrices, the difference is mostly rounding. With the eigenvalues m of the
     # whitened X - W, the divergence is half the sum of log(1 + m^2 / 4 (1 + m)).
-    near = squared < _NEAR_DIVERGENCE
+    near = squared < _EPS**0.5
     if xp.any(near):
         j, i = xp.nonzero(near)
         inverses = xp.take(inverse_factors(prototypes), j, axis=0)

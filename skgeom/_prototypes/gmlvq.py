@@ -6,23 +6,26 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from skgeom._prototypes._base import PrototypeClassifier
-from skgeom._prototypes._docs import LVQ_DOCS
 from skgeom._prototypes._losses import MarginLoss
-from skgeom._prototypes._solvers import Relevance, fit_lbfgs
+from skgeom._prototypes._prototype_classifier import (
+    PrototypeClassifier,
+    documented,
+    shared_constraints,
+)
+from skgeom.optim import Sphere
 from skgeom.utils.array_api import average, like, namespace, sum_of, to_numpy
-from skgeom.utils.estimator import estimator_method, substitute_docs
+from skgeom.utils.estimator import substitute_docs
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import require_memory
 
-# How much larger than ``tol`` the mean loss may be at which the search ends.
+# How much larger than ``tol`` the mean loss may be at which the optimization ends.
+# Chosen on UCI data in `bench_defaults.py`.
 _ENOUGH = 20
 
 
-@substitute_docs(**LVQ_DOCS)
+@substitute_docs(**documented(PrototypeClassifier))
 class GMLVQ(PrototypeClassifier):
     r"""Generalised matrix learning vector quantisation.
 
@@ -110,7 +113,7 @@ class GMLVQ(PrototypeClassifier):
 
     _accepts_vectors = True
     _parameter_constraints = {
-        **PrototypeClassifier._parameter_constraints,
+        **shared_constraints,
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
         "slope": [Interval(Real, 0, None, closed="neither")],
     }
@@ -140,82 +143,42 @@ class GMLVQ(PrototypeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @estimator_method
-    def fit(self, X, y, sample_weight=None):
-        """Learn the prototypes and the metric.
+    def _loss(self, training, stochastic):
+        return MarginLoss(training.labels)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n, n)
-            Vectors, which may be sparse, or SPD matrices; not modified. Sparse ones
-            that are fewer than their features are made dense.
-        y : array-like of shape (n_samples,)
-            Their classes, at least two.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, not negative; a sample of weight 2 counts as two.
+    def _scale(self, training):
+        return float(self.slope)
 
-        Returns
-        -------
-        self
-            This object, fitted.
-
-        Raises
-        ------
-        ValueError
-            If an array is malformed or not finite, or a matrix not SPD, if there is one
-            class only, if a class has fewer samples than prototypes, or if parameters
-            do not fit together.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the search does not end within ``max_iter`` iterations.
-        """
-        goes_on = self._is_warm_start()
-        rng = check_random_state(self.random_state)
-        problem = self._problem(X, y, sample_weight, rng)
-        n_samples, n_features = problem.Z.shape
+    def _lbfgs_options(self, training):
+        n_samples, n_features = training.Z.shape
         if (self.n_components or 1) > n_features:
             raise ValueError(
                 f"n_components={self.n_components} must not exceed the number of "
                 f"features, {n_features}."
             )
-        # Prototypes that are given, or learnt before, may be outside of the span.
-        spanned = n_samples < n_features and isinstance(self.init, str) and not goes_on
-        if issparse(problem.Z) and n_samples < n_features:
-            problem = replace(problem, Z=problem.Z.toarray())
-        Z, prototypes = problem.Z, problem.prototypes
-        mean, axes = _principal_axes(Z, problem.weights)
+        if issparse(training.Z) and n_samples < n_features:
+            training = replace(training, Z=training.Z.toarray())
+        goes_on = training.scale is not None
+        mean, axes = _principal_axes(training.Z, training.weights)
         n_rows = self.n_components or axes.shape[0]
         if goes_on and self.n_components in (None, self.omega_.shape[0]):
             omega = self.omega_
         else:
             omega = axes[:n_rows, :] / sqrt(min(n_rows, axes.shape[0]))
-        if spanned:  # the gradients outside of it are zero
-            Z, prototypes = (Z - mean) @ axes.T, (prototypes - mean) @ axes.T
-            omega = omega @ axes.T
-        unit = _unit(Z, problem.weights)
+        # Gradients outside of the span of the samples are zero; but prototypes that are
+        # given, or learnt before, may be there.
+        spanned = n_samples < n_features and isinstance(self.init, str) and not goes_on
+        reduction = Relevance(training, (mean, axes) if spanned else None, n_rows)
+        return {
+            **super()._lbfgs_options(training),
+            "reduction": reduction,
+            "matrix": omega @ axes.T if spanned else omega,
+            "enough": _ENOUGH * self.tol,
+        }
 
-        def finish(model, outcome):
-            prototypes, omega = unit * outcome.prototypes, outcome.matrix
-            if spanned:
-                prototypes, omega = mean + prototypes @ axes, omega @ axes
-            model._store(problem, replace(outcome, prototypes=prototypes))
-            missing = max(n_rows - omega.shape[0], 0)
-            model.omega_ = like(np.pad(to_numpy(omega), [(0, missing), (0, 0)]), omega)
-
-        outcome = fit_lbfgs(
-            replace(problem, Z=Z / unit, prototypes=prototypes / unit),
-            MarginLoss(problem.labels),
-            float(self.slope),
-            reduction=Relevance,
-            matrix=omega,
-            enough=_ENOUGH * self.tol,
-            report=self._reporter(problem, finish),
-            **self._search_options,
-        )
-        finish(self, outcome)
-        return self
+    def _store(self, training, result):
+        super()._store(training, result)
+        self.omega_ = result.matrix
 
     @property
     def relevances_(self):
@@ -227,9 +190,6 @@ class GMLVQ(PrototypeClassifier):
         """Omega, rotated to the principal axes of the relevance matrix."""
         _, sizes, axes = np.linalg.svd(to_numpy(self.omega_), full_matrices=False)
         return like(fix_signs(sizes[:, None] * axes), self.omega_)
-
-    def _check_definite(self, prototypes):
-        """Distances are Euclidean: prototypes may be any symmetric matrices."""
 
     def _compare(self, metric, Z, prototypes):
         omega = self.omega_.T
@@ -275,3 +235,52 @@ def _unit(Z, weights):
         variances = average(Z.multiply(Z).tocsr(), weights) - mean**2
         return sqrt(max(variances.mean(), 0)) or 1.0
     return sqrt(namespace(Z).mean(average((Z - mean) ** 2, weights))) or 1.0
+
+
+class Relevance:
+    """Vectors, samples and prototypes alike, are multiplied by a matrix.
+
+    Parameters
+    ----------
+    training : Training
+        The samples. Their standard deviation is the unit of the optimization.
+    span : tuple (mean, axes) or None
+        The origin and the axes of the coordinates of the optimization.
+    n_rows : int
+        Number of rows of the restored matrix, of which the last ones may be zero.
+
+    Attributes
+    ----------
+    training : Training
+        The same in the coordinates of the optimization.
+    """
+
+    manifold = Sphere
+
+    def __init__(self, training, span, n_rows):
+        Z, prototypes = training.Z, training.prototypes
+        self._span, self._n_rows = span, n_rows
+        if span is not None:
+            mean, axes = span
+            Z, prototypes = (Z - mean) @ axes.T, (prototypes - mean) @ axes.T
+        self._unit = _unit(Z, training.weights)
+        Z, prototypes = Z / self._unit, prototypes / self._unit
+        self.training = replace(training, Z=Z, prototypes=prototypes)
+
+    def restore(self, prototypes, matrix):
+        """Prototypes and matrix in the coordinates of the features."""
+        prototypes = self._unit * prototypes
+        if self._span is not None:
+            mean, axes = self._span
+            prototypes, matrix = mean + prototypes @ axes, matrix @ axes
+        missing = max(self._n_rows - matrix.shape[0], 0)
+        padded = np.pad(to_numpy(matrix), [(0, missing), (0, 0)])
+        return prototypes, like(padded, matrix)
+
+    def apply(self, Z, prototypes, matrix):
+        return Z @ matrix.T, prototypes @ matrix.T
+
+    def vjp(self, Z, prototypes, matrix, of_samples, of_prototypes):
+        """Gradients for prototypes and matrix by those for both results."""
+        of_matrix = of_samples.T @ Z + of_prototypes.T @ prototypes
+        return of_prototypes @ matrix, of_matrix

@@ -1,20 +1,206 @@
-"""Probabilistic learning Riemannian space quantization, PLRSQ."""
+"""Probabilistic learning Riemannian space quantization, PLRSQ, and its likelihood."""
 
 from dataclasses import replace
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom._prototypes._base import initial_subspace
-from skgeom._prototypes._docs import LVQ_DOCS
-from skgeom._prototypes._solvers import BilinearProjection
-from skgeom._prototypes.rslvq import LikelihoodClassifier
-from skgeom.utils.array_api import like, to_numpy
-from skgeom.utils.estimator import substitute_docs
+from skgeom._prototypes._losses import (
+    LikelihoodLoss,
+    class_log_densities,
+    prototype_log_priors,
+)
+from skgeom._prototypes._prototype_classifier import (
+    PrototypeClassifier,
+    StreamingPrototypeClassifier,
+    documented,
+    streaming_constraints,
+)
+from skgeom._prototypes._training import select_weight
+from skgeom.geometry._affine_invariant import (
+    affine_invariant_mean,
+    from_spectrum,
+    inverse_factors,
+)
+from skgeom.optim import Stiefel
+from skgeom.utils._posteriors import PosteriorClassifierMixin
+from skgeom.utils.array_api import like, namespace, to_numpy
+from skgeom.utils.estimator import current_progress, substitute_docs
+from skgeom.utils.validation import check_priors
+
+# Weight of the term of representability where prototypes are matrices. Chosen on
+# ETH-80 and BCI IV 2a in `bench_lvq.py metrics`.
+_REPRESENTABILITY = 0.03
 
 
-@substitute_docs(**LVQ_DOCS)
+likelihood_constraints = {
+    **streaming_constraints,
+    "sigma2": [
+        StrOptions({"auto", "learn"}),
+        Interval(Real, 0, None, closed="neither"),
+    ],
+    "sigma2_scale": [Interval(Real, 0, None, closed="neither")],
+    "representability": [
+        StrOptions({"auto"}),
+        Interval(Real, 0, None, closed="left"),
+    ],
+    "priors": [None, StrOptions({"uniform", "empirical"}), "array-like"],
+}
+
+
+class LikelihoodClassifier(PosteriorClassifierMixin, StreamingPrototypeClassifier):
+    r"""Prototypes that maximise the likelihood of the classes, equation 18.
+
+    Parameters
+    ----------
+    sigma2_scale : float, default=1.0
+        What the automatic ``sigma2`` is multiplied by, and where ``"learn"`` starts. A
+        search over it suits each fold, metric and number of prototypes. It has no
+        effect on a ``sigma2`` that is a number.
+    representability : "auto" or float, default="auto"
+        Weight of a term that draws prototypes to the samples of their class: minus
+        this times the log of their mixture density, :math:`\sum_{l: c_l = y} P(l)
+        \exp(-\delta^2(X, W_l) / 2 \sigma_0^2)` with the automatic value of ``sigma2``,
+        for ``sigma2_scale=1``, as :math:`\sigma_0^2`. Where classes can be separated,
+        likelihood alone drives prototypes ever farther away. 0 is the cost of the
+        paper, which ends the optimization early instead. ``"auto"`` is 0 for ``"sgd"``.
+        For ``"lbfgs"``, it is .03 with the metrics ``"riemann"`` and ``"logdet"``,
+        whose optimization for each fold would take too long, and otherwise selected by
+        cross-validation: of 13 values from 1 to 1e-4, the largest whose mean log
+        probability of held-out samples, with classes weighted equally, is not worse
+        than the best one by more than a standard error of their paired differences. The
+        metric (the mean of ``"tangent"``, the covariance of ``"mahalanobis"``) is
+        learnt once, from all samples: a metric for each fold would take more than twice
+        the time of the fit, and it has no access to held-out predictions.
+    priors : "uniform", None, "empirical" or array-like, default="uniform"
+        Class probabilities for decisions, which the prototypes of a class share
+        equally: ``"uniform"`` is the same for all classes, as in the paper; None and
+        ``"empirical"`` are the proportions of the classes in the training samples; or
+        an array of shape (n_classes,) of sum one, in the order of ``classes_``.
+        Training itself goes by the proportions of its samples; Bayes' rule puts these
+        probabilities in their place.
+
+    Attributes
+    ----------
+    sigma2_ : float
+        The variance that was used last.
+    representability_ : float
+        The given or selected weight of the term of representability.
+    representability_scores_ : dict of ndarray of shape (n_folds,)
+        For each weight that was tried, the mean log probability of the class of the
+        held-out samples of each fold. Empty if no weight was selected.
+    priors_ : ndarray of shape (n_classes,)
+        The class probabilities that were used.
+    """
+
+    _remedy = ", or increase representability"
+    _parameter_constraints = likelihood_constraints
+
+    def _joint_log_likelihood(self, X):
+        return self._scores(self._squared_distances(X)[0])
+
+    def _scores(self, squared_distances):
+        counts = self._training.counts
+        log_priors = prototype_log_priors(self.priors_, counts)
+        return class_log_densities(squared_distances, counts, log_priors, self.sigma2_)
+
+    def _loss(self, training, stochastic, streams=False):
+        """The loss; sets ``priors_``, ``representability_`` and its scores."""
+        if streams and self.sigma2 == "learn" and training.scale is None:
+            raise ValueError(
+                "partial_fit does not learn sigma2, whatever the solver. Give a number "
+                "or 'auto'; sigma2='learn' is for fit."
+            )
+        sums = to_numpy(training.class_sums)
+        if not sums.all():  # in partial_fit, of classes that have yet to come
+            sums = np.ones_like(sums)
+        self.priors_ = check_priors(self.priors, sums)
+        # Training goes by the proportions that the samples have, or are balanced to.
+        # The weights of a dict do not count as proportions, but as costs of errors,
+        # which are to move the boundaries; a change of priors would undo that.
+        balanced = self.class_weight == "balanced"
+        sums = without_chance(sums) if streams else sums
+        priors = check_priors("uniform" if balanced else None, sums)
+        log_priors = like(prototype_log_priors(priors, training.counts), training.y)
+
+        def make_loss(weight):
+            return LikelihoodLoss(
+                training.labels, log_priors, weight, training.variance
+            )
+
+        before, scores = getattr(self, "representability_", 0.0), {}
+        if self.representability != "auto":
+            weight = self.representability
+        elif stochastic:
+            weight = 0.0
+        elif training.prototypes.ndim == 3:
+            weight = _REPRESENTABILITY
+        elif self._goes_on() and before > 0:  # 0 is that of partial_fit
+            weight, scores = before, self.representability_scores_
+        else:
+            limits = {"max_iter": self.max_iter, "tol": self.tol}
+            scale = self._scale(training)
+            weight, scores = select_weight(training, make_loss, scale, **limits)
+            current_progress().print(f"representability {weight:.3g} selected")
+        self.representability_, self.representability_scores_ = weight, scores
+        return make_loss(weight)
+
+    def _scale(self, training):
+        if not isinstance(self.sigma2, str):
+            return float(self.sigma2)
+        if self.sigma2 == "learn" and training.scale is not None:
+            return training.scale
+        return float(self.sigma2_scale * training.variance)
+
+    def _first_rate(self, training, sigma2):
+        if self.learning_rate != "auto":
+            return self.learning_rate
+        per_class = sum(training.counts) / len(training.counts)
+        return training.metric.first_rate(self._size * per_class, sigma2)
+
+    def _lbfgs_options(self, training):
+        options = super()._lbfgs_options(training)
+        return {"learn_scale": self.sigma2 == "learn", **options}
+
+    def _store(self, training, result):
+        super()._store(training, result)
+        self.sigma2_ = result.scale
+
+    def _is_stochastic(self, metric):
+        if self.sigma2 == "learn" and not metric.keeps_definite:
+            raise ValueError(
+                "sigma2='learn' is not possible for SPD matrices with the "
+                f"{metric.name} metric: it needs solver='lbfgs', which does not keep "
+                "prototypes positive definite there. Give a number or 'auto', or use "
+                "PLRSQ with another metric."
+            )
+        if self.sigma2 == "learn" and self.solver == "sgd":
+            raise ValueError(
+                "sigma2='learn' needs solver='lbfgs' or 'auto', but solver='sgd'. For "
+                "stochastic steps, give a number or 'auto' as sigma2."
+            )
+        return super()._is_stochastic(metric)
+
+
+def without_chance(sums):
+    """Sums of classes, drawn towards equal ones as far as they may differ by chance.
+
+    The shrinkage of Hausser and Strimmer (2009). Of the first samples of a stream,
+    proportions are mostly chance, which prototypes would make up for.
+    """
+    total, even = sums.sum(), sums.mean()
+    differences = ((sums - even) ** 2).sum()
+    chance = (total**2 - (sums**2).sum()) / max(total - 1, 1)
+    share = 1.0 if chance >= differences else chance / differences
+    return share * even + (1 - share) * sums
+
+
+@substitute_docs(
+    **documented(PrototypeClassifier),
+    **documented(StreamingPrototypeClassifier),
+    **documented(LikelihoodClassifier),
+)
 class PLRSQ(LikelihoodClassifier):
     r"""Probabilistic learning vector quantisation of SPD matrices.
 
@@ -34,18 +220,29 @@ class PLRSQ(LikelihoodClassifier):
     ----------
     {n_prototypes}
     metric : str, default="tangent"
-        {metric}
+        The geometry of SPD matrices, see the user guide:
+
+        - ``"tangent"``, in which matrices are vectors of the tangent space at the
+          affine-invariant mean of the training samples: affine-invariant, and fast;
+        - ``"riemann"``, affine-invariant, that of the papers;
+        - ``"logdet"``, Stein's divergence: affine-invariant as well, an eighth of the
+          square of ``"riemann"`` nearby, so that a given ``sigma2`` is to be divided
+          by 8;
+        - ``"logeuclid"``, in which the logarithms of the matrices are vectors;
+        - ``"mahalanobis"``, as ``"tangent"``, with the Mahalanobis distance of the
+          shrunken covariance within the classes, a metric learnt from the samples;
+        - ``"euclid"``, with prototypes that are kept positive definite by raising
+          eigenvalues below 1e-4 to that value, or to the smallest one of the first
+          samples if that is lower.
+
+        ``partial_fit`` and warm starts keep the metric of the first call, which is
+        learnt from ``init`` instead if its samples do not have all classes.
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of distance: the softness of the
         assignment. ``"auto"`` is half of the mean squared distance of the samples from
         the nearest prototype of their class at the start. ``"learn"`` starts there and
         is learnt together with the prototypes by ``solver="lbfgs"``.
     {sigma2_scale}
-    annealing : bool, default=True
-        Whether ``solver="sgd"`` lets :math:`\sigma^2` fall from epoch to epoch by the
-        paper's schedule, faster and faster until it is .4 below its first value or, if
-        that is not positive, for as long as there are epochs, but not below .01.
-        Constant otherwise.
     {representability}
     n_components : int or None, default=None
         If given, samples become :math:`F^\top X F` of this size, with orthonormal
@@ -69,11 +266,14 @@ class PLRSQ(LikelihoodClassifier):
     ----------
     {prototypes_}
     {prototype_labels_}
-    sigma2_ : float
-        The variance that was used last.
+    {sigma2_}
+    metric_shrinkage_ : float
+        With ``metric="mahalanobis"``, the shrinkage of the covariance within the
+        classes.
     components_ : ndarray of shape (n_components, n)
         The rows of :math:`F^\top`, if ``n_components`` is given.
     {representability_}
+    {representability_scores_}
     {priors_}
     {classes_}
     {loss_curve_}
@@ -92,7 +292,9 @@ class PLRSQ(LikelihoodClassifier):
 
     References
     ----------
-    {likelihood_references}
+    .. [1] F. Tang, H. Feng, P. Tino, B. Si and D. Ji, "Probabilistic learning vector
+       quantization on manifold of symmetric positive definite matrices", Neural
+       Networks 142, 2021.
 
     Examples
     --------
@@ -111,7 +313,7 @@ class PLRSQ(LikelihoodClassifier):
     """
 
     _parameter_constraints = {
-        **LikelihoodClassifier._parameter_constraints,
+        **likelihood_constraints,
         "metric": [str],
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
     }
@@ -123,7 +325,6 @@ class PLRSQ(LikelihoodClassifier):
         metric="tangent",
         sigma2="auto",
         sigma2_scale=1.0,
-        annealing=True,
         representability="auto",
         n_components=None,
         priors="uniform",
@@ -143,7 +344,6 @@ class PLRSQ(LikelihoodClassifier):
         self.metric = metric
         self.sigma2 = sigma2
         self.sigma2_scale = sigma2_scale
-        self.annealing = annealing
         self.representability = representability
         self.n_components = n_components
         self.priors = priors
@@ -159,21 +359,21 @@ class PLRSQ(LikelihoodClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _optimized(self, problem):
-        problem, options = super()._optimized(problem)
-        if self.n_components is None or not problem.metric.learns_subspace:
-            return problem, options
-        prototypes = problem.metric.decode(problem.prototypes)
-        metric = self._new_metric(3, self.metric)  # without whitening
-        problem = replace(problem, metric=metric, Z=problem.X, prototypes=prototypes)
-        matrix = self.components_.T
-        return problem, {**options, "reduction": BilinearProjection, "matrix": matrix}
+    def _lbfgs_options(self, training):
+        options = super()._lbfgs_options(training)
+        if self.n_components is None or not training.metric.learns_subspace:
+            return options
+        reduction = BilinearProjection(training)
+        return {**options, "reduction": reduction, "matrix": self.components_.T}
 
-    def _store(self, problem, outcome, n_epochs=None):
-        if outcome.matrix is not None:
-            rows = np.ascontiguousarray(to_numpy(outcome.matrix).T)
-            self.components_ = like(rows, problem.Z)
-        super()._store(problem, outcome, n_epochs)
+    def _store(self, training, result):
+        if result.matrix is not None:
+            rows = np.ascontiguousarray(to_numpy(result.matrix).T)
+            self.components_ = like(rows, training.y)
+        super()._store(training, result)
+        vars(self).pop("metric_shrinkage_", None)
+        if self.metric == "mahalanobis":
+            self.metric_shrinkage_ = training.metric.shrinkage
 
     def _find_components(self, X, y, weights):
         if self.n_components is None:
@@ -208,3 +408,56 @@ class PLRSQ(LikelihoodClassifier):
                 f"To go on learning, a model needs the same n_components as before, "
                 f"{before}, got {self.n_components}."
             )
+
+    @property
+    def _size(self):
+        has_components = hasattr(self, "components_")
+        return self.components_.shape[0] if has_components else self.n_features_in_
+
+
+class BilinearProjection:
+    """SPD samples become ``F.T @ X @ F``; the prototypes have that size.
+
+    The columns of F are orthonormal in the coordinates of the given samples. These are
+    the coordinates of the optimization, and of the attribute ``training``.
+    """
+
+    manifold = Stiefel
+
+    def __init__(self, training):
+        self._metric = training.metric
+        metric, prototypes = type(self._metric)(), training.prototypes
+        prototypes = self._metric.decode(prototypes)
+        self.training = replace(
+            training, metric=metric, Z=training.X, prototypes=prototypes
+        )
+
+    def restore(self, prototypes, matrix):
+        """Encoded prototypes and the matrix."""
+        return self._metric.encode(prototypes), matrix
+
+    def apply(self, Z, prototypes, matrix):
+        return matrix.T @ Z @ matrix, prototypes
+
+    def vjp(self, Z, prototypes, matrix, of_samples, of_prototypes):
+        """Gradients for prototypes and matrix by those for both results."""
+        of_matrix = 2 * namespace(Z).sum(Z @ matrix @ of_samples, axis=0)
+        return of_prototypes, of_matrix
+
+
+def initial_subspace(X, y, weights, n_components):
+    """Orthonormal basis (n, n_components) in which the class means differ most.
+
+    The directions are those in which the logarithms of the class means, at their common
+    mean, are largest. The subspace follows the matrices through an affine map.
+    """
+    xp, labels = namespace(X), range(int(namespace(y).max(y)) + 1)
+    means = xp.stack(
+        [affine_invariant_mean(X[y == c], weights[y == c]) for c in labels]
+    )
+    inverse = inverse_factors(affine_invariant_mean(means, None))
+    eigenvalues, vectors = xp.linalg.eigh(inverse @ means @ inverse.T)
+    squared_logs = from_spectrum(vectors, xp.log(eigenvalues) ** 2)
+    _, directions = xp.linalg.eigh(xp.sum(squared_logs, axis=0))
+    filters = inverse.T @ xp.flip(directions, axis=1)[:, :n_components]
+    return xp.linalg.qr(filters)[0]

@@ -209,7 +209,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
 
         return minimize(
             cost,
-            CONSTRAINTS["orthonormal"].manifold(*init.shape),
+            CONSTRAINTS["orthonormal"](*init.shape),
             init,
             max_iter=self.max_iter,
             tol=self.tol,

@@ -6,13 +6,12 @@ that have parameters of their own; they are values of ``distance`` of
 :class:`skgeom.SQFA`.
 """
 
-from skgeom.objectives._callable import find_distance as find_distance
-from skgeom.objectives._distances import DISTANCES as DISTANCES
-from skgeom.objectives._distances import (
+from skgeom.objectives._class_distances import DISTANCES as DISTANCES
+from skgeom.objectives._class_distances import (
     SECOND_MOMENT_DISTANCES as SECOND_MOMENT_DISTANCES,
 )
-from skgeom.objectives._distances import StudentT
-from skgeom.objectives._fixed_filters import WithFixedFilters as WithFixedFilters
+from skgeom.objectives._class_distances import StudentT
+from skgeom.objectives._class_distances import find_distance as find_distance
 from skgeom.objectives._pairwise import MeanPairwiseDistance as MeanPairwiseDistance
 from skgeom.objectives._posterior import MeanInformation as MeanInformation
 from skgeom.objectives._projection import projected_classes as projected_classes

@@ -1,41 +1,17 @@
-"""Distances by name, as an object, or as a function that autograd, torch or JAX
-differentiates.
-"""
+"""Distances that are functions, which autograd, torch or JAX differentiates."""
 
 import inspect
 import sys
 
 import numpy as np
 
-from skgeom.objectives._distances import Distance, DistanceTraits
+from skgeom.objectives._class_distances import Distance, DistanceTraits
 
 # Rounding errors of a zero: relative to the other values, and after numbers of order 1
 # were added and subtracted.
 _RELATIVE, _ABSOLUTE = 1e-12, 100 * np.finfo(float).eps
 
 _INDEPENDENT = "Its result does not depend on its arguments."
-
-
-def find_distance(distance, registry):
-    """The distance of a name, or the object for a user's distance.
-
-    The methods of a distance are described in ``_distances.py``.
-    """
-    if isinstance(distance, str):
-        if distance not in registry:
-            raise ValueError(
-                f"distance must be one of {sorted(registry)}, a StudentT or a "
-                f"function, got {distance!r}."
-            )
-        return registry[distance]
-    if isinstance(distance, type):
-        raise TypeError(
-            f"distance is the class {distance.__name__}; give an object of it, such as "
-            f"{distance.__name__}(3)."
-        )
-    if isinstance(distance, DistanceTraits):
-        return distance
-    return CallableDistance(distance)
 
 
 class CallableDistance(DistanceTraits):

@@ -46,7 +46,9 @@ class ProjectedClasses:
         )
         self.regularization = regularization
         self.parallel = parallel and of_numpy
-        self._unit = 1.0  # of the covariances
+        # The unit of covariances in single precision.
+        is_double = covariances.dtype == namespace(covariances).float64
+        self._unit = None if is_double else 1.0
 
     def in_single_precision(self):
         """The same with covariances in single precision, which takes half the time.
@@ -73,12 +75,14 @@ class ProjectedClasses:
 
     def project(self, basis):
         """Arguments of the same for filters ``basis @ G``, as a function of G."""
-        columns = self._beside(basis)
+        columns = like(basis, self.covariances, self.covariances.dtype)
         products = self._by_blocks(lambda part: columns.T @ (part @ columns))
         covariances = namespace(products[0]).concat(products)
+        if self._unit is not None:
+            covariances = in_double(covariances) * self._unit
         return (
             self.means @ basis,
-            _in_numpy(self._in_double(covariances)),
+            np.asarray(to_numpy(covariances), dtype=np.float64),
             self.regularization,
         )
 
@@ -90,16 +94,19 @@ class ProjectedClasses:
         """
         xp = namespace(self.covariances)
         n_classes, n_features = self.means.shape
-        n_filters, rows = filters.shape[1], self._beside(filters.T)
+        n_filters = filters.shape[1]
+        rows = like(filters.T, self.covariances, self.covariances.dtype)
         # One pass over the covariances, which is nearly all of the cost: (m, c n), as
         # products of few rows, since the covariances are symmetric.
         halves = self._by_blocks(
             lambda part: rows @ xp.reshape(part, (-1, n_features)).T
         )
-        half = self._in_double(xp.concat(halves, axis=1))
+        half = xp.concat(halves, axis=1)
+        if self._unit is not None:
+            half = in_double(half) * self._unit
         by_class = xp.reshape(half, (n_filters, n_classes, n_features))
         products = xp.permute_dims(by_class, (1, 0, 2)) @ like(filters, half)
-        covariances = _in_numpy(products)
+        covariances = np.asarray(to_numpy(products), dtype=np.float64)
         covariances = (covariances + covariances.mT) / 2
         covariances += self.regularization * np.eye(n_filters)
 
@@ -107,7 +114,8 @@ class ProjectedClasses:
             # The sum over the classes of of_covariances @ by_class, as one product.
             weights = of_covariances.transpose(1, 2, 0).reshape(n_filters, -1)
             of_filters = like(weights, half) @ xp.reshape(half, (-1, n_features))
-            return 2 * _in_numpy(of_filters).T + self.means.T @ of_means
+            of_filters = np.asarray(to_numpy(of_filters), dtype=np.float64)
+            return 2 * of_filters.T + self.means.T @ of_means
 
         return self.means @ filters, covariances, pull_back
 
@@ -122,24 +130,13 @@ class ProjectedClasses:
 
     def _by_blocks(self, function):
         """Results of a function of blocks of the covariances."""
+        if len(self._blocks) == 1:
+            return [function(self.covariances)]
         return map_threads(
             lambda block: function(self.covariances[block, ...]),
             self._blocks,
             self.parallel,
         )
-
-    def _beside(self, array):
-        """A NumPy array with the dtype and on the device of the covariances."""
-        return like(array, self.covariances, self.covariances.dtype)
-
-    def _in_double(self, products):
-        if self._unit == 1:
-            return in_double(products)
-        return in_double(products) * self._unit
-
-
-def _in_numpy(array):
-    return np.asarray(to_numpy(array), dtype=np.float64)
 
 
 projected_classes = ProjectedClasses

@@ -1,4 +1,4 @@
-"""Stochastic ascent on a manifold, batch by batch, for objectives of many samples."""
+"""Stochastic descent on a manifold, batch by batch, for objectives of many samples."""
 
 import numpy as np
 
@@ -12,25 +12,35 @@ _SIZE_MEMORY = 100
 # not better than the best one by this fraction. After that many halvings the search
 # ends.
 _STEPS_PER_ROUND = 20
-_LEAST_RISE = 1e-4
+_LEAST_FALL = 1e-4
 _MAX_HALVINGS = 8
 
 
-def maximize_in_batches(
-    objective, manifold, start, batch_size, rng, *, max_iter, callback=None
+def minimize_in_batches(
+    value_and_gradient,
+    n_samples,
+    manifold,
+    start,
+    batch_size,
+    rng,
+    *,
+    max_iter,
+    callback=None,
 ):
-    """Maximise the mean of an objective over samples, a batch of them at a time.
+    """Minimise the mean of a cost over samples, a batch of them at a time.
 
     Each step follows the gradient of a batch, relative to the mean size of the last
     ones (a Riemannian form of RMSprop with one factor, after Becigneul and Ganea,
-    2019). The factor of its length is halved whenever the mean objective of the batches
-    no longer rises.
+    2019). The factor of its length is halved whenever the mean cost of the batches
+    no longer falls.
 
     Parameters
     ----------
-    objective : callable
-        Maps a point to ``(value, gradient)``; ``objective.sample(rows)`` is that of
-        some of its ``n_samples`` samples.
+    value_and_gradient : callable
+        Maps a point to ``(cost, euclidean_gradient)``, of all samples, or of those of
+        some rows, its second argument.
+    n_samples : int
+        The number of samples.
     manifold : Submanifold
         Where to search.
     start : point of the manifold
@@ -42,54 +52,53 @@ def maximize_in_batches(
     max_iter : int
         Largest number of epochs.
     callback : callable, default=None
-        Called as ``callback(point, cost)`` after each epoch with the negative of its
-        mean value; the search stops if it returns True.
+        Called as ``callback(point, cost)`` after each epoch with its mean cost; the
+        optimization stops if it returns True.
 
     Returns
     -------
     MinimizeResult
-        The end point, with the *negative* objective of all samples as the cost, and
-        epochs as iterations.
+        The end point, with the cost of all samples, and epochs as iterations.
 
     Raises
     ------
     StartError
         If the objective is not finite at the start or on the way.
     """
-    n_batches = max(objective.n_samples // batch_size, 1)
+    n_batches = max(n_samples // batch_size, 1)
     step = _FIRST_STEP * manifold.typical_dist
     point, size, n_steps = start, 0.0, 0
     best, halvings, n_epochs, values = None, 0, 0, []
     reason, converged = f"max_iter={max_iter} epochs were made.", False
     while n_epochs < max_iter:
-        order = rng.permutation(objective.n_samples)
+        order = rng.permutation(n_samples)
         for rows in np.array_split(order, n_batches):
-            value, gradient, norm = _evaluate(objective.sample(rows), manifold, point)
+            value, gradient, norm = _evaluate(value_and_gradient, manifold, point, rows)
             values.append(value)
             n_steps += 1
             size += (norm**2 - size) / min(n_steps, _SIZE_MEMORY)
             if size > 0:
-                point = manifold.retraction(point, step / np.sqrt(size) * gradient)
+                point = manifold.retraction(point, -step / np.sqrt(size) * gradient)
         n_epochs += 1
-        if callback is not None and callback(point, -np.mean(values[-n_batches:])):
+        if callback is not None and callback(point, np.mean(values[-n_batches:])):
             reason, converged = "The callback asked to stop.", True
             break
         if len(values) < _STEPS_PER_ROUND:
             continue
         value, values = np.mean(values), []
-        if best is not None and value <= best + _LEAST_RISE * abs(best):
+        if best is not None and value >= best - _LEAST_FALL * abs(best):
             step, halvings = step / 2, halvings + 1
             if halvings > _MAX_HALVINGS:
                 reason, converged = "The objective no longer rises.", True
                 break
-        best = value if best is None else max(best, value)
-    value, _, norm = _evaluate(objective, manifold, point)
-    return MinimizeResult(point, -value, norm, n_epochs, n_steps + 1, converged, reason)
+        best = value if best is None else min(best, value)
+    value, _, norm = _evaluate(value_and_gradient, manifold, point)
+    return MinimizeResult(point, value, norm, n_epochs, n_steps + 1, converged, reason)
 
 
-def _evaluate(objective, manifold, point):
+def _evaluate(value_and_gradient, manifold, point, rows=None):
     try:
-        value, gradient = objective(point)
+        value, gradient = value_and_gradient(point, rows)
     except np.linalg.LinAlgError:
         value, gradient = np.nan, np.zeros_like(point)
     gradient = manifold.euclidean_to_riemannian_gradient(point, gradient)

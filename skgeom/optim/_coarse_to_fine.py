@@ -12,39 +12,33 @@ selection in optimization methods for machine learning", Mathematical Programmin
 2012).
 """
 
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
-from skgeom.optim._batches import maximize_in_batches
+from skgeom.optim._batches import minimize_in_batches
 from skgeom.optim._lbfgs import EPS
 from skgeom.optim._manifolds import CONSTRAINTS, RotationQuotient
 from skgeom.optim._minimize import INFINITE_COST, StartError, minimize
 
-# How closely all starts are optimized before the best one is chosen.
-_SCREENING_TOL = 1e-3
-_SCREENING_ITERATIONS = 100
+# How closely all starts are optimized before the best one is chosen: on digits and on
+# the statistics of MNIST, the chosen start is that of a full optimization.
+_SCREENING_TOL, _SCREENING_ITERATIONS = 1e-3, 100
 # The least tolerance in the subspace, if the whole space follows, and for samples that
-# are not the whole objective: the last digits of the optimum would be wasted.
+# are not the whole objective: the last digits of the optimum would be wasted. What such
+# a sample may lose of the objective, relatively, is five times as much.
 _STAGE_TOL = 1e-4
-# What a sample may lose of the objective, relatively, if the whole is not affordable.
-_LOSS = 5e-4
 # The least tolerance with covariances in single precision, and the relative error of
 # the objective, generously.
-_SINGLE_TOL = 1e-6
-_SINGLE_PRECISION = 2.0**-26
+_SINGLE_TOL, _SINGLE_PRECISION = 1e-6, 2.0**-26
 
 # Samples of the first part of many samples, in all and for each entry of the filters: a
-# part that is too small would have an optimum of its own.
-_LEAST_SAMPLES = 16_000
-_SAMPLES_PER_ENTRY = 200
-# How much larger each part is than the one before.
-_GROWTH = 4
-# The least tolerance of many samples, which do not determine more digits.
-_LEAST_TOL = 1e-5
+# part that is too small would have an optimum of its own (digit images, AMAGauss). Each
+# part is four times as large as the one before.
+_LEAST_SAMPLES, _SAMPLES_PER_ENTRY = 16_000, 200
 
 
 def maximize_on_samples(
@@ -54,6 +48,7 @@ def maximize_on_samples(
     *,
     complete,
     constraint,
+    fixed=None,
     metric=None,
     optimizer="lbfgs",
     max_iter=500,
@@ -91,10 +86,13 @@ def maximize_on_samples(
         whole space is needed.
     constraint : {"unit-norm", "orthonormal"}
         A key of ``CONSTRAINTS``.
+    fixed : ndarray of shape (N, p), default=None
+        The first filters of the objective, which are fixed. If N > n, the others have
+        zeros above their n rows.
     metric : ndarray of shape (n, n), default=None
         If given, filters of unit norm are optimized up to rotations, with this metric
-        (:class:`RotationQuotient`). The objective must not change when filters are
-        rotated, ``f @ r``.
+        (:class:`RotationQuotient`), by the optimizer "lbfgs". The objective must not
+        change when filters are rotated, ``f @ r``.
     optimizer : str or pymanopt.optimizers.optimizer.Optimizer, default="lbfgs"
         As for :func:`minimize`.
     max_iter : int, default=500
@@ -103,7 +101,7 @@ def maximize_on_samples(
         Relative tolerance, as for :func:`minimize`.
     batches : (int, RandomState), default=None
         If given, the size and the source of the batches of samples of the objective
-        that :func:`maximize_in_batches` uses instead of the optimizer.
+        that :func:`minimize_in_batches` uses instead of the optimizer.
     callback : callable, default=None
         Called as ``callback(stage, filters, value)`` after each iteration, where
         filters has shape (n, m) and stage is the name of the stage: "start 1" and so
@@ -131,191 +129,186 @@ def maximize_on_samples(
     ValueError
         If the objective is not finite at any start; other starts are ignored.
     """
-    fast, sample = objective, None
-    if not complete and batches is None and optimizer == "lbfgs" and tol >= _SINGLE_TOL:
+    fixed = np.empty((len(basis), 0)) if fixed is None else fixed
+    fast, run, by_lbfgs = objective, None, optimizer == "lbfgs" and batches is None
+    if by_lbfgs and not complete and tol >= _SINGLE_TOL:
         fast = objective.in_single_precision()
     single = fast is not objective
-    coarse = fast.project(basis)
-    space = _space(constraint, None if metric is None else basis.T @ metric @ basis)
-    stages = _Stages(space, basis, optimizer, max_iter, batches, callback)
+    coarse = fast.project(_beside(fixed, basis))
+    n_fixed, (rank, n_filters) = fixed.shape[1], starts[0].shape
+    coarse_fixed = np.eye(n_fixed + rank, n_fixed)
+    metric = metric if by_lbfgs else None
+    coarse_metric = None if metric is None else basis.T @ metric @ basis
+    manifold = _manifold(constraint, coarse_metric, rank, n_filters)
+    options = {
+        "optimizer": optimizer,
+        "max_iter": max_iter,
+        "batches": batches,
+        "callback": callback,
+    }
     stage_tol = max(tol, stage_tol)
     if samples is None:
         samples = objective.growing_samples(random_state)
-    if not samples:
-        run, values = stages.from_starts(coarse, starts, tol if complete else stage_tol)
-    else:
-        tolerable = tol if objective.sample(samples[-1]).complete else max(tol, _LOSS)
-    for previous, sample in zip([None, *samples], samples, strict=False):
-        part = coarse.sample(sample)
-        part_tol = tol if complete and part.complete else stage_tol
-        stages = replace(stages, label=f"{len(sample):,} {objective.terms}, ")
-        if previous is None:
-            run, values = stages.from_starts(part, starts, part_tol)
-            continue
-        before, _ = part(run.point)
-        run = stages.go_on("search", part, run, part_tol)
-        gain = (-run.cost - before) / abs(run.cost)
-        if gain <= tolerable * (len(sample) / len(previous) - 1):
-            break
-    run = replace(run, point=stages.lift(run.point))
-    whole = sample is None or part.complete
-    if not complete:
-        stages = replace(stages, space=_space(constraint, metric), basis=None)
+    samples = samples or [None]
+    for number, sample in enumerate(samples):
+        part, label, whole = coarse, "", True
         if sample is not None:
-            fast = fast.sample(sample)
-        run = stages.in_whole_space(fast, run, tol if whole else stage_tol, single)
+            part, label = coarse.sample(sample), f"{len(sample):,} {objective.terms}, "
+            whole = part.complete
+        ascend = partial(_ascend, part, coarse_fixed, manifold, basis, **options)
+        part_tol = tol if complete and whole else stage_tol
+        if run is None:
+            # Several starts are optimized loosely, and then the best one of them.
+            runs, several = [], len(starts) > 1
+            loose = max(part_tol, _SCREENING_TOL) if several else part_tol
+            most = _SCREENING_ITERATIONS if several else np.inf
+            for k, start in enumerate(starts, 1):
+                name = label + (f"start {k}" if several else "search")
+                with suppress(StartError):
+                    runs.append(ascend(name, start, loose, most=most))
+            if not runs:
+                raise ValueError(
+                    "The objective is not finite at any start: the classes are too "
+                    "close to singular. Increase regularization, or give another init."
+                )
+            run, values = min(runs, key=attrgetter("cost")), [-run.cost for run in runs]
+            if part_tol < loose:
+                run = ascend(label + "best start", run.point, part_tol, before=run)
+            continue
+        before, _ = part(_beside(coarse_fixed, run.point))
+        run = ascend(label + "search", run.point, part_tol, before=run)
+        gain = (-run.cost - before) / abs(run.cost)
+        ends_whole = objective.sample(samples[-1]).complete
+        tolerable = tol if ends_whole else max(tol, 5 * _STAGE_TOL)
+        if gain <= tolerable * (len(sample) / len(samples[number - 1]) - 1):
+            break
+    run = replace(run, point=manifold.nearest(basis @ run.point))
+    if not complete:
+        part = fast if sample is None else fast.sample(sample)
+        manifold = _manifold(constraint, metric, *run.point.shape)
+        tol = tol if whole else stage_tol
+        run = _in_whole_space(part, fixed, manifold, label, run, tol, single, options)
     if not whole:
-        run = replace(run, cost=-objective.mean(run.point))
+        run = replace(run, cost=-objective.mean(_beside(fixed, run.point)))
     elif single:
-        run = replace(run, cost=-objective(run.point)[0])
+        run = replace(run, cost=-objective(_beside(fixed, run.point))[0])
     return run, values
 
 
-def _space(constraint, metric):
-    return CONSTRAINTS[constraint] if metric is None else RotationQuotient(metric)
+def _manifold(constraint, metric, *shape):
+    if metric is not None:
+        return RotationQuotient(*shape, metric=metric)
+    return CONSTRAINTS[constraint](*shape)
 
 
-# The objective of noise selection has no samples.
-maximize_coarse_to_fine = maximize_on_samples
+def _beside(fixed, filters):
+    """All filters of an objective: fixed ones, and those that are optimized."""
+    n_more = len(fixed) - len(filters)
+    if n_more:
+        filters = np.vstack([np.zeros((n_more, filters.shape[1])), filters])
+    return np.hstack([fixed, filters]) if fixed.shape[1] else filters
 
 
-def sizes_of_parts(n_samples, n_entries):
-    """Numbers of samples, rising to all of them: one number if these are not many."""
-    sizes = [max(_LEAST_SAMPLES, _SAMPLES_PER_ENTRY * n_entries)]
-    while _GROWTH * sizes[-1] <= n_samples:
-        sizes.append(_GROWTH * sizes[-1])
-    return [*sizes[:-1], n_samples]
+def growing_rows(n_samples, n_entries):
+    """Parts of many samples, each of the next one, to all of them; none of few samples.
 
-
-def maximize_over_many_samples(objective, starts, basis, *, tol=1e-6, **options):
-    """Maximise the mean of an objective over samples, for more and more of them.
-
-    The parameters and results are those of :func:`maximize_on_samples`. The parts are
-    random, but always the same.
+    The parts are random, but always the same.
     """
-    n_samples = objective.n_samples
-    sizes = sizes_of_parts(n_samples, len(basis) * starts[0].shape[1])
+    sizes = [max(_LEAST_SAMPLES, _SAMPLES_PER_ENTRY * n_entries)]
+    while 4 * sizes[-1] <= n_samples:
+        sizes.append(4 * sizes[-1])
     order = np.random.default_rng(0).permutation(n_samples)
-    samples = [np.sort(order[:size]) for size in sizes] if len(sizes) > 1 else []
-    tol = max(tol, _LEAST_TOL)
-    return maximize_on_samples(
-        objective, starts, basis, tol=tol, stage_tol=tol, samples=samples, **options
-    )
+    parts = [np.sort(order[:size]) for size in sizes[:-1]]
+    return [*parts, np.arange(n_samples)] if parts else []
 
 
-def within(label, callback):
+def prefixed(label, callback):
     """The callback of a part of an optimization: a label before its stages."""
     if callback is None:
         return None
     return lambda stage, *report: callback(f"{label}, {stage}", *report)
 
 
-@dataclass(frozen=True)
-class _Stages:
-    """The stages of an optimization, each from the filters of the stage before.
+def _in_whole_space(objective, fixed, manifold, label, before, tol, single, options):
+    """Optimize among all features; ``single`` for single precision."""
+    stage, precision = label + "all features", _SINGLE_PRECISION if single else EPS
+    try:
+        run = _ascend(
+            objective,
+            fixed,
+            manifold,
+            None,
+            stage,
+            before.point,
+            tol,
+            before=before,
+            precision=precision,
+            **options,
+        )
+    except StartError:
+        raise ValueError(
+            "The objective is finite for filters in the subspace of the leading "
+            "principal axes, but not for the same ones among all features: some "
+            "covariances are too close to singular, or their numbers too far "
+            "apart. Increase regularization, or scale the features."
+        ) from None
+    # In single precision, it has converged where rounding hides any progress.
+    ended = run.n_iter - before.n_iter < options["max_iter"]
+    converged = run.converged or (single and ended and run.reason != INFINITE_COST)
+    return replace(run, point=manifold.nearest(run.point), converged=converged)
 
-    Attributes
-    ----------
-    space : Constraint
-        The constraint, or the quotient by rotations.
-    basis : ndarray of shape (n, k) or None
-        The basis of the subspace; None for the whole space.
-    optimizer, max_iter, batches, callback
-        Parameters of :func:`maximize_on_samples`.
-    label : str
-        What is put before the names of the stages.
+
+def _ascend(
+    objective,
+    fixed,
+    manifold,
+    basis,
+    stage,
+    start,
+    tol,
+    *,
+    optimizer,
+    max_iter,
+    batches,
+    callback,
+    most=np.inf,
+    before=None,
+    precision=EPS,
+):
+    """Optimize from given filters; the point of the result are filters, too.
+
+    The filters are in the coordinates of the basis, if that is not None. Counts are
+    added to those of the result ``before``.
     """
 
-    space: Any
-    basis: np.ndarray | None
-    optimizer: Any
-    max_iter: int
-    batches: Any
-    callback: Callable | None
-    label: str = ""
+    def cost(point, rows=None):
+        filters = manifold.filters_of(point)
+        sampled = objective if rows is None else objective.sample(rows)
+        value, gradient = sampled(_beside(fixed, filters))
+        return -value, -gradient[len(gradient) - len(filters) :, fixed.shape[1] :]
 
-    def lift(self, filters):
-        """Filters of shape (n, m) that meet the constraint."""
-        return self.space.nearest(
-            filters if self.basis is None else self.basis @ filters
-        )
+    def report(point, cost):
+        filters = manifold.filters_of(point)
+        filters = manifold.nearest(filters if basis is None else basis @ filters)
+        return callback(stage, filters, -cost)
 
-    def from_starts(self, objective, starts, tol):
-        """The best start's result, and the values that all starts reached.
-
-        One start is optimized to the tolerance. Several are optimized loosely, and the
-        best of them then to the tolerance.
-        """
-        if len(starts) == 1:
-            names, loose, max_iter = ["search"], tol, self.max_iter
-        else:
-            names = [f"start {number + 1}" for number in range(len(starts))]
-            loose = max(tol, _SCREENING_TOL)
-            max_iter = min(self.max_iter, _SCREENING_ITERATIONS)
-        runs = []
-        for name, start in zip(names, starts, strict=True):
-            with suppress(StartError):
-                runs.append(self._ascend(name, objective, start, loose, max_iter))
-        if not runs:
-            raise ValueError(
-                "The objective is not finite at any start: the classes are too close "
-                "to singular. Increase regularization, or give another init."
-            )
-        run = min(runs, key=lambda run: run.cost)
-        if len(starts) > 1 and tol < _SCREENING_TOL:
-            run = self.go_on("best start", objective, run, tol)
-        return run, [-run.cost for run in runs]
-
-    def go_on(self, name, objective, before, tol, precision=EPS):
-        """Optimize from the filters of a result, and add up the counts."""
-        run = self._ascend(
-            name, objective, before.point, tol, self.max_iter, precision=precision
-        )
-        return replace(
-            run,
-            n_iter=before.n_iter + run.n_iter,
-            n_evaluations=before.n_evaluations + run.n_evaluations,
-        )
-
-    def in_whole_space(self, objective, before, tol, single):
-        """Optimize among all features; ``single`` for single precision."""
-        precision = _SINGLE_PRECISION if single else EPS
-        try:
-            run = self.go_on("all features", objective, before, tol, precision)
-        except StartError:
-            raise ValueError(
-                "The objective is finite for filters in the subspace of the leading "
-                "principal axes, but not for the same ones among all features: some "
-                "covariances are too close to singular, or their numbers too far "
-                "apart. Increase regularization, or scale the features."
-            ) from None
-        # In single precision, it has converged where rounding hides any progress.
-        ended = run.n_iter - before.n_iter < self.max_iter
-        converged = run.converged or (single and ended and run.reason != INFINITE_COST)
-        return replace(run, point=self.lift(run.point), converged=converged)
-
-    def _ascend(self, name, objective, start, tol, max_iter, precision=EPS):
-        """Optimize from given filters; the point of the result are filters, too."""
-        space, report = self.space, None
-        if self.callback is not None:
-
-            def report(point, cost):
-                filters = self.lift(space.filters_of(point))
-                return self.callback(self.label + name, filters, -cost)
-
-        manifold, point = space.manifold(*start.shape), space.point_of(start)
-        options = {"max_iter": max_iter, "callback": report}
-        if self.batches is not None:
-            run = maximize_in_batches(
-                objective, manifold, point, *self.batches, **options
-            )
-        else:
-            value_and_gradient = space.at_points(objective)
-
-            def cost(point):
-                value, gradient = value_and_gradient(point)
-                return -value, -gradient
-
-            options |= {"optimizer": self.optimizer, "tol": tol, "precision": precision}
-            run = minimize(cost, manifold, point, **options)
-        return replace(run, point=space.aligned(space.filters_of(run.point), start))
+    options = {
+        "max_iter": min(max_iter, most),
+        "callback": None if callback is None else report,
+    }
+    point = manifold.point_of(start)
+    if batches is not None:
+        n_samples = objective.n_samples
+        run = minimize_in_batches(cost, n_samples, manifold, point, *batches, **options)
+    else:
+        options |= {"optimizer": optimizer, "tol": tol, "precision": precision}
+        run = minimize(cost, manifold, point, **options)
+    filters = manifold.aligned(manifold.filters_of(run.point), start)
+    if before is None:
+        return replace(run, point=filters)
+    return replace(
+        run,
+        point=filters,
+        n_iter=before.n_iter + run.n_iter,
+        n_evaluations=before.n_evaluations + run.n_evaluations,
+    )

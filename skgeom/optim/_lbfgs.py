@@ -186,8 +186,15 @@ class RiemannianLBFGS:
                 )
             if reason:
                 break
-            found, trials = self._next(problem, point, cost, gradient, history, reach)
-            evaluations += trials
+            directions = self._directions(problem, point, gradient, history, reach)
+            for direction, limit in directions:
+                found, trials = self._line_search(
+                    problem, point, cost, gradient, direction, limit
+                )
+                evaluations += trials
+                if found:
+                    break
+                history.clear()  # it misled; the next direction does not use it
             if found is None:
                 reason = "Terminated - no step along the gradient lowers the cost."
                 break
@@ -223,20 +230,6 @@ class RiemannianLBFGS:
         after = f"after {iteration} iterations, {seconds:.2f} seconds."
         names = (name for name, is_reached in reached.items() if is_reached)
         return next((f"Terminated - {name} reached {after}" for name in names), None)
-
-    def _next(self, problem, point, cost, gradient, history, reach):
-        """The next (point, cost, step) or None, and the number of costs evaluated."""
-        directions = self._directions(problem, point, gradient, history, reach)
-        evaluations = 0
-        for direction, limit in directions:
-            found, trials = self._line_search(
-                problem, point, cost, gradient, direction, limit
-            )
-            evaluations += trials
-            if found:
-                return found, evaluations
-            history.clear()  # it misled; the next direction does not use it
-        return None, evaluations
 
     def _directions(self, problem, point, gradient, history, reach):
         """Directions to search along, with the number of step lengths to try.

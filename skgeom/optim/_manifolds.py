@@ -33,6 +33,17 @@ class Submanifold(_Manifold):
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
         return np.vdot(tangent_vector_a, tangent_vector_b)
 
+    # The points of most manifolds are filters; those of RotationQuotient differ.
+
+    def point_of(self, filters):
+        return filters
+
+    def filters_of(self, point):
+        return point
+
+    def aligned(self, filters, like):
+        return filters
+
     def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
         return self.projection(point, euclidean_gradient)
 
@@ -70,6 +81,10 @@ class Sphere(Submanifold):
 class Oblique(Submanifold):
     """Matrices with columns of unit norm."""
 
+    @staticmethod
+    def nearest(matrix):
+        return matrix / np.linalg.norm(matrix, axis=0)
+
     @property
     def typical_dist(self):
         return np.pi * np.sqrt(self.shape[1])
@@ -84,6 +99,11 @@ class Oblique(Submanifold):
 
 class Stiefel(Submanifold):
     """Matrices with orthonormal columns."""
+
+    @staticmethod
+    def nearest(matrix):
+        left, _, right = np.linalg.svd(matrix, full_matrices=False)
+        return left @ right
 
     @property
     def typical_dist(self):
@@ -222,50 +242,7 @@ def as_pymanopt(manifold):
     return getattr(pymanopt.manifolds, type(manifold).__name__)(*manifold.shape)
 
 
-class Constraint:
-    """A manifold of filter matrices of shape (n, m), for any n and m.
-
-    The points of the manifold are the filters here; :class:`RotationQuotient` has
-    different ones.
-
-    Parameters
-    ----------
-    manifold : callable
-        (n, m) -> manifold.
-    nearest : callable
-        Maps a matrix of full column rank to the closest point of the manifold.
-    """
-
-    def __init__(self, manifold, nearest):
-        self.manifold = manifold
-        self.nearest = nearest
-
-    def point_of(self, filters):
-        return filters
-
-    def filters_of(self, point):
-        return point
-
-    def at_points(self, objective):
-        return objective
-
-    def aligned(self, filters, like):
-        return filters
-
-
-def _normalize_columns(matrix):
-    return matrix / np.linalg.norm(matrix, axis=0)
-
-
-def _polar_factor(matrix):
-    left, _, right = np.linalg.svd(matrix, full_matrices=False)
-    return left @ right
-
-
-CONSTRAINTS = {
-    "unit-norm": Constraint(Oblique, _normalize_columns),
-    "orthonormal": Constraint(Stiefel, _polar_factor),
-}
+CONSTRAINTS = {"unit-norm": Oblique, "orthonormal": Stiefel}
 
 
 def rotated_to_unit_norm(filters):
@@ -288,10 +265,10 @@ def rotated_to_unit_norm(filters):
         tangent = -longer / (product + np.copysign(root, product))
         rotation = np.array([[1, -tangent], [tangent, 1]]) / np.hypot(1, tangent)
         filters[:, [i, j]] = filters[:, [i, j]] @ rotation
-    return _normalize_columns(filters)
+    return Oblique.nearest(filters)
 
 
-class RotationQuotient(Constraint):
+class RotationQuotient(Sphere):
     r"""Filters of unit norm up to rotations, for a rotation-invariant objective.
 
     If :math:`F R`, with R orthogonal, has the same value as F, only :math:`F F^\top`
@@ -306,13 +283,17 @@ class RotationQuotient(Constraint):
 
     Parameters
     ----------
+    *shape : int
+        The shape (n, m) of filters.
     metric : ndarray of shape (n, n)
         A symmetric positive definite matrix, such as the covariance of the features: a
         step then changes the outputs of the filters equally in all directions.
     """
 
-    def __init__(self, metric):
-        super().__init__(Sphere, rotated_to_unit_norm)
+    nearest = staticmethod(rotated_to_unit_norm)
+
+    def __init__(self, *shape, metric):
+        super().__init__(*shape)
         self._factor = np.linalg.cholesky(metric)
         # Inverted once instead of a triangular solution per point, which only scipy
         # has: the threads of its BLAS would compete with those of numpy.
@@ -323,7 +304,7 @@ class RotationQuotient(Constraint):
 
         The optimization leaves the rotation to rounding.
         """
-        return filters @ _polar_factor(filters.T @ like)
+        return filters @ Stiefel.nearest(filters.T @ like)
 
     def point_of(self, filters):
         """The point G of given filters, up to their norm."""
@@ -332,20 +313,12 @@ class RotationQuotient(Constraint):
 
     def filters_of(self, point):
         """The filters F of a point, which may differ in their norms."""
-        return self._filters_and_scale(point)[0]
+        filters = self._inverse.T @ point
+        return np.sqrt(point.shape[1]) / np.linalg.norm(filters) * filters
 
-    def at_points(self, objective):
-        """Value and gradient of an objective of filters, as a function of the point."""
-
-        def value_and_gradient(point):
-            filters, scale = self._filters_and_scale(point)
-            value, gradient = objective(filters)
-            radial = np.vdot(filters, gradient) / filters.shape[1]
-            return value, scale * (self._inverse @ (gradient - radial * filters))
-
-        return value_and_gradient
-
-    def _filters_and_scale(self, point):
+    def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
+        """The gradient on the sphere, given that of the filters."""
         filters = self._inverse.T @ point
         scale = np.sqrt(point.shape[1]) / np.linalg.norm(filters)
-        return scale * filters, scale
+        radial = np.vdot(filters, euclidean_gradient) / np.vdot(filters, filters)
+        return scale * (self._inverse @ (euclidean_gradient - radial * filters))

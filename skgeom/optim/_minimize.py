@@ -161,7 +161,7 @@ def minimize(
     try:
         result = solver.run(problem, initial_point=start)
     except _Stop as stop:
-        return problem.result(stop.reason, stop.converged)
+        return problem.result(*stop.args)
     problem.record(result.point)  # steepest descent has not evaluated its gradient
     reason = result.stopping_criterion
     return problem.result(reason, "grad norm" in reason or problem.is_stationary())
@@ -195,12 +195,7 @@ class StartError(ValueError):
 
 
 class _Stop(Exception):
-    """Stops an optimizer from within."""
-
-    def __init__(self, reason, converged):
-        super().__init__(reason)
-        self.reason = reason
-        self.converged = converged
+    """Stops an optimizer from within, with the reason and whether it has converged."""
 
 
 class _MonitoredProblem:
@@ -277,12 +272,13 @@ class _MonitoredProblem:
         if norm == 0:
             return vector
         _, gradient, _ = self._evaluate(point)
+        latest = self._latest  # which the optimizer still needs
         gradient_near, length = None, 2.0**-13 / norm
         while gradient_near is None:  # a shorter step where the cost is infinite
             length /= 2
             near = self.manifold.retraction(point, length * vector)
-            # Not stored in the memo, which the optimizer still needs.
-            _, gradient_near, _ = self._compute(near)
+            _, gradient_near, _ = self._evaluate(near)
+        self._latest = latest
         carried = self.manifold.transport(near, point, gradient_near)
         return (carried - gradient) / (length * self._unit)
 
@@ -318,10 +314,7 @@ class _MonitoredProblem:
         for memo in (self._latest, self._iterate):
             if memo is not None and _same(memo[0], point):
                 return memo[1]
-        self._latest = point, self._compute(point)
-        return self._latest[1]
-
-    def _compute(self, point):
+        evaluated = np.inf, None, np.inf
         self._n_evaluations += 1
         manifold = self.manifold
         with suppress(np.linalg.LinAlgError):
@@ -330,8 +323,9 @@ class _MonitoredProblem:
                 gradient = manifold.euclidean_to_riemannian_gradient(point, gradient)
                 norm = manifold.norm(point, gradient)
                 if np.isfinite(norm):
-                    return cost, gradient, norm
-        return np.inf, None, np.inf
+                    evaluated = cost, gradient, norm
+        self._latest = point, evaluated
+        return evaluated
 
     def _stop_if_done(self, norm):
         if norm == np.inf:

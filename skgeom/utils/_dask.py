@@ -250,9 +250,9 @@ def score_by_blocks(score):
     """A ``score`` of samples that gives the accuracy of Dask arrays and frames, too."""
 
     @wraps(score)
-    def wrapper(self, X, y, sample_weight=None):
+    def wrapper(self, X, y, sample_weight=None, **params):
         if not is_dask(X):
-            return score(self, X, y, sample_weight)
+            return score(self, X, y, sample_weight, **params)
         import dask
 
         parts = dask.compute(*map_row_blocks(_score, X, y, sample_weight, self))

@@ -1,88 +1,61 @@
-"""Predictions of classifiers by the posterior probabilities of the classes."""
+"""Predictions of classifiers by scores or posterior probabilities of the classes."""
 
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 
 from skgeom.utils.array_api import namespace, take_labels
 from skgeom.utils.estimator import estimator_method
 
 
-class PosteriorClassifierMixin(ClassifierMixin):
-    """The predictions of a classifier that computes joint log-likelihoods.
+class ScoreClassifierMixin(ClassifierMixin):
+    """The predictions of a classifier that computes scores of the classes.
 
     A subclass sets ``classes_`` and ``_fitted_array``, the name of a fitted array, and
-    defines ``_joint_log_likelihood(X)``: the logarithms of prior times density,
-    (n_samples, n_classes), up to a term that the classes share.
+    defines ``_class_scores(X)``, (n_samples, n_classes), the largest of which decides.
     """
 
     @estimator_method
-    def decision_function(self, X):
-        """Logarithms of prior times density, up to a term that the classes share.
+    def decision_function(self, X, **params):
+        """Scores of the classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
             The samples, as in ``fit``.
+        **params : dict
+            Further arguments for the samples, such as ``domain``.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes, the log-odds of ``classes_[1]``.
+            The largest score decides; for two classes, the difference of the second
+            and the first. If there are probabilities, the scores are logarithms of
+            prior times density, up to a term that the classes share.
         """
-        joint = self._joint_log_likelihood(X)
-        return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
+        scores = self._class_scores(X, **params)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @estimator_method
-    def predict(self, X):
-        """The most probable class of each sample.
+    def predict(self, X, **params):
+        """The class of the largest score of each sample.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
             The samples, as in ``fit``.
+        **params : dict
+            Further arguments for the samples, such as ``domain``.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             Labels from ``classes_``.
         """
-        joint = self._joint_log_likelihood(X)
-        return take_labels(self.classes_, namespace(joint).argmax(joint, axis=1))
+        scores = self._class_scores(X, **params)
+        return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
 
     @estimator_method
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, ...)
-            The samples, as in ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        return log_softmax(self._joint_log_likelihood(X))
-
-    @estimator_method
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, ...)
-            The samples, as in ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        logarithms = log_softmax(self._joint_log_likelihood(X))
-        return namespace(logarithms).exp(logarithms)
-
-    @estimator_method
-    def score(self, X, y, sample_weight=None):
+    def score(self, X, y, sample_weight=None, **params):
         """Accuracy of the predicted classes.
 
         Parameters
@@ -93,13 +66,65 @@ class PosteriorClassifierMixin(ClassifierMixin):
             Their true classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights.
+        **params : dict
+            Further arguments for the samples, such as ``domain``.
 
         Returns
         -------
         float
             The share of the samples whose class is predicted correctly.
         """
-        return super().score(X, y, sample_weight)
+        predicted = self.predict(X, **params)
+        return accuracy_score(y, predicted, sample_weight=sample_weight)
+
+
+class PosteriorClassifierMixin(ScoreClassifierMixin):
+    """The predictions of a classifier that computes joint log-likelihoods.
+
+    A subclass sets ``classes_`` and ``_fitted_array``, the name of a fitted array, and
+    defines ``_joint_log_likelihood(X)``: the logarithms of prior times density,
+    (n_samples, n_classes), up to a term that the classes share.
+    """
+
+    def _class_scores(self, X, **params):
+        return self._joint_log_likelihood(X, **params)
+
+    @estimator_method
+    def predict_log_proba(self, X, **params):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            The samples, as in ``fit``.
+        **params : dict
+            Further arguments for the samples, such as ``domain``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return log_softmax(self._joint_log_likelihood(X, **params))
+
+    @estimator_method
+    def predict_proba(self, X, **params):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            The samples, as in ``fit``.
+        **params : dict
+            Further arguments for the samples, such as ``domain``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        logarithms = log_softmax(self._joint_log_likelihood(X, **params))
+        return namespace(logarithms).exp(logarithms)
 
 
 def log_softmax(scores):

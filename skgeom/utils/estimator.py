@@ -157,9 +157,12 @@ def _predict(method):
 
     @wraps(method)
     def predict(self, X, *args, **kwargs):
-        if is_dask(X) and not args and not kwargs:
+        has_array = getattr(self, "_fitted_array", None) is not None
+        if has_array and is_dask(X) and not args and not kwargs:
             return by_blocks(predict)(self, X)
         check_is_fitted(self)
+        if not has_array:
+            return method(self, X, *args, **kwargs)
         check_same_namespace(X, self, attribute=self._fitted_array, method=name)
         if not is_by_numpy(X) or getattr(self, "_needs_library", False):
             return method(self, X, *args, **kwargs)
@@ -219,6 +222,13 @@ def substitute_docs(**paragraphs):
         return documented
 
     return decorate
+
+
+def documented_parameters(documented):
+    """The paragraphs about parameters and attributes in a docstring, by their names."""
+    text = inspect.cleandoc(documented.__doc__)
+    paragraphs = re.finditer(r"^(\w+) : .+(?:\n+ +.+)*", text, flags=re.MULTILINE)
+    return {paragraph[1]: "\n" + paragraph[0] for paragraph in paragraphs}
 
 
 def current_progress():

@@ -25,7 +25,7 @@ from skgeom.objectives import (
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
 )
-from skgeom.objectives._distances import _divided_differences, _spectrum
+from skgeom.objectives._class_distances import _divided_differences, _spectrum
 
 EVERY = [*DISTANCES.items(), *SECOND_MOMENT_DISTANCES.items()]
 IDS = [f"{name}-{i}" for i, (name, _) in enumerate(EVERY)]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skgeom.objectives import DISTANCES, MeanPairwiseDistance, WithFixedFilters
-from skgeom.objectives import _pair_samples as pair_samples
-from skgeom.objectives._pair_samples import (
+from skgeom.objectives import DISTANCES, MeanPairwiseDistance
+from skgeom.objectives import _pairwise as pair_samples
+from skgeom.objectives._pairwise import (
     all_pairs,
     growing_samples,
     large_sample,
@@ -137,14 +137,11 @@ def problem(make_gaussians, rng):
     return objective, rng.normal(size=(4, 2))
 
 
-@pytest.mark.parametrize("n_fixed", [0, 1])
-def test_objective_on_a_sample(problem, n_fixed):
+def test_objective_on_a_sample(problem):
     objective, filters = problem
     distances = objective.project(filters).matrix()
     whole, _ = objective(filters)
-    fixed, last = filters[:, :n_fixed], filters[:, n_fixed:]
-    if n_fixed:
-        objective = WithFixedFilters(objective, fixed)
+    last = filters
     for pairs in objective.growing_samples(0):
         part = objective.sample(pairs)
         value, gradient = part(last)

@@ -11,7 +11,6 @@ from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
-    WithFixedFilters,
     _pairwise,
 )
 from skgeom.objectives._projection import ProjectedClasses
@@ -336,38 +335,6 @@ def test_projection_is_the_composition(name, squared, make_problem, rng):
     assert_allclose(twice_value, expected, rtol=1e-11)
 
 
-@pytest.mark.parametrize("n_last", [1, 2])
-@pytest.mark.parametrize("n_fixed", [1, 3])
-def test_fixed_filters_leave_the_gradient_of_the_last(n_fixed, n_last, make_problem):
-    means, covariances, filters = make_problem(n_filters=n_fixed + n_last)
-    objective = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)
-    fixed, last = filters[:, :n_fixed], filters[:, n_fixed:]
-    value, gradient = WithFixedFilters(objective, fixed)(last)
-    whole_value, whole_gradient = objective(filters)
-    assert value == whole_value
-    assert np.array_equal(gradient, whole_gradient[:, n_fixed:])
-
-
-def test_projection_with_fixed_filters_is_the_composition(make_problem, rng):
-    means, covariances, fixed = make_problem(n_filters=2)
-    objective = WithFixedFilters(
-        MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO), fixed
-    )
-    # The fixed filters are outside the span of the basis.
-    basis, coordinates = rng.normal(size=(N_FEATURES, 5)), rng.normal(size=(5, 2))
-    value, gradient = objective(basis @ coordinates)
-    projected = objective.project(basis)
-    projected_value, projected_gradient = projected(coordinates)
-    assert_allclose(projected_value, value, rtol=1e-11)
-    assert_close_gradients(projected_gradient, basis.T @ gradient)
-
-    twice_basis, twice_coordinates = rng.normal(size=(5, 4)), rng.normal(size=(4, 2))
-    twice_value, twice_gradient = projected.project(twice_basis)(twice_coordinates)
-    value, gradient = objective(basis @ twice_basis @ twice_coordinates)
-    assert_allclose(twice_value, value, rtol=1e-11)
-    assert_close_gradients(twice_gradient, (basis @ twice_basis).T @ gradient)
-
-
 # Arguments
 
 
@@ -380,7 +347,6 @@ def test_arguments_are_not_modified(order, make_problem):
     means, covariances, filters = arguments
     objective = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)
     value, gradient = objective(filters)
-    WithFixedFilters(objective, filters)(filters[:, ::-1] + filters**2)
     expected, expected_gradient = MeanPairwiseDistance(*copies[:2], 0.5, FISHER_RAO)(
         copies[2]
     )
@@ -403,7 +369,6 @@ def test_threads_share_many_pairs_only(make_gaussians, n_classes, parallel):
         *make_gaussians((n_classes,), 4), 0.1, DISTANCES["fisher-rao"]
     )
     assert objective.parallel is parallel
-    assert WithFixedFilters(objective, np.eye(4, 1)).parallel is parallel
 
 
 def test_threads_change_nothing(make_gaussians, monkeypatch):
@@ -436,16 +401,6 @@ def test_what_dominates_the_work(make_gaussians):
     assert dominates(3, 50, "fisher-rao", 2)
     assert not dominates(40, 20, "fisher-rao", 4)
     assert dominates(40, 20, "jeffreys", 4)  # nothing is decomposed
-
-
-def test_fixed_filters_count_as_work(make_gaussians):
-    objective = MeanPairwiseDistance(
-        *make_gaussians((40,), 60), 0.1, DISTANCES["fisher-rao"]
-    )
-    assert objective.projection_dominates(1)
-    assert not objective.projection_dominates(6)
-    last = WithFixedFilters(objective, np.eye(60, 5))
-    assert not last.projection_dominates(1)
 
 
 @pytest.mark.parametrize("power", [-400, -60, 0, 61, 400])

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
-from skgeom.objectives import MeanInformation, WithFixedFilters, _posterior
+from skgeom.objectives import MeanInformation, _posterior
 
 
 @pytest.fixture
@@ -80,28 +80,24 @@ def test_blocks_of_samples_give_the_same(size, problem, monkeypatch):
     assert_allclose(block_gradient, gradient, atol=1e-11)
 
 
-def test_projection_and_fixed_filters(problem, rng):
-    arguments, filters = problem
+def test_projection(problem, rng):
+    arguments, _ = problem
     objective = MeanInformation(*arguments)
     basis, coordinates = rng.normal(size=(6, 4)), rng.normal(size=(4, 3))
     value, gradient = objective.project(basis)(coordinates)
     expected_value, expected = objective(basis @ coordinates)
     assert_allclose(value, expected_value, rtol=1e-12)
     assert_allclose(gradient, basis.T @ expected, atol=1e-12)
-    fixed = WithFixedFilters(objective, filters[:, :1])
-    assert fixed.n_samples == objective.n_samples == 300
-    assert_allclose(fixed(filters[:, 1:])[1], objective(filters)[1][:, 1:], atol=1e-14)
 
 
 def test_mean_of_batches_is_the_whole(problem):
     arguments, filters = problem
     objective = MeanInformation(*arguments)
     value, gradient = objective(filters)
-    for whole in (objective, WithFixedFilters(objective, np.empty((6, 0)))):
-        batches = [whole.sample(rows) for rows in np.arange(300).reshape(3, 100)]
-        values, gradients = zip(*(batch(filters) for batch in batches), strict=True)
-        assert_allclose(np.mean(values), value, rtol=1e-12)
-        assert_allclose(np.mean(gradients, axis=0), gradient, atol=1e-12)
+    batches = [objective.sample(rows) for rows in np.arange(300).reshape(3, 100)]
+    values, gradients = zip(*(batch(filters) for batch in batches), strict=True)
+    assert_allclose(np.mean(values), value, rtol=1e-12)
+    assert_allclose(np.mean(gradients, axis=0), gradient, atol=1e-12)
 
 
 def test_samples_far_from_all_classes_are_finite(problem):

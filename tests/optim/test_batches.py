@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from pymanopt.manifolds import Oblique, Sphere, Stiefel
 
-from skgeom.optim._batches import maximize_in_batches
+from skgeom.optim._batches import minimize_in_batches
 from skgeom.optim._minimize import StartError
 
 
@@ -18,6 +18,10 @@ class Quadratic:
 
     def sample(self, rows):
         return Quadratic(self.matrices[rows])
+
+    def cost(self, x, rows=None):
+        value, gradient = (self if rows is None else self.sample(rows))(x)
+        return -value, -gradient
 
     def __call__(self, x):
         mean = self.matrices.mean(axis=0)
@@ -34,7 +38,9 @@ def run(objective, manifold, batch_size=50, n_columns=1, **options):
     start = np.linalg.qr(np.random.default_rng(1).normal(size=(6, n_columns)))[0]
     options = {"max_iter": 3000, **options}
     rng = np.random.RandomState(0)
-    return maximize_in_batches(objective, manifold, start, batch_size, rng, **options)
+    return minimize_in_batches(
+        objective.cost, objective.n_samples, manifold, start, batch_size, rng, **options
+    )
 
 
 @pytest.mark.parametrize("batch_size", [20, 100, 500, 1000])
@@ -69,8 +75,14 @@ def test_seed_decides(objective):
     manifold = Sphere(6, 1)
     start = np.eye(6)[:, :1]
     first, again, other = (
-        maximize_in_batches(
-            objective, manifold, start, 50, np.random.RandomState(seed), max_iter=5
+        minimize_in_batches(
+            objective.cost,
+            500,
+            manifold,
+            start,
+            50,
+            np.random.RandomState(seed),
+            max_iter=5,
         ).point
         for seed in (0, 0, 1)
     )
@@ -94,8 +106,14 @@ def test_callback_hears_of_each_epoch_and_can_stop(objective):
 
 def test_stationary_start_stays(objective):
     still = Quadratic(np.zeros((10, 6, 6)))
-    result = maximize_in_batches(
-        still, Sphere(6), np.eye(6)[0], 5, np.random.RandomState(0), max_iter=1000
+    result = minimize_in_batches(
+        still.cost,
+        10,
+        Sphere(6),
+        np.eye(6)[0],
+        5,
+        np.random.RandomState(0),
+        max_iter=1000,
     )
     assert np.array_equal(result.point, np.eye(6)[0])
     assert result.converged

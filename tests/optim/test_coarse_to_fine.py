@@ -1,4 +1,4 @@
-"""maximize_coarse_to_fine: a small subspace first, then the whole space."""
+"""maximize_on_samples: a small subspace first, then the whole space."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from skgeom.objectives import DISTANCES, MeanPairwiseDistance
 from skgeom.optim import (
     CONSTRAINTS,
     OPTIMIZERS,
-    maximize_coarse_to_fine,
+    maximize_on_samples,
     minimize,
 )
 
@@ -126,7 +126,7 @@ def problem(request):
 def test_result(problem, constraint, complete):
     objective, basis = problem
     start = random_start(np.random.default_rng(1), constraint)
-    result, values = maximize_coarse_to_fine(
+    result, values = maximize_on_samples(
         objective, [start], basis, complete=complete, constraint=constraint
     )
     assert_on_constraint(result.point, constraint)
@@ -148,7 +148,7 @@ def test_result(problem, constraint, complete):
 def test_as_good_as_the_whole_space_at_once(problem, constraint, seed):
     objective, basis = problem
     start = random_start(np.random.default_rng(seed), constraint)
-    result, _ = maximize_coarse_to_fine(
+    result, _ = maximize_on_samples(
         objective, [start], basis, complete=False, constraint=constraint
     )
 
@@ -156,7 +156,7 @@ def test_as_good_as_the_whole_space_at_once(problem, constraint, seed):
         value, gradient = objective(filters)
         return -value, -gradient
 
-    manifold = CONSTRAINTS[constraint].manifold(N, M)
+    manifold = CONSTRAINTS[constraint](N, M)
     at_once = minimize(cost, manifold, basis @ start)
     assert -result.cost >= -at_once.cost * (1 - 1e-6)
 
@@ -166,12 +166,12 @@ def test_few_evaluations_in_the_whole_space(constraint):
     objective, basis = pairwise(rng, n=60, k=20, decay=0.8)
     recorded = Recorded(objective)
     start = random_start(rng, constraint, (20, M))
-    result, _ = maximize_coarse_to_fine(
+    result, _ = maximize_on_samples(
         recorded, [start], basis, complete=False, constraint=constraint
     )
     n_fine = len(recorded.calls)
     whole = Recorded(objective)
-    at_once, _ = maximize_coarse_to_fine(
+    at_once, _ = maximize_on_samples(
         whole, [basis @ start], np.eye(60), complete=True, constraint=constraint
     )
     assert_allclose(result.cost, at_once.cost, rtol=1e-6)
@@ -183,7 +183,7 @@ def test_maximum_of_the_trace(constraint, optimizer):
     objective, basis = trace(np.random.default_rng(0))
     start = random_start(np.random.default_rng(1), constraint)
     options = {"complete": False, "constraint": constraint, "optimizer": optimizer}
-    result, _ = maximize_coarse_to_fine(objective, [start], basis, **options)
+    result, _ = maximize_on_samples(objective, [start], basis, **options)
     assert_allclose(-result.cost, objective.maximum(constraint), rtol=1e-5)
 
 
@@ -207,7 +207,7 @@ def test_basis_that_is_not_orthonormal():
     objective = Quotient(
         (columns * 0.7 ** np.arange(N)) @ columns.T, np.diag(np.logspace(-2, 2, N))
     )
-    result, _ = maximize_coarse_to_fine(
+    result, _ = maximize_on_samples(
         objective,
         [random_start(rng, "orthonormal", (N, M))],
         np.diag(np.logspace(1, -1, N)),
@@ -226,7 +226,7 @@ def test_best_of_several_starts(constraint, order, complete):
     nearest = CONSTRAINTS[constraint].nearest
     beside = np.eye(K, 1, -2) / 9
     starts = [nearest(np.eye(K, 1, -peak) + beside) for peak in (0, 1)]
-    result, values = maximize_coarse_to_fine(
+    result, values = maximize_on_samples(
         TwoPeaks(np.eye(N)),
         [starts[peak] for peak in order],
         np.eye(N, K),
@@ -245,7 +245,7 @@ def test_callback(problem, constraint, n_starts, complete):
     rng = np.random.default_rng(2)
     starts = [random_start(rng, constraint) for _ in range(n_starts)]
     reports = []
-    result, values = maximize_coarse_to_fine(
+    result, values = maximize_on_samples(
         objective,
         starts,
         basis,
@@ -280,7 +280,7 @@ def test_callback_ends_one_stage(constraint):
         stages.append(stage)
         return True
 
-    maximize_coarse_to_fine(
+    maximize_on_samples(
         objective,
         [random_start(np.random.default_rng(seed), constraint) for seed in (0, 1)],
         basis,
@@ -303,7 +303,7 @@ def test_objective_that_is_finite_in_the_subspace_only(constraint):
 
     start = random_start(np.random.default_rng(0), constraint)
     with pytest.raises(ValueError, match=r"not for the same ones among all features"):
-        maximize_coarse_to_fine(
+        maximize_on_samples(
             OfSubspace(), [start], basis, complete=False, constraint=constraint
         )
 
@@ -311,7 +311,7 @@ def test_objective_that_is_finite_in_the_subspace_only(constraint):
 def test_max_iter(problem, constraint):
     objective, basis = problem
     start = random_start(np.random.default_rng(1), constraint)
-    result, _ = maximize_coarse_to_fine(
+    result, _ = maximize_on_samples(
         objective, [start], basis, complete=False, constraint=constraint, max_iter=2
     )
     assert result.n_iter == 4
@@ -323,8 +323,8 @@ def test_starts_are_screened_briefly():
     rng = np.random.default_rng(1)
     starts = [random_start(rng, "unit-norm") for _ in range(3)]
     options = {"complete": True, "constraint": "unit-norm", "tol": 1e-9}
-    result, values = maximize_coarse_to_fine(objective, starts, basis, **options)
-    alone, _ = maximize_coarse_to_fine(
+    result, values = maximize_on_samples(objective, starts, basis, **options)
+    alone, _ = maximize_on_samples(
         objective, [starts[int(np.argmax(values))]], basis, **options
     )
     # What is left of the best start is refined as much as if it had been alone.
@@ -336,7 +336,7 @@ def test_starts_are_screened_briefly():
 def test_nearest_point(constraint, shape):
     matrix = np.random.default_rng(0).standard_normal(shape)
     nearest = CONSTRAINTS[constraint].nearest(matrix)
-    manifold = CONSTRAINTS[constraint].manifold(*shape)
+    manifold = CONSTRAINTS[constraint](*shape)
     # The nearest point is where the squared distance is stationary and least.
     result = minimize(
         lambda f: (((f - matrix) ** 2).sum() / 2, f - matrix),

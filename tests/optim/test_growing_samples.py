@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skgeom.objectives import DISTANCES, MeanPairwiseDistance, WithFixedFilters
+from skgeom.objectives import DISTANCES, MeanPairwiseDistance
 from skgeom.optim import (
     CONSTRAINTS,
-    maximize_coarse_to_fine,
     maximize_on_samples,
 )
 
@@ -24,7 +23,7 @@ def few(monkeypatch):
     def set_sizes(last):
         sizes = {"FEW_PAIRS": 100, "_LEAST": 40, "_FIRST": 2, "_GROWTH": 3}
         for name, value in {**sizes, "_LAST": last}.items():
-            monkeypatch.setattr(f"skgeom.objectives._pair_samples.{name}", value)
+            monkeypatch.setattr(f"skgeom.objectives._pairwise.{name}", value)
 
     return set_sizes
 
@@ -49,7 +48,7 @@ def maximize(objective, starts, complete=False, constraint="unit-norm", **option
 @pytest.mark.parametrize("complete", [True, False])
 def test_few_pairs_change_nothing(complete, objective, starts):
     result, values = maximize(objective, starts, complete)
-    expected, expected_values = maximize_coarse_to_fine(
+    expected, expected_values = maximize_on_samples(
         objective, starts, BASIS, complete=complete, constraint="unit-norm"
     )
     assert values == expected_values
@@ -67,7 +66,7 @@ def test_all_pairs_in_the_end(complete, constraint, objective, starts, few):
     assert result.converged
     value, gradient = objective(result.point)
     assert -result.cost == pytest.approx(value, rel=1e-12)
-    manifold = CONSTRAINTS[constraint].manifold(N, M)
+    manifold = CONSTRAINTS[constraint](N, M)
     if complete:
         gradient = BASIS @ BASIS.T @ gradient
         assert not result.point[K:].any()
@@ -83,7 +82,7 @@ def test_cost_is_that_of_all_pairs_even_after_a_sample(
     result, _ = maximize(objective, starts, complete, random_state=0)
     value, _ = objective(result.point)
     assert -result.cost == pytest.approx(value, rel=1e-12)
-    best, _ = maximize_coarse_to_fine(
+    best, _ = maximize_on_samples(
         objective, starts, BASIS, complete=complete, constraint="unit-norm"
     )
     assert value > -0.97 * best.cost
@@ -103,7 +102,7 @@ def test_a_loose_tolerance_ends_the_growth(objective, starts, few, monkeypatch):
         return evaluate(self, filters)
 
     monkeypatch.setattr(MeanPairwiseDistance, "__call__", count)
-    monkeypatch.setattr("skgeom.objectives._pair_samples._GROWTH", 2)
+    monkeypatch.setattr("skgeom.objectives._pairwise._GROWTH", 2)
     maximize(objective, starts, complete=True, tol=0.1)
     assert set(sizes) == {40, 80}
     sizes.clear()
@@ -111,13 +110,19 @@ def test_a_loose_tolerance_ends_the_growth(objective, starts, few, monkeypatch):
     assert set(sizes) == {40, 80, 190}
 
 
-def test_fixed_filters(objective, starts, few, rng):
+@pytest.mark.parametrize("complete", [True, False])
+def test_fixed_filters(complete, objective, starts, few):
     few(last=1000)
-    fixed = np.eye(N)[:, -1:]
-    last = WithFixedFilters(objective, fixed)
-    result, _ = maximize(last, starts, random_state=0)
-    value, _ = objective(np.hstack([fixed, result.point]))
+    fixed = np.eye(N)[:, -1:]  # outside of the span of the basis
+    result, _ = maximize(objective, starts, complete, fixed=fixed, tol=1e-9)
+    value, gradient = objective(np.hstack([fixed, result.point]))
     assert -result.cost == pytest.approx(value, rel=1e-12)
+    gradient = gradient[:, 1:]
+    if complete:
+        gradient = BASIS @ BASIS.T @ gradient
+    manifold = CONSTRAINTS["unit-norm"](N, M)
+    riemannian = manifold.euclidean_to_riemannian_gradient(result.point, gradient)
+    assert np.linalg.norm(riemannian) < 1e-3 * np.linalg.norm(gradient)
 
 
 @pytest.mark.parametrize("max_iter", [2, 500])

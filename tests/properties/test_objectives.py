@@ -13,7 +13,6 @@ from skgeom.objectives import (
     MeanInformation,
     MeanPairwiseDistance,
     StudentT,
-    WithFixedFilters,
 )
 
 EVERY = {**SECOND_MOMENT_DISTANCES, **DISTANCES, "StudentT": StudentT(3)}
@@ -156,16 +155,6 @@ def test_gradient_by_differences(name, squared, problem):
 @given(problem=problems(powers=(0.5, 1, 2)))
 def test_gradient_of_the_information_by_differences(problem):
     assert_gradient(problem.information(), problem.filters, problem.rng)
-
-
-@given(problem=problems(powers=(0.5, 1, 2)))
-def test_gradient_beside_fixed_filters(problem):
-    fixed = problem.rng.normal(size=(problem.n, 2))
-    whole = problem.mean_distance(DISTANCES["fisher-rao"])
-    objective = WithFixedFilters(whole, fixed)
-    assert_gradient(objective, problem.filters, problem.rng)
-    expected, _ = whole(np.hstack([fixed, problem.filters]))
-    assert_allclose(objective(problem.filters)[0], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", EVERY)

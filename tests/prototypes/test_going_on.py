@@ -10,24 +10,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
-from skgeom._prototypes.rslvq import without_chance
+from skgeom._prototypes.plrsq import without_chance
 
 
-@pytest.mark.parametrize("batch_size", [1, 7])
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        PLRSQ(sigma2=1.0, annealing=False),
-        PLRSQ(metric="logeuclid"),
-        GLRSQ(),
-        RSLVQ(),
-    ],
-    ids=repr,
-)
-def test_partial_fit_is_an_epoch(spd, estimator, batch_size):
+@pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ(), RSLVQ()], ids=repr)
+def test_partial_fit_is_an_epoch(spd, estimator):
     X, y = spd
     estimator = clone(estimator).set_params(
-        solver="sgd", max_iter=1, shuffle=False, batch_size=batch_size
+        solver="sgd", max_iter=1, shuffle=False, batch_size=7
     )
     whole = clone(estimator).fit(X, y)
     part = clone(estimator).partial_fit(X, y)
@@ -79,7 +69,7 @@ def clone_with(model, **parameters):
 
 @pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
 def test_warm_start_goes_on_with_the_same_problem(spd, solver):
-    model = PLRSQ(solver=solver, warm_start=True, max_iter=5, annealing=False)
+    model = PLRSQ(solver=solver, warm_start=True, max_iter=5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.set_params(random_state=0).fit(*spd)
@@ -103,9 +93,10 @@ def test_partial_fit_of_some_classes_from_a_given_start(spd):
         PLRSQ().partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "sgd"])
 @pytest.mark.parametrize(
-    "estimator", [PLRSQ(), PLRSQ(metric="logeuclid"), GLRSQ(), RSLVQ()], ids=repr
+    ("estimator", "solver"),
+    [(PLRSQ(), "lbfgs"), (GLRSQ(), "sgd"), (RSLVQ(), "sgd")],
+    ids=repr,
 )
 def test_partial_fit_does_not_undo_fit(make_signals, estimator, solver):
     X, y = make_signals(per_class=40)
@@ -144,35 +135,9 @@ def test_partial_fit_after_fit_is_the_last_epoch_again(spd):
     assert_allclose(model.prototypes_, expected.prototypes_, rtol=1e-10)
 
 
-def test_partial_fit_keeps_the_slope_of_fit(spd):
-    X, y = spd
-    model = GLRSQ(tol=1e-2, shuffle=False).fit(X, y)
-    same = clone_with(model, slope=10.0).partial_fit(X, y)
-    assert_array_equal(model.partial_fit(X, y).prototypes_, same.prototypes_)
-
-
-def test_faster_adaption_by_a_higher_rate(spd):
-    X, y = spd
-    model = PLRSQ(sigma2=1.0).fit(X, y)
-    moved = []
-    for rate in (0.04, 4.0):  # the automatic one, and a hundred times that
-        more = clone_with(model, learning_rate=rate, shuffle=False).partial_fit(X, y)
-        moved.append(np.abs(more.prototypes_ - model.prototypes_).max())
-    assert moved[1] > 20 * moved[0]
-
-
 @pytest.mark.parametrize(
     "estimator",
-    [
-        PLRSQ(),
-        PLRSQ(sigma2="learn"),
-        PLRSQ(sigma2="learn", metric="logeuclid"),
-        PLRSQ(sigma2="learn", n_components=2),
-        PLRSQ(n_components=2),
-        GLRSQ(),
-        GMLVQ(),
-        GMLVQ(n_components=2),
-    ],
+    [PLRSQ(sigma2="learn"), PLRSQ(n_components=2), GLRSQ(), GMLVQ(n_components=2)],
     ids=repr,
 )
 def test_warm_start_goes_on_from_all_that_was_learnt(spd, estimator):
@@ -228,9 +193,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.parametrize(
-    "estimator", [PLRSQ(n_components=3), GLRSQ(), RSLVQ(), GMLVQ()], ids=repr
-)
+@pytest.mark.parametrize("estimator", [PLRSQ(n_components=3), GMLVQ()], ids=repr)
 def test_refused_fit_leaves_the_model_as_it_was(spd, estimator, case):
     X, y = spd
     model = clone(estimator).set_params(max_iter=3)
@@ -282,10 +245,8 @@ def test_null_step_moves_nothing(spd, estimator):
     "estimator",
     [
         PLRSQ(),
-        PLRSQ(metric="riemann"),
-        PLRSQ(metric="logeuclid"),
-        PLRSQ(metric="logdet"),
-        GLRSQ(),
+        pytest.param(PLRSQ(metric="logdet"), marks=pytest.mark.exhaustive),
+        pytest.param(GLRSQ(), marks=pytest.mark.exhaustive),
         RSLVQ(),
     ],
     ids=repr,
@@ -349,14 +310,14 @@ def test_the_rate_falls_with_the_samples(spd):
     model = PLRSQ(init=start, sigma2=1.0, shuffle=False, max_iter=2)
     rows = np.arange(0, 60, 5)  # twelve: three prototypes of four rows
     halves = clone(model).partial_fit(X[rows[::2]], y[rows[::2]], classes=[0, 1, 2])
-    assert halves._progress.n_epochs == 0.5
+    assert halves._training.n_epochs == 0.5
     halves.partial_fit(X[rows[1::2]], y[rows[1::2]])
-    assert halves._progress.n_epochs == 1
-    assert model.partial_fit(X, y)._progress.n_epochs == 1
+    assert halves._training.n_epochs == 1
+    assert model.partial_fit(X, y)._training.n_epochs == 1
     # With max_iter=1, half an epoch leaves a tenth of the rate, one a hundredth, as in
     # the only epoch of fit.
     model.set_params(max_iter=1)
-    fit = clone(model).set_params(solver="sgd", annealing=False)
+    fit = clone(model).set_params(solver="sgd")
     for part, left in ((rows[::2], 0.1), (rows, 0.01)):
         one = clone(model).set_params(learning_rate=1e-4)
         one.partial_fit(X[part], y[part], classes=[0, 1, 2])

@@ -43,7 +43,7 @@ def scores_of(model, X, y):
     return scores
 
 
-@pytest.mark.parametrize("distance", [0.3, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("distance", [1.0, 4.0])
 def test_the_weight_is_the_largest_that_is_as_good_as_the_best(distance):
     X, y = samples(distance)
     model = RSLVQ(tol=1e-7, max_iter=500).fit(X, y)
@@ -51,6 +51,9 @@ def test_the_weight_is_the_largest_that_is_as_good_as_the_best(distance):
     means = scores.mean(axis=1)
     # The search ends where the mean falls.
     n_tried = np.argmax(np.append(np.diff(means) < 0, True)) + 1
+    assert_allclose(list(model.representability_scores_), WEIGHTS[: n_tried + 1])
+    found = np.array(list(model.representability_scores_.values()))
+    assert_allclose(np.sort(found), np.sort(scores[: n_tried + 1]), atol=5e-3)
     losses = scores[means[:n_tried].argmax()] - scores[:n_tried]
     errors = losses.std(axis=1, ddof=1) / np.sqrt(5)
     expected = WEIGHTS[np.argmax(losses.mean(axis=1) <= errors)]
@@ -91,7 +94,7 @@ def test_what_is_chosen_by_itself_is_what_is_given(make_signals):
         assert model.representability_ == expected
 
 
-@pytest.mark.parametrize("metric", ["tangent", "logeuclid", "mahalanobis", "riemann"])
+@pytest.mark.parametrize("metric", ["tangent", "mahalanobis"])
 def test_neither_order_nor_unit_nor_a_constant_weight_matters(make_signals, metric):
     X, y = make_signals(per_class=20)
     model = PLRSQ(metric=metric).fit(X, y)

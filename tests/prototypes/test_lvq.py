@@ -1,6 +1,5 @@
 """Learning vector quantisation of SPD matrices and vectors."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -11,12 +10,12 @@ from pyriemann.geometry.tangentspace import exp_map_riemann, log_map_riemann
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
-from skgeom._prototypes._solvers import bounded
+from skgeom._prototypes._training import bounded
 
 METRICS = ["riemann", "logeuclid", "euclid"]
 
@@ -55,7 +54,6 @@ def test_sgd_is_algorithm_1(spd, n_prototypes):
         metric="riemann",
         sigma2=1.5,
         init=start,
-        annealing=False,
         solver="sgd",
         shuffle=False,
         max_iter=3,
@@ -105,35 +103,8 @@ def test_one_sample_takes_no_prototype_far(spd, metric):
         assert ratio.max() > 1.2
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_samples_together_take_no_prototype_far(spd, metric):
-    X, y = spd
-    start = start_of(X, y, 1)
-    model = PLRSQ(metric=metric, sigma2=1.0, init=start, batch_size=len(y))
-    before = clone(model).set_params(learning_rate=1e-300).partial_fit(X, y)
-    after = clone(model).set_params(learning_rate=1e6).partial_fit(X, y)
-    step = np.diag(after.transform(before.prototypes_))
-    distances, own = before.transform(X), y[:, None] == np.arange(3)
-    attract = np.where(own, distances, 0).max(axis=0)
-    repel = np.where(own, 0, distances).max(axis=0)
-    assert (step <= attract + repel / 4).all()
-    assert step.max() > 0.2 * attract.max()
-
-
-def test_annealing_follows_the_paper(spd):
-    model = PLRSQ(sigma2=2.0, solver="sgd", max_iter=60).fit(*spd)
-    sigma2, factor = 2.0, 0.99
-    while sigma2 >= 2.0 - 0.4:
-        factor = factor**1.1
-        sigma2 *= factor
-    assert_allclose(model.sigma2_, sigma2)
-    constant = PLRSQ(sigma2=2.0, solver="sgd", max_iter=3, annealing=False).fit(*spd)
-    assert constant.sigma2_ == 2.0
-
-
 @pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
-@pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
-@pytest.mark.parametrize("n_prototypes", [1, 3])
+@pytest.mark.parametrize(("solver", "n_prototypes"), [("lbfgs", 1), ("sgd", 3)])
 def test_affine_maps_change_no_prediction(spd, estimator, solver, n_prototypes):
     X, y = spd
     A = np.random.default_rng(1).normal(size=(4, 4))
@@ -148,29 +119,17 @@ def test_affine_maps_change_no_prediction(spd, estimator, solver, n_prototypes):
     )
 
 
-@pytest.mark.parametrize("metric", [*METRICS, "logdet"])
-@pytest.mark.parametrize("n_prototypes", [1, 2, [1, 3, 2]])
-def test_separates_what_can_be_separated(spd, metric, n_prototypes):
-    model = PLRSQ(n_prototypes, metric=metric, random_state=0).fit(*spd)
+def test_numbers_of_prototypes_by_class(spd):
+    model = PLRSQ([1, 3, 2], random_state=0).fit(*spd)
     assert model.score(*spd) > 0.9
-    counts = np.broadcast_to(n_prototypes, 3)
-    assert_array_equal(model.prototype_labels_, np.repeat([0, 1, 2], counts))
+    assert_array_equal(model.prototype_labels_, [0, 1, 1, 1, 2, 2])
     assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
-
-
-def test_generalises_at_least_as_well_as_class_means(make_signals):
-    X, y = make_signals(1, per_class=60)
-    from pyriemann.classification import MDM
-
-    model = cross_val_score(PLRSQ(), X, y, cv=5).mean()
-    means = cross_val_score(MDM(), X, y, cv=5).mean()
-    assert model >= means
 
 
 def test_lbfgs_goes_below_sgd(spd):
     X, y = spd
     common = {"sigma2": 1.0, "representability": 0}
-    sgd = PLRSQ(solver="sgd", annealing=False, max_iter=50, **common).fit(X, y)
+    sgd = PLRSQ(solver="sgd", max_iter=50, **common).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         lbfgs = PLRSQ(solver="lbfgs", **common).fit(X, y)
@@ -190,15 +149,6 @@ def test_learnt_sigma2_lowers_the_cost(spd):
     assert learnt.loss_curve_[0] == pytest.approx(fixed.loss_curve_[0])
     assert learnt.loss_curve_[-1] < fixed.loss_curve_[-1]
     assert learnt.sigma2_ != fixed.sigma2_
-
-
-def test_components_find_the_channels_that_differ(make_signals):
-    X, y = make_signals(2, per_class=60, size=6, n_classes=2)
-    model = PLRSQ(n_components=2).fit(X, y)
-    assert model.components_.shape == (2, 6)
-    assert model.prototypes_.shape == (2, 2, 2)
-    assert_allclose(model.components_ @ model.components_.T, np.eye(2), atol=1e-10)
-    assert model.score(X, y) > 0.9
 
 
 def test_given_start_and_no_step_gives_the_start(spd):
@@ -235,55 +185,13 @@ def test_priors_weight_the_classes(spd):
     assert_allclose(empirical.priors_, [0.2, 0.4, 0.4])
 
 
-@pytest.mark.parametrize(
-    "estimator", [PLRSQ(), GLRSQ(), RSLVQ(max_iter=5), GMLVQ()], ids=repr
-)
-def test_labels_samples_and_copies(spd, estimator):
-    X, y = spd
-    names = np.array(["left", "right", "up"])[y]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = clone(estimator).set_params(random_state=0).fit(X, y)
-        named = clone(model).fit(X, names)
-    assert_array_equal(named.predict(X), named.classes_[model.predict(X)])
-    again = pickle.loads(pickle.dumps(model))
-    assert_array_equal(again.decision_function(X), model.decision_function(X))
-    assert model.get_feature_names_out().shape == (3,)
-
-
-def test_order_of_samples_does_not_matter_to_lbfgs(spd):
-    X, y = spd
-    order = np.random.default_rng(0).permutation(len(y))
-    plain = PLRSQ().fit(X, y)
-    permuted = PLRSQ().fit(X[order], y[order])
-    assert_allclose(permuted.prototypes_, plain.prototypes_, rtol=1e-4)
-
-
 def test_small_steps_that_would_diverge_arebounded(make_signals):
     X, y = make_signals(3, per_class=30)
-    model = PLRSQ(
-        10, sigma2=0.02, annealing=False, solver="sgd", max_iter=20, random_state=0
-    ).fit(X, y)
+    model = PLRSQ(10, sigma2=0.02, solver="sgd", max_iter=20, random_state=0).fit(X, y)
     assert np.isfinite(model.prototypes_).all()
     reach = model.transform(X).min(axis=0).max()
     variance = max(distance_riemann(a, b) for a in X[::9] for b in X[::9])
     assert reach < 3 * variance
-
-
-def test_ill_conditioned_matrices(make_signals):
-    rng = np.random.default_rng(0)
-    X, y = make_signals(0, size=6)
-    scales = np.diag(np.logspace(-3, 3, 6))
-    rotation = np.linalg.qr(rng.normal(size=(6, 6)))[0]
-    X = rotation @ (scales @ X @ scales) @ rotation.T
-    X = (X + X.mT) / 2
-    assert np.linalg.cond(X).max() > 1e12
-    for solver in ("sgd", "lbfgs"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model = PLRSQ(solver=solver, max_iter=10, random_state=0).fit(X, y)
-        assert np.isfinite(model.transform(X)).all()
-        assert model.score(X, y) > 0.8
 
 
 @pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
@@ -313,14 +221,14 @@ def test_prototypes_stay_regular_where_steps_would_make_them_singular():
     assert (eigenvalues[:, 1] < 2e15 * eigenvalues[:, 0]).all()
 
 
-@pytest.mark.parametrize("unit", [2.0**-40, 2.0**-20, 1e-3, 1e4, 2.0**20])
+@pytest.mark.parametrize("unit", [2.0**-40, 1e4])
 @pytest.mark.parametrize(
     "estimator",
     [
-        PLRSQ(metric="euclid", annealing=False),
+        PLRSQ(metric="euclid"),
         GLRSQ(metric="euclid"),
         GLRSQ(2, metric="euclid"),
-        RSLVQ(solver="sgd", annealing=False),
+        RSLVQ(solver="sgd"),
     ],
     ids=repr,
 )
@@ -335,7 +243,7 @@ def test_euclidean_steps_do_not_depend_on_the_unit(spd, estimator, unit):
     assert_allclose(moved.loss_curve_, part, rtol=1e-6)
 
 
-@pytest.mark.parametrize("condition", [1e6, 1e10, 1e12])
+@pytest.mark.parametrize("condition", [1e6, 1e12])
 @pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
 def test_ill_conditioned_matrices_of_all_orientations(condition, solver):
     rng = np.random.default_rng(0)
@@ -351,7 +259,7 @@ def test_ill_conditioned_matrices_of_all_orientations(condition, solver):
         assert np.isfinite(model.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize("unit", [2.0**-40, 2.0**-20, 2.0**20])
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**20])
 def test_relevance_does_not_depend_on_the_unit(spd, unit):
     X, y = spd
     with warnings.catch_warnings():
@@ -363,17 +271,6 @@ def test_relevance_does_not_depend_on_the_unit(spd, unit):
     assert_allclose(model.prototypes_, unit * expected.prototypes_, rtol=1e-6)
 
 
-@pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
-def test_large_sigma2_leaves_prototypes_among_the_samples(spd, metric):
-    X, y = spd
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = PLRSQ(metric=metric, sigma2=100.0, representability=0.03).fit(X, y)
-        means = PLRSQ(metric=metric, solver="sgd", learning_rate=1e-300).fit(X, y)
-    assert model.score(X, y) > 0.9
-    assert model.transform(X).max() < 4 * means.transform(X).max()
-
-
 def test_float32_is_kept(spd):
     X, y = spd
     model = PLRSQ(solver="sgd", max_iter=1).fit(X.astype(np.float32), y)
@@ -381,8 +278,9 @@ def test_float32_is_kept(spd):
     assert model.transform(X).dtype == np.float64
 
 
-@pytest.mark.parametrize("n_components", [None, 2])
-@pytest.mark.parametrize("metric", ["riemann", "logeuclid", "logdet"])
+@pytest.mark.parametrize(
+    ("metric", "n_components"), [("riemann", 2), ("tangent", None)]
+)
 def test_a_weight_of_two_is_two_samples(spd, n_components, metric):
     X, y = spd
     weights = 1 + np.arange(len(y)) % 3
@@ -412,12 +310,11 @@ BAD_X = {
 
 
 @pytest.mark.parametrize("case", BAD_X)
-@pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ()], ids=repr)
-def test_bad_matrices(spd, estimator, case):
+def test_bad_matrices(spd, case):
     X, y = spd
     spoil, message = BAD_X[case]
     with pytest.raises(ValueError, match=message):
-        clone(estimator).fit(spoil(X), y)
+        PLRSQ().fit(spoil(X), y)
 
 
 @pytest.mark.parametrize(
@@ -468,9 +365,7 @@ def test_bad_samples_at_prediction(spd):
         matrices.predict(np.eye(4))
 
 
-@pytest.mark.parametrize(
-    "estimator", [RSLVQ(solver="sgd"), RSLVQ(), GMLVQ(), GLRSQ(metric="euclid")]
-)
+@pytest.mark.parametrize("estimator", [RSLVQ(), GLRSQ(metric="euclid")])
 def test_values_too_large_to_be_squared(spd, estimator):
     X, y = spd
     if estimator.__class__ in (RSLVQ, GMLVQ):
@@ -483,19 +378,6 @@ def test_values_too_large_to_be_squared(spd, estimator):
         model.fit(X, y)
     with pytest.raises(ValueError, match="too large"):
         model.predict(1e200 * X)
-
-
-def test_priors_by_name(spd):
-    X, y = spd[0][10:], spd[1][10:]
-    plain, uniform, empirical = (
-        PLRSQ([1, 2, 1], priors=priors, solver="sgd", max_iter=1, random_state=0)
-        .fit(X, y)
-        .priors_
-        for priors in (None, "uniform", "empirical")
-    )
-    assert_allclose(plain, [0.2, 0.4, 0.4])
-    assert_array_equal(empirical, plain)
-    assert_allclose(uniform, np.full(3, 1 / 3))
 
 
 def test_prototypes_share_the_prior_of_their_class(spd):
@@ -530,20 +412,12 @@ def test_weights_of_zero_take_samples_away(spd):
         PLRSQ().fit(X, y, sample_weight=(y < 2).astype(float))
 
 
-def test_in_a_search(spd):
-    search = GridSearchCV(
-        PLRSQ(solver="sgd", max_iter=3, random_state=0), {"n_prototypes": [1, 2]}, cv=3
-    )
-    assert search.fit(*spd).best_score_ > 0.8
-
-
 @pytest.mark.parametrize(
     "estimator",
     [
         RSLVQ(),
-        RSLVQ(3, random_state=0),
-        RSLVQ(solver="sgd", random_state=0),
-        GMLVQ(),
+        pytest.param(RSLVQ(3, random_state=0), marks=pytest.mark.exhaustive),
+        RSLVQ(solver="sgd", max_iter=10, random_state=0),
         GMLVQ(2, n_components=2, random_state=0),
     ],
     ids=repr,
@@ -575,14 +449,7 @@ def test_verbose_prints(spd, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_input_is_not_changed(spd):
-    X, y = spd
-    copy = X.copy()
-    PLRSQ(2, random_state=0).fit(X, y).predict(X)
-    assert_array_equal(X, copy)
-
-
-@pytest.mark.parametrize("slope", [1.0, 10.0, 100.0])
+@pytest.mark.parametrize("slope", [1.0, 100.0])
 def test_margins_of_samples_on_prototypes_of_two_classes(slope):
     X, y = np.array([[0.0, 0], [1, 1], [0, 0], [2, 3]]), [0, 0, 1, 1]
     vectors = GMLVQ(2, slope=slope, random_state=0).fit(X, y)
@@ -595,9 +462,7 @@ def test_margins_of_samples_on_prototypes_of_two_classes(slope):
         assert_array_equal(model.predict(matrices[[1, 3]]), [0, 1])
 
 
-@pytest.mark.parametrize(
-    "estimator", [PLRSQ(), PLRSQ(metric="logeuclid"), GLRSQ(), GMLVQ()], ids=repr
-)
+@pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ(), GMLVQ()], ids=repr)
 def test_classes_with_the_same_samples(spd, estimator):
     X, y = spd[0][:20], np.repeat([0, 1], 20)
     with pytest.warns(UserWarning, match="all classes start at the same point"):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from skgeom import GLRSQ, PLRSQ
@@ -28,14 +28,19 @@ def eeg(seed, n_channels=64, log_condition=5, n_samples=288, n_classes=5, n_time
     return X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(s, marks=pytest.mark.exhaustive) for s in range(1, 5))]
+)
 def test_eeg_of_64_channels(seed):
     X, y, X_test, y_test = eeg(seed)
     model = PLRSQ().fit(X, y)
     assert model.score(X_test, y_test) >= 0.85
-    assert np.isfinite(model.prototypes_).all()
+    assert_array_equal(model.prototypes_, model.prototypes_.mT)
+    np.linalg.cholesky(model.prototypes_)
+    PLRSQ(init=model.prototypes_, max_iter=1).fit(X, y)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("changes", [{"metric": "mahalanobis"}, {"n_prototypes": 2}])
 def test_other_parameters(changes):
     X, y, X_test, y_test = eeg(0)
@@ -48,7 +53,7 @@ METRICS = ["tangent", "riemann", "logdet", "logeuclid", "mahalanobis", "euclid"]
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_size_and_condition(metric):
-    for n_channels, log_condition in ((2, 10), (8, 0), (8, 10)):
+    for n_channels, log_condition in ((2, 10), (8, 10)):
         X, y, _, _ = eeg(1, n_channels, log_condition, 40, 2)
         options = {"metric": metric, "max_iter": 10}
         for model in (
@@ -73,11 +78,3 @@ def test_a_warm_start_loses_no_digits(metric):
     expected = clone(model).fit(X, y).predict_proba(X)
     model.set_params(max_iter=1, tol=1).fit(X, y)
     assert_allclose(model.predict_proba(X), expected, atol=0.05)
-
-
-def test_prototypes_of_ill_conditioned_samples_are_definite():
-    X, y, _, _ = eeg(0)
-    model = PLRSQ().fit(X, y)
-    assert_allclose(model.prototypes_, model.prototypes_.mT, rtol=0)
-    np.linalg.cholesky(model.prototypes_)
-    PLRSQ(init=model.prototypes_, max_iter=1).fit(X, y)

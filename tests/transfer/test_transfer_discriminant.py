@@ -72,7 +72,7 @@ def test_without_adaptation_it_is_lda_of_recentered_matrices(moved, shrinkage):
     model = TransferDiscriminantAnalysis(shrinkage=shrinkage, relevance=0)
     model.fit(X[known], y[known], domain[known])
     expected = lda.predict_proba(vectors)
-    assert_allclose(model.predict_proba(X, domain), expected, atol=1e-4)
+    assert_allclose(model.predict_proba(X, domain=domain), expected, atol=1e-4)
     assert model.score(X, y, domain=domain) == lda.score(vectors, y)
 
 
@@ -164,7 +164,7 @@ def test_class_proportions_are_estimated(rng):
     model = TransferDiscriminantAnalysis().fit(sample(y), y)
     y = np.repeat([0, 1, 2], [90, 90, 15])
     X = sample(y)
-    unadapted = cohen_kappa_score(y, model.predict(X, np.zeros(len(y))))
+    unadapted = cohen_kappa_score(y, model.predict(X, domain=np.zeros(len(y))))
     model.adapt(X)
     assert model.adaptation_ == "means and priors"
     assert_allclose(model.priors_, [0.46, 0.46, 0.08], atol=0.06)
@@ -190,7 +190,7 @@ def test_a_matrix_at_a_time(moved):
     predicted = []
     for x in X:
         model.partial_adapt(x[None], ["new"])
-        predicted.append(model.predict(x[None], ["new"])[0])
+        predicted.append(model.predict(x[None], domain=["new"])[0])
     assert not np.allclose(before, model.means_)
     at_end.adapt(X)
     assert np.mean(np.array(predicted) == y) > at_end.score(X, y) - 0.15
@@ -222,11 +222,11 @@ def test_shrinkage_is_chosen_by_folds(rng):
     """Few samples in many dimensions need much, many samples of few dimensions none."""
     y = np.arange(40) % 2
     few = rng.normal(size=(40, 60)) + 0.5 * y[:, None]
-    assert _select_shrinkage(few, y, np.zeros(40, int), np.ones(2) / 2) >= 0.5
+    assert _select_shrinkage(few, y, np.zeros(40, int), np.ones(2) / 2)[0] >= 0.5
     y = np.arange(2000) % 2
     spread = np.r_[10, 0.1, np.ones(4)]
     many = rng.normal(size=(2000, 6)) * spread + np.r_[1, 0.1, 0, 0, 0, 0] * y[:, None]
-    assert _select_shrinkage(many, y, np.arange(2000) % 7, np.ones(2) / 2) <= 0.1
+    assert _select_shrinkage(many, y, np.arange(2000) % 7, np.ones(2) / 2)[0] <= 0.2
 
 
 def test_priors(moved):
@@ -237,7 +237,7 @@ def test_priors(moved):
     assert_allclose(model.priors_, np.unique(y, return_counts=True)[1] / len(y))
     uniform = TransferDiscriminantAnalysis(priors="uniform").fit(X, y, domain)
     assert_allclose(uniform.priors_, 1 / 3)
-    frequent = [np.mean(m.predict(X, domain) == "a") for m in (model, uniform)]
+    frequent = [np.mean(m.predict(X, domain=domain) == "a") for m in (model, uniform)]
     assert frequent[0] < frequent[1]
     with pytest.raises(ValueError, match="priors must hold 3 positive probabilities"):
         TransferDiscriminantAnalysis(priors=[0.5, 0.5]).fit(X, y)
@@ -271,7 +271,9 @@ def test_domains_of_one_matrix(moved):
     model, X, _ = fitted(moved)
     with pytest.raises(ValueError, match=r"X has one sample only.*partial_adapt"):
         model.adapt(X[:1])
-    assert model.partial_adapt(X[:1], ["new"]).predict(X[:1], ["new"]).shape == (1,)
+    assert model.partial_adapt(X[:1], ["new"]).predict(X[:1], domain=["new"]).shape == (
+        1,
+    )
 
 
 def test_relevance_in_so_many_words(moved):
@@ -290,7 +292,7 @@ def test_relevance_in_so_many_words(moved):
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.4).fit(vectors, y)
     model = TransferDiscriminantAnalysis(shrinkage=0.4, relevance=0.3).fit(X, y, domain)
     expected = lda.predict_proba(vectors)
-    assert_allclose(model.predict_proba(X, domain), expected, atol=1e-8)
+    assert_allclose(model.predict_proba(X, domain=domain), expected, atol=1e-8)
     # The class means are given without the weights.
     assert_allclose(logm(model.means_), means, atol=1e-8)
 
@@ -304,8 +306,9 @@ def test_relevance_follows_a_rotation_and_needs_no_difference(rng, make_symmetri
         assert_allclose(_relevance_matrix(same, y, a)[0, 1:], 0, atol=1e-12)
     assert_allclose(_relevance_matrix(logarithms, y, 0.0), np.eye(5), atol=1e-12)
     # Classes that differ in one direction only: the others keep some weight.
+    least = np.finfo(float).eps ** (0.1 / 3)
     one = _relevance_matrix(np.diag([1.0, 0, 0]) * (y - 1.0)[:, None, None], y, 0.1)
-    assert_allclose(one, np.diag([1, 1e-5**0.1, 1e-5**0.1]), atol=1e-12)
+    assert_allclose(one, np.diag([1, least, least]), atol=1e-12)
 
 
 @pytest.mark.parametrize("relevance", [0.1, 0.5, 1.0])
@@ -406,7 +409,7 @@ def test_adaptation_to_a_new_subject_is_never_much_worse(subject):
     gains = []
     for kept in (y >= 0, (y < np.unique(y)[2]) | rare):
         new = ["new"] * kept.sum()
-        unadapted = cohen_kappa_score(y[kept], model.predict(X[kept], new))
+        unadapted = cohen_kappa_score(y[kept], model.predict(X[kept], domain=new))
         adapted = pickle.loads(pickle.dumps(model)).adapt(X[kept])
         gains.append(cohen_kappa_score(y[kept], adapted.predict(X[kept])) - unadapted)
     assert min(gains) >= -0.02
@@ -438,6 +441,25 @@ def test_missing_labels_of_a_list_are_counted():
     X, _ = make_spd_classes(2, 5, 3, random_state=0)
     with pytest.raises(ValueError, match="1 of the labels in y are missing"):
         TransferDiscriminantAnalysis().fit(X, ["a"] * 5 + ["b"] * 4 + [None])
+
+
+def test_shrinkage_does_not_depend_on_the_names_of_domains(moved, capsys):
+    X, y, domain = moved
+    model = TransferDiscriminantAnalysis(verbose=1).fit(X, y, domain)
+    assert f"shrinkage {model.shrinkage_:g} selected" in capsys.readouterr().out
+    renamed = clone(model).fit(X, y, (domain * 3) % 5)
+    assert renamed.shrinkage_ == model.shrinkage_
+    for candidate, scores in model.shrinkage_scores_.items():
+        assert_array_equal(
+            np.sort(renamed.shrinkage_scores_[candidate]), np.sort(scores)
+        )
+    # The largest candidate within one standard error of the best.
+    scores = np.array(list(model.shrinkage_scores_.values()))
+    losses = scores[scores.mean(axis=1).argmax()] - scores
+    good = losses.mean(axis=1) <= losses.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+    assert model.shrinkage_ == np.array(list(model.shrinkage_scores_))[good][0]
+    model.adapt(X[domain == 4])
+    assert f"adapted: {model.adaptation_}" in capsys.readouterr().out
 
 
 def test_shrinkage_that_cannot_be_selected():

@@ -84,7 +84,8 @@ class Distance(DistanceTraits):
         negative ones of class j, and of_i and of_j do not contain them.
         """
         if of_mean is not None:
-            of_i, of_j = stacked(of_i, of_mean), stacked(of_j, -of_mean)
+            of_i = np.concatenate([of_i, of_mean[..., None]], axis=-1)
+            of_j = np.concatenate([of_j, -of_mean[..., None]], axis=-1)
         arrays = np.concatenate([of_i, of_j])
         labels = np.concatenate([i, j])
         n_arrays, n_classes = len(arrays), len(self.means)
@@ -105,11 +106,6 @@ class MatrixDistance(Distance):
 
     def pull_back(self, gradient):
         return np.zeros_like(self.means), gradient
-
-
-def stacked(of_covariance, of_mean):
-    """The gradients of covariances, (p, m, m), and means, (p, m), as one array."""
-    return np.concatenate([of_covariance, of_mean[..., None]], axis=-1)
 
 
 class EuclideanDistance(MatrixDistance):
@@ -597,3 +593,27 @@ SECOND_MOMENT_DISTANCES = {
     "wasserstein": WassersteinDistance,
     "euclidean": EuclideanDistance,
 }
+
+
+def find_distance(distance, registry):
+    """The distance of a name, or the object for a user's distance.
+
+    The methods of a distance are described in the docstring of this file.
+    """
+    if isinstance(distance, str):
+        if distance not in registry:
+            raise ValueError(
+                f"distance must be one of {sorted(registry)}, a StudentT or a "
+                f"function, got {distance!r}."
+            )
+        return registry[distance]
+    if isinstance(distance, type):
+        raise TypeError(
+            f"distance is the class {distance.__name__}; give an object of it, such as "
+            f"{distance.__name__}(3)."
+        )
+    if isinstance(distance, DistanceTraits):
+        return distance
+    from skgeom.objectives._callable import CallableDistance  # which imports this file
+
+    return CallableDistance(distance)

@@ -30,14 +30,15 @@ from skgeom._filters._optimization import (
     FEW_CLASSES,
     FEW_FEATURES,
     INITS,
-    FilterOptimization,
+    group_sizes,
     independent_directions,
+    optimize_filters,
     whitening_coordinates,
 )
 from skgeom._held_out import sample_rows, statistics_and_sample
 from skgeom._moments import known_labels, weighted_samples
 from skgeom._statistics import ClassStatistics, statistics_of_samples
-from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples
+from skgeom.optim import CONSTRAINTS, OPTIMIZERS
 from skgeom.utils._dask import empty_block
 from skgeom.utils.array_api import (
     ARRAY_API,
@@ -52,7 +53,6 @@ from skgeom.utils.estimator import (
     CallbackSupportMixin,
     current_progress,
     estimator_method,
-    with_parameters,
 )
 from skgeom.utils.linalg import WholeSpace, signs, space_of
 from skgeom.utils.validation import check_two_classes, warn_user
@@ -255,9 +255,10 @@ class BaseFilters(
 
         It is that of the fit: parameters may have been set since.
         """
-        fitted = with_parameters(self, self._parameters_of_fit)
         sigma2 = self.regularization_ if sigma2 is None else sigma2
-        return fitted._distance_objective(self.statistics_, sigma2)
+        return self._distance_objective(
+            self.statistics_, sigma2, **self._parameters_of_fit
+        )
 
     # Validation and estimation
 
@@ -347,25 +348,26 @@ class BaseFilters(
             return WholeSpace(X)
         return space_of(X, centred=self._translation_invariant, n_least=self._n_filters)
 
-    def _select(self, data):
-        """The shrinkage and sigma^2 for training data."""
-        shrinks, folds, candidates = self.covariance_estimator == "auto", [], []
-        if data.held_out:
-            folds, candidates = folds_of_samples(
-                data.statistics,
-                *data.held_out,
-                self._n_filters,
-                whiten=self.regularization == 0,
-                estimator=self._class_estimator,
-            )
-        return self._selected(data.statistics, shrinks, folds, candidates)
+    def _folds(self, data):
+        """Folds of held-out samples, and candidates of sigma^2; none without these."""
+        if not data.held_out:
+            return [], []
+        return folds_of_samples(
+            data.statistics,
+            *data.held_out,
+            self._n_filters,
+            whiten=self.regularization == 0,
+            estimator=self._class_estimator,
+        )
 
-    def _selected(self, statistics, shrinks, folds=(), candidates=()):
+    def _select(self, statistics, folds=(), candidates=(), shrinks=None):
         """The shrinkage and sigma^2, by folds if there are any.
 
         ``candidates`` are those of sigma^2 where it is automatic.
         """
         sigma2 = self.regularization
+        if shrinks is None:
+            shrinks = self.covariance_estimator == "auto"
         if sigma2 != "auto":
             check_regularization(sigma2, statistics)
         if not shrinks and sigma2 != "auto":
@@ -410,39 +412,37 @@ class BaseFilters(
             return 1
         return {"auto": 8 if self._is_small else 3, "random": 10}.get(self.init, 1)
 
-    def _is_negligible(self, sigma2, statistics, covariances, pooled):
+    def _is_negligible(self, sigma2, statistics, covariances, within, total):
         """Whether sigma^2 is below rounding; then all classes must be regular."""
-        rounding = len(pooled.within) * np.finfo(float).eps * np.trace(pooled.within)
+        rounding = len(within) * np.finfo(float).eps * np.trace(within)
         negligible = sigma2 <= rounding
         if negligible:
-            check_regular(statistics, covariances, pooled.total, self._n_filters)
+            check_regular(statistics, covariances, total, self._n_filters)
         return negligible
 
     def _optimization(self, selection, span_only, space):
-        """The optimization that the parameters define."""
+        """The parameters of ``optimize_filters`` that those of the estimator define."""
         init = self._checked_init()
         if not isinstance(init, str):
             init = space.restrict(init.T).T
-        return FilterOptimization(
-            n_components=self._n_filters,
-            regularization=selection.regularization,
-            span_only=span_only,
-            constraint=self.constraint,
-            init=init,
-            n_init=self._n_restarts(),
-            group_size=self.group_size,
-            distinct=selection.rule != "given",
-            random_state=self.random_state,
-            maximize=partial(
-                maximize_on_samples,
-                optimizer=self.optimizer,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                random_state=self.random_state,
-            ),
-        )
+        return {
+            "n_components": self._n_filters,
+            "regularization": selection.regularization,
+            "span_only": span_only,
+            "constraint": self.constraint,
+            "init": init,
+            "n_init": self._n_restarts(),
+            "group_size": self.group_size,
+            "distinct": selection.rule != "given",
+            "random_state": self.random_state,
+            "optimizer": self.optimizer,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+        }
 
-    def _maximize(self, objective, optimization, pooled, space, model, quiet=False):
+    def _maximize(
+        self, objective, optimization, within, total, space, model, quiet=False
+    ):
         """Run the optimization, and store its result.
 
         Returns the filters in the coordinates of the space. The stored filters have the
@@ -457,7 +457,9 @@ class BaseFilters(
             return {"components_": placed(space.lift(filters))}
 
         report = self._reporter(self._value_name, attributes)
-        filters, groups = optimization.run(objective, pooled, report)
+        filters, groups = optimize_filters(
+            objective, within, total, callback=report, **optimization
+        )
         last = groups[-1][0]
         # At least one, as scikit-learn requires.
         self.n_iter_ = max(sum(result.n_iter for result, _ in groups), 1)
@@ -468,8 +470,10 @@ class BaseFilters(
         )
         if isinstance(self.init, str):
             # Rounding must not decide on the order of filters within a group.
-            variances = (filters * (pooled.total @ filters)).sum(axis=0)
-            group = np.repeat(np.arange(len(groups)), optimization.group_sizes)
+            variances = (filters * (total @ filters)).sum(axis=0)
+            group = np.repeat(
+                np.arange(len(groups)), group_sizes(self._n_filters, self.group_size)
+            )
             filters = filters[:, np.lexsort((-variances, group))]
         lifted = space.lift(filters)
         flips = signs(lifted.T)

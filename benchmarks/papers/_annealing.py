@@ -1,0 +1,29 @@
+"""PLRSQ-AN: stochastic epochs with the decreasing variances of Seo and Obermayer."""
+
+from sklearn.utils import check_random_state
+
+from skgeom import PLRSQ
+
+
+def annealed(sigma2, n_epochs):
+    """Variances that decrease from epoch to epoch, faster and faster, to a floor.
+
+    The constants are those of section 6 of the paper.
+    """
+    scales, factor, floor = [sigma2], 0.99, 0.01
+    last = max(sigma2 - 0.4, floor)
+    while len(scales) < n_epochs:
+        factor **= 1.1
+        falls = scales[-1] >= last
+        scales.append(max(scales[-1] * factor, floor) if falls else scales[-1])
+    return scales
+
+
+class AnnealedPLRSQ(PLRSQ):
+    """PLRSQ whose epochs have the variances of ``annealed``."""
+
+    def fit(self, X, y):
+        self.set_params(random_state=check_random_state(self.random_state))
+        for sigma2 in annealed(self.sigma2, self.max_iter):
+            self.set_params(sigma2=sigma2).partial_fit(X, y)
+        return self

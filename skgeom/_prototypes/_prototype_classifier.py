@@ -1,0 +1,838 @@
+"""Base of the prototype classifiers: data, initialization, training, predictions."""
+
+import inspect
+import re
+import warnings
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from math import ceil
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_array,
+    column_or_1d,
+    validate_data,
+)
+
+from skgeom._moments import known_labels
+from skgeom._prototypes._losses import nearest_scores
+from skgeom._prototypes._metrics import VectorMetric, find_metric
+from skgeom._prototypes._training import (
+    SINGULAR,
+    Training,
+    compare,
+    decay,
+    find_variance,
+    fit_lbfgs,
+    fit_sgd,
+)
+from skgeom.utils._dask import naming_block, refuse_dask, row_blocks
+from skgeom.utils._posteriors import ScoreClassifierMixin
+from skgeom.utils.array_api import (
+    ARRAY_API,
+    astype,
+    float_dtype,
+    float_dtypes,
+    is_dask,
+    like,
+    linear_algebra,
+    move_attributes,
+    namespace,
+    on_host,
+    to_numpy,
+)
+from skgeom.utils.estimator import (
+    CallbackSupportMixin,
+    current_progress,
+    estimator_method,
+)
+from skgeom.utils.validation import (
+    check_sample_weight,
+    check_spd_samples,
+    check_symmetric,
+    check_two_classes,
+    cholesky,
+    class_factors,
+    refuse_dict,
+    warn_user,
+)
+
+# Prototypes that start at one class mean are moved this far towards a random sample.
+_PERTURBATION = 0.1
+
+
+def prototype_counts(n_prototypes, classes):
+    """Number of prototypes of each class, by the parameter of that name."""
+    n_classes = len(classes)
+    if isinstance(n_prototypes, Integral):
+        return (int(n_prototypes),) * n_classes
+    refuse_dict(n_prototypes, "n_prototypes")
+    counts = check_array(
+        n_prototypes, ensure_2d=False, dtype=None, input_name="n_prototypes"
+    )
+    if counts.shape != (n_classes,) or counts.dtype.kind not in "iu":
+        raise ValueError(
+            f"n_prototypes must be an integer or {n_classes} integers, one for each "
+            f"class, got {n_prototypes!r}."
+        )
+    if counts.min() < 1:
+        raise ValueError(
+            f"n_prototypes is {counts.min()} for class {classes[counts.argmin()]}; "
+            "each class needs at least 1."
+        )
+    return tuple(counts.tolist())
+
+
+def given_prototypes(init, shape, labels, dtype):
+    """The parameter ``init``, an array, as prototypes beside their labels."""
+    init = check_array(
+        init if namespace(init) is np else to_numpy(init),
+        dtype=np.float64,
+        ensure_2d=False,
+        allow_nd=True,
+        copy=True,
+        input_name="init",
+    )
+    if init.shape != shape:
+        raise ValueError(
+            f"init must have shape {shape}, one prototype after the other in the order "
+            f"of classes_, got {init.shape}."
+        )
+    if len(shape) == 3:
+        check_symmetric(init, "init")
+        cholesky(init, "init")
+    return astype(like(init, labels), dtype)
+
+
+def class_prototypes(metric, Z, y, weights, counts, init, rng):
+    """Prototypes of all classes, class by class, as the metric encodes them.
+
+    Everything follows the samples through an affine map, if the metric does: means, the
+    clusters of logarithms at a mean, and moves towards samples.
+    """
+    prototypes = []
+    for label, count in enumerate(counts):
+        own = y == label
+        find = _clusters if init != "mean" and count > 1 else _around_mean
+        prototypes += find(metric, Z[own], weights[own], count, rng)
+    xp = namespace(y)
+    prototypes = xp.stack(prototypes)
+    apart = xp.max(xp.abs(prototypes - prototypes[:1, ...]))
+    if apart <= 1e-13 * xp.max(xp.abs(prototypes)):
+        warn_user(
+            "The prototypes of all classes start at the same point, so that nothing "
+            "tells them apart: the samples of the classes are the same, or have the "
+            "same mean. Check X and y, or give init.",
+            UserWarning,
+        )
+    return prototypes
+
+
+def _around_mean(metric, Z, weights, count, rng):
+    mean = metric.mean(Z, weights)
+    if count == 1:
+        return [mean]
+    chosen = rng.choice(Z.shape[0], count, replace=False).tolist()
+    return [metric.geodesic(mean, _sample(Z, i), _PERTURBATION) for i in chosen]
+
+
+def _sample(Z, i):
+    """A sample, dense."""
+    return Z[[i]].toarray()[0] if issparse(Z) else Z[i, ...]
+
+
+def _clusters(metric, Z, weights, count, rng):
+    """Means of the clusters that k-means finds in the tangent space at the mean.
+
+    scikit-learn's k-means takes arrays of numpy: the vectors are copied to the host.
+    """
+    vectors = metric.tangent_vectors(Z, metric.mean(Z, weights))
+    with warnings.catch_warnings():  # of fewer distinct samples than clusters
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = KMeans(count, n_init=4, random_state=rng).fit(
+            on_host(vectors), sample_weight=to_numpy(weights)
+        )
+    means = []
+    for cluster in range(count):
+        own = found.labels_ == cluster
+        if own.any():
+            own = like(own, weights)
+            means.append(metric.mean(Z[own], weights[own]))
+        else:
+            means.append(_sample(Z, rng.choice(Z.shape[0])))
+    return means
+
+
+def fit_blocks(model, X, y, sample_weight):
+    """Learn the blocks of Dask data one after another by ``partial_fit``.
+
+    A block counts as an epoch of its schedule, and all blocks are taken as often as it
+    takes to reach ``max_iter``, at least once.
+    """
+    import dask
+
+    blocks = row_blocks(X, y, sample_weight)
+    labels = dask.compute(*(dask.delayed(_labels)(y) for _, y, _ in blocks))
+    seen = [number for number, some in enumerate(labels) if len(some)]
+    if not seen:
+        raise ValueError("There are no samples: all blocks of X are empty.")
+    classes = np.unique(np.concatenate([labels[number] for number in seen]))
+    parameters = model.get_params(deep=False)
+    # Blocks are shuffled differently; the source of random numbers is not the user's.
+    learner = clone(model)
+    learner.random_state = check_random_state(model.random_state)
+
+    def learnt(estimator):
+        return {k: v for k, v in vars(estimator).items() if k not in parameters}
+
+    if model.warm_start:
+        vars(learner).update(learnt(model))
+    steps = seen * ceil(model.max_iter / len(seen))
+    progress = current_progress()
+    progress.start()
+    for number in steps:
+        samples, own_labels, weights = dask.compute(*blocks[number])
+        if weights is not None and not np.any(weights):
+            continue
+        with naming_block(number):
+            learner.partial_fit(samples, own_labels, classes, weights)
+        said, attributes = f"loss {learner.loss_curve_[-1]:.6g}", learnt(learner)
+        if progress.step("", said, attributes, n_steps=len(steps), name="block"):
+            break
+    for name in learnt(model):
+        delattr(model, name)
+    vars(model).update(learnt(learner))
+    return model
+
+
+def _labels(y):
+    return np.unique(column_or_1d(y)) if len(y) else np.empty(0)
+
+
+def documented(cls):
+    """The parameters and attributes in the docstring of a class, by name."""
+    entry = r"^(?P<name>\w+) : .*\n(?:(?: {4}.*)?\n)*"
+    text = inspect.cleandoc(cls.__doc__ or "") + "\n"
+    return {m["name"]: "\n" + m[0] for m in re.finditer(entry, text, re.MULTILINE)}
+
+
+# Constraints of the parameters of all prototype classifiers.
+shared_constraints = {
+    "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],
+    "class_weight": [None, StrOptions({"balanced"}), dict],
+    "init": [StrOptions({"auto", "mean", "kmeans"}), "array-like"],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "warm_start": ["boolean"],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+
+
+class PrototypeClassifier(
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ScoreClassifierMixin,
+    BaseEstimator,
+):
+    """Classifies by distances from labelled prototypes.
+
+    ``fit`` encodes the samples by a metric, and passes them with a loss to a solver. A
+    subclass defines ``_loss(training)`` and ``_scale(training)``, the loss and its
+    scale. The nearest prototype decides, unless a subclass scores the classes
+    differently by ``_scores(squared_distances)``.
+
+    Parameters
+    ----------
+    n_prototypes : int or array-like of shape (n_classes,), default=1
+        Number of prototypes of each class, in the order of ``classes_``.
+    class_weight : None, "balanced" or dict, default=None
+        What the weights of the samples are multiplied by in training, for each class.
+        ``"balanced"`` makes all classes count alike: the sums of their weights become
+        equal, and they are equally probable in training. In ``partial_fit``, the sums
+        are those of all samples so far. A dict of labels and positive numbers says what
+        an error in a class costs: a class of larger weight is predicted more often.
+    init : str or array-like, default="auto"
+        Where the prototypes start: ``"mean"``, at the mean of the class in the metric,
+        each moved from there, if there are several, by a tenth of the way to a random
+        sample; ``"kmeans"``, at the means of clusters that k-means finds in the tangent
+        metric at the class mean; ``"auto"``, ``"mean"`` for one prototype a class and
+        ``"kmeans"`` for more; or given prototypes, class by class in the order of
+        ``classes_``.
+    max_iter : int, default=100
+        Number of epochs of ``"sgd"``, and with Dask data of blocks that it takes; the
+        largest number of iterations of ``"lbfgs"``.
+    tol : float, default=0.01
+        ``"lbfgs"`` stops when ten iterations together lower the cost by less than this
+        fraction of it, when the mean loss falls below it, when the gradient falls below
+        this fraction of its norm at the start, or, if it has the Gauss-Newton matrix
+        (``solver``), when one iteration lowers the cost by less than a fiftieth of this
+        fraction. ``"sgd"`` does not use it.
+    warm_start : bool, default=False
+        Whether ``fit`` continues from the prototypes of the last one, with the same
+        metric, automatic ``sigma2`` and selected ``representability``; the schedules of
+        ``"sgd"`` begin anew. The samples of earlier fits are not kept: with
+        ``"lbfgs"``, the result is the optimum of the new samples alone. Use
+        ``partial_fit`` to learn from a stream of samples.
+    random_state : int, RandomState instance or None, default=None
+        For the start with several prototypes, and for the order of the samples.
+    verbose : int, default=0
+        Whether to print the loss of each epoch or iteration, and the selected
+        ``representability``.
+
+    Attributes
+    ----------
+    prototypes_ : ndarray of shape (n_prototypes_in_all, n, n) or (..., n_features)
+        The prototypes, class by class. Predictions use their coordinates: where classes
+        can be separated, prototypes may be so far from the samples that matrices in
+        floating-point numbers hold them only with limited eigenvalues.
+    prototype_labels_ : ndarray of shape (n_prototypes_in_all,)
+        Their classes.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    loss_curve_ : ndarray
+        The cost: for ``"lbfgs"`` at the start and after each iteration, the first of
+        which may be a whole optimization in the tangent space (``solver``); for
+        ``"sgd"`` the sum of the losses met during each epoch, before the steps they
+        lead to. A call of ``partial_fit`` is one more epoch, over its own samples.
+    n_iter_ : int
+        Number of epochs or iterations, calls of ``partial_fit`` among them.
+    n_features_in_ : int
+        Number of rows of the matrices, or of features of the vectors.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X was a table with names that are all strings.
+    """
+
+    _fitted_array = "prototypes_"
+    metric = "euclid"  # of SPD matrices; a parameter of those that have several
+    solver = "lbfgs"  # likewise
+    _accepts_vectors = False
+    _remedy = ""  # what else may help an optimization that does not end
+
+    _parameter_constraints = shared_constraints
+
+    @estimator_method
+    def fit(self, X, y, sample_weight=None):
+        """Learn the prototypes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
+            SPD matrices, or the vectors of estimators that accept them, which may be
+            sparse; not modified.
+        y : array-like of shape (n_samples,)
+            Their classes, at least two.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, not negative; a sample of weight 2 counts as two.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            If a matrix is not symmetric to 1e-6 of its largest entry, or not positive
+            definite (the message names it and its smallest eigenvalue), if an array is
+            malformed or not finite, if there is one class only, if a class has fewer
+            samples than prototypes, or if parameters do not fit together.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If ``solver="lbfgs"`` does not converge within ``max_iter`` iterations, or
+            stays where it began without being at a minimum.
+        UserWarning
+            If the prototypes of all classes start at the same point.
+        """
+        if is_dask(X) and self.solver == "sgd":
+            return fit_blocks(self, X, y, sample_weight)
+        rng = check_random_state(self.random_state)
+        training = self._prepared(X, y, sample_weight, rng)
+        stochastic = self._is_stochastic(training.metric)
+        loss = self._loss(training, stochastic)
+        report = self._reporter(training)
+        if stochastic:
+            epochs = range(1, self.max_iter + 1)
+            # A common factor of the weights changes nothing.
+            unit = 1 / float(namespace(training.y).mean(training.weights))
+            schedule = self._schedule(training, epochs, unit, rng)
+            result = fit_sgd(training, loss, *schedule, report)
+        else:
+            options = self._lbfgs_options(training)
+            scale = self._scale(training)
+            result = fit_lbfgs(training, loss, scale, report=report, **options)
+        self._store(training, result)
+        return self
+
+    @estimator_method
+    def transform(self, X):
+        """Distances from the prototypes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
+            Samples, as in ``fit``.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_prototypes)
+            The distances, not squared.
+        """
+        squared, dtype = self._squared_distances(X)
+        return astype(namespace(squared).sqrt(squared), dtype)
+
+    def _class_scores(self, X):
+        return self._scores(self._squared_distances(X)[0])
+
+    def _scores(self, squared_distances):
+        """Scores (n, n_classes) by squared distances from the prototypes."""
+        return nearest_scores(squared_distances, self._training.counts)
+
+    def _squared_distances(self, X):
+        """Squared distances from the prototypes, and the dtype of X."""
+        X = self._check_X(X, reset=False)
+        training = self._training
+        Z = self._encode(training.metric, self._reduce(astype(X, float_dtype(X))))
+        distances = partial(self._compare, training.metric)
+        return compare(distances, Z, training.prototypes), X.dtype
+
+    def _compare(self, metric, Z, prototypes):
+        """Squared distances of encoded samples and prototypes."""
+        return metric.squared_distances(Z, prototypes)
+
+    def _reduce(self, X):
+        """What of the samples is compared."""
+        return X
+
+    def _encode(self, metric, X):
+        Z = metric.encode(X)
+        if Z.ndim == 2 and (largest := _largest(Z)) > _size_limit():
+            raise ValueError(
+                f"X has values up to {largest:.3g}, too large for squared "
+                "distances. Divide X by a number, or scale its features."
+            )
+        return Z
+
+    def _goes_on(self):
+        """Whether ``fit`` is a warm start."""
+        return self.warm_start and hasattr(self, "prototypes_")
+
+    def _prepared(self, X, y, sample_weight, rng, classes=None):
+        """The training of ``fit``, or of the first call of ``partial_fit``.
+
+        Sets ``classes_`` and ``prototype_labels_``.
+        """
+        if is_dask(X):
+            remedy = "Set solver='sgd' to learn its blocks one after another"
+            streams = hasattr(self, "partial_fit")
+            refuse_dask(
+                self, X, remedy if streams else "Fit it to a sample of the rows"
+            )
+        goes_on, announced = self._goes_on(), classes is not None
+        X = self._check_X(X, reset=not goes_on)
+        y = self._check_y(y, X.shape[0])
+        classes = np.unique(y if classes is None else to_numpy(classes))
+        check_two_classes(classes, type(self).__name__)
+        counts = prototype_counts(self.n_prototypes, classes)
+        if goes_on:
+            self._check_same(classes, counts)
+        self.classes_ = classes
+        X, y, weights, class_sums = self._weighted(X, y, sample_weight)
+        # Classes may come later if they are announced and their start is given.
+        if (not announced or isinstance(self.init, str)) and not class_sums.all():
+            raise ValueError(
+                f"The class {classes[class_sums.argmin()]} has no sample, or none "
+                "of positive weight. Remove it; for partial_fit, give the first call "
+                "some samples of each class, or init."
+            )
+        if goes_on:
+            return self._continued(X, y, weights, class_sums)
+        self._check_counts(counts, y)
+        weights = weights * self._class_factors(class_sums)[y]
+        y, weights = like(y, X), like(weights, X)
+        self._find_components(X, y, weights)
+        self.prototype_labels_ = np.repeat(classes, counts)
+        labels = like(np.repeat(np.arange(len(classes)), counts), X)
+        reduced, given = self._reduce(X), None
+        if not isinstance(self.init, str):
+            shape = sum(counts), *reduced.shape[1:]
+            given = given_prototypes(self.init, shape, labels, X.dtype)
+        metric = VectorMetric() if X.ndim == 2 else find_metric(self.metric)
+        self._check_not_tiny(reduced)
+        try:
+            with linear_algebra():
+                if class_sums.all():
+                    metric.fit(reduced, y, weights)
+                else:  # the start says more of classes that come later
+                    ones = namespace(given).ones_like(astype(labels, given.dtype))
+                    metric.fit(given, labels, ones)
+        except np.linalg.LinAlgError:
+            raise ValueError(SINGULAR) from None
+        Z = self._encode(metric, reduced)
+        if given is None:
+            options = counts, self.init, rng
+            start = class_prototypes(metric, Z, y, weights, *options)
+        else:
+            start = metric.encode(given)
+        squared = compare(metric.squared_distances, Z, start)
+        variance = find_variance(squared, y, labels, weights)
+        state = metric, counts, labels, start, start, variance, class_sums
+        return Training(self.metric, *state, X, Z, y, weights)
+
+    def _continued(self, X, y, weights, class_sums):
+        """The training of prototypes that continue from where they are."""
+        weights = weights * self._class_factors(class_sums)[y]
+        y, weights = like(y, X), like(weights, X)
+        Z = self._encode(self._training.metric, self._reduce(X))
+        samples = {"X": X, "Z": Z, "y": y, "weights": weights}
+        return replace(self._training, class_sums=class_sums, **samples)
+
+    def _check_X(self, X, reset):
+        """X as an array; matrices are checked to be SPD, and made symmetric."""
+        ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+        if not reset and {ndim, self.prototypes_.ndim} == {2, 3}:
+            raise ValueError(
+                f"{type(self).__name__} was fitted on samples of "
+                f"{self.prototypes_.ndim - 1} dimensions, but X has shape "
+                f"{np.shape(X)}. One sample is X[None]."
+            )
+        if self._accepts_vectors and ndim != 3:
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=float_dtypes(X), reset=reset
+            )
+            return csr_array(X) if issparse(X) else X
+        return check_spd_samples(self, X, reset=reset)
+
+    def _check_not_tiny(self, X):
+        if X.ndim == 2 and 0 < (largest := _largest(X)) < 1 / _size_limit():
+            raise ValueError(
+                f"X has values up to {largest:.3g}, too small for squared "
+                "distances. Multiply X by a number, or scale its features."
+            )
+
+    def _check_y(self, y, n_samples):
+        y = known_labels(y if namespace(y) is np else to_numpy(y))
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        if len(y) != n_samples:
+            raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
+        check_classification_targets(y)
+        return y
+
+    def _check_counts(self, counts, y):
+        """Raise ValueError if a class has fewer samples than prototypes."""
+        present = np.bincount(y, minlength=len(counts))
+        short = present < np.array(counts)
+        if isinstance(self.init, str) and short.any():
+            label = short.argmax()
+            raise ValueError(
+                f"Class {self.classes_[label]} has {present[label]} samples, fewer "
+                f"than its {counts[label]} prototypes. Lower n_prototypes, or give "
+                "init."
+            )
+
+    def _weighted(self, X, y, sample_weight):
+        """X in float64, class indices, weights, and their sums by class.
+
+        Samples of weight zero are left out.
+        """
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
+            raise ValueError(
+                f"y has the label {unknown.tolist()[0]!r}, which is not among the "
+                f"classes {self.classes_.tolist()}."
+            )
+        y = np.searchsorted(self.classes_, y)
+        if namespace(sample_weight) is not np:
+            sample_weight = to_numpy(sample_weight)
+        weights = check_sample_weight(
+            sample_weight, y, dtype=np.float64, ensure_non_negative=True
+        )
+        if not weights.any():  # which only newer versions of scikit-learn refuse
+            raise ValueError("sample_weight must be positive for some sample.")
+        X = astype(X, float_dtype(X))
+        if (weights == 0).any():
+            kept = weights > 0
+            X, y, weights = X[like(kept, X)], y[kept], weights[kept]
+        return X, y, weights, np.bincount(y, weights, minlength=len(self.classes_))
+
+    def _class_factors(self, class_sums):
+        """By what ``class_weight`` multiplies the weights of samples, (n_classes,).
+
+        ``class_sums`` are the sums of the weights of each class so far. Where they are
+        zero, in ``partial_fit``, the class has yet to come.
+        """
+        if self.class_weight == "balanced":
+            seen = class_sums > 0
+            even = class_sums.sum() / np.count_nonzero(seen)
+            return np.divide(even, class_sums, out=np.ones(len(seen)), where=seen)
+        return class_factors(self.class_weight, self.classes_)
+
+    def _find_components(self, X, y, weights):
+        """Find what samples are reduced to, if anything, before they are encoded."""
+
+    def _check_same(self, classes, counts):
+        """Raise, before anything is set, if a fit cannot continue from the last one."""
+        if not np.array_equal(classes, to_numpy(self.classes_)):
+            raise ValueError(
+                "To go on learning, a model needs the same classes as before: "
+                f"{to_numpy(self.classes_).tolist()}, but y has {classes.tolist()}."
+            )
+        if counts != self._training.counts:
+            raise ValueError(
+                "To go on learning, a model needs the same number of prototypes as "
+                f"before, but n_prototypes={self.n_prototypes!r}."
+            )
+        if self._training.metric_name != self.metric:
+            raise ValueError(
+                f"{type(self).__name__} goes on learning with the same metric as "
+                f"before, {self._training.metric_name!r}, but got "
+                f"metric={self.metric!r}. Fit a new one."
+            )
+
+    def _is_stochastic(self, metric):
+        """Whether ``"sgd"`` is the solver."""
+        return False
+
+    def _store(self, training, result):
+        """Set the fitted attributes."""
+        self.prototypes_ = training.metric.decode(result.prototypes)
+        self.loss_curve_, self.n_iter_ = result.losses, result.n_iter
+        state = {"prototypes": result.prototypes, "scale": result.scale}
+        samples = dict.fromkeys(("X", "Z", "y", "weights"))
+        self._training = replace(training, **state, **samples)
+        move_attributes(self, training.y)  # what was found with numpy
+
+    def _reporter(self, training):
+        """What a solver calls after each iteration; None if nobody listens."""
+        progress = current_progress()
+        y = self.classes_[to_numpy(training.y)] if progress.active else None
+        progress.start(training.X, y)
+
+        def report(name, loss, result):
+            def attributes():
+                model = copy(self)
+                model._store(training, result())
+                return vars(model)
+
+            said, n_steps = f"loss {loss:.6g}", self.max_iter
+            return progress.step("", said, attributes, n_steps=n_steps, name=name)
+
+        return report if progress.active else None
+
+    @property
+    def _size(self):
+        """Number of rows of the matrices that are compared, or of features."""
+        return self.n_features_in_
+
+    def _lbfgs_options(self, training):
+        """Options of ``fit_lbfgs``."""
+        limits = {"max_iter": self.max_iter, "tol": self.tol}
+        return {**limits, "remedy": self._remedy, "name": type(self).__name__}
+
+    @property
+    def _n_features_out(self):
+        return self.prototypes_.shape[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = self._accepts_vectors
+        tags.input_tags.sparse = self._accepts_vectors
+        tags.input_tags.three_d_array = True
+        tags.array_api_support = ARRAY_API
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+streaming_constraints = {
+    **shared_constraints,
+    "solver": [StrOptions({"auto", "lbfgs", "sgd"})],
+    "learning_rate": [
+        StrOptions({"auto"}),
+        Interval(Real, 0, None, closed="neither"),
+    ],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "shuffle": ["boolean"],
+}
+
+
+class StreamingPrototypeClassifier(PrototypeClassifier):
+    r"""Prototypes learnt by L-BFGS, or by the stochastic steps of the papers.
+
+    A subclass defines ``_first_rate(training, scale)`` besides.
+
+    Parameters
+    ----------
+    solver : {"auto", "lbfgs", "sgd"}, default="auto"
+        ``"lbfgs"`` minimises the cost of all samples together by Riemannian L-BFGS; if
+        the prototypes are all that is learnt, from probabilities, it starts from the
+        Gauss-Newton matrix of the cost, for which it keeps a logarithm for each sample
+        and prototype (where these are more than 256 MiB, it does without). With
+        ``metric="riemann"``, an optimization in the tangent space comes first, which
+        counts as one iteration; fits that continue, and those of ``n_components``, do
+        without it. ``"sgd"`` takes stochastic steps, algorithm 1 of the paper; with
+        ``batch_size=1``, no step takes a prototype past a sample that attracts it, nor
+        makes the distance from one that repels it longer by more than a quarter.
+        ``"auto"`` is ``"lbfgs"``, or ``"sgd"`` for SPD matrices with the Euclidean
+        metric, which ``"lbfgs"`` would not keep positive definite.
+    learning_rate : "auto" or float, default="auto"
+        :math:`\alpha` of ``"sgd"`` before the first epoch; it falls to a hundredth
+        during ``max_iter`` epochs. ``"auto"`` is, for matrices of size n and
+        :math:`\xi` prototypes a class on average, :math:`n \xi / 100`; with a metric
+        whose distances have a unit, such as the Euclidean one, it is
+        :math:`\sigma^2 / 10`.
+    batch_size : int, default=1
+        Number of samples whose steps ``"sgd"`` adds up and takes together.
+    shuffle : bool, default=True
+        Whether ``"sgd"`` takes the samples of each epoch in a random order.
+    """
+
+    _parameter_constraints = streaming_constraints
+
+    @estimator_method
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Take one epoch of stochastic steps over some samples, in a shuffled order.
+
+        The first call, on an object that is not fitted, initializes the prototypes and
+        the metric from its samples, which must then contain each class, unless ``init``
+        is given. The learning rate decreases with the samples, to a hundredth after
+        ``max_iter`` epochs, and the automatic slope of :class:`GLRSQ` grows as long. A
+        call counts as an epoch or, if its samples are fewer than the rows of all
+        prototypes together, as that fraction of one. After ``fit``, the rate and the
+        slope are at their end. Each call adds one to ``n_iter_``, and the sum of the
+        losses of its samples to the end of ``loss_curve_``.
+
+        The automatic variance of :class:`PLRSQ` and :class:`RSLVQ` is that of the
+        samples of all calls about the first prototypes; after ``fit`` it stays. The
+        proportions of the classes are those of the samples since the last ``fit``, that
+        one included, and are equal as long as a class has none; training shrinks them
+        towards equal ones, as far as they may differ by chance [1]_.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n, n) or (n_samples, n_features)
+            SPD matrices, or the vectors of estimators that accept them, which may be
+            sparse; not modified.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that will ever occur; needed at the first call if its samples do
+            not have them all.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, not negative; a sample of weight 2 counts as two.
+
+        Returns
+        -------
+        self
+            This object, fitted.
+
+        Raises
+        ------
+        ValueError
+            If y holds a class that is not in ``classes_``, and as ``fit`` does.
+
+        References
+        ----------
+        .. [1] J. Hausser and K. Strimmer, "Entropy inference and the James-Stein
+           estimator", Journal of Machine Learning Research 10, 2009.
+        """
+        rng = check_random_state(self.random_state)
+        losses, n_iter = [], 0
+        if hasattr(self, "prototypes_"):
+            losses, n_iter = to_numpy(self.loss_curve_), self.n_iter_
+            training = self._next_training(X, y, sample_weight, classes)
+        else:
+            training = self._prepared(X, y, sample_weight, rng, classes)
+            training = replace(training, n_epochs=0.0)
+        n_rows = sum(training.counts) * self._size
+        n_epochs = training.n_epochs + min(training.Z.shape[0] / n_rows, 1.0)
+        training = replace(training, n_epochs=n_epochs)
+        loss = self._loss(training, stochastic=True, streams=True)
+        schedule = self._schedule(training, [n_epochs], 1.0, rng)
+        self._store(training, fit_sgd(training, loss, *schedule))
+        losses = np.append(losses, to_numpy(self.loss_curve_))
+        self.loss_curve_ = like(losses, training.y)
+        self.n_iter_ += n_iter
+        return self
+
+    def _next_training(self, X, y, sample_weight, classes):
+        """The training of a further call of ``partial_fit``."""
+        if classes is not None and not np.array_equal(
+            np.unique(to_numpy(classes)), self.classes_
+        ):
+            raise ValueError(
+                f"classes={to_numpy(classes).tolist()} differs from those of the "
+                f"first call: {self.classes_.tolist()}."
+            )
+        self._check_same(
+            self.classes_, prototype_counts(self.n_prototypes, self.classes_)
+        )
+        X = self._check_X(X, reset=False)
+        y = self._check_y(y, X.shape[0])
+        X, y, weights, new_sums = self._weighted(X, y, sample_weight)
+        class_sums = to_numpy(self._training.class_sums) + new_sums
+        training = self._continued(X, y, weights, class_sums)
+        if np.isinf(training.n_epochs):
+            return training
+        # The first samples may have been few: the variance is that of all so far, about
+        # the start. About the prototypes on their way it would grow as they are driven
+        # apart, and steps with it.
+        squared = training.metric.squared_distances(training.Z, training.start)
+        found = find_variance(squared, training.y, training.labels, training.weights)
+        share = new_sums.sum() / class_sums.sum()
+        variance = (1 - share) * training.variance + share * found
+        return replace(training, variance=variance)
+
+    def _schedule(self, training, epochs, unit, rng):
+        """Learning rates and scales of epochs, batch size, and order of samples."""
+        scales = [self._epoch_scale(training, epoch) for epoch in epochs]
+        rates = [
+            decay(min(epoch, self.max_iter), self.max_iter)
+            * unit
+            * self._first_rate(training, scale)
+            for epoch, scale in zip(epochs, scales, strict=True)
+        ]
+        return rates, scales, self.batch_size, rng if self.shuffle else None
+
+    def _epoch_scale(self, training, epoch):
+        """The scale of the loss in an epoch of stochastic steps."""
+        return self._scale(training)
+
+    def _is_stochastic(self, metric):
+        if self.solver == "lbfgs" and not metric.keeps_definite:
+            raise ValueError(
+                "solver='lbfgs' does not keep prototypes positive definite with the "
+                f"{metric.name} metric; use solver='sgd'."
+            )
+        return self.solver == "sgd" or not metric.keeps_definite
+
+
+def _size_limit():
+    """Sums of fourth powers of larger numbers may be infinite, of inverses zero."""
+    return np.finfo(np.float64).max ** 0.25 / 100
+
+
+def _largest(X):
+    """The largest absolute value."""
+    if issparse(X):
+        return float(abs(X).max())
+    xp = namespace(X)
+    return float(xp.max(xp.abs(X)))
