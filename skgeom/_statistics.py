@@ -854,7 +854,7 @@ def _moments_by_class(statistics, sign, model):
 
     A negative sign is that of samples that are removed.
     """
-    counts, means = sign * statistics.counts, statistics.means
+    counts, means = (sign * statistics.counts).tolist(), statistics.means
     matrices, remainders = statistics._matrices, statistics._remainders
     degrees = (sign * _degrees(statistics, statistics.counts)).tolist()
     means = np.zeros(matrices.shape[:2]) if means is None else means
@@ -985,7 +985,8 @@ def _in_leading_axes(n_axes, read):
 
 # Storage
 
-_FORMAT, _VERSION = "skgeom.ClassStatistics", 1
+_FORMAT = "skgeom.ClassStatistics"
+_VERSION = 1
 # What a malformed state raises.
 _STATE_ERRORS = (AttributeError, KeyError, TypeError, ValueError)
 
