@@ -2,7 +2,7 @@
 
 The pair (shrinkage, sigma^2) with the largest mean log posterior of held-out samples is
 selected, or the most regularized one within one standard error of it: first sigma^2, at
-a medium shrinkage, then the shrinkage.
+a medium shrinkage, then the shrinkage. Either search ends where the score has fallen.
 """
 
 from contextlib import nullcontext
@@ -244,7 +244,7 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
         The parameters of the estimator.
     """
     shares = np.concatenate([fold.shares for fold in folds])
-    posteriors, filters = {}, {}
+    posteriors, scores, filters = {}, {}, {}
 
     def evaluate(candidate, starts):
         found = []
@@ -256,22 +256,30 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
             )
         of_folds, filters[candidate] = zip(*found, strict=True)
         posteriors[candidate] = np.concatenate(of_folds)
-        score = shares @ posteriors[candidate]
+        scores[candidate] = score = shares @ posteriors[candidate]
         said = (
             f"shrinkage {candidate[0]}, regularization {candidate[1]:.4g}: {score:.6f}"
         )
         current_progress().step("selection", said, name="candidate")
         return filters[candidate]
 
-    starts, shrinkage = [None] * len(folds), shrinkages[len(shrinkages) // 2]
-    path = [(shrinkage, float(sigma2)) for sigma2 in regularizations]
-    for candidate in reversed(path):
-        starts = evaluate(candidate, starts)
+    def follow(path, starts, best):
+        """Evaluate candidates until one is clearly worse than the best before it."""
+        for candidate in path:
+            starts = evaluate(candidate, starts)
+            if np.isfinite([scores[best], scores[candidate]]).all():
+                losses = posteriors[best] - posteriors[candidate]
+                if shares @ losses > standard_error(losses, shares):
+                    return
+            best = max(best, candidate, key=scores.get)
+
+    middle = len(shrinkages) // 2
+    path = [(shrinkages[middle], float(sigma2)) for sigma2 in regularizations]
+    follow(reversed(path), [None] * len(folds), best=path[-1])
     chosen = _most_regularized(path, posteriors, shares)
     path = [(shrinkage, chosen[1]) for shrinkage in shrinkages]
-    for candidate in path:
-        if candidate not in posteriors:
-            evaluate(candidate, filters[chosen])
+    follow(path[:middle][::-1], filters[chosen], best=chosen)
+    follow(path[middle + 1 :], filters[chosen], best=chosen)
     chosen = _most_regularized(path, posteriors, shares)
     return _selection(chosen, posteriors, shares)
 
@@ -388,6 +396,7 @@ def _log_posteriors(statistics, sigma2, filters, fold):
 
 def _most_regularized(candidates, posteriors, shares):
     """The most regularized candidate within one standard error of the best one."""
+    candidates = [candidate for candidate in candidates if candidate in posteriors]
     scores = [posteriors[candidate] for candidate in candidates]
     return candidates[within_one_standard_error(scores, shares)]
 

@@ -91,9 +91,9 @@ class Distance(DistanceTraits):
         n_arrays, n_classes = len(arrays), len(self.means)
         if n_arrays * n_classes <= _FEW:
             indicator = np.equal.outer(np.arange(n_classes), labels).astype(float)
-            return np.tensordot(indicator, arrays, 1)
-        one_a_column = np.ones(n_arrays), labels, np.arange(n_arrays + 1)
-        indicator = csc_array(one_a_column, shape=(n_classes, n_arrays))
+        else:
+            one_a_column = np.ones(n_arrays), labels, np.arange(n_arrays + 1)
+            indicator = csc_array(one_a_column, shape=(n_classes, n_arrays))
         sums = indicator @ arrays.reshape(n_arrays, -1)
         return sums.reshape(n_classes, *arrays.shape[1:])
 
