@@ -143,7 +143,8 @@ class SQFA(BaseFilters):
         :meth:`ClassStatistics.shrunk`, where nothing can be held out.
     selection_scores_ : dict of ndarrays or None
         ``"shrinkage"`` (NaN without shrinkage), ``"regularization"`` and
-        ``"mean_log_posterior"`` of each candidate; None if nothing was held out.
+        ``"mean_log_posterior"`` of each candidate tried; None if nothing was held
+        out.
     restart_objectives_ : ndarray of shape (n_restarts,)
         The objective that each initialization reached when the best one was selected;
         of one group of filters after another.
