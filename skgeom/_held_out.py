@@ -9,7 +9,6 @@ from skgeom._moments import ROWS_PER_BLOCK, checked_samples
 from skgeom._statistics import (
     ClassStatistics,
     make_statistics,
-    reweighted,
     statistics_of_block,
     statistics_of_samples,
     without,
@@ -134,6 +133,7 @@ def in_distinct_samples(statistics, y, sample_weight):
     if np.array_equal(distinct, counts):
         return statistics, weights
     variances = distinct * (counts - 1) / counts / np.maximum(distinct - 1, 1)
+    variances[distinct == 1] = 0  # equal samples vary by rounding only
     factors = like(variances, statistics.covariances)[:, None, None]
     covariances = factors * statistics.covariances
     classes, means = statistics.classes, statistics.means
@@ -171,11 +171,9 @@ def training_statistics(total, X, y, sample_weight=None, distinct=False):
     """
     labels = np.searchsorted(total.classes, y)
     kept = remaining_weights(total, labels, sample_weight) > 0
-    found = without(total, statistics_of_samples(X, y, sample_weight), kept)
-    if not distinct:
-        return found
-    n_distinct = (total.counts - np.bincount(labels, minlength=len(kept)))[kept]
-    return reweighted(found, n_distinct / found.counts)
+    n_distinct = total.counts - np.bincount(labels, minlength=len(kept))
+    held_out = statistics_of_samples(X, y, sample_weight)
+    return without(total, held_out, kept, n_distinct[kept] if distinct else None)
 
 
 def statistics_and_sample(X, y, sample_weight):
@@ -230,3 +228,38 @@ def _sampled(parts):
     ]
     rows = np.argsort(columns[0], kind="stable")[:MOST_SAMPLES]
     return tuple(None if column is None else column[rows] for column in columns)
+
+
+def within_one_standard_error(scores, weights):
+    """The first candidate whose loss is within one standard error.
+
+    The loss is the mean of the paired differences of scores from the candidate of the
+    largest mean score. Means are rounded to six decimal places, so that rounding
+    decides nothing.
+
+    Parameters
+    ----------
+    scores : sequence of ndarray of shape (n_samples,)
+        The score of each held-out sample, by candidates in the order of preference;
+        a score may be -inf.
+    weights : ndarray of shape (n_samples,)
+        Weights of the samples, of sum one.
+
+    Returns
+    -------
+    int
+        Number of the candidate; 0 if no candidate has a finite mean score.
+    """
+    means = [round(float(weights @ score), 6) for score in scores]
+    best = scores[int(np.argmax(means))]
+    for number in np.flatnonzero(np.isfinite(means)):
+        losses = best - scores[number]
+        loss, error = float(weights @ losses), standard_error(losses, weights)
+        if round(loss, 6) <= round(error, 6):
+            return int(number)
+    return 0
+
+
+def standard_error(values, weights):
+    """The standard error of the weighted mean of values."""
+    return float(np.linalg.norm(weights * (values - weights @ values)))

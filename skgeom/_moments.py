@@ -45,11 +45,12 @@ def combined(first, second):
     n_a, mean_a, remainder_a, scatter = first
     n_b, mean_b, remainder_b, more = second
     count = n_a + n_b
+    share = float(n_b / count)  # not of NumPy, for arrays of other libraries
     offset = (mean_b - mean_a) + (remainder_b - remainder_a)
     scatter += more
-    scatter += (offset * (n_a * (n_b / count)))[:, None] * offset[None, :]
+    scatter += (offset * (float(n_a) * share))[:, None] * offset[None, :]
     # The sum of two numbers, and its rounding error (Knuth).
-    change = remainder_a + offset * (n_b / count)
+    change = remainder_a + offset * share
     mean = mean_a + change
     added = mean - mean_a
     remainder = (mean_a - (mean - added)) + (change - added)

@@ -142,11 +142,3 @@ def test_parameters_may_be_such_arrays(estimator, parameter, values, library, bl
     np.testing.assert_array_equal(
         to_numpy(getattr(found, method)(X)), to_numpy(getattr(expected, method)(X))
     )
-
-
-def test_announced_classes_may_be_such_arrays(library, blobs):
-    X, y = blobs
-    model = GaussianClassifier().partial_fit(
-        library.array(X), y, classes=library.array(np.arange(3))
-    )
-    assert model.classes_.tolist() == [0, 1, 2]

@@ -180,11 +180,6 @@ def test_importances_are_what_a_filter_adds(number):
     np.testing.assert_allclose(importances, expected, rtol=1e-8)
 
 
-def test_importance_of_a_single_filter():
-    model = skgeom.SQFA(1, random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.filter_importances(), [model.objective_])
-
-
 @ignores_warnings
 @each_filter
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

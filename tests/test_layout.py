@@ -191,17 +191,7 @@ def test_allowed_code_is_not_an_offence(path, source):
     assert not list(offences(path, source))
 
 
-# What still offends, to be removed: a list may only become shorter.
-
-FOREIGN_PRIVATE = {
-    ("_bayes_error.py", "_moved"),
-    ("_gaussian_classifier.py", "_of_coordinates"),
-    ("_held_out.py", "_with"),
-    ("_shrinkage.py", "_with"),
-    ("utils/_dask.py", "_meta"),
-    ("utils/_dask.py", "_meta_nonempty"),
-}
-REPEATED_MODULES = {"_solvers.py"}
+# Private names, getters and names of modules
 
 
 def foreign_private_names(source):
@@ -259,7 +249,7 @@ def found_in_modules(find):
 
 
 def test_no_private_name_of_another_class_is_used():
-    assert found_in_modules(foreign_private_names) <= FOREIGN_PRIVATE
+    assert not found_in_modules(foreign_private_names)
 
 
 def test_getters_set_nothing():
@@ -269,7 +259,7 @@ def test_getters_set_nothing():
 def test_modules_have_different_names():
     names = Counter(path.rpartition("/")[2] for path, _ in sources())
     repeated = {name for name, number in names.items() if number > 1}
-    assert repeated - {"__init__.py"} <= REPEATED_MODULES
+    assert repeated == {"__init__.py"}
 
 
 def test_offences_of_names_are_found():

@@ -118,12 +118,6 @@ def test_cache_forgets_an_older_version(registered, tmp_path):
     assert CALLS == ["LDA", "LDA"]
 
 
-def test_known_rows_are_computed_again_if_asked(registered, tmp_path):
-    _runner.run(registered, quick=True, cache=tmp_path)
-    _runner.run(registered, quick=True, cache=tmp_path, fresh=True)
-    assert CALLS == ["LDA", "LDA"]
-
-
 @pytest.mark.parametrize(
     ("raised", "code", "said"),
     [
@@ -170,13 +164,6 @@ def test_what_cannot_be_fetched_is_missing(monkeypatch):
         _data.bci(3)
 
 
-def test_photographs_are_those_at_hand(monkeypatch, tmp_path):
-    monkeypatch.setenv("SKGEOM_DATA", str(tmp_path))
-    assert _data.photographs() == "sample"
-    (tmp_path / "natural_images.npz").touch()
-    assert _data.photographs() == "natural"
-
-
 def test_classifier_of_statistics_knows_the_noise():
     X, y = load_iris(return_X_y=True)
     statistics = ClassStatistics.from_data(X, y)
@@ -191,22 +178,6 @@ def test_classifier_of_statistics_knows_the_noise():
     expected = np.argmax(noisy, axis=0)
     assert (expected != qda.predict(X)).any()
     np.testing.assert_array_equal(predict(statistics, X, 0.5), expected)
-
-
-def test_median_and_quartiles():
-    row = _runner.Row({}, accuracy, {})
-    result = {"values": {"a": [1.0, 2.0, 3.0, 100.0, 4.0]}, "seconds": 1}
-    (line,) = _runner.lines_of(row, result, median=True)
-    assert (line["reproduced"], line["spread"]) == ("3", "2")
-    (line,) = _runner.lines_of(row, result, median=False)
-    assert line["reproduced"] == "22"
-
-
-def test_progress_is_shown_on_request_only(registered, tmp_path, capsys):
-    main(["all", "--quick", "--cache", str(tmp_path)])
-    assert capsys.readouterr().err == ""
-    main(["all", "--quick", "--cache", str(tmp_path), "--progress"])
-    assert "1/1 LDA" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("names", [[], ["nonsense"]])

@@ -19,7 +19,9 @@ from skgeom._held_out import (
     held_out_folds,
     in_distinct_samples,
     remaining_weights,
+    standard_error,
     training_statistics,
+    within_one_standard_error,
 )
 from skgeom._statistics import ClassStatistics
 from skgeom.optim import CONSTRAINTS, StartError, minimize
@@ -34,8 +36,6 @@ SHRINKAGES = (0.9, 0.6, 0.3, 0.1, 0.0)
 _STEP = 4.0
 # Filters of a fold are optimized loosely, from the filters of the previous candidate.
 _TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
-# Decimal places that scores are rounded to before they are compared.
-_DIGITS = 6
 # A variance below this fraction of the largest one is rounding.
 _ROUNDING = 1e-12
 # Draws from the Gaussian of a held-out class of which only the moments are known.
@@ -292,7 +292,7 @@ def _selection(chosen, posteriors, shares):
     best = posteriors[
         max(posteriors, key=lambda candidate: shares @ posteriors[candidate])
     ]
-    error = _standard_error(best, shares) if np.isfinite(best).all() else np.nan
+    error = standard_error(best, shares) if np.isfinite(best).all() else np.nan
     rule = "held-out log posterior"
     return Selection(shrinkage, regularization, rule, scores, error)
 
@@ -387,25 +387,9 @@ def _log_posteriors(statistics, sigma2, filters, fold):
 
 
 def _most_regularized(candidates, posteriors, shares):
-    """The first candidate within one standard error of the best one.
-
-    The standard error is that of the mean of paired differences. The candidates are in
-    the order of descending regularization.
-    """
-    means = [round(float(shares @ posteriors[c]), _DIGITS) for c in candidates]
-    best = posteriors[candidates[int(np.argmax(means))]]
-    for candidate, mean in zip(candidates, means, strict=True):
-        if np.isfinite(mean):
-            differences = best - posteriors[candidate]
-            mean, error = shares @ differences, _standard_error(differences, shares)
-            if round(float(mean), _DIGITS) <= round(error, _DIGITS):
-                return candidate
-    return candidates[0]
-
-
-def _standard_error(values, shares):
-    """The standard error of the weighted mean of values."""
-    return float(np.linalg.norm(shares * (values - shares @ values)))
+    """The most regularized candidate within one standard error of the best one."""
+    scores = [posteriors[candidate] for candidate in candidates]
+    return candidates[within_one_standard_error(scores, shares)]
 
 
 def _regularizations(basis, within, counts):

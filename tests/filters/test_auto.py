@@ -21,6 +21,14 @@ from skgeom._filters._auto import (
 )
 
 
+def first_ones(number, n_fast):
+    """Numbers from 0, of which only the first ones are in the fast tier."""
+    rare = [
+        pytest.param(k, marks=pytest.mark.exhaustive) for k in range(n_fast, number)
+    ]
+    return [*range(n_fast), *rare]
+
+
 def gaussians(rng, n_samples, n_features=20, n_classes=5):
     """Classes with random means and random, nearly singular covariances."""
     y = rng.integers(n_classes, size=n_samples)
@@ -48,7 +56,7 @@ def test_irrelevant_features_of_large_variance(deviation):
     assert accuracy(SQFA(3, random_state=0), *parts) > 0.55
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", first_ones(10, 2))
 def test_strong_factors_of_fewer_samples_than_features(seed):
     """At least the accuracy of shrunken LDA minus 2 points."""
     dimensions, noise = (2, 5, 10)[seed % 3], (0.1, 1.0, 5.0)[seed // 3 % 3]
@@ -130,16 +138,35 @@ def test_restarts_are_those_with_the_selected_values_given(n_init, rng):
     assert len(automatic.restart_objectives_) == len(given.restart_objectives_)
 
 
+@pytest.mark.exhaustive
+def test_restarts_are_honoured_on_random_problems():
+    """With the chosen values given, the objective is within .1 % on 19 of 20."""
+    close = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y = gaussians(rng, 300, 8, 3)
+        automatic = SQFA(3, n_init=12, random_state=0).fit(X, y)
+        given = clone(automatic).set_params(regularization=automatic.regularization_)
+        statistics = ClassStatistics.from_data(X, y)
+        intensities = class_intensities(automatic.shrinkage_, statistics.counts)
+        given.fit_statistics(statistics.shrunk(intensities))
+        close += automatic.objective_ == pytest.approx(given.objective_, rel=1e-3)
+    assert close >= 19
+
+
 def selected(sqfa):
     return sqfa.shrinkage_, sqfa.regularization_
 
 
-def test_order_of_samples():
+@pytest.mark.parametrize(
+    "n_orders", [2, pytest.param(20, marks=pytest.mark.exhaustive)]
+)
+def test_order_of_samples(n_orders):
     X, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(0)
     model = SQFA(9, tol=1e-2, n_init=1, random_state=0)
     expected = selected(clone(model).fit(X, y))
-    for _ in range(20):
+    for _ in range(n_orders):
         order = rng.permutation(len(y))
         assert selected(model.fit(X[order], y[order])) == expected
 

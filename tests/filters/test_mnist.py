@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.exhaustive
 def test_sqfa_is_above_lda_and_lda_above_pca():
     """The order of figure 5 of the paper, at a regularisation that suits MNIST."""
     data = np.load(MNIST)
@@ -44,6 +45,7 @@ def test_sqfa_is_above_lda_and_lda_above_pca():
     assert sqfa.objective_ == pytest.approx(2.96730, abs=1e-4)
 
 
+@pytest.mark.exhaustive
 def test_automatic_regularization():
     """Pixels that hardly vary ask for much more than the noise of 6000 samples."""
     data = np.load(MNIST)
@@ -57,6 +59,7 @@ def test_automatic_regularization():
     assert classifier.score(features[n_train:], y[n_train:]) > 0.913
 
 
+@pytest.mark.exhaustive
 def test_kernel_discriminants_with_landmarks():
     """All images, in single precision; 4000 landmarks give 0.982."""
     data = np.load(MNIST)

@@ -60,18 +60,6 @@ def test_results_are_those_of_numpy_where_the_arrays_are(name, library, make_arg
     assert_allclose(to_numpy(found), expected, rtol=library.tolerance, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", ["distance_affine_invariant", "distance_calvo_oller"])
-def test_pairs_broadcast(name, library, make_arguments):
-    arguments = make_arguments(name)
-    half = len(arguments) // 2
-    pairs = [array[:, None] for array in arguments[:half]] + arguments[half:]
-    found = getattr(geometry, name)(*map(library.array, pairs))
-    expected = getattr(geometry, name)(*pairs)
-    assert found.shape == (5, 5)
-    # Of nearly equal matrices, the root of a squared distance keeps half of the digits.
-    assert_allclose(to_numpy(found), expected, rtol=library.tolerance, atol=1e-6)
-
-
 def test_lists_beside_an_array_become_arrays_like_it(library):
     cov = library.array(np.diag([4.0, 1.0]))
     found = geometry.distance_calvo_oller([0, 1.0], cov, [0.0, 1.0], np.eye(2).tolist())
@@ -107,19 +95,6 @@ def test_errors_are_those_of_numpy(change, library, make_spd):
             function(*[matrices] * n_arguments)
         with pytest.raises(ValueError, match=re.escape(str(expected.value))):
             function(*[library.array(matrices)] * n_arguments)
-
-
-def test_variance_that_is_not_positive_is_named(library):
-    ones, bad = library.array(np.ones(2)), library.array(np.array([1.0, 0.0]))
-    with pytest.raises(ValueError, match=r"variances_b\[1\] is not positive: it is 0"):
-        geometry.distance_fisher_rao_diagonal(ones, ones, ones, bad)
-
-
-def test_other_than_real_numbers_are_refused(library):
-    xp = library.xp
-    matrices = xp.astype(library.array(np.eye(3)), xp.complex64)
-    with pytest.raises(TypeError, match="covariances must hold real numbers, got dt"):
-        geometry.calvo_oller_embedding(library.array(np.zeros(3)), matrices)
 
 
 def test_arrays_of_two_libraries_are_refused(library):

@@ -47,6 +47,7 @@ def test_a_wrong_scale_is_survived(optimizer, factor):
     assert_allclose(result.point, 1, rtol=1e-4)
 
 
+@pytest.mark.exhaustive
 def test_a_rough_inverse_saves_evaluations():
     rough = SCALES * np.random.default_rng(0).uniform(0.5, 2, 30)
 

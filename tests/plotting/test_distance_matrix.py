@@ -162,19 +162,6 @@ def test_given_axes_and_properties():
     assert to_rgba(display.text_[0, 1].get_color()) == to_rgba("black")
 
 
-def test_equal_classes():
-    display = DistanceMatrixDisplay(np.zeros((3, 3))).plot()
-    assert display.im_.get_clim() == (0, 1)
-    display.figure_.canvas.draw()
-
-
-def test_rounding_is_no_error():
-    matrix = [[-1e-17, 1 + 1e-12], [1, 0]]
-    display = DistanceMatrixDisplay(matrix).plot()
-    assert display.text_[0, 0].get_text() == "0.00"
-    DistanceMatrixDisplay([[1.5e-8, 1e-4], [1e-4, 0]]).plot()  # the root of eps
-
-
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [

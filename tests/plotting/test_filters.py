@@ -1,7 +1,5 @@
 """FilterDisplay draws each filter as an image."""
 
-from itertools import pairwise
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -13,13 +11,11 @@ from sklearn.discriminant_analysis import (
     QuadraticDiscriminantAnalysis,
 )
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import SQFA
-from skgeom.baselines import LocalFisherDiscriminantAnalysis, SupervisedPCA
 from skgeom.plotting import FilterDisplay
 
 
@@ -68,24 +64,6 @@ def test_filters_of_a_step_of_a_pipeline(digits):
     display = FilterDisplay.from_estimator(model)
     assert_array_equal(images(display).reshape(2, 64), model["sqfa"].components_)
     assert display.axes_[1].get_title() == "sqfa1"
-
-
-@pytest.mark.parametrize(
-    ("estimator", "first"),
-    [
-        (LocalFisherDiscriminantAnalysis(4, regularization=0.1), "filter 0"),
-        (LinearDiscriminantAnalysis(n_components=4), "filter 0"),
-        (SupervisedPCA(4), "supervisedpca0"),
-    ],
-)
-def test_titles_do_not_overlap(digits, estimator, first):
-    model = make_pipeline(VarianceThreshold(0.1), estimator).fit(*digits)
-    shape = (1, estimator.n_features_in_)
-    display = FilterDisplay.from_estimator(model, shape, n_columns=4)
-    display.figure_.canvas.draw()
-    assert display.axes_[0].get_title() == first
-    boxes = [ax.title.get_window_extent() for ax in display.axes_]
-    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
 
 
 @pytest.mark.parametrize("solver", ["svd", "eigen"])
@@ -174,23 +152,6 @@ def test_given_axes(pca):
     display = FilterDisplay(pca.components_[:1].reshape(1, 8, 8), ["first"])
     assert display.plot(axes=ax).axes_[0] is ax
     assert ax.get_title() == "first"
-
-
-def test_parameters_of_imshow(pca):
-    display = FilterDisplay.from_estimator(
-        pca, cmap="PuOr", interpolation="bilinear", aspect=2
-    )
-    assert display.images_[0].get_cmap().name == "PuOr"
-    assert display.images_[0].get_interpolation() == "bilinear"
-    assert display.axes_[0].get_aspect() == 2
-
-
-@pytest.mark.parametrize("dtype", ["uint8", "bool"])
-def test_filters_of_any_real_type(dtype):
-    filters = np.array([[[0, 100], [0, 1]], [[-128, 0], [3, 2]]]).astype(dtype)
-    display = FilterDisplay(filters).plot()
-    largest = np.abs(filters.astype(float)).max(axis=(1, 2))
-    assert limits(display) == [(-bound, bound) for bound in largest]
 
 
 @pytest.mark.parametrize("shape", [(8, 9), (64,), (-8, -8), 64])
