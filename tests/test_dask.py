@@ -1,7 +1,5 @@
 """Dask arrays and data frames give what the same data in memory give."""
 
-import os
-import signal
 import warnings
 import weakref
 from itertools import pairwise
@@ -31,13 +29,8 @@ from skgeom import (
     _held_out,
 )
 from skgeom._filters._auto import class_intensities
-from skgeom._filters.ama import BlockInformation
-from skgeom._statistics import statistics_of_block
 from skgeom.baselines import LOL, GeneralizedEigenvectors
 from skgeom.datasets import make_spd_classes
-from skgeom.objectives import MeanInformation
-from skgeom.utils._dask import map_row_blocks
-from skgeom.utils.array_api import is_dask
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -204,22 +197,6 @@ def test_from_blocks_says_what_it_takes(digits):
         ClassStatistics.from_blocks([(X, y), (X[:0], y)])
 
 
-def test_labels_of_a_file_whose_blocks_are_merged(tmp_path, rng):
-    """Reading one of many columns, Dask merges the blocks of a file."""
-    pytest.importorskip("pyarrow")
-    columns = [f"x{k}" for k in range(12)]
-    frame = pd.DataFrame(rng.normal(size=(200, 12)), columns=columns)
-    frame["y"] = np.arange(200) % 2
-    for k in range(8):
-        frame[25 * k : 25 * (k + 1)].to_parquet(tmp_path / f"{k}.parquet")
-    file = dd.read_parquet(tmp_path)
-    found = ClassStatistics.from_data(file[columns], file["y"])
-    assert_array_equal(found.counts, [100, 100])
-    X = da.from_array(frame[columns].to_numpy(), chunks=(25, 12))
-    with pytest.raises(ValueError, match=r"X has 8 blocks and y has \d"):
-        ClassStatistics.from_data(X, file["y"])
-
-
 def test_from_blocks_holds_one_block_at_a_time(rng):
     read_before = []
 
@@ -257,15 +234,6 @@ def test_results_are_lazy_arrays(method, digits):
     assert_allclose(lazy.compute(), expected, rtol=1e-6)
 
 
-def test_results_of_unknown_length(digits):
-    X, y = digits
-    blocks = da.from_array(X, chunks=(250, -1))
-    model = GaussianClassifier("shared").fit(X, y)
-    lazy = model.predict(blocks[blocks[:, 2] > 14])
-    assert np.isnan(lazy.shape[0])
-    assert_array_equal(lazy.compute(), model.predict(X[X[:, 2] > 14]))
-
-
 def test_one_task_a_block_reads_it_once(digits):
     X, y = digits
     read = []
@@ -292,48 +260,6 @@ def test_one_task_a_block_reads_it_once(digits):
     assert len(read) == len(starts)
     lazy.compute()
     assert len(read) == 2 * len(starts)
-
-
-def test_blocks_are_made_in_the_task_that_sums_them(digits):
-    X, y = digits
-
-    def part(values, block_id):
-        return values[300 * block_id[0] :][:300]
-
-    lengths = tuple(len(part(y, [k])) for k in range(6))
-    blocks = da.map_blocks(part, X, chunks=(lengths, (64,)), meta=X[:0])
-    labels = da.map_blocks(part, y, chunks=(lengths,), meta=y[:0])
-    parts = map_row_blocks(statistics_of_block, blocks, labels)
-    (whole,) = dask.optimize(dask.delayed(list)(parts))
-    # One for each block, what they share, and the list of them.
-    assert len(dict(whole.__dask_graph__())) <= len(lengths) + 3
-    assert_same_statistics(
-        ClassStatistics.from_data(blocks, labels), ClassStatistics.from_data(X, y)
-    )
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_frames_are_read_once(weighted, wine, tmp_path):
-    starts = range(0, len(wine[1]), 50)
-
-    def part(start):
-        # Dask copies this function, and so its variables.
-        with (tmp_path / "read").open("a") as file:
-            file.write(f"{start} ")
-        return wine[0].assign(label=wine[1], weight=2.0)[start : start + 50]
-
-    frame = dd.from_map(part, list(starts), meta=part(0)[:0])
-    (tmp_path / "read").unlink()
-    weights = frame["weight"] if weighted else None
-    X, y = frame[list(wine[0])], frame["label"]
-    model = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
-    read = (tmp_path / "read").read_text().split()
-    assert sorted(map(int, read)) == list(starts)
-    given = np.full(len(wine[1]), 2.0) if weighted else None
-    expected = ClassStatistics.from_data(*wine, sample_weight=given)
-    intensities = class_intensities(model.shrinkage_, expected.counts)
-    projected = expected.shrunk(intensities).project(model.components_)
-    assert_same_statistics(model.statistics_, projected, 1e-9)
 
 
 def test_columns_of_frames_and_arrays(wine):
@@ -435,14 +361,6 @@ def test_missing_labels_of_a_block(missing, dtype, wine):
         ClassStatistics.from_blocks([(X, y.astype(dtype))])
 
 
-def test_data_frames_of_every_dask_are_known(wine):
-    frame = dd.from_pandas(wine[0], npartitions=2)
-    assert is_dask(frame)
-    assert is_dask(dd.from_pandas(wine[1], npartitions=2))
-    assert is_dask(da.ones(3))
-    assert not is_dask(wine[0])
-
-
 @pytest.mark.parametrize("dtype", ["float32", "Float64"])
 def test_frames_of_other_dtypes(dtype, wine):
     X, y = wine
@@ -463,45 +381,6 @@ def test_containers_in_memory_are_refused(wine):
 
 
 # The whole of Dask
-
-
-class DyingBlock:
-    """A function of a block that kills its process the first time it is called."""
-
-    def __init__(self, mark):
-        self.mark = mark
-
-    def __call__(self, block):
-        try:
-            os.close(os.open(self.mark, os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            return block
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-@pytest.mark.filterwarnings("ignore")  # of the cluster, about its dead worker
-def test_a_killed_worker_loses_nothing(digits, tmp_path):
-    distributed = pytest.importorskip("distributed")
-    X, y = digits
-    with (
-        dask.config.set(
-            {"distributed.admin.log-format": "", "logging.distributed": 50}
-        ),
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            dashboard_address=None,
-            silence_logs=50,
-        ) as cluster,
-        distributed.Client(cluster),
-    ):
-        blocks = da.from_array(X, chunks=(200, -1))
-        dying = blocks.map_blocks(DyingBlock(str(tmp_path / "mark")), meta=X[:0])
-        statistics = ClassStatistics.from_data(dying, y)
-    assert (tmp_path / "mark").exists()
-    assert_same_statistics(statistics, ClassStatistics.from_data(X, y))
 
 
 # Filters
@@ -576,22 +455,6 @@ def test_samples_of_blocks_of_unknown_length(weighted, wine, monkeypatch):
     model = SQFA(2, random_state=0).fit(*columns)
     whole = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
     assert_allclose(model.regularization_, whole.regularization_, rtol=1e-9)
-
-
-def test_blocks_that_are_no_more_than_scored_give_all_samples(wine, monkeypatch):
-    X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
-    order, weights = np.random.default_rng(0).permutation(len(y)), np.arange(178) % 2
-    X, y = X[order], y[order]
-    monkeypatch.setattr(_held_out, "MOST_SAMPLES", 100)  # more than have a weight
-    model = SQFA(2, random_state=0).fit(da.from_array(X, chunks=(60, 5)), y, weights)
-    whole = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
-    assert_allclose(model.regularization_, whole.regularization_, rtol=1e-9)
-
-
-def test_samples_and_labels_of_other_lengths(wine):
-    block = 3, wine[0], wine[1][:-1], None
-    with pytest.raises(ValueError, match=r"Block 3: .*inconsistent numbers of samples"):
-        _held_out._statistics_and_some(*block)
 
 
 def test_frames_of_features_have_names(wine):
@@ -682,14 +545,6 @@ def test_prototypes_learn_blocks(cls, wine):
         model.fit(blocks[:0], y[:0])
 
 
-@pytest.mark.exhaustive
-def test_prototypes_remain_among_the_samples(digits):
-    X, y = digits
-    blocks = da.from_array(X, chunks=(600, -1))
-    model = RSLVQ(solver="sgd", max_iter=60, random_state=0).fit(blocks, y)
-    assert model.score(X, y) > 0.95
-
-
 @pytest.mark.parametrize(  # all are held out, or a part
     "n_samples", [500, pytest.param(12_000, marks=pytest.mark.exhaustive)]
 )
@@ -704,37 +559,6 @@ def test_shrinkage_is_selected_by_the_same_samples(n_samples, weighted, rng):
     assert model.shrinkage_selection_ == "held-out"
     assert_allclose(model.shrinkage_, expected.shrinkage_, rtol=1e-9)
     assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
-
-
-def delayed_blocks(X, y, edges):
-    return [
-        (dask.delayed(X[a:b]), dask.delayed(y[a:b])) for a, b in pairwise([0, *edges])
-    ]
-
-
-def test_information_of_blocks(wine, rng):
-    X, y = StandardScaler().fit_transform(wine[0]), wine[1].to_numpy()
-    statistics = ClassStatistics.from_data(X, y)
-    priors, factors = np.log([0.2, 0.3, 0.5]), np.array([1.0, 0.0, 2.0])
-    options = statistics.means, statistics.covariances, 0.1, priors, factors[y]
-    expected = MeanInformation(X, y, *options)
-    blocks = delayed_blocks(X, y, [59, 59, 130, 178])  # no, or no weighted, samples
-    information = BlockInformation(blocks, statistics, 0.1, priors, factors)
-    assert_allclose(information.mean_log_prior, expected.mean_log_prior)
-    basis, filters = rng.normal(size=(13, 5)), rng.normal(size=(5, 2))
-    for got, of_all in (
-        (information.project(basis)(filters), expected.project(basis)(filters)),
-        (information(basis), expected(basis)),
-        (
-            information.sample([0, 3])(basis),
-            expected.sample(np.r_[:59, 130:178])(basis),
-        ),
-    ):
-        assert_allclose(got[0], of_all[0], rtol=1e-10)
-        assert_allclose(got[1], of_all[1], rtol=1e-8, atol=1e-10)
-    value, gradient = information.sample([1, 2])(basis)
-    assert value == 0
-    assert not gradient.any()
 
 
 BY_GROUPS = {"class_weight": "balanced", "group_size": 1}

@@ -82,14 +82,6 @@ def test_linear_analysis_of_scikit_learn(data):
     assert_array_equal(model.predict(X), expected.predict(X))
 
 
-@pytest.mark.filterwarnings("ignore:Variables are collinear")
-def test_linear_analysis_with_constant_features():
-    X, y = load_digits(return_X_y=True)
-    expected = LinearDiscriminantAnalysis().fit(X, y)
-    model = GaussianClassifier("shared", regularization=0).fit(X, y)
-    assert_array_equal(model.predict(X), expected.predict(X))
-
-
 def test_decision_function_is_log_odds(drawn):
     X, y = drawn
     model = GaussianClassifier().fit(X, y)
@@ -112,17 +104,6 @@ def test_statistics_are_enough(covariance, data):
     model.fit_statistics(ClassStatistics.from_data(X, y))
     assert_allclose(model.predict_proba(X), expected, atol=1e-12)
     assert not hasattr(model, "feature_names_in_")
-
-
-@both_covariances
-def test_weights_are_repetitions(covariance, drawn, rng):
-    X, y = drawn
-    weights = rng.integers(0, 4, size=len(y))
-    weighted = GaussianClassifier(covariance).fit(X, y, sample_weight=weights)
-    repeated = GaussianClassifier(covariance).fit(
-        X.repeat(weights, 0), y.repeat(weights)
-    )
-    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-11)
 
 
 @both_covariances
@@ -178,25 +159,6 @@ def test_announced_classes_must_be_labels_of_the_kind_of_y(drawn):
     assert_array_equal(model.classes_, [0, 1, 2, 7])
 
 
-def test_densities_are_of_the_classes_that_have_come(drawn):
-    X, y = drawn
-    few = y < 2
-    model = GaussianClassifier(priors=[0.2, 0.3, 0.5], regularization=0)
-    model.partial_fit(X[few], y[few], classes=[0, 1, 2])
-    expected = GaussianClassifier(priors=[0.4, 0.6], regularization=0)
-    expected.fit(X[few], y[few])
-    assert_allclose(model.score_samples(X), expected.score_samples(X), rtol=1e-12)
-
-
-def test_the_model_keeps_the_statistics_that_it_was_fitted_to(drawn):
-    X, y = drawn
-    statistics = ClassStatistics.from_data(X[y < 2], y[y < 2])
-    model = GaussianClassifier().fit_statistics(statistics)
-    expected = model.predict_proba(X)
-    statistics.update(X, y)
-    assert_array_equal(model.predict_proba(X), expected)
-
-
 # Scale and rank
 
 
@@ -212,17 +174,6 @@ def test_scale_does_not_matter(covariance, scale, data):
 
 
 @both_covariances
-def test_units_of_features_do_not_matter(covariance, drawn, rng):
-    X, y = drawn
-    units = 10.0 ** rng.integers(-12, 12, size=X.shape[1])
-    expected = GaussianClassifier(covariance).fit(X, y)
-    model = GaussianClassifier(covariance).fit(X * units, y)
-    assert_allclose(
-        model.predict_proba(X * units), expected.predict_proba(X), atol=1e-9
-    )
-
-
-@both_covariances
 def test_repeated_and_constant_features_change_nothing(covariance, drawn):
     X, y = drawn
     more = np.column_stack([X, X[:, 0] + 2 * X[:, 1], np.full(len(X), 0.1)])
@@ -231,15 +182,6 @@ def test_repeated_and_constant_features_change_nothing(covariance, drawn):
     assert_allclose(model.predict_proba(more), expected.predict_proba(X), atol=1e-9)
     with_noise = GaussianClassifier(covariance, regularization=0.1).fit(more, y)
     assert np.isfinite(with_noise.score_samples(more)).all()
-
-
-def test_density_in_a_span_is_that_of_orthonormal_coordinates(drawn, rng):
-    X, y = drawn
-    axes, _ = np.linalg.qr(rng.normal(size=(6, 4)))
-    model = GaussianClassifier(regularization=0)
-    expected = model.fit(X, y).score_samples(X)
-    inside = model.fit(X @ axes.T, y).score_samples(X @ axes.T)
-    assert_allclose(inside, expected, rtol=1e-9)
 
 
 @both_covariances
@@ -347,17 +289,6 @@ def test_a_class_that_comes_after_fit_with_few_samples_is_predicted():
     assert model.shrinkage_selection_ == "closed-form"
     assert_array_equal(model.predict(X[y == 2]), 2)
     assert model.partial_fit(X, np.full(len(X), 2)).shrinkage_selection_ == "held-out"
-
-
-def test_singular_covariances_leave_no_shrinkage_of_the_last_call(drawn):
-    X, y = drawn
-    model = GaussianClassifier(regularization=0).fit(X, y)
-    model.partial_fit(X[:1], [3])
-    assert not hasattr(model, "shrinkage_")
-    assert not hasattr(model, "shrinkage_selection_")
-    with pytest.raises(ValueError, match="class 3 is singular") as caught:
-        model.predict(X)
-    assert caught.type is ValueError
 
 
 def test_a_number_and_an_estimator_are_not_shrunk(drawn):

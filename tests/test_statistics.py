@@ -1,7 +1,5 @@
 """Class statistics against numpy, scikit-learn and pyriemann."""
 
-import functools
-import itertools
 import json
 import operator
 import tracemalloc
@@ -12,13 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from pyriemann.geometry.covariance import cov_est_functions
 from pyriemann.geometry.covariance import covariances as pyriemann_covariances
 from sklearn.base import BaseEstimator
-from sklearn.covariance import LedoitWolf
 from threadpoolctl import threadpool_limits
 
-from skgeom import SQFA, ClassStatistics, GaussianClassifier, _moments, _statistics
+from skgeom import SQFA, ClassStatistics, GaussianClassifier, _moments
 
 NAMED_ESTIMATORS = ["cov", "lwf", "mcd", "oas", "sch", "scm"]
 
@@ -69,13 +65,6 @@ def test_from_data_agrees_with_numpy(data):
         assert_allclose(statistics.means[k], X[y == k].mean(axis=0), rtol=1e-13)
         expected = np.cov(X[y == k].T)
         assert_allclose(statistics.covariances[k], expected, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("rows", [1, 7, 1000])
-def test_blocks_give_the_same_as_the_whole(rows, data, statistics, monkeypatch):
-    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
-    in_blocks = ClassStatistics.from_data(*data)
-    assert_same_statistics(in_blocks, statistics)
 
 
 @pytest.mark.parametrize("rows", [3, 4096])
@@ -132,25 +121,6 @@ def test_labels_of_any_kind_are_sorted(labels, data):
         assert_allclose(statistics.means[k], expected, rtol=1e-12)
 
 
-def test_class_of_one_sample_has_no_covariance(data):
-    X, y = data
-    y = np.where(np.arange(60) == 17, 3, y)
-    statistics = ClassStatistics.from_data(X, y)
-    assert statistics.counts[3] == 1
-    assert np.array_equal(statistics.means[3], X[17])
-    assert np.array_equal(statistics.covariances[3], np.zeros((4, 4)))
-
-
-@pytest.mark.parametrize("rows", [4, 4096])
-def test_constant_feature_has_no_variance(rows, data, monkeypatch):
-    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
-    X, y = data
-    X[:, 2] = 1234.5  # exact in binary, and so are its sums
-    statistics = ClassStatistics.from_data(X, y)
-    assert np.array_equal(statistics.means[:, 2], np.full(3, 1234.5))
-    assert np.array_equal(statistics.covariances[:, 2], np.zeros((3, 4)))
-
-
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_extra_memory_is_below_the_size_of_the_data(dtype, order, rng):
@@ -195,23 +165,7 @@ def test_covariance_with_a_negative_eigenvalue_is_refused():
     assert ClassStatistics([0, 1], [5, 5], np.zeros((2, 2)), singular).n_features == 2
 
 
-def test_labels_of_two_kinds_are_not_mixed():
-    numbers = ClassStatistics.from_data(np.ones((2, 1)), [0, 1])
-    names = ClassStatistics.from_data(np.ones((2, 1)), ["0", "1"])
-    with pytest.raises(ValueError, match="labels are of one kind"):
-        numbers + names
-
-
 # Estimators of the covariance
-
-
-def test_every_covariance_estimator_of_pyriemann_is_offered():
-    # All but the correlation and the M-estimators, which lose the size.
-    assert sorted(_statistics._ESTIMATOR_NAMES) == NAMED_ESTIMATORS
-    assert set(cov_est_functions) == {
-        *NAMED_ESTIMATORS,
-        *("corr", "hub", "stu", "tyl"),
-    }
 
 
 @ignore_expand_dims
@@ -226,16 +180,6 @@ def test_named_estimator_is_that_of_pyriemann(name, dtype, data):
         expected = pyriemann_covariances(samples.T, estimator=name, **options)
         assert_allclose(statistics.covariances[k], expected, rtol=1e-13)
         assert_allclose(statistics.means[k], samples.mean(axis=0), rtol=1e-13)
-
-
-def test_estimator_object_is_cloned_for_each_class(data):
-    X, y = data
-    estimator = LedoitWolf(assume_centered=True)
-    statistics = ClassStatistics.from_data(X, y, covariance_estimator=estimator)
-    assert not hasattr(estimator, "covariance_")
-    for k in range(3):
-        expected = LedoitWolf(assume_centered=True).fit(X[y == k]).covariance_
-        assert_allclose(statistics.covariances[k], expected, rtol=1e-13)
 
 
 class WithoutCovariance(BaseEstimator):
@@ -314,18 +258,6 @@ def test_malformed_arrays_are_refused(changes, message, statistics):
 # Merging
 
 
-@pytest.mark.parametrize("sizes", [[60], [10, 20, 30], [1] * 60])
-def test_sum_of_pieces_is_the_whole(sizes, data, statistics):
-    X, y = data
-    bounds = np.cumsum([0, *sizes])
-    pieces = [
-        ClassStatistics.from_data(X[a:b], y[a:b]) for a, b in itertools.pairwise(bounds)
-    ]
-    # With pieces of one sample, no piece has all the classes.
-    assert_same_statistics(sum(pieces), statistics)
-    assert_same_statistics(functools.reduce(operator.add, pieces[::-1]), statistics)
-
-
 def test_string_labels_of_different_lengths_merge(data, statistics):
     labels = np.array(["a", "bbb", "cc"])
     X, y = data
@@ -353,15 +285,6 @@ def test_update_adds_samples_in_place(data, statistics):
     assert_same_statistics(growing, statistics)
 
 
-def test_estimated_covariances_do_not_merge(data, statistics):
-    estimated = ClassStatistics.from_data(*data, covariance_estimator="oas")
-    for first, second in [(estimated, statistics), (statistics, estimated)]:
-        with pytest.raises(ValueError, match=r"not estimates of .*'oas'"):
-            first + second
-    with pytest.raises(ValueError, match=r"not estimates of .*'oas'"):
-        estimated.project(np.eye(4)).update(*data)
-
-
 @pytest.mark.parametrize("other", [1, 0.0, None, "a", np.ones(3)])
 def test_only_statistics_can_be_added(other, statistics):
     with pytest.raises(TypeError):
@@ -385,19 +308,6 @@ def test_project_agrees_with_the_statistics_of_projected_data(n_components, data
     more = ClassStatistics.from_data(X, y).project(components)
     expected = projected + projected
     assert_same_statistics(more.update(X @ components.T, y), expected)
-
-
-@pytest.mark.parametrize(
-    ("components", "message"),
-    [
-        (np.ones((2, 3)), r"^components must have 4 columns.* \(2, 3\)"),
-        (np.ones(4), "Expected 2D array"),
-        (np.full((1, 4), np.nan), "Input components contains NaN"),
-    ],
-)
-def test_project_refuses_malformed_components(components, message, statistics):
-    with pytest.raises(ValueError, match=message):
-        statistics.project(components)
 
 
 def test_second_moments_agree_with_the_data(data, statistics):
@@ -424,11 +334,6 @@ def test_pooled_covariances_decompose_the_total_covariance(data, statistics):
     excess = statistics.covariances.sum(axis=0) / len(X)
     expected = np.cov(X.T, bias=True) + excess
     assert_allclose(total, expected, rtol=1e-12, atol=1e-13)
-
-
-def test_repr_tells_the_sizes(statistics):
-    expected = "ClassStatistics(3 classes, 4 features, 60 samples)"
-    assert repr(statistics) == expected
 
 
 # Weights
@@ -532,36 +437,6 @@ def test_shrunk_by_given_intensities(rng):
             statistics.shrunk(wrong)
 
 
-@pytest.mark.parametrize("factor", [1e-100, 1e-3, 1e60])
-def test_shrunk_follows_the_scale(factor, rng):
-    y = np.repeat([0, 1, 2], [40, 10, 3])
-    X = rng.normal(size=(53, 4)) * (1 + y)[:, None]
-    plain = ClassStatistics.from_data(X, y).shrunk().covariances
-    scaled = ClassStatistics.from_data(factor * X, y).shrunk().covariances
-    np.testing.assert_allclose(scaled / factor / factor, plain, rtol=1e-9)
-
-
-def test_shrunk_of_a_rotation(rng):
-    y = np.repeat([0, 1, 2], [40, 10, 3])
-    X = rng.normal(size=(53, 4)) * (1 + y)[:, None]
-    Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
-    plain = ClassStatistics.from_data(X, y).shrunk().covariances
-    rotated = ClassStatistics.from_data(X @ Q, y).shrunk().covariances
-    np.testing.assert_allclose(rotated, Q.T @ plain @ Q, atol=1e-10)
-
-
-def test_shrunk_of_classes_that_agree_is_nearer_to_the_truth(rng):
-    """By much, where a class has fewer samples than features."""
-    y = np.repeat(np.arange(5), 10)
-    X = rng.normal(size=(50, 20))
-    statistics = ClassStatistics.from_data(X, y)
-    error, plain = (
-        np.square(s.covariances - np.eye(20)).sum()
-        for s in (statistics.shrunk(), statistics)
-    )
-    assert error < 0.3 * plain
-
-
 @pytest.mark.parametrize("counts", [[1, 1], [3, 1]])
 def test_shrunk_without_variance(counts):
     statistics = ClassStatistics([0, 1], counts, np.eye(2), np.zeros((2, 2, 2)))
@@ -580,16 +455,6 @@ def test_what_cannot_be_shrunk(rng):
     moments = ClassStatistics.from_second_moments([0, 1], [2, 2], [np.eye(2)] * 2)
     with pytest.raises(ValueError, match="shrunk only if they hold covariances"):
         moments.shrunk()
-
-
-def test_filters_of_statistics_are_those_of_the_samples(rng):
-    y = np.repeat([0, 1, 2], [60, 20, 4])
-    X = rng.normal(size=(84, 5)) * (1 + y)[:, None]
-    options = {"regularization": 0.1, "random_state": 0}
-    statistics = ClassStatistics.from_data(X, y)
-    as_they_are = SQFA(2, **options).fit_statistics(statistics)
-    plain = SQFA(2, covariance_estimator=None, **options).fit(X, y)
-    np.testing.assert_allclose(as_they_are.components_, plain.components_, atol=1e-12)
 
 
 # Labels and names of features
@@ -654,23 +519,6 @@ def test_names_of_features_are_kept_and_compared(rng):
     renamed = ClassStatistics.from_data(X.rename(columns={"b": "c"}), y)
     with pytest.raises(ValueError, match=r"names .* feature 1 is 'b' .* and 'c'"):
         statistics + renamed
-
-
-def test_names_of_features_of_a_classifier_are_those_of_its_statistics(rng):
-    pd = pytest.importorskip("pandas")
-    X, y = pd.DataFrame(rng.normal(size=(20, 2)), columns=["a", "b"]), np.arange(20) % 2
-    other = ClassStatistics.from_data(X[["b", "a"]], y)
-    for model in (
-        GaussianClassifier().fit(X, y),
-        GaussianClassifier().fit(X, y).partial_fit(X, y),
-        GaussianClassifier().partial_fit(X, y),
-        GaussianClassifier(covariance_estimator="oas").fit(X, y),
-    ):
-        assert model.statistics_.feature_names_in_.tolist() == ["a", "b"]
-    with pytest.raises(ValueError, match=r"order .* feature 0 is 'a'"):
-        GaussianClassifier().fit(X, y).statistics_ + other
-    unnamed = GaussianClassifier().fit(X.to_numpy(), y).statistics_
-    assert unnamed.feature_names_in_ is None
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
@@ -787,15 +635,6 @@ def test_many_parts_far_from_the_origin_lose_no_digits(n_parts, dtype, rng):
     assert np.linalg.norm(found - exact) < 1e-10 * np.linalg.norm(exact)
 
 
-@pytest.mark.exhaustive
-def test_a_million_parts_lose_no_digits(rng):
-    X = 2.0**27 + rng.normal(size=(1000, 2))
-    part = [ClassStatistics.from_data(X[[k]], [0]) for k in range(1000)]
-    found = ClassStatistics.merge(part[k % 1000] for k in range(10**6))
-    exact = exact_covariance(X) * 999 / 1000 * 10**6 / (10**6 - 1)
-    assert np.linalg.norm(found.covariances[0] - exact) < 1e-10 * np.linalg.norm(exact)
-
-
 @pytest.mark.parametrize(
     "labels",
     [
@@ -874,17 +713,3 @@ def test_decayed_statistics_have_smaller_weights(data):
     for factor in (0, 1.5, np.nan):
         with pytest.raises(ValueError, match="factor must be above 0 and at most 1"):
             total.decay(factor)
-
-
-def test_decay_follows_classes_that_move(rng):
-    def batch(shift):
-        y = np.arange(100) % 2
-        return rng.normal(size=(100, 2)) + np.c_[4.0 * y, np.full(100, shift)], y
-
-    still = following = ClassStatistics.empty()
-    for shift in range(20):
-        new = ClassStatistics.from_data(*batch(shift))
-        still, following = still + new, following.decay(0.5) + new
-    assert_allclose(still.means[:, 1], 9.5, atol=0.3)
-    assert_allclose(following.means[:, 1], 18, atol=0.3)
-    assert_allclose(following.counts, 100, rtol=1e-4)

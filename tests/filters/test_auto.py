@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from scipy.linalg import eigh
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.discriminant_analysis import (
@@ -14,10 +13,7 @@ from sklearn.discriminant_analysis import (
 from benchmarks.suite import factors, irrelevant_features
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom._filters._auto import (
-    Selection,
     class_intensities,
-    discriminant_directions,
-    warn_if_uninformative,
 )
 
 
@@ -126,18 +122,6 @@ def test_given_values():
     assert len(set(plain.selection_scores_["regularization"])) > 3
 
 
-@pytest.mark.parametrize("n_init", ["auto", 1, 12])
-def test_restarts_are_those_with_the_selected_values_given(n_init, rng):
-    X, y = gaussians(rng, 300, 8, 3)
-    automatic = SQFA(3, n_init=n_init, random_state=0).fit(X, y)
-    given = clone(automatic).set_params(regularization=automatic.regularization_)
-    statistics = ClassStatistics.from_data(X, y)
-    intensities = class_intensities(automatic.shrinkage_, statistics.counts)
-    given.fit_statistics(statistics.shrunk(intensities))
-    assert automatic.objective_ == pytest.approx(given.objective_, rel=1e-6)
-    assert len(automatic.restart_objectives_) == len(given.restart_objectives_)
-
-
 @pytest.mark.exhaustive
 def test_restarts_are_honoured_on_random_problems():
     """With the chosen values given, the objective is within .1 % on 19 of 20."""
@@ -234,15 +218,6 @@ def test_common_factor_of_weights():
     assert selected(copies) == (shrinkage, pytest.approx(sigma2, rel=1e-6))
 
 
-def test_small_weights_do_not_change_the_selection(rng):
-    X, y = gaussians(rng, 36, 4, 2)
-    plain, weighted = (
-        SQFA(2, random_state=0).fit(X, y, sample_weight=np.full(len(y), weight))
-        for weight in (1, 0.09)
-    )
-    assert_allclose(selected(weighted), selected(plain), rtol=1e-6)
-
-
 @pytest.mark.parametrize("weight", [1e6, 1e12])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_sample_with_nearly_all_of_the_weight(weight, rng):
@@ -310,32 +285,6 @@ def test_few_summaries(n_parts):
 # Errors and warnings
 
 
-def test_nothing_could_be_scored():
-    scores = {"mean_log_posterior": np.array([-np.inf])}
-    selection = Selection(0.9, 0.0, "held-out log posterior", scores)
-    with pytest.warns(UserWarning, match="no held-out sample was scored"):
-        warn_if_uninformative(selection, 2)
-
-
-@pytest.mark.parametrize("error", [0.0, 0.1])
-def test_scores_exceed_chance_by_a_standard_error(error, recwarn):
-    scores = {"mean_log_posterior": np.array([-np.log(3) + 0.05])}
-    warn_if_uninformative(Selection(0.9, 1.0, "", scores, error), 3)
-    found = [str(warning.message) for warning in recwarn]
-    assert len(found) == (error > 0)
-    assert all("-1.0486 at best" in text and "-1.0986 for" in text for text in found)
-
-
-def test_more_filters_than_features(rng):
-    with pytest.raises(ValueError, match=r"=4 exceeds .* features, 3\. Use at most 3"):
-        SQFA(4).fit(rng.normal(size=(9, 3)), np.arange(9) % 2)
-
-
-def test_missing_labels(rng):
-    with pytest.raises(ValueError, match="1 of the labels in y are missing"):
-        SQFA(1).fit(rng.normal(size=(10, 3)), ["a"] * 5 + ["b"] * 4 + [None])
-
-
 # Data without variance
 
 
@@ -372,15 +321,6 @@ def test_repeated_filters_are_optimized_again_orthonormal(estimator):
 # Parts
 
 
-def test_intensities_of_classes():
-    counts = np.array([11, 21, 61])
-    assert_allclose(class_intensities(0.3, counts)[[0, 2]], [90 / 160, 9 / 51])
-    assert_allclose(class_intensities(0.3, np.array([7, 7])), 0.3)
-    assert_array_equal(class_intensities(0.0, counts), 0)
-    assert_array_equal(class_intensities(0.0, np.array([5, 1])), [0, 1])
-    assert_array_equal(class_intensities(0.3, np.array([1, 1])), 1)
-
-
 def test_a_class_of_one_sample_has_the_covariance_within_the_classes(rng):
     X, y = gaussians(rng, 400, 3, 2)
     X, y = np.vstack([X, [10, 0, 0]]), np.append(y, 2)
@@ -388,23 +328,3 @@ def test_a_class_of_one_sample_has_the_covariance_within_the_classes(rng):
     covariances = sqfa.fit(X, y).statistics_.covariances
     assert sqfa.shrinkage_ == 0
     assert np.linalg.eigvalsh(covariances[2])[0] > 0.01
-
-
-def test_discriminant_directions_of_equal_covariances(rng):
-    """Linear discriminants, by the generalized eigenproblem of the scatters."""
-    means, factor = rng.normal(size=(4, 6)), rng.normal(size=(6, 6))
-    covariance = factor @ factor.T
-    found = discriminant_directions(means, np.array([covariance] * 4), 0.3, 3)
-    offsets = means - means.mean(axis=0)
-    _, vectors = eigh(offsets.T @ offsets, covariance + 0.3 * np.eye(6))
-    expected = vectors[:, :-4:-1] / np.linalg.norm(vectors[:, :-4:-1], axis=0)
-    assert_allclose(np.abs((found * expected).sum(axis=0)), 1, atol=1e-9)
-
-
-def test_units_of_features_without_regularization():
-    X, y = load_iris(return_X_y=True)
-    units = np.array([1e-3, 1.0, 50.0, 1e4])
-    model = SQFA(2, regularization=0, random_state=0)
-    plain, scaled = clone(model).fit(X, y), clone(model).fit(units * X, y)
-    assert plain.shrinkage_ == scaled.shrinkage_
-    assert plain.objective_ == pytest.approx(scaled.objective_, rel=1e-5)

@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import SQFA, AMAGauss, SecondMomentSQFA
-from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
+from skgeom.objectives import DISTANCES, MeanPairwiseDistance
 
 
 @pytest.fixture
@@ -46,26 +46,6 @@ def test_class_of_no_weight_is_left_out(wine):
     without = SQFA(2, **options).fit(X[y < 2], y[y < 2])
     weightless = SQFA(2, class_weight={2: 0}, **options).fit(X, y)
     assert weightless.objective_ == pytest.approx(without.objective_, rel=1e-6)
-
-
-def test_integer_weights_repeat_samples(rng):
-    X, labels = rng.normal(size=(30, 4)), rng.integers(3, size=30)
-    means, covariances = rng.normal(size=(3, 4)), np.tile(np.eye(4), (3, 1, 1))
-    moments = means, covariances, 0.1, np.log(np.full(3, 1 / 3))
-    weights = np.array([1, 2, 3])[labels]
-    filters = rng.normal(size=(4, 2))
-    found = MeanInformation(X, labels, *moments, weights)
-    repeated = [np.repeat(array, weights, axis=0) for array in (X, labels)]
-    expected = MeanInformation(*repeated, *moments)
-    for a, b in zip(found(filters), expected(filters), strict=True):
-        assert_allclose(a, b, rtol=1e-10)
-    assert found.mean_log_prior == pytest.approx(expected.mean_log_prior)
-    basis = np.linalg.qr(rng.normal(size=(4, 3)))[0]
-    assert_allclose(
-        found.project(basis)(filters[:3])[0], expected.project(basis)(filters[:3])[0]
-    )
-    rows = np.arange(10)
-    assert_allclose(found.sample(rows).weights, weights[:10])
 
 
 def test_gradient_of_weighted_pairs(rng):

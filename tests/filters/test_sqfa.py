@@ -1,6 +1,5 @@
 """SQFA as an estimator: what it finds, its invariances, its use, and bad input."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.datasets import (
 )
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -26,7 +25,6 @@ from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
 from skgeom.datasets import sqfa_toy_statistics
 from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
 from skgeom.objectives import DISTANCES
-from skgeom.optim import _coarse_to_fine
 
 
 @pytest.fixture
@@ -91,17 +89,6 @@ def test_toy_2_finds_the_different_means(toy_2, init):
         assert 4.0231 < sqfa.objective_ < 4.0235
 
 
-def test_toy_2_has_the_local_optimum_that_starts_are_for(toy_2):
-    """A single random start often ends in a mixed subspace, at 3.734."""
-    objectives = [
-        SQFA(2, regularization=0.001, init="random", n_init=1, random_state=seed)
-        .fit_statistics(toy_2)
-        .objective_
-        for seed in range(20)
-    ]
-    assert min(objectives) == pytest.approx(3.7342, abs=1e-4)
-
-
 def test_two_dimensional_comparison_with_lda():
     statistics = sqfa_toy_statistics("lda")
     for seed in range(20):
@@ -139,19 +126,6 @@ def test_objective_is_the_mean_distance_of_the_projected_classes(iris):
         2, covariance_estimator=None, regularization=0.05, squared=True, random_state=0
     ).fit(*iris)
     assert squared.objective_ > np.mean(np.square(distances))
-
-
-def test_coarse_problem_is_only_a_way_to_the_full_one(wide):
-    """150 features are enough for the coarse step; given filters leave it out."""
-    coarse = SQFA(
-        3, regularization=0.1, covariance_estimator=None, init="pca", tol=1e-9
-    ).fit(*wide)
-    start = np.linalg.qr(np.random.default_rng(0).standard_normal((150, 3)))[0].T
-    full = SQFA(
-        3, regularization=0.1, covariance_estimator=None, init=start, tol=1e-9
-    ).fit(*wide)
-    assert coarse.objective_ == pytest.approx(full.objective_, rel=1e-7)
-    assert largest_angle(coarse.components_, full.components_) < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -225,16 +199,6 @@ def test_classes_far_apart():
     assert sqfa.objective_ == pytest.approx(distances.mean(), rel=1e-9)
 
 
-def test_numpy_integers_are_integers(iris):
-    search = GridSearchCV(
-        SQFA(random_state=0),
-        {"n_components": np.arange(1, 4), "group_size": np.arange(1, 3)},
-        scoring=lambda sqfa, X, y: sqfa.objective_,
-    )
-    assert search.fit(*iris).best_params_["n_components"] == 3
-    SQFA(np.int64(2), n_init=np.int64(2), max_iter=np.int64(90)).fit(*iris)
-
-
 # Second moments.
 
 
@@ -275,14 +239,6 @@ def test_which_axes_each_distance_prefers(toy_3, distance, constraint, axes, obj
     ).fit_statistics(toy_3)
     assert energy(smsqfa.components_, axes) > 0.999
     assert smsqfa.objective_ == pytest.approx(objective, abs=1e-3)
-
-
-def test_euclidean_distance_with_unit_norm_repeats_its_filter(toy_3):
-    smsqfa = SecondMomentSQFA(
-        2, distance="euclidean", regularization=0.001, n_init=20, random_state=0
-    )
-    with pytest.warns(UserWarning, match="2 filters span 1 directions only"):
-        smsqfa.fit_statistics(toy_3)
 
 
 def test_second_moments_are_those_about_the_origin(iris):
@@ -368,12 +324,6 @@ def test_groups_begin_with_the_solution_of_the_first_group(constraint, regulariz
         np.testing.assert_allclose(gram, np.eye(5), atol=1e-10)
 
 
-def test_groups_of_wide_data_use_the_coarse_problem(wide):
-    grouped = SQFA(4, group_size=3, random_state=0).fit(*wide)
-    joint = SQFA(4, random_state=0).fit(*wide)
-    assert 0.9 * joint.objective_ < grouped.objective_ <= joint.objective_ * (1 + 1e-6)
-
-
 # Invariances.
 
 
@@ -386,16 +336,6 @@ def test_linear_map_of_the_data_without_regularization(iris):
     assert mapped.objective_ == pytest.approx(direct.objective_, rel=1e-8)
     # The filters of X A, applied to X A, are filters A f of X.
     assert largest_angle(mapped.components_ @ A.T, direct.components_) < 1e-5
-
-
-@pytest.mark.parametrize("factor", [1e-6, 1 / 1024, 3.0, 1e6])
-def test_common_factor_with_automatic_regularization(wide, factor):
-    X, y = wide
-    plain = SQFA(2, random_state=0).fit(X, y)
-    scaled = SQFA(2, random_state=0).fit(factor * X, y)
-    assert scaled.regularization_ == pytest.approx(factor**2 * plain.regularization_)
-    assert scaled.objective_ == pytest.approx(plain.objective_, rel=1e-5)
-    np.testing.assert_allclose(scaled.components_, plain.components_, atol=0.01)
 
 
 def test_common_offset(iris):
@@ -418,20 +358,6 @@ def test_order_of_samples_and_names_of_labels(iris):
     assert named.objective_ == pytest.approx(plain.objective_, rel=1e-5)
 
 
-def test_statistics_in_pieces(iris):
-    X, y = iris
-    pieces = [ClassStatistics.from_data(X[k::3], y[k::3]) for k in range(3)]
-    merged = pieces[0] + pieces[1] + pieces[2]
-    statistics = ClassStatistics.from_data(X, y)
-    whole = SQFA(2, random_state=0).fit_statistics(statistics)
-    from_pieces = SQFA(2, random_state=0).fit_statistics(merged)
-    np.testing.assert_allclose(from_pieces.components_, whole.components_, atol=1e-6)
-    assert from_pieces.regularization_ == pytest.approx(whole.regularization_)
-    np.testing.assert_array_equal(
-        from_pieces.transform(X), X @ from_pieces.components_.T
-    )
-
-
 # Use.
 
 
@@ -440,28 +366,6 @@ def test_documented_pipeline_at_any_scale(scale):
     X, y = load_digits(return_X_y=True)
     model = make_pipeline(SQFA(9, random_state=0), QuadraticDiscriminantAnalysis(tol=0))
     assert cross_val_score(model, scale * X, y, cv=3).mean() > 0.92
-
-
-@pytest.mark.exhaustive
-def test_grid_search_with_two_jobs(iris):
-    X, y = iris
-    model = make_pipeline(SQFA(2, random_state=0), QuadraticDiscriminantAnalysis(tol=0))
-    grid = {"sqfa__regularization": [0, 1e-3, "auto"]}
-    search = GridSearchCV(model, grid, n_jobs=2, error_score="raise").fit(X, y)
-    assert search.best_score_ > 0.95
-    serial = GridSearchCV(model, grid, error_score="raise").fit(X, y)
-    np.testing.assert_allclose(
-        search.cv_results_["mean_test_score"], serial.cv_results_["mean_test_score"]
-    )
-
-
-def test_clone_and_pickle(iris):
-    X, y = iris
-    sqfa = SQFA(2, regularization=0.1, covariance_estimator="oas", random_state=0)
-    copy = clone(sqfa).fit(X, y)
-    np.testing.assert_array_equal(copy.components_, sqfa.fit(X, y).components_)
-    again = pickle.loads(pickle.dumps(sqfa))
-    np.testing.assert_array_equal(again.transform(X), sqfa.transform(X))
 
 
 def test_pandas_in_and_out(iris):
@@ -527,41 +431,6 @@ def test_verbose_prints_a_line_a_stage(iris, capsys):
     assert any(line.startswith("[SQFA] start 2, iteration 1: obj") for line in steps)
 
 
-@pytest.mark.parametrize("constraint", ["unit-norm", "orthonormal"])
-@pytest.mark.parametrize("group_size", [None, 1])
-def test_callbacks_hear_of_every_iteration(iris, constraint, group_size):
-    pytest.importorskip("sklearn.callback", reason="callbacks need scikit-learn 1.9")
-
-    class Recorder:
-        def __init__(self):
-            self.begun = self.ended = 0
-            self.objectives = []
-
-        def setup(self, estimator, context):
-            pass
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            self.begun += 1
-
-        def on_fit_task_end(self, estimator, context, *, fitted_estimator, X):
-            self.ended += 1
-            if context.task_name == "iteration":
-                self.objectives.append(fitted_estimator.transform(X).var(axis=0))
-
-    recorder = Recorder()
-    plain = SQFA(
-        2, init="lda", constraint=constraint, group_size=group_size, random_state=0
-    )
-    sqfa = clone(plain).set_callbacks(recorder).fit(*iris)
-    assert recorder.begun == recorder.ended
-    assert len(recorder.objectives) == sqfa.n_iter_
-    plain.fit(*iris)
-    np.testing.assert_array_equal(sqfa.components_, plain.components_)
-
-
 # Bad input, and input that looks bad but is not.
 
 
@@ -606,21 +475,6 @@ def test_too_many_components(iris):
         SQFA(5, regularization=0).fit(X, iris[1])
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_not_finite(iris, value):
-    X, y = iris
-    X = X.copy()
-    X[3, 1] = value
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        SQFA().fit(X, y)
-
-
-def test_continuous_labels(iris):
-    X, y = iris
-    with pytest.raises(ValueError, match="continuous"):
-        SQFA().fit(X, y + 0.5 * X[:, 0])
-
-
 def test_wrong_init(iris):
     with pytest.raises(ValueError, match=r"init must have .*\(2, 4\), got \(4, 2\)"):
         SQFA(2, init=np.ones((4, 2))).fit(*iris)
@@ -650,11 +504,6 @@ def test_invalid_parameter(iris, name, value):
         SQFA(**{name: value}).fit(*iris)
 
 
-def test_unknown_covariance_estimator(iris):
-    with pytest.raises(ValueError, match=r"covariance_estimator must .*'oas'.*'magic'"):
-        SQFA(covariance_estimator="magic").fit(*iris)
-
-
 def test_statistics_of_the_wrong_kind(iris):
     with pytest.raises(TypeError, match=r"must be a ClassStatistics.*dict"):
         SQFA().fit_statistics({"means": iris[0]})
@@ -682,49 +531,7 @@ def test_no_convergence(iris):
     assert sqfa.transform(iris[0]).shape == (150, 2)
 
 
-def test_many_classes_are_searched_in_the_whole_space(rng, monkeypatch):
-    """Where pairs of classes are most of the work, a smaller space saves little."""
-    orders, minimize = set(), _coarse_to_fine.minimize
-
-    def record(cost, manifold, start, **settings):
-        orders.add(len(start))
-        return minimize(cost, manifold, start, **settings)
-
-    monkeypatch.setattr(_coarse_to_fine, "minimize", record)
-    for n_classes, expected in ((3, {100, 160}), (30, {160})):
-        statistics = ClassStatistics(
-            range(n_classes),
-            [50] * n_classes,
-            rng.standard_normal((n_classes, 160)),
-            [np.eye(160)] * n_classes,
-        )
-        orders.clear()
-        sqfa = SQFA(10, regularization=10.0, init="pca", max_iter=3, tol=1.0)
-        sqfa.fit_statistics(statistics)
-        assert orders == expected
-
-
 # Weights and streams.
-
-
-@pytest.mark.parametrize("cls", [SQFA, SecondMomentSQFA])
-def test_weights_are_repetitions(cls, rng):
-    X, y = load_iris(return_X_y=True)
-    weights = rng.integers(1, 4, size=len(y))
-    weighted = cls(random_state=0).fit(X, y, sample_weight=weights)
-    repeated = cls(random_state=0).fit(X.repeat(weights, 0), y.repeat(weights))
-    assert_allclose(weighted.regularization_, repeated.regularization_, rtol=1e-10)
-    assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-6)
-    assert_allclose(weighted.components_, repeated.components_, atol=1e-4)
-
-
-def test_zero_weights_leave_samples_out():
-    X, y = load_iris(return_X_y=True)
-    weights = (y < 2).astype(float)
-    model = SQFA(random_state=0).fit(X, y, sample_weight=weights)
-    expected = SQFA(random_state=0).fit(X[y < 2], y[y < 2])
-    assert_array_equal(model.classes_, [0, 1])
-    assert_allclose(model.components_, expected.components_, atol=1e-6)
 
 
 def test_partial_fit_ends_where_the_statistics_of_all_samples_do(rng):

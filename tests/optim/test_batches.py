@@ -104,21 +104,6 @@ def test_callback_hears_of_each_epoch_and_can_stop(objective):
     assert result.reason == "The callback asked to stop."
 
 
-def test_stationary_start_stays(objective):
-    still = Quadratic(np.zeros((10, 6, 6)))
-    result = minimize_in_batches(
-        still.cost,
-        10,
-        Sphere(6),
-        np.eye(6)[0],
-        5,
-        np.random.RandomState(0),
-        max_iter=1000,
-    )
-    assert np.array_equal(result.point, np.eye(6)[0])
-    assert result.converged
-
-
 def test_objective_that_is_not_finite():
     with pytest.raises(StartError, match="not finite"):
         run(Quadratic(np.full((10, 6, 6), np.nan)), Sphere(6, 1))

@@ -1,7 +1,5 @@
 """maximize_on_samples: a small sample of the pairs first, then more of them."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -45,17 +43,6 @@ def maximize(objective, starts, complete=False, constraint="unit-norm", **option
     )
 
 
-@pytest.mark.parametrize("complete", [True, False])
-def test_few_pairs_change_nothing(complete, objective, starts):
-    result, values = maximize(objective, starts, complete)
-    expected, expected_values = maximize_on_samples(
-        objective, starts, BASIS, complete=complete, constraint="unit-norm"
-    )
-    assert values == expected_values
-    assert_array_equal(result.point, expected.point)
-    assert result.n_evaluations == expected.n_evaluations
-
-
 @pytest.mark.parametrize("constraint", ["unit-norm", "orthonormal"])
 @pytest.mark.parametrize("complete", [True, False])
 def test_all_pairs_in_the_end(complete, constraint, objective, starts, few):
@@ -90,24 +77,6 @@ def test_cost_is_that_of_all_pairs_even_after_a_sample(
     other, _ = maximize(objective, starts, complete, random_state=1)
     assert_array_equal(again.point, result.point)
     assert not np.array_equal(other.point, result.point)
-
-
-def test_a_loose_tolerance_ends_the_growth(objective, starts, few, monkeypatch):
-    few(last=1000)
-    sizes = Counter()
-    evaluate = MeanPairwiseDistance.__call__
-
-    def count(self, filters):
-        sizes[self.n_pairs] += 1
-        return evaluate(self, filters)
-
-    monkeypatch.setattr(MeanPairwiseDistance, "__call__", count)
-    monkeypatch.setattr("skgeom.objectives._pairwise._GROWTH", 2)
-    maximize(objective, starts, complete=True, tol=0.1)
-    assert set(sizes) == {40, 80}
-    sizes.clear()
-    maximize(objective, starts, complete=True, tol=1e-6)
-    assert set(sizes) == {40, 80, 190}
 
 
 @pytest.mark.parametrize("complete", [True, False])
@@ -147,9 +116,3 @@ def test_callback(n_starts, max_iter, objective, starts, few):
     starts = [f"start {k + 1}" for k in range(n_starts)] if n_starts > 1 else ["search"]
     assert list(searches[:n_starts]) == starts
     assert searches[-1] == "all features"
-
-
-def test_callback_ends_each_search(objective, starts, few):
-    few(last=6)
-    result, _ = maximize(objective, starts[:1], callback=lambda *_: True)
-    assert result.n_iter <= 4

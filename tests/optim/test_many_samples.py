@@ -82,14 +82,6 @@ def test_optimum_is_that_of_all_samples(constraint, objective):
     assert_array_equal(again.point, result.point)
 
 
-def test_most_evaluations_are_of_parts(objective):
-    run(by_parts, objective, "orthonormal", tol=1e-5)
-    with_all = objective.sizes.count(5000)
-    objective.sizes.clear()
-    run(maximize_on_samples, objective, "orthonormal", tol=1e-5)
-    assert with_all < len(objective.sizes)
-
-
 def test_callback_hears_of_all_parts(objective):
     stages = []
     result, _ = run(
@@ -104,30 +96,3 @@ def test_callback_hears_of_all_parts(objective):
     assert all(name.endswith(" samples, search") for name in names)
     sizes = [int(name.split()[0].replace(",", "")) for name in names]
     assert len(sizes) > 1 and sizes == sorted(sizes) and sizes[-1] == 5000
-
-
-def test_callback_ends_each_part(objective):
-    result, _ = run(
-        by_parts,
-        objective,
-        "unit-norm",
-        callback=lambda stage, filters, value: True,
-    )
-    assert result.n_iter == 3
-
-
-@pytest.mark.parametrize(
-    ("n_samples", "n_entries", "sizes"),
-    [
-        (100, 40, []),
-        (63_999, 40, []),
-        (64_000, 40, [16_000, 64_000]),
-        (255_999, 80, [16_000, 255_999]),
-        (1_100_000, 80, [16_000, 64_000, 256_000, 1_100_000]),
-        (60_000, 784 * 9, []),
-        (1_000_000, 200, [40_000, 160_000, 1_000_000]),
-    ],
-)
-def test_sizes_of_parts(n_samples, n_entries, sizes):
-    parts = growing_rows(n_samples, n_entries)
-    assert [len(part) for part in parts] == sizes
