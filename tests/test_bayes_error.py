@@ -115,16 +115,6 @@ def test_priors_are_the_proportions_of_the_counts():
     )
 
 
-def test_the_same_random_state_gives_the_same_value(random_classes):
-    statistics = random_classes(3, 4)
-    first, second, other = (
-        bayes_error(statistics, random_state=seed) for seed in (1, 1, 2)
-    )
-    assert first.value == second.value != other.value
-    spread = np.hypot(first.standard_error, other.standard_error)
-    assert abs(first.value - other.value) < 6 * spread
-
-
 def test_bad_input_is_named():
     singular = statistics_of(np.zeros((2, 2)), np.stack([np.eye(2), np.ones((2, 2))]))
     with pytest.raises(ValueError, match="covariance of class 1 is singular"):

@@ -14,7 +14,6 @@ from skgeom import (
     RSLVQ,
     SQFA,
     AMAGauss,
-    ClassStatistics,
     CovarianceHessianProjection,
     GaussianClassifier,
     KernelDiscriminantAnalysis,
@@ -142,31 +141,6 @@ def test_more_samples_are_learnt_by_numpy(estimator, host_library, wine):
         fitted.partial_fit(array(X), array(y))
 
 
-def test_statistics_are_made_by_numpy(host_library, rng):
-    X = rng.normal(size=(50, 300)).astype(host_library.dtype)
-    y, weights = np.arange(50) % 2, np.arange(50) % 3 + 0.5
-    there = host_library.array(X)
-    by_blocks = ClassStatistics.from_blocks([(there, host_library.array(y))])
-    plain = ClassStatistics.from_data(X, y)
-    weighted = ClassStatistics.from_data(
-        there, y, sample_weight=host_library.array(weights)
-    )
-    for statistics, expected in (
-        (ClassStatistics.from_data(there, y), plain),
-        (by_blocks, plain),
-        (weighted, ClassStatistics.from_data(X, y, sample_weight=weights)),
-    ):
-        assert host_library.is_mine(statistics.covariances)
-        assert_array_equal(to_numpy(statistics.covariances), expected.covariances)
-    fitted = SQFA(2, max_iter=2, random_state=0).fit_statistics(by_blocks)
-    assert host_library.is_mine(fitted.components_)
-    assert host_library.is_mine(fitted.statistics_.means)
-    by_numpy = clone(fitted).fit_statistics(ClassStatistics.from_data(X, y))
-    assert_array_equal(to_numpy(fitted.components_), by_numpy.components_)
-    classifier = GaussianClassifier().fit_statistics(fitted.statistics_)
-    assert host_library.is_mine(classifier.priors_)
-
-
 # torch says so of what scikit-learn does.
 @pytest.mark.filterwarnings("ignore:torch.asarray. unspecified requires_grad")
 def test_tensors_that_record_gradients_are_left_to_torch(wine):
@@ -191,11 +165,9 @@ def test_tensors_that_record_gradients_are_left_to_torch(wine):
 @pytest.mark.filterwarnings("ignore:torch.asarray. unspecified requires_grad")
 def test_tensors_with_directions_are_left_to_torch(wine):
     torch = pytest.importorskip("torch")
-    from sklearn import config_context
     from torch.autograd import forward_ad
 
-    X, y = wine
-    tensor = torch.asarray(X)
+    tensor = torch.asarray(wine[0])
     matrix, direction = tensor.T @ tensor, torch.diag(tensor[0])
     gradient = torch.func.jacrev(geometry.logm)(matrix)
     expected = torch.einsum("ijkl,kl->ij", gradient, direction)
@@ -205,16 +177,6 @@ def test_tensors_with_directions_are_left_to_torch(wine):
         dual = geometry.logm(forward_ad.make_dual(matrix, direction))
         torch.testing.assert_close(forward_ad.unpack_dual(dual).tangent, expected)
         assert is_in_host_memory(matrix)
-    with config_context(array_api_dispatch=True):
-        sqfa = SQFA(2, max_iter=3, random_state=0).fit(tensor, y)
-        _, along = torch.func.jvp(sqfa.transform, (tensor,), (tensor,))
-        torch.testing.assert_close(along, sqfa.transform(tensor))
-        classifier = GaussianClassifier("shared").fit(tensor, torch.asarray(y))
-        scores = classifier.decision_function  # linear, up to what classes share
-        _, along = torch.func.jvp(scores, (tensor,), (torch.ones_like(tensor),))
-        along = along - along[:, :1]
-        expected = scores(tensor + 1) - scores(tensor)
-        torch.testing.assert_close(along, expected - expected[:, :1])
 
 
 def test_arrays_that_jax_traces_are_left_to_jax():
@@ -304,18 +266,3 @@ def test_tensors_without_real_numbers_are_refused(estimator, kind, wine):
         method = "transform" if hasattr(fitted, "transform") else "predict"
         with pytest.raises(ValueError, match=message):
             getattr(fitted, method)(make(tensor))
-
-
-@pytest.mark.exhaustive
-def test_displays_of_what_follows_X(library, wine):
-    figure = pytest.importorskip("matplotlib.figure")
-    from skgeom.plotting import AccuracyRejectionDisplay, DistanceMatrixDisplay
-
-    left, right = figure.Figure().subplots(1, 2)  # pyplot would keep it
-    X, y = library.array(wine[0]), library.array(wine[1])
-    sqfa = SQFA(2, max_iter=2).fit(X, y)
-    axes = DistanceMatrixDisplay.from_estimator(sqfa, ax=left).ax_
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "1", "2"]
-    classifier = GaussianClassifier().fit(X, y)
-    drawn = AccuracyRejectionDisplay.from_estimator(classifier, X, wine[1], ax=right)
-    assert drawn.accuracies.max() == 1

@@ -89,19 +89,6 @@ def test_filters_are_of_all_features(digits, statistics):
     assert (model.components_[np.arange(4), largest] > 0).all()
 
 
-def test_given_start_is_one_of_all_features(digits, statistics):
-    init = statistics.axes[[3, 1]] + 0.1
-    model = SQFA(2, init=init, max_iter=1, tol=1e300).fit_statistics(statistics)
-    inside = init @ statistics.axes.T @ statistics.axes
-    inside /= np.linalg.norm(inside, axis=1, keepdims=True)
-    assert_allclose(np.abs(model.components_), np.abs(inside), atol=1e-12)
-    across = np.linalg.svd(statistics.axes)[2][-2:]
-    with pytest.raises(ValueError, match="Row 0 of init is zero on all directions"):
-        SQFA(2, init=across).fit_statistics(statistics)
-    with pytest.raises(ValueError, match=r"must have shape .* = \(2, 64\)"):
-        SQFA(2, init=np.eye(2, 20)).fit_statistics(statistics)
-
-
 def test_statistics_keep_their_axes(digits, statistics):
     X, y = digits
     half = ClassStatistics.from_blocks([(X[:900], y[:900])], n_axes=20)

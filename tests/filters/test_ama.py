@@ -1,18 +1,13 @@
 """AMA-Gauss as an estimator: what it finds, its use, and bad input."""
 
-import pickle
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
-from sklearn.datasets import load_wine, make_moons
-from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import AMAGauss
@@ -73,15 +68,9 @@ def test_objective_is_the_mean_log_posterior(priors, wine):
     assert ama.objective_ == pytest.approx(log_posterior(ama, X, y, 0.3), rel=1e-9)
 
 
-def test_independent_filters_where_those_of_sqfa_repeat_each_other():
-    X, y = make_moons(200, noise=0.2, random_state=0)
-    ama = AMAGauss(2, random_state=0).fit(X, y)
-    assert np.linalg.svd(ama.components_, compute_uv=False)[1] > 0.1
-    expected = AMAGauss(2, init="pca", random_state=0).fit(X, y).objective_
-    assert ama.objective_ == pytest.approx(expected, rel=1e-6)
-
-
-@pytest.mark.parametrize("batch_size", [100, 1000, 10000])
+@pytest.mark.parametrize(
+    "batch_size", [1000, pytest.param(100, marks=pytest.mark.exhaustive)]
+)
 def test_batches_come_close(batch_size, gaussians):
     X, y = gaussians
     expected = AMAGauss(
@@ -101,8 +90,9 @@ def test_batches_come_close(batch_size, gaussians):
     assert ama.objective_ <= expected.objective_ + 1e-5
 
 
-@pytest.mark.parametrize("constraint", ["unit-norm", "orthonormal"])
-@pytest.mark.parametrize("batch_size", [None, 500])
+@pytest.mark.parametrize(
+    ("constraint", "batch_size"), [("unit-norm", None), ("orthonormal", 500)]
+)
 def test_groups(constraint, batch_size, gaussians):
     X, y = gaussians
     # With much more noise, to repeat a filter would be worth more than a third one.
@@ -119,22 +109,6 @@ def test_groups(constraint, batch_size, gaussians):
 
 
 # Use.
-
-
-def test_pipeline_and_pickle(wine):
-    X, y = wine
-    labels = np.array(["red", "white", "rosé"])[y]
-    model = make_pipeline(
-        StandardScaler(),
-        AMAGauss(2, regularization=0.5, random_state=0),
-        QuadraticDiscriminantAnalysis(),
-    )
-    assert cross_val_score(model, X, labels, cv=3).mean() > 0.95
-    ama = model.fit(X, labels)[1]
-    assert list(ama.classes_) == sorted(set(labels))
-    again = pickle.loads(pickle.dumps(ama))
-    assert np.array_equal(again.transform(X), ama.transform(X))
-    assert list(ama.get_feature_names_out()) == ["amagauss0", "amagauss1"]
 
 
 def test_order_of_samples_and_scale(gaussians):
@@ -173,11 +147,6 @@ def test_singular_class_without_regularization():
     X, y = rng.normal(size=(30, 5)), np.repeat([0, 1], [3, 27])
     with pytest.raises(ValueError, match="The covariance of class 0, which has 3 sa"):
         AMAGauss(2, covariance_estimator=None, regularization=0).fit(X, y)
-
-
-def test_one_class():
-    with pytest.raises(ValueError, match="at least 2 classes"):
-        AMAGauss().fit(np.eye(4), np.zeros(4))
 
 
 def test_epochs_that_do_not_suffice(gaussians):

