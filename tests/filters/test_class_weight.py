@@ -66,11 +66,6 @@ def test_gradient_of_weighted_pairs(rng):
     assert projected(np.eye(2))[0] == pytest.approx(expected, rel=1e-12)
 
 
-def test_priors_do_not_depend_on_the_weights(wine):
-    ama = AMAGauss(2, class_weight=WEIGHTS, priors=None, regularization=0.3)
-    assert_allclose(ama.fit(*wine).priors_, np.bincount(wine[1]) / len(wine[1]))
-
-
 @pytest.mark.parametrize(
     ("weight", "message"),
     [

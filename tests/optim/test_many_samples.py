@@ -80,19 +80,3 @@ def test_optimum_is_that_of_all_samples(constraint, objective):
     assert_allclose(np.abs(result.point), np.abs(expected.point), atol=1e-2)
     again, _ = run(by_parts, objective, constraint)
     assert_array_equal(again.point, result.point)
-
-
-def test_callback_hears_of_all_parts(objective):
-    stages = []
-    result, _ = run(
-        by_parts,
-        objective,
-        "unit-norm",
-        callback=lambda stage, filters, value: stages.append((stage, filters.shape)),
-    )
-    assert len(stages) == result.n_iter
-    assert {shape for _, shape in stages} == {(6, 2)}
-    names = list(dict.fromkeys(stage for stage, _ in stages))
-    assert all(name.endswith(" samples, search") for name in names)
-    sizes = [int(name.split()[0].replace(",", "")) for name in names]
-    assert len(sizes) > 1 and sizes == sorted(sizes) and sizes[-1] == 5000

@@ -91,8 +91,3 @@ def test_single_precision(unit):
     assert projected(filters[:6])[0] == pytest.approx(
         objective(basis @ filters[:6])[0], rel=1e-5
     )
-
-
-def test_no_single_precision_without_noise_to_hide_it():
-    objective = classes(np.random.default_rng(5), noise=1e-9)
-    assert objective.in_single_precision() is objective
