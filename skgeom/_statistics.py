@@ -818,13 +818,15 @@ def reweighted(statistics, factors):
     return statistics._with(counts=counts, _matrices=matrices)
 
 
-def without(total, part, kept):
+def without(total, part, kept, counts=None):
     """Statistics of the samples of ``total`` that are not in ``part``.
 
-    Only the classes of the mask ``kept`` remain. The covariance of a class is zero if
-    the weights of its samples add up to 1 or less.
+    Only the classes of the mask ``kept`` remain, with the given counts, or the sums of
+    their weights. The covariance of a class is zero if its count is 1 or less.
     """
     found = _combined(total, part, sign=-1, kept=kept)
+    if counts is not None:
+        found = reweighted(found, counts / found.counts)
     single = like(np.where(found.counts > 1, 1.0, 0.0), found._matrices)
     return found._with(_matrices=single[:, None, None] * found._matrices)
 
@@ -854,7 +856,7 @@ def _moments_by_class(statistics, sign, model):
 
     A negative sign is that of samples that are removed.
     """
-    counts, means = sign * statistics.counts, statistics.means
+    counts, means = (sign * statistics.counts).tolist(), statistics.means
     matrices, remainders = statistics._matrices, statistics._remainders
     degrees = (sign * _degrees(statistics, statistics.counts)).tolist()
     means = np.zeros(matrices.shape[:2]) if means is None else means
@@ -985,7 +987,8 @@ def _in_leading_axes(n_axes, read):
 
 # Storage
 
-_FORMAT, _VERSION = "skgeom.ClassStatistics", 1
+_FORMAT = "skgeom.ClassStatistics"
+_VERSION = 1
 # What a malformed state raises.
 _STATE_ERRORS = (AttributeError, KeyError, TypeError, ValueError)
 

@@ -1,6 +1,7 @@
 """The type stubs say what the docstrings say."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -24,13 +25,44 @@ def test_stubs_are_up_to_date(module):
     assert found == MAKE_STUBS.stub(module), "run python tools/make_stubs.py"
 
 
+def test_script_for_type_checkers_uses_every_estimator():
+    script = (ROOT / "tests" / "user_script.py").read_text(encoding="utf-8")
+    names = [
+        name
+        for module in ["skgeom", "skgeom.baselines"]
+        for name, value in MAKE_STUBS._public(module)
+        if isinstance(value, type)
+    ]
+    assert len(names) > 15
+    assert all(re.search(rf"\b{name}\b", script) for name in names)
+
+
+@pytest.mark.exhaustive
+def test_mypy_accepts_what_users_write_and_finds_misspellings(tmp_path):
+    api = pytest.importorskip("mypy.api")
+    # Base classes of scikit-learn, which has no types, are Any.
+    options = ["--strict", "--allow-subclassing-any", f"--cache-dir={tmp_path}"]
+    config = f"--config-file={ROOT / 'pyproject.toml'}"
+    script = str(ROOT / "tests" / "user_script.py")
+    printed, _, status = api.run([config, *options, script])
+    assert status == 0, printed
+
+
+def test_names_in_constraints_replace_strings():
+    assert MAKE_STUBS.annotation("str or callable", {"a"}) == (
+        "Literal['a'] | Callable[..., Any]"
+    )
+    # ArrayLike includes str.
+    assert MAKE_STUBS.annotation('"a" or array-like') == "Literal['a'] | _Array"
+
+
 @pytest.mark.parametrize(
     "text, expected",
     [
         ("int, default=2", "int"),
         ("float or None", "float | None"),
-        ('"auto" or float, default="auto"', "Literal['auto'] | float | str"),
-        ('{"full", "shared"}', "Literal['full', 'shared'] | str"),
+        ('"auto" or float, default="auto"', "Literal['auto'] | float"),
+        ('{"full", "shared"}', "Literal['full', 'shared']"),
         ("array-like of shape (n_samples, n_features)", "ArrayLike"),
         ("ndarray of shape (n, n) or (n,), float64", "NDArray[Any]"),
         ("int, RandomState instance or None", "int | np.random.RandomState | None"),

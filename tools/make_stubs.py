@@ -2,8 +2,9 @@
 
     python tools/make_stubs.py
 
-The types of numpydoc docstrings follow a small grammar, which :func:`annotation` reads.
-What it does not know is ``Any``. A test compares the stubs with what this writes.
+The types of numpydoc docstrings follow a small grammar, which :func:`annotation` reads;
+the names that a ``str`` may be are those of ``_parameter_constraints``. A type outside
+the grammar is ``Any``. A test compares the stubs with the output of this script.
 """
 
 import importlib
@@ -12,7 +13,14 @@ import re
 from pathlib import Path
 
 from numpydoc.docscrape import ClassDoc, FunctionDoc
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+)
+from sklearn.utils._param_validation import StrOptions
 
 MODULES = [
     "skgeom",
@@ -26,11 +34,21 @@ MODULES = [
 HEADER = '''"""Written by tools/make_stubs.py."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
+
+class _SupportsArray(Protocol):
+    def __array__(self) -> NDArray[Any]: ...
+
+class _SupportsRun(Protocol):
+    def run(self, problem: Any, *, initial_point: Any = None) -> Any: ...
+
+# ArrayLike includes str: a parameter that also accepts names needs a type without it.
+_Array = _SupportsArray | list[Any] | tuple[Any, ...]
 '''
 NAMES = {
     "int": "int",
@@ -45,16 +63,29 @@ NAMES = {
     "callable": "Callable[..., Any]",
     "RandomState instance": "np.random.RandomState",
     "self": "Self",
+    "pymanopt optimizer": "_SupportsRun",
+    "pymanopt.optimizers.optimizer.Optimizer": "_SupportsRun",
 }
-BASES = (ClassifierMixin, TransformerMixin, BaseEstimator)
+BASES = (
+    ClassNamePrefixFeaturesOutMixin,
+    OneToOneFeatureMixin,
+    ClassifierMixin,
+    TransformerMixin,
+    BaseEstimator,
+)
 
 
-def annotation(text):
-    """The annotation for a type as docstrings state it."""
+def annotation(text, options=()):
+    """The annotation for a type as docstrings state it.
+
+    ``options`` are the strings that are allowed, where the type is only ``str``.
+    """
     text = re.sub(r",\s*(\\\s*)?default=.*", "", text)
     text = re.sub(r"`|, ?(float64|int)$", "", text)
     # Shapes and sets have commas of their own.
     literals = re.findall(r'"([^"]*)"', text)
+    if not literals and re.search(r"\bstr\b", text):
+        literals = sorted(options)
     text = re.sub(r"\{[^}]*\}|\"[^\"]*\"", "", text)
     text = re.sub(r"\([^()]*(\([^()]*\)[^()]*)*\)", "", text)
     found = [f"Literal[{', '.join(repr(name) for name in literals)}]"] * bool(literals)
@@ -62,12 +93,12 @@ def annotation(text):
         part = part.strip().removeprefix("or ").strip()
         if part.startswith("of ") or part in ("", "of shape"):
             continue
-        found.append(_annotation_of_part(part))
+        if not (part == "str" and literals):
+            found.append(_annotation_of_part(part))
     if "Any" in found:
         return "Any"
-    # Editors offer the literals, but names in variables are strings to a checker.
-    if literals:
-        found.append("str")
+    if literals and "ArrayLike" in found:
+        found[found.index("ArrayLike")] = "_Array"
     return " | ".join(dict.fromkeys(found)) or "Any"
 
 
@@ -84,9 +115,10 @@ def _annotation_of_part(part):
 
 
 def _public_classes():
+    """The module of each public class."""
     return {
-        name
-        for module in MODULES[:1]
+        name: module
+        for module in MODULES
         for name, value in _public(module)
         if inspect.isclass(value)
     }
@@ -98,7 +130,11 @@ def _public(module):
 
 
 def returned(doc):
-    types = [annotation(entry.type or entry.name) for entry in doc["Returns"]]
+    types = [
+        annotation(entry.type or entry.name)
+        for entry in doc["Returns"]
+        if "only if" not in " ".join(entry.desc)
+    ]
     if not types:
         return "None"
     if types[0] == "Any":  # such as a Bunch, or else a tuple
@@ -106,12 +142,14 @@ def returned(doc):
     return types[0] if len(types) == 1 else f"tuple[{', '.join(types)}]"
 
 
-def parameters(function, doc):
+def parameters(function, doc, constraints=None):
     """The parameters as Python writes them, with annotations."""
     types = {}
     for entry in doc["Parameters"]:
         for name in entry.name.replace("*", "").split(","):
-            types[name.strip()] = annotation(entry.type)
+            allowed = (constraints or {}).get(name.strip(), [])
+            names = [o.options for o in allowed if isinstance(o, StrOptions)]
+            types[name.strip()] = annotation(entry.type, set().union(*names))
     written, keyword_only = [], False
     for name, parameter in inspect.signature(function).parameters.items():
         if name in ("self", "cls"):
@@ -132,7 +170,7 @@ def parameters(function, doc):
             kind += " | None"
         text = f"{name}: {kind}"
         if parameter.default is not parameter.empty:
-            plain = isinstance(parameter.default, int | float | str | None)
+            plain = type(parameter.default) in (bool, int, float, str, type(None))
             text += f" = {parameter.default!r}" if plain else " = ..."
         written.append(text)
     return ", ".join(written)
@@ -140,8 +178,17 @@ def parameters(function, doc):
 
 def function_stub(name, function, indent=""):
     doc = FunctionDoc(function)
-    result = returned(doc)
-    return f"{indent}def {name}({parameters(function, doc)}) -> {result}: ...\n"
+    result, written = returned(doc), parameters(function, doc)
+    line = f"{indent}def {name}({written}) -> {result}: ...\n"
+    flag = re.search(r"return_\w+: bool = False", written)
+    if result == "Any" or not flag:
+        return line
+    # With the flag, the function returns more.
+    flag = flag[0].split(":")[0]
+    without = line.replace(f"{flag}: bool", f"{flag}: Literal[False]")
+    more = f"{indent}def {name}({written}) -> Any: ...\n"
+    more = more.replace(f"{flag}: bool = False", f"{flag}: bool")
+    return f"{indent}@overload\n{without}{indent}@overload\n{more}"
 
 
 def class_stub(name, cls):
@@ -155,9 +202,9 @@ def class_stub(name, cls):
         ):
             lines.append(f"    {entry.name}: {annotation(entry.type)}\n")
     if cls.__init__ is not object.__init__:
-        lines.append(
-            f"    def __init__({parameters(cls.__init__, doc)}) -> None: ...\n"
-        )
+        constraints = getattr(cls, "_parameter_constraints", None)
+        written = parameters(cls.__init__, doc, constraints)
+        lines.append(f"    def __init__({written}) -> None: ...\n")
     for member in sorted(dir(cls)):
         value = inspect.getattr_static(cls, member)
         if member in ("__add__", "__radd__"):
@@ -186,10 +233,7 @@ def _is_ours(function):
 
 def stub(module):
     """The text of the stub of a module."""
-    parts = [HEADER]
-    if module != MODULES[0]:
-        classes = ", ".join(sorted(_public_classes()))
-        parts.append(f"\nfrom skgeom import {classes}\n")
+    parts = []
     names = [name for name, _ in _public(module)]
     parts.append(f"\n__all__ = {names!r}\n")
     if module == MODULES[0]:
@@ -201,7 +245,16 @@ def stub(module):
             parts.append("\n" + function_stub(name, value))
         else:
             parts.append(f"\n{name}: Any\n")
-    return "".join(parts)
+    text = "".join(parts)
+    imports = [
+        f"from {home} import {name}\n"
+        for name, home in sorted(_public_classes().items())
+        if home != module and re.search(rf"(: |\| |\[|\()\b{name}\b", text)
+    ]
+    if module == MODULES[0]:
+        submodules = [name.removeprefix("skgeom.") for name in MODULES[1:]]
+        imports += [f"from skgeom import {name} as {name}\n" for name in submodules]
+    return "".join([HEADER, "\n" * bool(imports), *imports, text])
 
 
 def path(module):

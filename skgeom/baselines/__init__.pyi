@@ -1,13 +1,21 @@
 """Written by tools/make_stubs.py."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
 
-from skgeom import AMAGauss, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, LandmarkKernelPCA, PLRSQ, ProjectionConditions, RSLVQ, Recentering, RegionCovariance, RejectionClassifier, SQFA, SecondMomentSQFA, SeparationGrid, TransferDiscriminantAnalysis
+class _SupportsArray(Protocol):
+    def __array__(self) -> NDArray[Any]: ...
+
+class _SupportsRun(Protocol):
+    def run(self, problem: Any, *, initial_point: Any = None) -> Any: ...
+
+# ArrayLike includes str: a parameter that also accepts names needs a type without it.
+_Array = _SupportsArray | list[Any] | tuple[Any, ...]
 
 __all__ = ['ClusterClassifier', 'GeneralizedEigenvectors', 'GeometryAwarePCA', 'LOL', 'LocalFisherDiscriminantAnalysis', 'SupervisedPCA', 'mdrm', 'tslda']
 
@@ -23,7 +31,7 @@ class ClusterClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> NDArray[Any]: ...
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
 
-class GeneralizedEigenvectors(TransformerMixin, BaseEstimator):
+class GeneralizedEigenvectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     components_: NDArray[Any]
     eigenvalues_: NDArray[Any]
     pairs_: NDArray[Any]
@@ -44,7 +52,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: None = None) -> Self: ...
     def transform(self, X: ArrayLike) -> NDArray[Any]: ...
 
-class LOL(TransformerMixin, BaseEstimator):
+class LOL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     components_: NDArray[Any]
     n_mean_directions_: int
     classes_: NDArray[Any]
@@ -54,17 +62,17 @@ class LOL(TransformerMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self: ...
     def transform(self, X: ArrayLike) -> NDArray[Any]: ...
 
-class LocalFisherDiscriminantAnalysis(TransformerMixin, BaseEstimator):
+class LocalFisherDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     components_: NDArray[Any]
     eigenvalues_: NDArray[Any]
     classes_: NDArray[Any]
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, n_components: int = 2, *, n_neighbors: int | None = 7, embedding: Literal['weighted', 'orthonormalized', 'plain'] | str = 'weighted', regularization: float = 0.0) -> None: ...
+    def __init__(self, n_components: int = 2, *, n_neighbors: int | None = 7, embedding: Literal['weighted', 'orthonormalized', 'plain'] = 'weighted', regularization: float = 0.0) -> None: ...
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self: ...
     def transform(self, X: ArrayLike) -> NDArray[Any]: ...
 
-class SupervisedPCA(TransformerMixin, BaseEstimator):
+class SupervisedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     components_: NDArray[Any]
     eigenvalues_: NDArray[Any]
     classes_: NDArray[Any]
@@ -76,4 +84,4 @@ class SupervisedPCA(TransformerMixin, BaseEstimator):
 
 def mdrm(metric: str = 'riemann') -> Any: ...
 
-def tslda(metric: str = 'riemann', shrinkage: Literal['auto'] | float | None | str = 'auto') -> Any: ...
+def tslda(metric: str = 'riemann', shrinkage: Literal['auto'] | float | None = 'auto') -> Any: ...

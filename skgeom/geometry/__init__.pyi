@@ -1,13 +1,21 @@
 """Written by tools/make_stubs.py."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
 
-from skgeom import AMAGauss, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, LandmarkKernelPCA, PLRSQ, ProjectionConditions, RSLVQ, Recentering, RegionCovariance, RejectionClassifier, SQFA, SecondMomentSQFA, SeparationGrid, TransferDiscriminantAnalysis
+class _SupportsArray(Protocol):
+    def __array__(self) -> NDArray[Any]: ...
+
+class _SupportsRun(Protocol):
+    def run(self, problem: Any, *, initial_point: Any = None) -> Any: ...
+
+# ArrayLike includes str: a parameter that also accepts names needs a type without it.
+_Array = _SupportsArray | list[Any] | tuple[Any, ...]
 
 __all__ = ['calvo_oller_embedding', 'distance_affine_invariant', 'distance_calvo_oller', 'distance_fisher_rao', 'distance_fisher_rao_diagonal', 'distance_fisher_rao_equal_covariance', 'expm', 'generalized_eigenvalues', 'invsqrtm', 'logm', 'mean_affine_invariant', 'real_embedding', 'sqrtm', 'whiten']
 
@@ -17,7 +25,10 @@ def distance_affine_invariant(a: ArrayLike, b: ArrayLike, *, squared: bool = Fal
 
 def distance_calvo_oller(means_a: ArrayLike, covariances_a: ArrayLike, means_b: ArrayLike, covariances_b: ArrayLike, *, squared: bool = False) -> NDArray[Any]: ...
 
-def distance_fisher_rao(means_a: ArrayLike, covariances_a: ArrayLike, means_b: ArrayLike, covariances_b: ArrayLike, *, tol: float = 1e-08, return_bounds: bool = False) -> NDArray[Any]: ...
+@overload
+def distance_fisher_rao(means_a: ArrayLike, covariances_a: ArrayLike, means_b: ArrayLike, covariances_b: ArrayLike, *, tol: float = 1e-08, return_bounds: Literal[False] = False) -> NDArray[Any]: ...
+@overload
+def distance_fisher_rao(means_a: ArrayLike, covariances_a: ArrayLike, means_b: ArrayLike, covariances_b: ArrayLike, *, tol: float = 1e-08, return_bounds: bool) -> Any: ...
 
 def distance_fisher_rao_diagonal(means_a: ArrayLike, variances_a: ArrayLike, means_b: ArrayLike, variances_b: ArrayLike) -> NDArray[Any]: ...
 

@@ -1,13 +1,21 @@
 """Written by tools/make_stubs.py."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
 
-from skgeom import AMAGauss, ClassStatistics, CovarianceHessianProjection, GLRSQ, GMLVQ, GaussianClassifier, KernelDiscriminantAnalysis, LandmarkKernelPCA, PLRSQ, ProjectionConditions, RSLVQ, Recentering, RegionCovariance, RejectionClassifier, SQFA, SecondMomentSQFA, SeparationGrid, TransferDiscriminantAnalysis
+class _SupportsArray(Protocol):
+    def __array__(self) -> NDArray[Any]: ...
+
+class _SupportsRun(Protocol):
+    def run(self, problem: Any, *, initial_point: Any = None) -> Any: ...
+
+# ArrayLike includes str: a parameter that also accepts names needs a type without it.
+_Array = _SupportsArray | list[Any] | tuple[Any, ...]
 
 __all__ = ['MinimizeResult', 'RiemannianLBFGS', 'minimize']
 
@@ -22,7 +30,7 @@ class MinimizeResult():
     def __init__(self, point: Any, cost: Any, gradient_norm: Any, n_iter: Any, n_evaluations: Any, converged: Any, reason: Any) -> None: ...
 
 class RiemannianLBFGS():
-    def __init__(self, memory: int = 10, *, preconditioned: bool = False, sufficient_decrease: float = 0.0001, max_line_search: int = 25, precision: float = np.float64(2.220446049250313e-16), **limits: Any) -> None: ...
+    def __init__(self, memory: int = 10, *, preconditioned: bool = False, sufficient_decrease: float = 0.0001, max_line_search: int = 25, precision: float = ..., **limits: Any) -> None: ...
     def run(self, problem: Any, *, initial_point: Any = None) -> Any: ...
 
-def minimize(value_and_gradient: Callable[..., Any], manifold: Any, start: Any, *, optimizer: Any = 'lbfgs', max_iter: int = 500, tol: float = 1e-06, callback: Callable[..., Any] | None = None, preconditioner: Callable[..., Any] | None = None, precision: float = np.float64(2.220446049250313e-16)) -> Any: ...
+def minimize(value_and_gradient: Callable[..., Any], manifold: Any, start: Any, *, optimizer: str | _SupportsRun = 'lbfgs', max_iter: int = 500, tol: float = 1e-06, callback: Callable[..., Any] | None = None, preconditioner: Callable[..., Any] | None = None, precision: float = ...) -> MinimizeResult: ...

@@ -44,8 +44,9 @@ def signs(rows):
 
 def leading_eigenvectors(matrix, count):
     """Eigenvectors of the largest eigenvalues, as rows, with the signs of fix_signs."""
+    matrix = to_numpy(matrix)  # LAPACK computes some of them only
     size = len(matrix)
-    _, columns = eigh(to_numpy(matrix), subset_by_index=[size - count, size - 1])
+    _, columns = eigh(matrix, subset_by_index=[size - count, size - 1])
     return np.ascontiguousarray(fix_signs(columns.T[::-1]))
 
 
