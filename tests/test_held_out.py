@@ -8,7 +8,6 @@ from sklearn.base import clone
 from skgeom import SQFA, ClassStatistics, GaussianClassifier, _held_out
 from skgeom._held_out import (
     held_out_folds,
-    in_distinct_samples,
     training_statistics,
 )
 
@@ -37,14 +36,6 @@ def test_folds_depend_on_the_data_only(rng):
     assert_array_equal(repeated, folds.repeat(copies))
 
 
-def test_a_class_of_equal_samples_is_never_held_out(rng):
-    X, y = samples(rng)
-    X[y == 2] = 1
-    folds = held_out_folds(X, y)
-    assert (folds[y == 2] == -1).all()
-    assert (folds[y != 2] >= 0).all()
-
-
 def test_training_statistics_are_those_of_the_remaining_samples(rng):
     X, y = samples(rng)
     X += 1e3
@@ -61,23 +52,6 @@ def test_training_statistics_are_those_of_the_remaining_samples(rng):
             assert_allclose(found.counts, expected.counts)
             assert_allclose(found.means, expected.means)
             assert_allclose(found.covariances, expected.covariances, atol=1e-10)
-
-
-def test_statistics_of_distinct_samples_do_not_depend_on_a_common_weight(rng):
-    X, y = samples(rng)
-    X = X + 1e-3 * rng.normal(size=X.shape)  # distinct
-    expected = ClassStatistics.from_data(X, y)
-    weights = np.full(len(y), 0.2)
-    total = ClassStatistics.from_data(X, y, sample_weight=weights)
-    found, restated = in_distinct_samples(total, y, weights)
-    assert_allclose(restated, 1)
-    assert_allclose(found.counts, expected.counts)
-    assert_allclose(found.covariances, expected.covariances)
-    out = held_out_folds(X, y) == 0
-    found = training_statistics(found, X[out], y[out], restated[out], distinct=True)
-    rest = ClassStatistics.from_data(X[~out], y[~out])
-    assert_allclose(found.counts, rest.counts)
-    assert_allclose(found.covariances, rest.covariances)
 
 
 def test_classes_without_remaining_samples_are_absent(rng):

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
-from sklearn.linear_model import Perceptron
 from sklearn.naive_bayes import GaussianNB
 
 from skgeom import accuracy_rejection_curve
@@ -53,10 +52,3 @@ def test_several_curves_in_given_axes(fitted):
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == ["second", "my label"]
     assert third.line_.get_drawstyle() == "default"
-
-
-def test_classifier_without_probabilities(fitted):
-    _, X, y = fitted
-    with pytest.raises(TypeError, match=r"Perceptron has no predict_proba\. Calibrate"):
-        AccuracyRejectionDisplay.from_estimator(Perceptron().fit(X, y), X, y)
-    assert not plt.get_fignums()

@@ -232,21 +232,6 @@ seeds = st.integers(0, 2**32 - 1)
 @pytest.mark.parametrize("name", ESTIMATORS)
 @few
 @given(seed=seeds)
-def test_how_arrays_lie_in_memory(name, seed, tmp_path_factory):
-    """A memory map, read-only, strided, and in Fortran order: the same result."""
-    case = ESTIMATORS[name]
-    X, y = data_of(case, seed)
-    expected = outcome(fitted(case, X, y), X)
-    path = tmp_path_factory.mktemp("map") / "X.npy"
-    np.save(path, np.repeat(X, 2, axis=0).copy(order="F"))
-    changed = np.load(path, mmap_mode="r")[::2]
-    same(case, outcome(fitted(case, changed, y), changed), expected)
-    assert_array_equal(changed, X)
-
-
-@pytest.mark.parametrize("name", ESTIMATORS)
-@few
-@given(seed=seeds)
 def test_single_precision_is_close(name, seed):
     case = ESTIMATORS[name]
     X, y = data_of(case, seed)
