@@ -18,7 +18,7 @@ from skgeom import (
     TransferDiscriminantAnalysis,
 )
 from skgeom.baselines import LOL, GeometryAwarePCA, mdrm
-from skgeom.utils.array_api import is_dispatched, like, namespace, to_numpy
+from skgeom.utils.array_api import like, to_numpy
 
 
 @pytest.fixture(scope="module")
@@ -33,19 +33,6 @@ def test_there_and_back(library, rng):
     np.testing.assert_array_equal(to_numpy(there), values[::-1].T)
     assert "float32" in str(like(values, there, "float32").dtype)
     assert library.is_mine(like(there, there))
-
-
-def test_the_switch_decides(library):
-    array = library.array([1.0])
-    assert namespace(array, [2.0]) is library.xp
-    assert is_dispatched(array)
-    with config_context(array_api_dispatch=False):
-        assert not is_dispatched(array)
-
-
-def test_two_libraries_are_refused(library):
-    with pytest.raises(TypeError, match="namespace"):
-        namespace(library.array([1.0]), np.ones(1))
 
 
 # Each takes X in a way of its own.

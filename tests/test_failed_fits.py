@@ -66,3 +66,14 @@ def test_interrupted_fit_changes_nothing(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         sqfa.fit(X[:, :3], y)
     assert all(attributes(sqfa)[name] is before[name] for name in before)
+
+
+def test_singular_classes_leave_no_half_fitted_filters():
+    """The case that was met: transform then raised AttributeError."""
+    lone = np.hstack([X, X[:, :1]])
+    lone[y == 0, 4] = 0
+    sqfa = skgeom.SQFA(regularization=0, covariance_estimator=None)
+    with pytest.raises(ValueError, match="singular"):
+        sqfa.fit(lone, y)
+    with pytest.raises(NotFittedError):
+        sqfa.transform(lone)

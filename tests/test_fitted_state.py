@@ -158,3 +158,42 @@ def test_extreme_weights_are_refused_by_name(estimator, weight):
     weights = np.full(len(y), weight)
     with pytest.raises(ValueError, match=r"sample_weight has numbers up to .* mean"):
         clone(estimator).fit(X, y, sample_weight=weights)
+
+
+@ignores_warnings
+@each_filter
+def test_importances_are_what_a_filter_adds(number):
+    model = fit_of(number)
+    importances = model.filter_importances()
+    assert importances.shape == (2,)
+    assert (importances > 0).all()
+    squared = getattr(model, "squared", False)
+    weights = np.array([(getattr(model, "class_weight", 0) or {}).get(0, 1.0), 1, 1])
+    i, j = np.triu_indices(3, 1)
+
+    def mean(rows):
+        part = copy_of_fit(number)
+        part.components_ = model.components_[rows]
+        part.statistics_ = model.statistics_.project(np.eye(2)[rows])
+        values = part.class_distances()[i, j] ** (2 if squared else 1)
+        return np.average(values, weights=weights[i] * weights[j])
+
+    both = mean([0, 1])
+    expected = [both - mean([1]), both - mean([0])]
+    np.testing.assert_allclose(importances, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("n_components", [None, 2])
+def test_relevances_and_view_of_gmlvq(n_components):
+    model = skgeom.GMLVQ(n_components=n_components).fit(X, y)
+    relevance = model.omega_.T @ model.omega_
+    np.testing.assert_allclose(model.relevances_, np.diag(relevance))
+    assert model.relevances_.sum() == pytest.approx(1)
+    components = model.components_
+    assert components.shape == model.omega_.shape
+    np.testing.assert_allclose(components.T @ components, relevance, atol=1e-12)
+    gram = components @ components.T
+    np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-12)
+    assert (np.diff(np.diag(gram)) <= 0).all()
+    with pytest.raises(AttributeError):
+        skgeom.GMLVQ().components_  # noqa: B018

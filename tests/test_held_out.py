@@ -54,16 +54,6 @@ def test_training_statistics_are_those_of_the_remaining_samples(rng):
             assert_allclose(found.covariances, expected.covariances, atol=1e-10)
 
 
-def test_classes_without_remaining_samples_are_absent(rng):
-    X, y = samples(rng, (10, 4, 2))
-    total = ClassStatistics.from_data(X, y)
-    out = (y == 1) | (np.arange(len(y)) == len(y) - 1)
-    found = training_statistics(total, X[out], y[out])
-    assert_array_equal(found.classes, [0, 2])
-    assert_array_equal(found.counts, [10, 1])
-    assert_array_equal(found.covariances[1], 0)
-
-
 @pytest.mark.parametrize("model", [SQFA(2, random_state=0), GaussianClassifier()])
 def test_part_of_the_samples_does_not_depend_on_their_order(model, monkeypatch, rng):
     monkeypatch.setattr(_held_out, "MOST_SAMPLES", 100)

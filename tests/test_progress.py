@@ -162,20 +162,6 @@ def test_a_callback_ends_the_training(model, last, callbacks):
     assert model.predict(X).shape == y.shape
 
 
-def test_a_line_a_second_at_most(monkeypatch, capsys):
-    now = [0.0]
-    monkeypatch.setattr("skgeom.utils.estimator.monotonic", lambda: now[0])
-    progress = current_progress()
-    progress._verbose = 1
-    for _ in range(100):
-        now[0] += 0.03
-        progress.step("search", "objective 1")
-    progress.end()
-    *lines, last = capsys.readouterr().out.splitlines()
-    assert 2 <= len(lines) <= 3
-    assert last == "[NoneType] search: objective 1 after 100 iterations"
-
-
 # Interrupts
 
 
@@ -207,3 +193,29 @@ def test_helpers_stop_where_they_are(two_threads):
         map_threads(work, range(2))
     assert threading.active_count() <= n_threads + 1  # the timer may still end
     assert map_threads(lambda x: x, range(3)) == [0, 1, 2]
+
+
+@ignores_warnings
+@pytest.mark.parametrize("estimator", [skgeom.SQFA(), skgeom.RSLVQ(max_iter=2)])
+def test_callbacks_end_when_a_fit_is_refused(estimator, callbacks):
+    """Their threads would otherwise keep the process alive."""
+    recorder = Recorder()
+    model = clone(estimator).set_callbacks(recorder)
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        model.fit(X, np.zeros(len(y)))
+    model.set_callbacks(Recorder(KeyboardInterrupt, 1))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model._skl_callbacks[0].torn_down == 1
+
+
+@ignores_warnings
+def test_scoring_monitor_of_scikit_learn(callbacks):
+    from sklearn.callback import ScoringMonitor
+
+    monitor = ScoringMonitor(scoring="accuracy")
+    model = skgeom.GMLVQ(tol=1e-4).set_callbacks(monitor).fit(X, y)
+    rows = monitor.get_logs().data
+    scores = [row["accuracy"] for row in rows if row["task_name"] == "iteration"]
+    assert len(scores) == model.n_iter_
+    assert scores[-1] == model.score(X, y)

@@ -103,3 +103,12 @@ def test_mean_of_nearly_singular_matrices(size, n_matrices, imaginary, condition
         # and so do some tens of roundings, in the search and here. A search that goes
         # astray, or gives up, leaves hundreds of times as much.
         assert np.linalg.norm(residual) < 100 * np.finfo(float).eps * condition
+
+
+def test_says_when_rounding_makes_it_wrong(make_spd, rng):
+    mixing = np.linalg.qr(rng.normal(size=(6, 6)))[0] * np.logspace(0, 7.7, 6)
+    hard = mixing @ make_spd((10,), 6) @ mixing.T
+    with pytest.warns(ConvergenceWarning, match=r"mean logarithm there is .* instead"):
+        mean_affine_invariant((hard + hard.mT) / 2)
+    with pytest.warns(ConvergenceWarning, match=r"which rounding hides.*shrinkage"):
+        mean_affine_invariant(np.stack([np.diag([1, 1e18]), np.diag([1e18, 1])]))

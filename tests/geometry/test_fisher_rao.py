@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
-from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom.geometry import (
@@ -13,7 +12,6 @@ from skgeom.geometry import (
     distance_fisher_rao_diagonal,
     distance_fisher_rao_equal_covariance,
 )
-from skgeom.geometry._fibres import shortest_on_fibres, squared_distance_slopes
 
 # Far Gaussians have upper bounds of their distances only, which is a warning.
 UPPER_BOUND = pytest.mark.filterwarnings(
@@ -130,88 +128,6 @@ def test_length_of_an_integrated_geodesic(m, length, rng, make_symmetric):
     assert_allclose(calculated, length, rtol=1e-8)
 
 
-def least_distance_of_fibres(offset, scale):
-    """The distance for m = 2, by a scan of the one fibre coordinate.
-
-    Factors of the matrices of order 5, their logarithms from the singular values.
-    """
-
-    def length(coordinate):
-        lower = np.eye(5)
-        lower[2, :2], lower[3:, 2] = offset, -offset
-        lower[3:, :2] = -np.outer(offset, offset) / 2
-        lower[3, 1] += coordinate
-        lower[4, 0] -= coordinate
-        factor = lower * np.concatenate([1 / scale, [1], scale])
-        logs = 2 * np.log(np.linalg.svd(factor, compute_uv=False)[:2])
-        return np.sqrt((logs**2).sum() / 2)
-
-    extent = 1 + np.abs(np.prod(offset))
-    grid = extent * np.sinh(np.linspace(-8, 8, 2001)) / np.sinh(8)
-    lengths = [length(coordinate) for coordinate in grid]
-    brackets = [
-        (grid[k - 1], grid[k + 1])
-        for k in range(1, len(grid) - 1)
-        if lengths[k] < lengths[k - 1] and lengths[k] <= lengths[k + 1]
-    ]
-    minima = [
-        minimize_scalar(length, bounds=bracket, method="bounded").fun
-        for bracket in brackets
-    ]
-    return sorted(minima)
-
-
-def test_distance_is_the_least_of_fibres(rng):
-    for _ in range(2):
-        offset, scale = rng.normal(size=2) * 3, np.exp(rng.normal(size=2))
-        (expected,) = least_distance_of_fibres(offset, scale)
-        calculated = distance_fisher_rao(
-            np.zeros(2), np.eye(2), offset, np.diag(scale**2)
-        )
-        assert_allclose(calculated, expected, rtol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("offset", "scale"), [((-10.0, 50.0), (4e-4, 2.4)), ((310.0, 60.0), (50.0, 0.02))]
-)
-@UPPER_BOUND
-def test_shorter_of_two_geodesics(offset, scale):
-    """The searches from the two starts find one geodesic each."""
-    offset, scale = np.array(offset), np.array(scale)
-    shorter, longer = least_distance_of_fibres(offset, scale)
-    assert longer - shorter > 0.01
-    calculated = distance_fisher_rao(np.zeros(2), np.eye(2), offset, np.diag(scale**2))
-    assert_allclose(calculated, shorter, rtol=1e-8)
-
-
-@pytest.mark.parametrize("size", [1.0, 30.0])
-@UPPER_BOUND
-def test_slopes_of_squared_distances_are_differences(size, rng, make_symmetric):
-    """Far Gaussians are searched from both ends, in coordinates of each."""
-    offsets = size * rng.normal(size=(20, 3))
-    scales = np.exp(np.log(1 + size) * rng.uniform(-1, 1, size=(20, 3)))
-    found, fibres = shortest_on_fibres(offsets, scales, 1e-12)
-    assert (found[0] > 11.7).any() == (size > 1)
-
-    of_offset, of_covariance = squared_distance_slopes(offsets, scales, fibres)
-    step = 1e-5 * scales * rng.normal(size=(20, 3))
-    spread = 1e-5 * scales[:, :, None] * make_symmetric((20,), 3) * scales[:, None]
-    slopes = (of_offset * step).sum(axis=-1), (of_covariance * spread).sum((-2, -1))
-    covariances = scales[:, :, None] ** 2 * np.eye(3)
-    for slope, there in zip(slopes, [(step, 0), (0, spread)], strict=True):
-        ends = [
-            distance_fisher_rao(
-                np.zeros(3),
-                np.eye(3),
-                offsets + sign * there[0],
-                covariances + sign * there[1],
-                tol=1e-10,
-            )
-            for sign in (1, -1)
-        ]
-        assert_allclose(slope, (ends[0] ** 2 - ends[1] ** 2) / 2, rtol=1e-5, atol=1e-10)
-
-
 # Bounds and tolerance
 
 
@@ -259,13 +175,6 @@ def test_tolerance_must_be_positive(tol):
         distance_fisher_rao([0], [[1]], [1], [[1]], tol=tol)
 
 
-def test_gaussians_beyond_floating_point_are_refused():
-    with pytest.raises(
-        ValueError, match=r"means_b or covariances_b are too far .*1e\+90"
-    ):
-        distance_fisher_rao([0, 0], np.eye(2), [1e90, 0], np.eye(2))
-
-
 @pytest.mark.parametrize("condition", [1e6, 1e9])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_brackets_of_nearly_singular_gaussians_meet(condition, rng):
@@ -292,3 +201,17 @@ def test_bounds_of_float32_are_rounded_outward(make_gaussians):
     assert (single[1] <= double[1]).all()
     assert (single[2] >= double[2]).all()
     assert_allclose(single, double, rtol=3e-7, atol=1e-12)
+
+
+def test_far_distance_is_said_to_be_an_upper_bound():
+    pair = [0, 0], np.eye(2), [-10, 50], np.diag([4e-4, 2.4]) ** 2
+    with pytest.warns(ConvergenceWarning, match=r"Beyond 11.7 it is an upper bound"):
+        distance, lower, _ = distance_fisher_rao(*pair, return_bounds=True)
+    assert distance - lower > 0.1
+
+
+def test_gaussians_beyond_floating_point_are_refused():
+    with pytest.raises(
+        ValueError, match=r"means_b or covariances_b are too far .*1e\+90"
+    ):
+        distance_fisher_rao([0, 0], np.eye(2), [1e90, 0], np.eye(2))

@@ -203,3 +203,10 @@ def test_errors(statistics, iris):
     display = ClassEllipsesDisplay.from_statistics(statistics)
     with pytest.raises(ValueError, match="must have two columns"):
         display.plot_filters(np.eye(3))
+
+
+def test_labels_that_begin_with_an_underscore_are_in_the_legend():
+    names = ["_left", "right", "_"]
+    display = ClassEllipsesDisplay(names, np.zeros((3, 2)), [np.eye(2)] * 3).plot()
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert [text.strip() for text in texts] == names
