@@ -26,6 +26,7 @@ PAGES = {
 }
 # Pages whose code takes seconds
 SLOW = {
+    "index.rst",  # the example of README.md, which has a test
     "installation.rst",
     "user_guide/baselines.rst",
     "user_guide/large_data.rst",

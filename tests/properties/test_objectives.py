@@ -84,32 +84,6 @@ def test_distance_is_one(name, problem):
         assert (table <= detours + atol).all()
 
 
-@pytest.mark.parametrize("name", EVERY)
-@given(problem=problems())
-def test_invariances_are_those_that_are_declared(name, problem):
-    distance = EVERY[name]
-    table = problem.distance_of_classes(distance)
-    n, rng = problem.n, problem.rng
-    rotation = np.linalg.qr(rng.normal(size=(n, n)))[0]
-    maps = {
-        "translation_invariant": (np.eye(n), rng.normal(size=n)),
-        "rotation_invariant": (rotation, np.zeros(n)),
-        "affine_invariant": (
-            rotation * 3 ** rng.uniform(-1, 1, size=n),
-            np.zeros(n),
-        ),
-    }
-    for flag, (G, t) in maps.items():
-        if getattr(distance, flag):
-            moved = problem.distance_of_classes(
-                distance,
-                problem.means @ G.T + t,
-                symmetrised(G @ problem.covariances @ G.T),
-            )
-            atol = 1e-6 + 1e-12 * problem.condition * table.max()
-            assert_allclose(moved, table, rtol=1e-6, atol=atol)
-
-
 def slope(objective, filters, direction):
     """Central difference of fourth order."""
     value = {k: objective(filters + k * 1e-3 * direction)[0] for k in (-2, -1, 1, 2)}
