@@ -17,13 +17,6 @@ def samples(rng, counts=(40, 17, 8)):
     return rng.normal(size=(len(y), 4)).round(1) + y[:, None], y
 
 
-def test_folds_are_balanced_within_each_class(rng):
-    X, y = samples(rng)
-    folds = held_out_folds(X, y)
-    for label, counts in ((0, [8] * 5), (1, [3, 3, 3, 4, 4]), (2, [1, 1, 2, 2, 2])):
-        assert_array_equal(np.sort(np.bincount(folds[y == label])), counts)
-
-
 def test_folds_depend_on_the_data_only(rng):
     X, y = samples(rng)
     folds, order = held_out_folds(X, y), rng.permutation(len(y))
