@@ -122,3 +122,29 @@ def test_any_condition_gives_numbers(name, problem):
 def test_every_distance_has_its_properties():
     assert set(objectives.__all__) == {"StudentT"}
     assert TRIANGLE <= set(EVERY) == {*DISTANCES, *SECOND_MOMENT_DISTANCES, "StudentT"}
+
+
+@pytest.mark.parametrize("name", EVERY)
+@given(problem=problems())
+def test_invariances_are_those_that_are_declared(name, problem):
+    distance = EVERY[name]
+    table = problem.distance_of_classes(distance)
+    n, rng = problem.n, problem.rng
+    rotation = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    maps = {
+        "translation_invariant": (np.eye(n), rng.normal(size=n)),
+        "rotation_invariant": (rotation, np.zeros(n)),
+        "affine_invariant": (
+            rotation * 3 ** rng.uniform(-1, 1, size=n),
+            np.zeros(n),
+        ),
+    }
+    for flag, (G, t) in maps.items():
+        if getattr(distance, flag):
+            moved = problem.distance_of_classes(
+                distance,
+                problem.means @ G.T + t,
+                symmetrised(G @ problem.covariances @ G.T),
+            )
+            atol = 1e-6 + 1e-12 * problem.condition * table.max()
+            assert_allclose(moved, table, rtol=1e-6, atol=atol)
