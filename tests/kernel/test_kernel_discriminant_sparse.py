@@ -37,7 +37,7 @@ def test_sparse_is_dense(digits, model, dtype):
     samples = sparse.csr_array(X)
     before = samples.copy()
     fitted = model.fit(samples, y)
-    # Of float32, k-means in single precision finds slightly other landmarks.
+    # In single precision, the features are rounded.
     tolerance = 1e-8 if dtype == np.float64 else 0.02
     size = np.abs(components).max()
     for given in (samples, sparse.coo_array(X), X):
