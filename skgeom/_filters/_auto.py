@@ -263,10 +263,14 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
         current_progress().step("selection", said, name="candidate")
         return filters[candidate]
 
-    def follow(path, starts, best):
-        """Evaluate candidates until one is clearly worse than the best before it."""
+    def follow(path, best, starts=None):
+        """Evaluate candidates until one is clearly worse than the best before it.
+
+        All begin at ``starts``, or if that is None at the filters of the one before.
+        """
+        found = [None] * len(folds)
         for candidate in path:
-            starts = evaluate(candidate, starts)
+            found = evaluate(candidate, starts or found)
             if np.isfinite([scores[best], scores[candidate]]).all():
                 losses = posteriors[best] - posteriors[candidate]
                 if shares @ losses > standard_error(losses, shares):
@@ -275,11 +279,11 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
 
     middle = len(shrinkages) // 2
     path = [(shrinkages[middle], float(sigma2)) for sigma2 in regularizations]
-    follow(reversed(path), [None] * len(folds), best=path[-1])
+    follow(reversed(path), path[-1])
     chosen = _most_regularized(path, posteriors, shares)
     path = [(shrinkage, chosen[1]) for shrinkage in shrinkages]
-    follow(path[:middle][::-1], filters[chosen], best=chosen)
-    follow(path[middle + 1 :], filters[chosen], best=chosen)
+    follow(path[:middle][::-1], chosen, filters[chosen])
+    follow(path[middle + 1 :], chosen, filters[chosen])
     chosen = _most_regularized(path, posteriors, shares)
     return _selection(chosen, posteriors, shares)
 
