@@ -30,9 +30,9 @@ from skgeom.geometry import (
     mean_affine_invariant,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.utils._posteriors import PosteriorClassifierMixin
+from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.estimator import current_progress, estimator_method
-from skgeom.utils.linalg import turns, within_one_standard_error
+from skgeom.utils.linalg import fold_order, within_one_standard_error
 from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
@@ -818,7 +818,7 @@ def _folds(V, y, groups):
     distances = cdist(V, _class_means(V, y))
     own = distances[np.arange(len(y)), y]
     distances = np.column_stack([own, distances])
-    return turns(y, distances, distances.max() or 1) % _N_FOLDS
+    return fold_order(y, distances, distances.max() or 1) % _N_FOLDS
 
 
 def _log_joint(V, means, priors):
@@ -839,7 +839,7 @@ def _tested_adaptation(V, source):
     """Means and priors for a new domain, what was adapted, and the evidence for it."""
     evidence = {}
     distances = np.linalg.norm(V[:, None] - source.means, axis=2)
-    order = turns(np.zeros(len(V), dtype=int), distances, distances.max() or 1)
+    order = fold_order(np.zeros(len(V), dtype=int), distances, distances.max() or 1)
     counts = np.bincount(order)  # copies share a position: the test counts them once
     if len(counts) >= _MATRICES_PER_CLASS * len(source.means):
         first = order % 2 == 0

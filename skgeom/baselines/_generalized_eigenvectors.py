@@ -11,7 +11,7 @@ from skgeom.baselines._decompositions import (
     PROJECTION_DOCS,
     whitening_basis,
 )
-from skgeom.utils._projections import LinearProjection
+from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.estimator import estimator_method, substitute_docs
 from skgeom.utils.linalg import fix_signs, space_of
 

@@ -10,7 +10,7 @@ from skgeom.baselines._decompositions import (
     class_sums,
     principal_directions,
 )
-from skgeom.utils._projections import LinearProjection
+from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.estimator import estimator_method, substitute_docs
 from skgeom.utils.linalg import fix_signs
 

@@ -8,7 +8,6 @@ nothing is imported here and numpy itself is used.
 
 from contextlib import contextmanager
 from functools import partial, wraps
-from math import prod
 
 import numpy as np
 from scipy.sparse import issparse
@@ -247,11 +246,6 @@ def block(matrix, rows, columns):
     return take(take(matrix, rows), columns, axis=1)
 
 
-def size_of(array):
-    """How many numbers an array holds; ``size`` is a method of torch's."""
-    return prod(array.shape)
-
-
 def astype(array, dtype, copy=False):
     """The array in a dtype of its library, itself if it has that already."""
     xp = namespace(array)
@@ -291,30 +285,13 @@ def sum_of(array, axis, keepdims=False):
     return namespace(array).sum(array, axis=axis, keepdims=keepdims)
 
 
-def max_of(array, axis, keepdims=False):
-    """The same for the largest."""
-    if isinstance(array, np.ndarray):
-        return array.max(axis=axis, keepdims=keepdims)
-    return namespace(array).max(array, axis=axis, keepdims=keepdims)
-
-
-def min_of(array, axis, keepdims=False):
-    """The same for the smallest."""
-    if isinstance(array, np.ndarray):
-        return array.min(axis=axis, keepdims=keepdims)
-    return namespace(array).min(array, axis=axis, keepdims=keepdims)
-
-
-def average(arrays, weights=None):
-    """The mean, or weighted mean, along the first axis."""
+def average(arrays, weights):
+    """The weighted mean along the first axis."""
     if issparse(arrays):
-        weights = np.ones(arrays.shape[0]) if weights is None else weights
         return (weights @ arrays) / weights.sum()
     xp = namespace(arrays)
     if xp is np:
         return np.average(arrays, axis=0, weights=weights)
-    if weights is None:
-        return xp.mean(arrays, axis=0)
     weights = xp.reshape(weights, (-1,) + (1,) * (arrays.ndim - 1))
     return xp.sum(weights * arrays, axis=0) / xp.sum(weights)
 

@@ -26,7 +26,7 @@ from sklearn.utils.validation import (  # noqa: F401
     _check_method_params as check_method_params,
 )
 from sklearn.utils.validation import (  # noqa: F401
-    _estimator_has as estimator_has,
+    _get_feature_names as get_feature_names,
 )
 from sklearn.utils.validation import check_is_fitted
 
@@ -193,11 +193,24 @@ def _training(estimator, begin):
         _CURRENT.reset(token)
 
 
-def with_parameters(estimator, parameters):
-    """A copy of an estimator, fitted or not, with different parameters."""
-    other = copy(estimator)
-    vars(other).update(parameters)
-    return other
+def named_like_fit(X, estimator):
+    """Samples with the names of features that an estimator was fitted with, if any.
+
+    Without names or without pandas, they stay an array.
+    """
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return X
+    return with_names(X, names)
+
+
+def with_names(X, names):
+    """A pandas data frame of an array; the array itself if there is no pandas."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return X
+    return pd.DataFrame(X, columns=names)
 
 
 def substitute_docs(**paragraphs):
