@@ -9,7 +9,6 @@ from skgeom._moments import ROWS_PER_BLOCK, checked_samples
 from skgeom._statistics import (
     ClassStatistics,
     make_statistics,
-    reweighted,
     statistics_of_block,
     statistics_of_samples,
     without,
@@ -172,11 +171,9 @@ def training_statistics(total, X, y, sample_weight=None, distinct=False):
     """
     labels = np.searchsorted(total.classes, y)
     kept = remaining_weights(total, labels, sample_weight) > 0
-    found = without(total, statistics_of_samples(X, y, sample_weight), kept)
-    if not distinct:
-        return found
-    n_distinct = (total.counts - np.bincount(labels, minlength=len(kept)))[kept]
-    return reweighted(found, n_distinct / found.counts)
+    n_distinct = total.counts - np.bincount(labels, minlength=len(kept))
+    held_out = statistics_of_samples(X, y, sample_weight)
+    return without(total, held_out, kept, n_distinct[kept] if distinct else None)
 
 
 def statistics_and_sample(X, y, sample_weight):

@@ -817,13 +817,15 @@ def reweighted(statistics, factors):
     return statistics._with(counts=counts, _matrices=matrices)
 
 
-def without(total, part, kept):
+def without(total, part, kept, counts=None):
     """Statistics of the samples of ``total`` that are not in ``part``.
 
-    Only the classes of the mask ``kept`` remain. The covariance of a class is zero if
-    the weights of its samples add up to 1 or less.
+    Only the classes of the mask ``kept`` remain, with the given counts, or the sums of
+    their weights. The covariance of a class is zero if its count is 1 or less.
     """
     found = _combined(total, part, sign=-1, kept=kept)
+    if counts is not None:
+        found = reweighted(found, counts / found.counts)
     single = like(np.where(found.counts > 1, 1.0, 0.0), found._matrices)
     return found._with(_matrices=single[:, None, None] * found._matrices)
 

@@ -1,8 +1,13 @@
 """What is written about the package outside its code agrees with the code."""
 
 import re
+import tarfile
 import tomllib
 from pathlib import Path
+
+import pytest
+
+import skgeom
 
 ROOT = Path(__file__).parents[1]
 
@@ -45,3 +50,38 @@ def test_links_of_readme_lead_to_files():
     targets = re.findall(r"\]\((?!https?:)([^)]+)\)", (ROOT / "README.md").read_text())
     assert targets
     assert all((ROOT / target).exists() for target in targets)
+
+
+@pytest.mark.parametrize("name", ["fetch_heart", "fetch_mnist", "fetch_pima"])
+def test_downloads_use_https_and_wrong_contents_are_errors(name, monkeypatch, tmp_path):
+    urls = []
+
+    def fetch_file(url, **parameters):
+        urls.append(url)
+        (tmp_path / "wrong").write_text("1,2,3\n")
+        return tmp_path / "wrong"
+
+    monkeypatch.delenv("SKGEOM_DATA", raising=False)
+    monkeypatch.setattr("skgeom.datasets._files.fetch_file", fetch_file)
+    with pytest.raises(OSError, match="wrong"):
+        getattr(skgeom.datasets, name)(data_home=tmp_path)
+    assert [url.partition(":")[0] for url in urls] == ["https"]
+
+
+@pytest.mark.exhaustive
+def test_sdist_holds_files_of_the_package_only(tmp_path):
+    sdist = pytest.importorskip("hatchling.builders.sdist")
+    stray = ROOT / "tests" / ".hypothesis"
+    made = not stray.exists()
+    stray.mkdir(exist_ok=True)
+    (stray / "stray").touch()
+    try:
+        path = next(sdist.SdistBuilder(str(ROOT)).build(directory=str(tmp_path)))
+    finally:
+        (stray / "stray").unlink()
+        if made:
+            stray.rmdir()
+    with tarfile.open(path) as archive:
+        names = [name.split("/", 1)[1] for name in archive.getnames()]
+    assert {"pyproject.toml", "skgeom/py.typed", "tests/conftest.py"} <= {*names}
+    assert not [name for name in names if "hypothesis/" in name or "cache" in name]

@@ -84,7 +84,7 @@ def misspellings() -> None:
     SQFA(optimizer="lbgfs")  # type: ignore[arg-type]
     SQFA(constraint="unit_norm")  # type: ignore[arg-type]
     SQFA(regularisation=1.0)  # type: ignore[call-arg]
-    SecondMomentSQFA(distance="fisher-rao")  # type: ignore[arg-type]
+    SecondMomentSQFA(distance="affine_invariant")  # type: ignore[arg-type]
     skgeom.AMAGauss(priors="unifrom")  # type: ignore[arg-type]
     GaussianClassifier(covariance="ful")  # type: ignore[arg-type]
     skgeom.KernelDiscriminantAnalysis(kernel="rfb")  # type: ignore[arg-type]

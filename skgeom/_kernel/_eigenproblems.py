@@ -15,10 +15,9 @@ the coefficients of the samples. For ``penalty="kernel"``, :math:`F F^\top = K`,
 are coordinates of the function in the feature space, of which the Gram matrix is all
 that is known.
 
-``solve_dense`` solves it with matrices of the order of x. ``solve_primal`` needs one
-Cholesky factor of :math:`S_w + \lambda I`. ``solve_dual`` needs one of the Gram matrix
-:math:`F F^\top + \lambda I`, of the order of the samples, and does not need F. Its
-unknowns are the scores :math:`z = F x`.
+``solve_primal`` solves it with matrices of the order of x. ``solve_dual`` needs one
+Cholesky factor of the Gram matrix :math:`F F^\top + \lambda I`, of the order of the
+samples, and does not need F. Its unknowns are the scores :math:`z = F x`.
 
 The dual problem follows from :math:`S_t x = \rho (S_w + \lambda I) x`, which is
 
@@ -70,13 +69,13 @@ def rank_tolerance(regularization):
     return tol
 
 
-def solve_dense(features, indicators, penalty, criterion, n_components, tol):
-    """Solve the generalized symmetric eigenproblem of matrices of the order of x.
+def solve_primal(total, means, penalty, criterion, n_components, tol):
+    """Solve with matrices of the order of x, for "between" by a factor of S_w.
 
     Parameters
     ----------
-    features, indicators : ndarray of shape (n_samples, n_coordinates or n_classes - 1)
-        The matrices F and E.
+    total, means : ndarray of shape (n_coordinates, n_coordinates or n_classes - 1)
+        The matrices S_t and N.
     penalty : float
         The factor lambda of the identity.
     criterion : {"total", "between"}
@@ -93,28 +92,14 @@ def solve_dense(features, indicators, penalty, criterion, n_components, tol):
     vectors : ndarray of shape (n_coordinates, n_components)
         The x, with a denominator of one.
     """
-    total, means = features.T @ features, features.T @ indicators
-    numerator = total if criterion == "total" else means @ means.T
-    within = _within(total, means, penalty)
-    return _dense_eigenpairs(numerator, n_components, tol, within)
-
-
-def solve_primal(total, means, penalty, criterion, n_components, tol):
-    """The same with S_t and N, and for "between" by a Cholesky factor of S_w."""
-    within = _within(total, means, penalty)
+    within = total - means @ means.T
+    within.flat[:: len(within) + 1] += penalty
     if criterion == "total":
         return _dense_eigenpairs(total, n_components, tol, within)
     # x = (S_w + lambda I)^-1 N v with eigenvectors v of a matrix of order c - 1.
     directions = inverse_of(within)(means)
     ratios, vectors = _dense_eigenpairs(means.T @ directions, n_components, tol)
     return ratios, directions @ (vectors / np.sqrt(ratios))
-
-
-def _within(total, means, penalty):
-    """The regularized within-class matrix."""
-    within = total - means @ means.T
-    within.flat[:: len(within) + 1] += penalty
-    return within
 
 
 def solve_dual(solve, indicators, images, penalty, criterion, n_components, tol):
@@ -129,7 +114,7 @@ def solve_dual(solve, indicators, images, penalty, criterion, n_components, tol)
     images : ndarray of shape (n_samples, n_classes - 1)
         F F^T E.
     penalty, criterion, n_components, tol
-        As for :func:`solve_dense`.
+        As for :func:`solve_primal`.
 
     Returns
     -------

@@ -78,6 +78,21 @@ def classes_remain(codes, groups, weights, class_weights):
     return np.bincount(pairs, weights)[pairs] < (1 - 1e-9) * class_weights[codes]
 
 
+def complement_of(rows, root_weights):
+    """Diagonal of I - H, and a function that returns the block of some rows.
+
+    H is the hat matrix of ridge regression, the product of ``rows`` with their
+    transpose, and of an intercept, a constant function, which adds the product of the
+    roots of the weights.
+    """
+    rows = np.column_stack([rows, root_weights])
+
+    def block(group):
+        return np.eye(len(group)) - rows[group] @ rows[group].T
+
+    return 1 - np.einsum("ij,ij->i", rows, rows), block
+
+
 def held_out_residuals(residuals, complement, groups):
     """Residuals of samples as if their groups had been held out.
 

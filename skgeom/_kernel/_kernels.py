@@ -5,12 +5,10 @@ from numbers import Real
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn import get_config
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
-from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom.utils.array_api import astype, like, namespace, take, to_numpy
+from skgeom.utils.array_api import astype, like, on_host, take, to_numpy
 from skgeom.utils.validation import check_symmetric, warn_user
 
 # The parameters that estimators with a kernel have in common.
@@ -28,8 +26,8 @@ KERNEL_CONSTRAINTS = {
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
 # Kernels of inner products, which may be sparse.
 _OF_PRODUCTS = {"cosine", "linear", "poly", "polynomial", "rbf", "sigmoid"}
-# Kernels of the differences of all features: scikit-learn stores all differences at
-# once for array libraries other than numpy.
+# Kernels of the differences of all features, computed by NumPy: scikit-learn stores all
+# differences at once for other array libraries.
 _OF_DIFFERENCES = {"laplacian", "chi2", "additive_chi2"}
 
 
@@ -71,17 +69,11 @@ class Kernel:
         if self.center is not None:
             center = like(self.center, X, X.dtype)
             X, Y = X - center, None if Y is None else Y - center
-        settings = {"filter_params": True, **self.parameters}
-        if namespace(X) is np or self.function not in _OF_DIFFERENCES:
-            return pairwise_kernels(X, Y, metric=self.function, **settings)
-        Y = X if Y is None else Y
-        bytes_per_row = Y.shape[0] * Y.shape[1] * np.dtype(np.float64).itemsize
-        rows = max(int(get_config()["working_memory"] * 2**20 / bytes_per_row), 1)
-        parts = [
-            pairwise_kernels(X[batch, ...], Y, metric=self.function, **settings)
-            for batch in gen_batches(X.shape[0], rows)
-        ]
-        return namespace(X).concat(parts)
+        settings = {"metric": self.function, "filter_params": True, **self.parameters}
+        if self.function in _OF_DIFFERENCES:
+            pairs = on_host(X), None if Y is None else on_host(Y)
+            return like(pairwise_kernels(*pairs, **settings), X)
+        return pairwise_kernels(X, Y, **settings)
 
     @property
     def precomputed(self):

@@ -22,6 +22,7 @@ from skgeom._kernel._eigenproblems import (
     semidefinite_root,
     solve_primal,
 )
+from skgeom._kernel._held_out_errors import complement_of
 from skgeom._kernel._system import (
     ALL_MEANS_EQUAL,
     ALL_SAMPLES_EQUAL,
@@ -187,15 +188,8 @@ class LandmarkSystem:
         whitened = solve_triangular(
             factor, centered.astype(np.float64).T, lower=lower, check_finite=False
         ).T
-        intercept = np.ones((len(last), 1))
-        # The hat matrix is that of these rows times their transpose.
-        rows = np.hstack([whitened, intercept])
-        rows *= np.sqrt(self.data.weights[last])[:, None]
-
-        def block(group):
-            return np.eye(len(group)) - rows[group] @ rows[group].T
-
-        return 1 - np.einsum("ij,ij->i", rows, rows), block
+        roots = np.sqrt(self.data.weights[last])
+        return complement_of(roots[:, None] * whitened, roots)
 
     def solve_nystroem(self, regularization, criterion, n_components):
         """Discriminants with coefficients of the landmarks kept."""

@@ -26,10 +26,10 @@ from scipy.linalg.lapack import dtrtri
 from skgeom._kernel._eigenproblems import (
     class_contrasts,
     rank_tolerance,
-    solve_dense,
     solve_dual,
+    solve_primal,
 )
-from skgeom._kernel._held_out_errors import held_out_residuals
+from skgeom._kernel._held_out_errors import complement_of, held_out_residuals
 from skgeom.utils.array_api import (
     astype,
     cholesky_factors,
@@ -55,15 +55,10 @@ ALL_MEANS_EQUAL = (
 )
 # Penalties that are heavier than all scatter by more than this cancel it to rounding.
 MAX_REGULARIZATION = 1e8
-# A centered kernel matrix, or class means, are rounding below this part of the kernel
-# (constant features and equal class means, tests/kernel).
-_CONSTANT = 1e-13
 # With lighter penalties on the norm of a function, coefficients in the null space of K
-# are rounding that 1 / lambda enlarges: coefficients must be in the range of K.
+# are rounding that 1 / lambda enlarges: coefficients must be in the range of K. Without
+# a penalty, less of the variance within the classes is rounding.
 _LIGHT = np.sqrt(_EPS)
-# The classes are separated perfectly if less of the variance is within them (wine with
-# an RBF kernel and regularization=0, tests/kernel).
-_SINGULAR = 1e-10
 
 
 def max_abs(matrix):
@@ -167,8 +162,9 @@ class KernelSystem:
         centered *= roots / self.kernel_max
         centered *= roots[:, None]
         self.centered = centered
-        limit = max(_CONSTANT, precision) * self.weights.max()
-        if max_abs(centered) <= limit:
+        # A centered matrix, or class means, are rounding below this part of the kernel.
+        self._rounding = max(len(self.codes) * _EPS, precision)
+        if max_abs(centered) <= self._rounding * self.weights.max():
             raise ValueError(ALL_SAMPLES_EQUAL)
         levels = class_contrasts(self.class_weights)
         levels = levels / np.sqrt(self.class_weights)[:, None]
@@ -232,7 +228,7 @@ class KernelSystem:
         errors = []
         for shrink in shrinks:
             residuals = targets - left @ (shrink[:, None] * inside)
-            complement = self._complement_of(left, shrink, self.root_weights)
+            complement = complement_of(left * np.sqrt(shrink), self.root_weights)
             held_out = held_out_residuals(residuals, complement, groups)
             errors.append(np.bincount(groups, np.square(held_out).sum(axis=1)))
         return np.array(errors), shrinks.sum(axis=1)
@@ -240,16 +236,14 @@ class KernelSystem:
     def complement(self, regularization, n_last):
         """Diagonal and blocks of I - H for the last samples, with an intercept.
 
-        H is the hat matrix of ridge regression. The intercept, a constant function, has
-        the hat matrix of the roots of the weights. A Cholesky factor needs its last
-        block only.
+        A Cholesky factor needs its last block only.
         """
         roots = self.root_weights[-n_last:]
         penalty = regularization * self.total_trace
         if self._factor is None and self._inverse is None:
             left, eigenvalues = self._gram_eigenvectors
             shrink = eigenvalues / (eigenvalues + penalty)
-            return self._complement_of(left[-n_last:], shrink, roots)
+            return complement_of(left[-n_last:] * np.sqrt(shrink), roots)
         # I - H = lambda (F F^T + lambda I)^-1
         diagonal, inverse = self._last_of_inverse(n_last)
 
@@ -257,16 +251,6 @@ class KernelSystem:
             return penalty * inverse(rows) - np.outer(roots[rows], roots[rows])
 
         return penalty * diagonal - roots**2, block
-
-    @staticmethod
-    def _complement_of(left, shrink, roots):
-        """Diagonal and blocks of I - H, of the eigenvectors and eigenvalues of H."""
-
-        def block(rows):
-            hat = (left[rows] * shrink) @ left[rows].T
-            return np.eye(len(rows)) - hat - np.outer(roots[rows], roots[rows])
-
-        return 1 - left**2 @ shrink - roots**2, block
 
     @cached_property
     def _gram_eigenvectors(self):
@@ -282,40 +266,34 @@ class KernelSystem:
         sizes, left = eigh(to_numpy(self.centered), driver="evd", check_finite=False)
         right = left * np.where(sizes < 0, -1, 1)
         sizes = sizes if not self.identity else np.abs(sizes)
-        rounding = len(self.codes) * _EPS * sizes.max()
-        kept = sizes > max(rounding, self.precision)
+        kept = sizes > max(len(sizes) * _EPS * sizes.max(), self.precision)
         return left[:, kept], sizes[kept], right[:, kept]
 
     # Solutions.
 
     def solve_eigen(self, regularization, criterion, n_components):
-        """Solve the generalized eigenproblem of dense matrices."""
-        in_range = not (self.identity and regularization)
-        settings = self._settings(regularization, criterion, n_components, in_range)
-        penalty = settings["penalty"]
-        if not in_range:
-            features = to_numpy(self.centered)
-            ratios, x = solve_dense(features, self.indicators, **settings)
-            return self._discriminants(ratios, x, features @ x, penalty)
-        # Coefficients are in the span of right singular vectors. The features F =
-        # U s^(1/2) of K = U s V^T are those of R = K. Without a penalty, any
-        # coordinates do.
+        """Solve by all eigenvectors of the centered matrix."""
+        # Coefficients are in the span of right singular vectors. Without a penalty, any
+        # coordinates do, and with the penalty R = I, the coefficients themselves. Of
+        # coefficients in the range of K, the penalty does not enlarge the rounding.
+        tol = rank_tolerance(1)
+        settings = self._settings(regularization, criterion, n_components, tol)
         left, sizes, right = self._singular_vectors
-        if not penalty:
-            # The largest share of the variance that is between the classes.
-            between = np.linalg.norm(left.T @ self.indicators, 2) ** 2
-            if between > 1 - _SINGULAR:
-                raise LinAlgError("the within-class matrix is singular")
-        root = np.sqrt(sizes)
-        features = left * root
-        ratios, x = solve_dense(features, self.indicators, **settings)
-        return self._discriminants(ratios, (right / root) @ x, features @ x, penalty)
+        scale = sizes if self.identity and regularization else np.sqrt(sizes)
+        means = left.T @ self.indicators
+        # The largest share of the variance that is between the classes.
+        if not regularization and np.linalg.norm(means, 2) ** 2 > 1 - _LIGHT:
+            raise LinAlgError("the within-class matrix is singular")
+        ratios, x = solve_primal(np.diag(scale**2), scale[:, None] * means, **settings)
+        coefficients, scores = right @ ((scale / sizes)[:, None] * x), left * scale @ x
+        return self._discriminants(ratios, coefficients, scores, settings["penalty"])
 
     def solve_cholesky(self, regularization, criterion, n_components):
         """Solve by one Cholesky factor."""
         if not self.identity and regularization < _LIGHT:
             return self.solve_eigen(regularization, criterion, n_components)
-        settings = self._settings(regularization, criterion, n_components)
+        tol = rank_tolerance(regularization)
+        settings = self._settings(regularization, criterion, n_components, tol)
         penalty = settings["penalty"]
         if self.identity:
             gram = self.centered @ self.centered.T
@@ -363,19 +341,16 @@ class KernelSystem:
         diagonal = np.einsum("ij,ij->j", root, root)
         return diagonal, lambda rows: root[:, rows].T @ root[:, rows]
 
-    def _settings(self, regularization, criterion, n_components, in_range=False):
-        """Arguments of all solvers; ValueError if "between" has no solution.
-
-        Of coefficients in the range of K, the penalty does not enlarge the rounding.
-        """
-        same_means = np.linalg.norm(self._means) <= max(_CONSTANT, self.precision)
+    def _settings(self, regularization, criterion, n_components, tol):
+        """Arguments of all solvers; ValueError if "between" has no solution."""
+        same_means = np.linalg.norm(self._means) <= self._rounding
         if criterion == "between" and same_means:
             raise ValueError(ALL_MEANS_EQUAL)
         return {
             "penalty": regularization * self.total_trace,
             "criterion": criterion,
             "n_components": n_components,
-            "tol": rank_tolerance(1 if in_range else regularization),
+            "tol": tol,
         }
 
     @cached_property

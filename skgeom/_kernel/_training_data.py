@@ -13,6 +13,7 @@ from hashlib import blake2b
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_X_y, gen_batches
+from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import _check_sample_weight
 
 from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
@@ -40,7 +41,8 @@ class RowSummary:
         digests = np.array([_digest(row) for row in _rows_of_bytes(X)], dtype=np.int64)
         weight, n_features = weights.sum(), X.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
-            total = _sum_of_rows(X, weights)
+            batches = list(gen_batches(X.shape[0], BLOCK))
+            total = sum(X[batch].T @ weights[batch] for batch in batches)
             center = total / (weight or 1)
             means, variances = _moments_of_rows(X)
             # The squared distance of a row from the center, by its own moments.
@@ -48,7 +50,7 @@ class RowSummary:
             if issparse(X):
                 squares = squares - 2 * (X @ center) + center @ center
             else:
-                for batch in gen_batches(len(X), BLOCK):
+                for batch in batches:
                     squares[batch] = np.square(X[batch] - center).sum(axis=1)
             scatter = float(weights @ squares)
         return cls(digests, means, variances, center, scatter, float(weight))
@@ -101,24 +103,10 @@ def _digest(row):
     return int.from_bytes(blake2b(row, digest_size=8).digest(), "little", signed=True)
 
 
-def _sum_of_rows(X, weights):
-    if issparse(X):
-        return X.T @ weights
-    total = np.zeros(X.shape[1])
-    for batch in gen_batches(len(X), BLOCK):
-        total += weights[batch] @ X[batch]
-    return total
-
-
 def _moments_of_rows(X):
-    if not issparse(X):
-        return X.mean(axis=1, dtype=np.float64), X.var(axis=1, dtype=np.float64)
-    n_features, n_stored = X.shape[1], np.diff(X.indptr)
-    means = np.asarray(X.mean(axis=1, dtype=np.float64)).ravel()
-    stored = X.astype(np.float64)
-    stored.data = (stored.data - np.repeat(means, n_stored)) ** 2
-    squares = np.asarray(stored.sum(axis=1)).ravel()
-    return means, (squares + (n_features - n_stored) * means**2) / n_features
+    if issparse(X):
+        return mean_variance_axis(X.astype(np.float64), axis=1)
+    return X.mean(axis=1, dtype=np.float64), X.var(axis=1, dtype=np.float64)
 
 
 def distinct_rows(summary, codes, weights, groups=None):

@@ -119,6 +119,12 @@ class Metric(ABC):
 
         A sample attracts a prototype along minus half of the gradient of the squared
         distance, which is the logarithm of the sample where the metric has geodesics.
+
+        Returns
+        -------
+        prototypes : ndarray
+        factors : object
+            What the step knows of them, for the next ``pairs(Z, prototypes, factors)``.
         """
 
     def first_rate(self, size, squared_distance):
@@ -145,7 +151,7 @@ class VectorPairs:
 
     curvature = 2.0  # second derivative of the squared distance along a unit vector
 
-    def __init__(self, Z, prototypes):
+    def __init__(self, Z, prototypes, factors=None):
         self._Z, self._prototypes = Z, prototypes
         self.squared_distances = euclidean_squared_distances(Z, prototypes)
 
@@ -222,7 +228,7 @@ class VectorMetric(Metric):
         return euclidean_squared_distances(Z, prototypes)
 
     def step(self, prototypes, pairs, coefficients):
-        return prototypes - pairs.gradient(coefficients) / 2
+        return prototypes - pairs.gradient(coefficients) / 2, None
 
     def first_rate(self, size, squared_distance):
         return squared_distance / 10
@@ -404,8 +410,8 @@ class EuclideanSPDMetric(VectorMetric):
         return from_upper_triangles(Z)
 
     def step(self, prototypes, pairs, coefficients):
-        matrices = self.decode(super().step(prototypes, pairs, coefficients))
-        return self.encode(raise_eigenvalues(matrices, self.floor))
+        moved, _ = super().step(prototypes, pairs, coefficients)
+        return self.encode(raise_eigenvalues(self.decode(moved), self.floor)), None
 
 
 def raise_eigenvalues(matrices, floor):
@@ -508,11 +514,8 @@ class MatrixMetric(Metric):
         return half @ half.mT
 
     def step(self, prototypes, pairs, coefficients):
-        xp, factors = namespace(prototypes), pairs.factors
-        whitened = factors.mT @ pairs.gradient(-coefficients / 2) @ factors
-        exponents, vectors = xp.linalg.eigh(whitened)
-        half = (factors @ vectors) * xp.exp(exponents / 2)[:, None, :]
-        return half @ half.mT
+        whitened = pairs.factors.mT @ pairs.gradient(-coefficients / 2) @ pairs.factors
+        return pairs.exponential(*namespace(whitened).linalg.eigh(whitened))
 
     def check_representable(self, prototypes):
         xp = namespace(prototypes)
@@ -533,6 +536,8 @@ class MatrixPairs(ABC):
     ----------
     Z, prototypes : ndarray
         Samples (n, k, k) and prototypes (M, k, k).
+    factors : tuple of ndarray, default=None
+        Factors F of the prototypes F F', and their inverses, where they are known.
 
     Attributes
     ----------
@@ -543,9 +548,11 @@ class MatrixPairs(ABC):
 
     curvature = 2.0
 
-    def __init__(self, Z, prototypes):
-        self.Z, self.factors = Z, cholesky_factors(prototypes)
-        self.inverses = namespace(Z).linalg.inv(self.factors)
+    def __init__(self, Z, prototypes, factors=None):
+        if factors is None:
+            lower = cholesky_factors(prototypes)
+            factors = lower, namespace(Z).linalg.inv(lower)
+        self.Z, (self.factors, self.inverses) = Z, factors
 
     @property
     @abstractmethod
@@ -567,6 +574,13 @@ class MatrixPairs(ABC):
     def tangents(self, coordinates):
         """Inverse of :meth:`coordinates`."""
         return self.factors @ from_upper_triangles(coordinates) @ self.factors.mT
+
+    def exponential(self, exponents, vectors):
+        """Ends of geodesics, by spectra of whitened tangent vectors, and factors."""
+        growth = namespace(exponents).exp(exponents / 2)
+        factors = (self.factors @ vectors) * growth[:, None, :]
+        inverses = (vectors.mT @ self.inverses) / growth[:, :, None]
+        return factors @ factors.mT, (factors, inverses)
 
     def jvp(self, coordinates):
         """Derivatives of the squared distances along tangent vectors, (n, M)."""
@@ -590,8 +604,8 @@ class AffineInvariantPairs(MatrixPairs):
         Logarithms (M, n, k) of the eigenvalues of whitened samples, and eigenvectors.
     """
 
-    def __init__(self, Z, prototypes, at_least=None):
-        super().__init__(Z, prototypes)
+    def __init__(self, Z, prototypes, factors=None, at_least=None):
+        super().__init__(Z, prototypes, factors)
         if at_least is None:
             self.spectra = log_spectra(Z, self.inverses[:, None, ...])
             self.squared_distances = sum_of(self.spectra[0] ** 2, axis=-1).T
@@ -670,10 +684,8 @@ class AffineInvariantMetric(MatrixMetric):
             return super().step(prototypes, pairs, coefficients)
         # The logarithm of a single sample has the eigenvectors of the sample.
         logarithms, vectors = pairs.spectra
-        xp = namespace(prototypes)
-        half = xp.exp(coefficients.T * logarithms[:, 0, :] / 2)[:, None, :]
-        half = (pairs.factors @ vectors[:, 0, ...]) * half
-        return half @ half.mT
+        exponents = coefficients.T * logarithms[:, 0, :]
+        return pairs.exponential(exponents, vectors[:, 0, ...])
 
 
 class LogDetPairs(MatrixPairs):
@@ -685,8 +697,8 @@ class LogDetPairs(MatrixPairs):
 
     curvature = 0.25  # an eighth of that of the affine-invariant metric
 
-    def __init__(self, Z, prototypes):
-        super().__init__(Z, prototypes)
+    def __init__(self, Z, prototypes, factors=None):
+        super().__init__(Z, prototypes, factors)
         inverses, log_dets_of_sums = inverses_and_log_dets(_sums(Z, prototypes))
         self._inverses_of_sums = upper_triangles_of_entries(inverses)
         self.squared_distances = _divergences(Z, prototypes, log_dets_of_sums)

@@ -213,7 +213,7 @@ class PrototypeCost:
             Z, y = training.Z[block, ...], training.y[block]
             if tangents is not None:
                 bound = bounds.metric.squared_distances(bounds.Z[block, ...], tangents)
-                pairs = training.metric.pairs(Z, prototypes, bound)
+                pairs = training.metric.pairs(Z, prototypes, at_least=bound)
                 pairs.resolve(lambda squared: self._loss.matter(squared, y))
             elif matrix is not None:
                 pairs = training.metric.pairs(
@@ -567,12 +567,13 @@ def fit_sgd(training, loss, rates, scales, batch_size=1, shuffle=None, report=No
         order = np.arange(training.Z.shape[0])
         if shuffle is not None:
             order = shuffle.permutation(order)
-        total = 0.0
+        total, factors = 0.0, None  # computed anew, so that rounding does not add up
         try:
             with linear_algebra():
                 for batch in gen_batches(len(order), batch_size):
                     rows = like(order[batch], training.y)
-                    pairs = training.metric.pairs(take(training.Z, rows), prototypes)
+                    Z = take(training.Z, rows)
+                    pairs = training.metric.pairs(Z, prototypes, factors)
                     weights = take(training.weights, rows)
                     values, derivatives, _ = loss(
                         pairs.squared_distances, take(training.y, rows), scale
@@ -581,7 +582,7 @@ def fit_sgd(training, loss, rates, scales, batch_size=1, shuffle=None, report=No
                     # The gradient of a squared distance is -2 times the logarithm.
                     coefficients = bounded(2 * rate * weights[:, None] * derivatives)
                     step = training.metric.step
-                    prototypes = step(prototypes, pairs, coefficients)
+                    prototypes, factors = step(prototypes, pairs, coefficients)
         except np.linalg.LinAlgError:
             raise ValueError(SINGULAR) from None
         losses.append(total)

@@ -69,10 +69,11 @@ class LikelihoodClassifier(PosteriorClassifierMixin, StreamingPrototypeClassifie
         whose optimization for each fold would take too long, and otherwise selected by
         cross-validation: of 13 values from 1 to 1e-4, the largest whose mean log
         probability of held-out samples, with classes weighted equally, is not worse
-        than the best one by more than a standard error of their paired differences. The
-        metric (the mean of ``"tangent"``, the covariance of ``"mahalanobis"``) is
-        learnt once, from all samples: a metric for each fold would take more than twice
-        the time of the fit, and it has no access to held-out predictions.
+        than the best one by more than a standard error of their paired differences. For
+        each fold, the prototypes are computed without the held-out samples. The mean of
+        ``"tangent"`` and the covariance of ``"mahalanobis"`` are computed once, from
+        all samples: to compute them for each fold takes more than twice the time of the
+        fit.
     priors : "uniform", None, "empirical" or array-like, default="uniform"
         Class probabilities for decisions, which the prototypes of a class share
         equally: ``"uniform"`` is the same for all classes, as in the paper; None and

@@ -11,17 +11,6 @@ from skgeom.datasets import (
     sqfa_toy_statistics,
 )
 
-TOYS = {"covariances": (3, 6), "means": (3, 4), "distances": (3, 4), "lda": (4, 2)}
-
-
-@pytest.mark.parametrize("name", TOYS)
-def test_toy_statistics(name):
-    statistics = sqfa_toy_statistics(name)
-    assert statistics.means.shape == TOYS[name]
-    assert_array_equal(statistics.classes, range(TOYS[name][0]))
-    assert np.ptp(statistics.counts) == 0
-    assert np.linalg.eigvalsh(statistics.covariances).min() > 0
-
 
 def rotated(large, small, degrees):
     """A covariance by its variances along axes, the larger one at an angle."""
@@ -67,22 +56,12 @@ MEANS = {
 }
 
 
-@pytest.mark.parametrize("name", TOYS)
+@pytest.mark.parametrize("name", BLOCKS)
 def test_toy_statistics_are_those_of_the_authors(name):
     statistics = sqfa_toy_statistics(name)
     assert_allclose(statistics.means, MEANS[name], atol=1e-9)
     expected = [block_diag(*blocks) for blocks in BLOCKS[name]]
     assert_allclose(statistics.covariances, expected, atol=1e-12)
-
-
-def test_means_toy_has_equal_second_moments_but_for_scale():
-    """Its covariance in axes 3-4 is m m' + .045 I, with the means m of axes 1-2."""
-    moments = sqfa_toy_statistics("means").second_moments
-    assert_allclose(
-        moments[:, :2, :2] - 0.05 * np.eye(2),
-        moments[:, 2:, 2:] - 0.045 * np.eye(2),
-        atol=1e-15,
-    )
 
 
 def test_lda_toy_has_a_better_filter_than_lda():
@@ -94,14 +73,7 @@ def test_lda_toy_has_a_better_filter_than_lda():
     assert_allclose(np.abs(lda), [1.0, 0.017], atol=1e-3)
 
 
-def test_covariances_toy_is_for_pca_and_lda_too():
-    within, total = sqfa_toy_statistics("covariances").pooled_covariances()
-    assert_allclose(total, np.diag(np.diagonal(total)), atol=0.3)
-    assert set(np.argsort(np.diagonal(total))[-2:]) == {4, 5}
-    assert set(np.flatnonzero(np.diagonal(total - within) > 1e-12)) == {2, 3}
-
-
-@pytest.mark.parametrize("name", TOYS)
+@pytest.mark.parametrize("name", BLOCKS)
 def test_samples_have_the_statistics(name):
     """Within 5 standard errors, of the mean and of the entries of the covariance."""
     population = sqfa_toy_statistics(name)

@@ -53,17 +53,14 @@ def test_global_random_state_is_left_alone(name):
     ("name", "arguments"),
     [
         ("make_gaussian_classes", {"statistics": np.eye(2)}),
-        ("make_gaussian_classes", {"n_per_class": 0}),
         ("make_gaussian_classes", {"n_per_class": 2.5}),
         ("make_gaussian_classes", {"shuffle": "yes"}),
         ("make_spd_classes", {"n_classes": 0}),
-        ("make_spd_classes", {"dispersion": -1.0}),
         ("make_spd_classes", {"dispersion": np.nan}),
         ("make_spd_classes", {"separation": 1e3}),
         ("make_syn_spd", {"name": "SynIII"}),
         ("make_syn_spd", {"eigenvalue_noise": 0.2}),
         ("make_syn_spd", {"eigenvector_noise": -0.1}),
-        ("make_syn_spd", {"random_state": "seed"}),
         ("sqfa_toy_statistics", {"name": "toy"}),
     ],
 )

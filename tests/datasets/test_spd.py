@@ -53,6 +53,7 @@ def test_noise_of_the_eigenvalues():
     assert offsets.var() == pytest.approx(0.01 / 3, rel=5 * np.sqrt(0.8 / 500))
 
 
+@pytest.mark.exhaustive
 def test_accuracy_of_the_minimum_distance_to_the_mean():
     """Table 3 of the paper, 0.9737 +- 0.0053: training on 500 a class, test on 250."""
     accuracies = []
@@ -65,15 +66,7 @@ def test_accuracy_of_the_minimum_distance_to_the_mean():
     assert np.mean(accuracies) == pytest.approx(0.9737, abs=4 * 0.0053 / np.sqrt(3))
 
 
-@pytest.mark.parametrize("n_features", [2, 6])
-def test_most_spread_classes_are_positive_definite(n_features):
-    X, _ = make_spd_classes(
-        5, 500, n_features, separation=10, dispersion=3, random_state=0
-    )
-    assert np.linalg.eigvalsh(X).min() > 0
-
-
-@pytest.mark.parametrize("n_features", [1, 2, 5])
+@pytest.mark.parametrize("n_features", [1, 5])
 def test_spd_classes_scatter_about_their_means(n_features):
     n = 3000
     X, y, means = make_spd_classes(
@@ -102,10 +95,3 @@ def test_means_are_riemannian_means():
     for k in range(2):
         logs = logm(whiten(X[y == k], means[k]))
         assert_allclose(logs.mean(axis=0), 0, atol=5 * logs.std() / np.sqrt(n) * 1.5)
-
-
-def test_without_dispersion_all_are_means():
-    X, y, means = make_spd_classes(
-        2, 3, 3, separation=10, dispersion=0, random_state=0, return_means=True
-    )
-    assert_allclose(X, means[y], rtol=1e-9, atol=1e-9 * means.max())

@@ -64,8 +64,7 @@ def photoreceptors(omega):
     return real + 1j * imaginary[0]
 
 
-@pytest.mark.parametrize("speed", [-6.0, -0.7, 0.3, 2.0, 6.0])
-@pytest.mark.parametrize("frequency", [1.0, 4.0])
+@pytest.mark.parametrize(("speed", "frequency"), [(-6.0, 1.0), (0.7, 4.0)])
 def test_grating_moves_at_the_speed_and_is_filtered(speed, frequency):
     """A grating stays one: amplitude and phase follow from the transfer functions.
 
@@ -113,25 +112,13 @@ def test_positive_speeds_move_right():
     assert np.all(np.abs(moved[seen_whole] - 14) <= 1)
 
 
-def test_videos_are_normalised_contrast():
-    X, _ = make_speed_videos(TEXTURES, SPEEDS, 10, random_state=0, return_X_y=True)
-    assert_allclose(X.mean(axis=1), 0, atol=1e-12)
-    assert np.all((X**2).sum(axis=1) < 1)
-
-
-@pytest.mark.parametrize("unit", [7, 1e-300, 1e-150, 1e150, 1e300])
+@pytest.mark.parametrize("unit", [7, 1e-300, 1e300])
 def test_contrast_does_not_depend_on_the_unit_of_intensity(unit):
     arguments = {"speeds": SPEEDS, "n_per_speed": 10, "random_state": 0}
     expected = make_speed_videos(TEXTURES, **arguments).data
     assert_allclose(
         make_speed_videos(unit * TEXTURES, **arguments).data, expected, atol=1e-12
     )
-
-
-def test_any_gamma_gives_finite_videos():
-    for gamma in (1e-3, 1e3):
-        data = make_speed_videos(100 * TEXTURES, SPEEDS, 10, gamma=gamma).data
-        assert np.isfinite(data).all() and data.any()
 
 
 def test_luma_of_colours():
@@ -143,31 +130,6 @@ def test_luma_of_colours():
     videos = make_speed_videos([rgb], **arguments)
     assert_allclose(videos.data, make_speed_videos([luma], **arguments).data)
     assert np.ptp(videos.data, axis=1).min() > 0.05
-
-
-def test_class_means_are_near_zero():
-    """Their squared norm is about 1 / n_images of that of a video, as of chance."""
-    X, y = make_speed_videos(
-        textures(300, 60, 240),
-        SPEEDS,
-        1000,
-        border=0,
-        random_state=0,
-        return_X_y=True,
-    )
-    means = np.stack([X[y == k].mean(axis=0) for k in range(5)])
-    assert (means**2).sum(axis=1).max() < 0.02 * (X**2).sum(axis=1).mean()
-
-
-def test_mirrored_images_mirror_speeds():
-    """Statistics of speed -v are those of v, seen in a mirror."""
-    images = TEXTURES
-    both = np.concatenate([images, images[:, :, ::-1]])
-    X, y = make_speed_videos(both, [-3.0, 3.0], 4000, random_state=0, return_X_y=True)
-    videos = X.reshape(-1, 15, 30)
-    videos[y == 0] = videos[y == 0, :, ::-1]
-    left, right = (np.cov(X[y == k].T) for k in (0, 1))
-    assert np.linalg.norm(left - right) < 0.1 * np.linalg.norm(left)
 
 
 def test_noise_has_its_variance():
@@ -193,17 +155,12 @@ def test_rgb_images_of_different_sizes_and_black_ones():
     [
         ({"images": np.ones((2, 100, 251))}, "72 pixels high and 252 wide.* 100 x 251"),
         ({"images": np.ones((72, 252))}, r"must be a list .* \(252,\): put a single"),
-        (
-            {"images": np.ones((72, 252, 3))},
-            r"must be a list .* \(252, 3\): put a sing",
-        ),
         ({"images": np.ones((1, 72, 252, 4))}, r"images\[0\] must have shape"),
         ({"images": np.zeros((2, 72, 252))}, "images must have contrast"),
         ({"images": -np.ones((1, 72, 252))}, r"images\[0\] must have no negative"),
         ({"images": np.full((1, 72, 252), np.nan)}, r"images\[0\] contains NaN"),
         ({"images": []}, "at least one image"),
         ({"speeds": []}, r"vector of distinct numbers, at least one, got \[\]"),
-        ({"speeds": [1.0, 1.0]}, "vector of distinct numbers"),
         ({"speeds": [np.inf]}, "speeds contains infinity"),
         ({"n_per_speed": 0}, "'n_per_speed' parameter"),
     ],
@@ -211,8 +168,3 @@ def test_rgb_images_of_different_sizes_and_black_ones():
 def test_bad_arguments(arguments, match):
     with pytest.raises(ValueError, match=match):
         make_speed_videos(**arguments)
-
-
-def test_speeds_that_are_no_numbers():
-    with pytest.raises(TypeError, match="speeds must hold real numbers, got dtype com"):
-        make_speed_videos(speeds=[1j])

@@ -33,21 +33,6 @@ def test_mean_is_that_of_pyriemann(matrices):
     )
 
 
-def test_mean_follows_affine_maps_and_inversion(matrices):
-    A = np.random.default_rng(1).normal(size=(4, 4))
-    mean = mean_affine_invariant(matrices)
-    moved = mean_affine_invariant(A @ matrices @ A.T)
-    assert_allclose(moved, A @ mean @ A.T, rtol=1e-7)
-    of_inverses = mean_affine_invariant(np.linalg.inv(matrices))
-    assert_allclose(of_inverses, np.linalg.inv(mean), rtol=1e-7)
-
-
-def test_mean_of_commuting_matrices_is_geometric():
-    eigenvalues = np.random.default_rng(0).uniform(0.1, 10, size=(5, 3))
-    mean = mean_affine_invariant(eigenvalues[:, None] * np.eye(3))
-    assert_allclose(mean, np.diag(np.exp(np.log(eigenvalues).mean(axis=0))))
-
-
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
@@ -68,15 +53,6 @@ def test_bad_shapes(shape):
         mean_affine_invariant(np.broadcast_to(np.eye(3), shape))
 
 
-def test_a_weight_of_zero_leaves_a_matrix_out(matrices):
-    weights = np.r_[0.0, np.ones(11)]
-    assert_allclose(
-        mean_affine_invariant(matrices, weights),
-        mean_affine_invariant(matrices[1:]),
-        rtol=1e-8,
-    )
-
-
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -91,11 +67,10 @@ def test_bad_matrices(matrices, spoil, message):
         mean_affine_invariant(spoil(matrices))
 
 
-@pytest.mark.parametrize("condition", [10.0, 1e3, 1e6])
-@pytest.mark.parametrize("n_matrices", [2, 4, 30])
+@pytest.mark.parametrize(("n_matrices", "condition"), [(2, 1e6), (30, 1e3)])
 def test_mean_of_distant_matrices_is_found(n_matrices, condition, make_spd, rng):
     """Steps of one length come to a stop far from it, or take more than a hundred."""
-    for _ in range(5):
+    for _ in range(3):
         matrices = make_spd((n_matrices,), 3, condition)
         weights = rng.uniform(0.1, 1, size=n_matrices)
         mean = mean_affine_invariant(matrices, weights)
@@ -105,15 +80,14 @@ def test_mean_of_distant_matrices_is_found(n_matrices, condition, make_spd, rng)
         assert np.linalg.norm(residual) < 1e-9 + 1e-15 * condition
 
 
-@pytest.mark.parametrize("condition", [1e10, 1e12])
 @pytest.mark.parametrize(
-    "imaginary, size, n_matrices", [(0, 2, 3), (0, 5, 5), (1, 2, 10)]
+    "imaginary, size, n_matrices, condition", [(0, 5, 5, 1e10), (1, 2, 10, 1e12)]
 )
 def test_mean_of_nearly_singular_matrices(size, n_matrices, imaginary, condition, rng):
     """It is as near as the numbers allow: no step goes so far that all is lost."""
-    spread = np.sort(rng.uniform(0, np.log(condition), size=(15, n_matrices, size)))
+    spread = np.sort(rng.uniform(0, np.log(condition), size=(5, n_matrices, size)))
     spread[..., 0], spread[..., -1] = 0, np.log(condition)
-    shape = (15, n_matrices, size, size)
+    shape = (5, n_matrices, size, size)
     numbers = rng.normal(size=shape)
     if imaginary:
         numbers = numbers + 1j * rng.normal(size=shape)

@@ -31,20 +31,6 @@ def make_hermitian(rng):
     return make
 
 
-def test_embedding_adds_and_multiplies_like_complex_numbers(make_hermitian, rng):
-    a, b = make_hermitian(), make_hermitian()
-    commuting = a @ a + 2 * a + np.eye(4)  # products of Hermitian ones that are so
-    moved = real_embedding(a) @ real_embedding(a) + 2 * real_embedding(a) + np.eye(8)
-    assert_allclose(real_embedding(commuting), moved, atol=1e-12)
-    assert_allclose(real_embedding(a + b), real_embedding(a) + real_embedding(b))
-    embedded = real_embedding(a)
-    np.testing.assert_array_equal(embedded[:, :4, :4] + 1j * embedded[:, 4:, :4], a)
-    # The same quadratic form, of the real and imaginary parts.
-    z = rng.normal(size=4) + 1j * rng.normal(size=4)
-    parts = np.concatenate([z.real, z.imag])
-    assert_allclose(parts @ embedded @ parts, (z.conj() @ a @ z).real)
-
-
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_are_those_of_pyriemann_and_of_the_embedding(name, make_hermitian):
     matrices = make_hermitian()
@@ -67,13 +53,6 @@ def test_distances_are_those_of_pyriemann_and_of_the_embedding(make_hermitian):
     assert distance_affine_invariant(a, b[:, None]).shape == (6, 6)
 
 
-def test_distances_do_not_change_with_complex_congruences(make_hermitian, rng):
-    a, b = make_hermitian(), make_hermitian()
-    G = rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4))
-    moved = distance_affine_invariant(G @ a @ G.conj().T, G @ b @ G.conj().T)
-    assert_allclose(moved, distance_affine_invariant(a, b), rtol=1e-10)
-
-
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.0, 0.5, 1.0, 3.0]])
 def test_mean_is_that_of_pyriemann_and_of_the_embedding(make_hermitian, weights):
     matrices = make_hermitian()
@@ -82,19 +61,6 @@ def test_mean_is_that_of_pyriemann_and_of_the_embedding(make_hermitian, weights)
     assert_allclose(found, theirs, atol=1e-8)
     expected = mean_affine_invariant(real_embedding(matrices), weights)
     assert_allclose(real_embedding(found), expected, atol=1e-8)
-
-
-def test_real_matrices_as_complex_ones(make_spd):
-    a, b = make_spd((5,), 4), make_spd((5,), 4)
-    for name in FUNCTIONS:
-        function = getattr(geometry, name)
-        assert function(a).dtype == float
-        assert_allclose(function(a + 0j), function(a), atol=1e-12)
-    assert_allclose(
-        distance_affine_invariant(a + 0j, b), distance_affine_invariant(a, b)
-    )
-    assert_allclose(whiten(a, b + 0j), whiten(a, b), atol=1e-12)
-    assert_allclose(mean_affine_invariant(a + 0j), mean_affine_invariant(a), atol=1e-10)
 
 
 def test_precision_of_the_results(make_hermitian):

@@ -1,19 +1,16 @@
 """Fisher-Rao distances against closed forms, geodesic equations and other software."""
 
-import functools
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
-from scipy.linalg import block_diag
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom.geometry import (
     _fisher_rao,
-    distance_affine_invariant,
     distance_calvo_oller,
     distance_fisher_rao,
     distance_fisher_rao_diagonal,
@@ -78,15 +75,7 @@ def test_one_dimension_is_a_hyperbolic_plane(rng):
     assert_allclose(calculated, planes, rtol=1e-11)
 
 
-def test_equal_means(rng, make_spd):
-    a, b = make_spd((2, 20), 6, 1e4)
-    mean = rng.normal(size=6)
-    calculated = distance_fisher_rao(mean, a, mean, b)
-    assert_allclose(calculated, distance_affine_invariant(a, b) / np.sqrt(2), rtol=1e-9)
-    assert_allclose(calculated, distance_calvo_oller(mean, a, mean, b), rtol=1e-12)
-
-
-@pytest.mark.parametrize("size", [1e-6, 1e-3, 1.0, 10.0, 1e3])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e3])
 def test_equal_covariances(size, rng, make_spd):
     covariance = make_spd((), 4)
     mean, offset = rng.normal(size=(2, 4))
@@ -112,32 +101,6 @@ def test_means_that_differ_in_one_of_the_independent_variables(rng):
     covariances = variances[..., None] * np.eye(5)
     calculated = between(distance_fisher_rao, means, covariances)
     assert_allclose(calculated, expected, rtol=1e-12)
-
-
-def test_squared_distances_of_independent_groups(make_gaussians):
-    """They add up where one group has equal means; else a shorter path mixes them."""
-    means, covariances = make_gaussians((2,), 2)
-    others, other_covariances = make_gaussians((2,), 3)
-
-    joint = [
-        block_diag(*pair) for pair in zip(covariances, other_covariances, strict=True)
-    ]
-    distance = functools.partial(between, distance_fisher_rao)
-    first = distance(means, covariances)
-    sum_of_equal = np.hypot(first, distance(np.zeros((2, 3)), other_covariances))
-    padded = np.hstack([means, np.zeros((2, 3))])
-    assert_allclose(distance(padded, joint), sum_of_equal, rtol=1e-11)
-    sum_of_different = np.hypot(first, distance(others, other_covariances))
-    assert distance(np.hstack([means, others]), joint) < sum_of_different - 1e-3
-
-
-def test_distance_of_independent_variables_is_an_upper_bound(rng):
-    means = 2 * rng.normal(size=(2, 100, 3))
-    variances = np.exp(rng.normal(size=(2, 100, 3)))
-    covariances = variances[..., None] * np.eye(3)
-    full = between(distance_fisher_rao, means, covariances)
-    restricted = between(distance_fisher_rao_diagonal, means, variances)
-    assert (full < restricted).all()
 
 
 # General position
@@ -172,8 +135,7 @@ def geodesic(mean_velocity, velocity, time):
     return mean, (covariance + covariance.T) / 2
 
 
-@pytest.mark.parametrize("length", [1e-3, 0.5, 2.0, 5.0, 9.0])
-@pytest.mark.parametrize("m", [2, 3, 6])
+@pytest.mark.parametrize(("m", "length"), [(2, 9.0), (3, 1e-3), (6, 5.0)])
 def test_length_of_an_integrated_geodesic(m, length, rng, make_symmetric):
     mean_velocity, velocity = rng.normal(size=m), make_symmetric((), m)
     speed = np.sqrt(mean_velocity @ mean_velocity + np.trace(velocity @ velocity) / 2)
@@ -214,7 +176,7 @@ def least_distance_of_fibres(offset, scale):
 
 
 def test_distance_is_the_least_of_fibres(rng):
-    for _ in range(5):
+    for _ in range(2):
         offset, scale = rng.normal(size=2) * 3, np.exp(rng.normal(size=2))
         (expected,) = least_distance_of_fibres(offset, scale)
         calculated = distance_fisher_rao(
@@ -237,8 +199,11 @@ def test_shorter_of_two_geodesics(offset, scale):
 
 
 @UPPER_BOUND
-@pytest.mark.parametrize(("m", "n_pairs"), [(3, 60), (6, 20)])
-def test_far_distances_do_not_depend_on_the_order(m, n_pairs, monkeypatch):
+@pytest.mark.parametrize(
+    ("m", "n_pairs"),
+    [(3, 20), pytest.param(6, 20, marks=pytest.mark.exhaustive)],
+)
+def test_far_distances_do_not_depend_on_the_order(m, n_pairs):
     """Several geodesics join such Gaussians; each end alone misses some short ones."""
 
     def gaussians():
@@ -255,13 +220,6 @@ def test_far_distances_do_not_depend_on_the_order(m, n_pairs, monkeypatch):
     assert (forth[0] > 11.7).mean() > 0.5
     assert_allclose(forth[0], back[0], rtol=1e-7)
     assert (np.maximum(forth[1], back[1]) <= np.minimum(forth[2], back[2])).all()
-
-
-def test_far_distance_is_said_to_be_an_upper_bound():
-    pair = [0, 0], np.eye(2), [-10, 50], np.diag([4e-4, 2.4]) ** 2
-    with pytest.warns(ConvergenceWarning, match=r"Beyond 11.7 it is an upper bound"):
-        distance, lower, _ = distance_fisher_rao(*pair, return_bounds=True)
-    assert distance - lower > 0.1
 
 
 @pytest.mark.parametrize("size", [1.0, 30.0])
@@ -295,35 +253,6 @@ def test_slopes_of_squared_distances_are_differences(size, rng, make_symmetric):
 # Properties of a distance
 
 
-def test_distance_to_itself_is_zero(gaussians):
-    assert_allclose(distance_fisher_rao(*gaussians, *gaussians), 0, atol=1e-12)
-
-
-def test_distance_is_symmetric_and_satisfies_the_triangle_inequality(gaussians):
-    table = all_pairs(distance_fisher_rao, *gaussians)
-    assert_allclose(table, table.T, rtol=1e-11, atol=1e-12)
-    assert (table[~np.eye(6, dtype=bool)] > 1e-2).all()
-    assert (table[:, None] <= table[:, :, None] + table[None] + 1e-11).all()
-
-
-def test_distance_is_invariant_under_affine_maps(gaussians, rng, make_spd):
-    means, covariances = gaussians
-    m = means.shape[-1]
-    rotation, _ = np.linalg.qr(rng.normal(size=(m, m)))
-    g = 1e3 * make_spd((), m) @ rotation
-    moved = means @ g.T + 1e3 * rng.normal(size=m), g @ covariances @ g.T
-    expected = all_pairs(distance_fisher_rao, means, covariances)
-    assert_allclose(all_pairs(distance_fisher_rao, *moved), expected, atol=1e-9)
-
-
-def test_marginals_are_closer(gaussians):
-    means, covariances = gaussians
-    k = (means.shape[-1] + 1) // 2
-    marginals = means[:, :k], covariances[:, :k, :k]
-    table = all_pairs(distance_fisher_rao, means, covariances)
-    assert (all_pairs(distance_fisher_rao, *marginals) <= table + 1e-11).all()
-
-
 # Bounds and tolerance
 
 
@@ -340,7 +269,7 @@ def test_bounds_refine_those_in_closed_form(gaussians):
     assert (upper[others] < np.sqrt(divergences[others])).all()
 
 
-@pytest.mark.parametrize("mahalanobis", [0.1, 5.0, 30.0, 1e3, 1e6])
+@pytest.mark.parametrize("mahalanobis", [0.1, 30.0, 1e6])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_bounds_hold_the_closed_form(mahalanobis):
     mean = np.zeros(3), mahalanobis * np.array([0.6, 0, 0.8])
@@ -353,23 +282,9 @@ def test_bounds_hold_the_closed_form(mahalanobis):
     assert_allclose(distance, exact, rtol=1e-7)
 
 
-@pytest.mark.parametrize(("condition", "size"), [(1e8, 1.0), (1e4, 100.0)])
-@UPPER_BOUND
-def test_gaussians_that_are_far_apart(condition, size, make_gaussians):
-    means, covariances = make_gaussians((8,), 5, condition)
-    distances, lower, upper = all_pairs(
-        distance_fisher_rao, size * means, covariances, return_bounds=True
-    )
-    others = ~np.eye(8, dtype=bool)
-    assert np.isfinite(distances).all() and distances.max() > 15
-    assert_allclose(distances, distances.T, atol=1e-8)
-    assert (lower[others] > 0.6 * distances[others]).all()
-    assert (upper - distances < 1e-6).all()
-
-
-@pytest.mark.parametrize("tol", [1e-1, 1e-4])
+@pytest.mark.parametrize("tol", [1e-2])
 def test_tolerance_is_kept(tol, make_gaussians):
-    means, covariances = make_gaussians((20,), 6, 100.0)
+    means, covariances = make_gaussians((8,), 6, 100.0)
     exact = all_pairs(distance_fisher_rao, means, covariances, tol=1e-10)
     rough = all_pairs(distance_fisher_rao, means, covariances, tol=tol)
     assert (np.abs(rough - exact) <= tol * np.maximum(1, exact)).all()
@@ -394,7 +309,7 @@ def test_search_that_does_not_end_warns(monkeypatch, make_gaussians):
     assert (distances > exact + 1e-4).any()
 
 
-@pytest.mark.parametrize("tol", [0, -1e-3, np.nan, np.inf, "a", [1e-3, 1e-4]])
+@pytest.mark.parametrize("tol", [0, np.nan, "a", [1e-3, 1e-4]])
 def test_tolerance_must_be_positive(tol):
     with pytest.raises(ValueError, match="tol must be a positive number, got"):
         distance_fisher_rao([0], [[1]], [1], [[1]], tol=tol)
@@ -412,7 +327,7 @@ def test_gaussians_beyond_floating_point_are_refused():
 def test_brackets_of_nearly_singular_gaussians_meet(condition, rng):
     """The whitening of a Gaussian costs digits, which the bracket must allow for."""
     spectrum = np.array([1, condition**-0.5, 1 / condition])
-    for _ in range(20):
+    for _ in range(5):
         axes, _ = np.linalg.qr(rng.normal(size=(3, 3)))
         covariance = (axes * spectrum) @ axes.T
         a = np.zeros(3), (covariance + covariance.T) / 2

@@ -15,12 +15,11 @@ from skgeom.geometry import (
     whiten,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.utils.array_api import to_numpy
 
 EPS = np.finfo(float).eps
 
 
-@pytest.fixture(params=[(1, 10), (2, 10), (5, 1e4), (9, 1e6)], ids=str)
+@pytest.fixture(params=[(1, 10), (5, 1e4), (9, 1e6)], ids=str)
 def stack(request, make_spd):
     """SPD matrices of several sizes, (2, 3, n, n), and a bound of their condition."""
     n, condition = request.param
@@ -51,14 +50,6 @@ def test_function_of_spd_agrees_with_scipy(function, reference, stack):
     assert_allclose(function(matrices), expected, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 9])
-def test_expm_agrees_with_scipy_for_indefinite_matrices(n, make_symmetric):
-    matrices = make_symmetric((2, 3), n)
-    expected = each(scipy.linalg.expm, matrices)
-    # scipy squares repeatedly, which costs it three digits; the next test is stricter.
-    assert_allclose(expm(matrices), expected, rtol=0, atol=1e-12 * expected.max())
-
-
 @pytest.mark.parametrize(
     ("function", "of_number"),
     [
@@ -78,33 +69,6 @@ def test_function_of_known_spectrum(function, of_number, rng):
     assert_allclose(result, result.mT, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 9])
-def test_logm_inverts_expm(n, make_symmetric):
-    matrices = make_symmetric((2, 3), n)
-    assert_allclose(logm(expm(matrices)), matrices, atol=1e-10)
-
-
-def test_functions_invert_each_other(stack):
-    matrices, condition = stack
-    size = np.abs(matrices).max()
-    root, inverse_root = sqrtm(matrices), invsqrtm(matrices)
-    # The first two are backward stable: no factor of the condition.
-    assert_allclose(root @ root, matrices, atol=100 * EPS * size)
-    assert_allclose(expm(logm(matrices)), matrices, atol=100 * EPS * size)
-    identity = np.broadcast_to(np.eye(matrices.shape[-1]), matrices.shape)
-    tolerance = 50 * condition * EPS
-    assert_allclose(inverse_root @ matrices @ inverse_root, identity, atol=tolerance)
-
-
-@pytest.mark.parametrize("function", [sqrtm, invsqrtm, logm, expm])
-def test_function_commutes_with_rotation(function, rng, make_spd):
-    matrices = make_spd((4,), 5)
-    rotation, _ = np.linalg.qr(rng.normal(size=(5, 5)))
-    rotated = rotation @ matrices @ rotation.T
-    expected = rotation @ function(matrices) @ rotation.T
-    assert_allclose(function(rotated), expected, atol=1e-12)
-
-
 def test_whiten_agrees_with_inverse_cholesky_factor(stack, make_symmetric):
     reference, condition = stack
     matrices = make_symmetric((2, 3), reference.shape[-1])
@@ -120,12 +84,6 @@ def test_whiten_agrees_with_inverse_cholesky_factor(stack, make_symmetric):
     assert np.array_equal(whitened, whitened.mT)
 
 
-def test_whiten_makes_the_reference_the_identity(stack):
-    matrices, condition = stack
-    identity = np.broadcast_to(np.eye(matrices.shape[-1]), matrices.shape)
-    assert_allclose(whiten(matrices, matrices), identity, atol=50 * condition * EPS)
-
-
 def test_generalized_eigenvalues_agree_with_scipy(stack, make_symmetric):
     b, condition = stack
     a = make_symmetric((2, 3), b.shape[-1])
@@ -134,17 +92,6 @@ def test_generalized_eigenvalues_agree_with_scipy(stack, make_symmetric):
     tolerance = 50 * condition * EPS * np.abs(expected).max()
     assert_allclose(eigenvalues, expected, rtol=0, atol=tolerance)
     assert (np.diff(eigenvalues) >= 0).all()
-
-
-def test_generalized_eigenvalues_are_invariant_under_congruence(
-    rng, make_spd, make_symmetric
-):
-    a, b = make_symmetric((4,), 5), make_spd((4,), 5)
-    g = rng.normal(size=(4, 5, 5))
-    moved = generalized_eigenvalues(g @ a @ g.mT, g @ b @ g.mT)
-    expected = generalized_eigenvalues(a, b)
-    tolerance = 50 * EPS * np.linalg.cond(g).max() ** 2 * np.abs(expected).max()
-    assert_allclose(moved, expected, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("function", [whiten, generalized_eigenvalues])
@@ -169,25 +116,3 @@ def test_upper_triangles(n, lead, make_symmetric):
     assert_allclose(again, matrices, rtol=1e-15)
     assert_allclose(again, unupper(vectors), rtol=1e-15)
     assert np.array_equal(again, again.mT)
-
-
-def test_upper_triangles_of_other_libraries(library, make_symmetric):
-    matrices = make_symmetric((2, 3), 4).astype(library.dtype)
-    vectors = upper_triangles(library.array(matrices))
-    assert library.is_mine(vectors)
-    assert_allclose(to_numpy(vectors), upper(matrices), rtol=1e-6)
-    again = from_upper_triangles(vectors)
-    assert library.is_mine(again)
-    assert_allclose(to_numpy(again), matrices, rtol=1e-6)
-
-
-def test_upper_triangles_go_row_by_row():
-    vector = upper_triangles(np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 5.0], [3, 5, 6]]))
-    root = np.sqrt(2)
-    assert_allclose(vector, [1, 2 * root, 3 * root, 4, 5 * root, 6], rtol=1e-15)
-
-
-def test_inner_products_of_upper_triangles_are_those_of_matrices(make_symmetric):
-    a, b = make_symmetric((7,), 4), make_symmetric((7,), 4)
-    products = (upper_triangles(a) * upper_triangles(b)).sum(axis=-1)
-    assert_allclose(products, np.trace(a @ b, axis1=1, axis2=2), rtol=1e-12)

@@ -104,7 +104,7 @@ def test_distance_of_the_user(statistics):
     assert display.figure_.axes[1].get_ylabel() == "distance gap"
 
 
-def test_numbers_in_cells(colours_of):
+def test_numbers_in_cells():
     matrix = np.array([[0, 1.25, 5], [1.25, 0, 2], [5, 2, 0]])
     display = DistanceMatrixDisplay(matrix).plot(values_format=".1f")
     texts = [[text.get_text() for text in row] for row in display.text_]
@@ -118,16 +118,8 @@ def test_numbers_in_cells(colours_of):
     # The darkest and the brightest colour of viridis.
     assert display.text_[0, 0].get_color() == "white"
     assert display.text_[0, 2].get_color() == "black"
-    colours, _ = colours_of(display.figure_)
-    for value in (0.0, 0.25, 0.4, 1.0):
-        cell = np.array(plt.get_cmap("viridis")(value, bytes=True)[:3])
-        assert (colours == cell).all(axis=1).any()
-
-
-def test_numbers_only_for_few_classes():
-    assert DistanceMatrixDisplay(1 - np.eye(10)).plot().text_.shape == (10, 10)
-    display = DistanceMatrixDisplay(1 - np.eye(11)).plot()
-    assert display.text_ is None and not display.ax_.texts
+    many = DistanceMatrixDisplay(1 - np.eye(11)).plot()
+    assert many.text_ is None and not many.ax_.texts
 
 
 def test_labels_of_classes(statistics):
@@ -162,24 +154,17 @@ def test_given_axes_and_properties():
     assert to_rgba(display.text_[0, 1].get_color()) == to_rgba("black")
 
 
-@pytest.mark.parametrize(
-    ("matrix", "message"),
-    [
-        (np.zeros((2, 3)), r"must be square, got shape \(2, 3\)"),
-        ([[0, 1], [2, 0]], "must contain distances: symmetric"),
-        ([[0, -1], [-1, 0]], "must contain distances: .* not negative"),
-        ([[0, 2], [2, 1]], "must contain distances: .* zero on the diagonal"),
-        ([[0, np.nan], [np.nan, 0]], "matrix contains NaN"),
-    ],
-)
-def test_invalid_matrix(matrix, message):
-    with pytest.raises(ValueError, match=message):
-        DistanceMatrixDisplay(matrix).plot()
-    assert not plt.get_fignums()
-
-
 def test_errors(iris, statistics):
     X, _ = iris
+    for matrix, message in [
+        (np.zeros((2, 3)), r"must be square, got shape \(2, 3\)"),
+        ([[0, 1], [2, 0]], "must contain distances: symmetric"),
+        ([[0, -1], [-1, 0]], r"must contain distances: .* not negative"),
+        ([[0, 2], [2, 1]], r"must contain distances: .* zero on the diagonal"),
+        ([[0, np.nan], [np.nan, 0]], "matrix contains NaN"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            DistanceMatrixDisplay(matrix).plot()
     with pytest.raises(NotFittedError):
         DistanceMatrixDisplay.from_estimator(SQFA())
     with pytest.raises(TypeError, match=r"with class_distances.* Use from_statistics"):

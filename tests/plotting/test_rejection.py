@@ -1,7 +1,5 @@
 """AccuracyRejectionDisplay draws the curve of accuracy_rejection_curve."""
 
-from io import BytesIO
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -42,16 +40,6 @@ def test_from_estimator(fitted):
     assert display.line_.get_drawstyle() == "steps-post"
 
 
-def test_is_drawn(fitted):
-    """The picture has pixels of the colour of the line."""
-    model, X, y = fitted
-    display = AccuracyRejectionDisplay.from_estimator(model, X, y, c="red", lw=3)
-    with BytesIO() as file:
-        display.figure_.savefig(file, format="rgba")
-        pixels = np.frombuffer(file.getvalue(), np.uint8).reshape(-1, 4)
-    assert (pixels == [255, 0, 0, 255]).all(axis=1).sum() > 100
-
-
 def test_several_curves_in_given_axes(fitted):
     model, X, y = fitted
     _, ax = plt.subplots()
@@ -65,13 +53,6 @@ def test_several_curves_in_given_axes(fitted):
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == ["second", "my label"]
     assert third.line_.get_drawstyle() == "default"
-
-
-def test_labels_of_the_columns(fitted):
-    model, X, y = fitted
-    rows = y != "setosa"
-    display = AccuracyRejectionDisplay.from_estimator(model, X[rows], y[rows])
-    assert display.accuracies[0] == pytest.approx(model.score(X[rows], y[rows]))
 
 
 def test_classifier_without_probabilities(fitted):

@@ -145,7 +145,7 @@ def test_steps_to_far_samples_stay_within_reach(encoded):
     for size in (1e2, 1e4, 1e8):
         Z = metric.encode(np.stack([np.eye(4), size * np.eye(4)]))
         pairs = metric.pairs(Z[1:], Z[:1])
-        moved = metric.step(Z[:1], pairs, np.ones((1, 1)))
+        moved, _ = metric.step(Z[:1], pairs, np.ones((1, 1)))
         eigenvalues = np.linalg.eigvalsh(metric.decode(moved)[0])
         assert (eigenvalues > 0.999).all()
         assert (eigenvalues < 1.001 * size).all()
@@ -180,7 +180,7 @@ def test_a_step_of_one_leads_to_the_sample(rng, name):
     Z, prototypes = sample[None], np.stack(prototypes)
     pairs = metric.pairs(Z, prototypes)
     whole = pairs.squared_distances
-    moved = metric.step(prototypes, pairs, np.array([[1.0, -0.2]]))
+    moved, _ = metric.step(prototypes, pairs, np.array([[1.0, -0.2]]))
     left = metric.squared_distances(Z, moved)
     assert_allclose(left[0, 0], 0, atol=1e-20 + 1e-12 * whole[0, 0])
     assert_allclose(left[0, 1], 1.2**2 * whole[0, 1])
@@ -190,7 +190,7 @@ def test_step_is_the_exponential_map_of_a_sum_of_logarithms(rng):
     X, W = random_spd(rng, 4), random_spd(rng, 2)
     metric, coefficients = SPD_METRICS["riemann"](), rng.normal(size=(4, 2)) / 4
     for rows in (slice(0, 1), slice(0, 4)):
-        moved = metric.step(W, metric.pairs(X[rows], W), coefficients[rows])
+        moved, _ = metric.step(W, metric.pairs(X[rows], W), coefficients[rows])
         for w, after, column in zip(W, moved, coefficients.T, strict=True):
             logarithms = log_map_riemann(X[rows], w)
             tangent = np.einsum("i,ikl->kl", column[rows], logarithms)
@@ -203,7 +203,7 @@ def test_clipping_finds_the_nearest_matrix_above_the_floor():
     low = rotation @ np.diag([-1.0, 1e-6, 2.0]) @ rotation.T
     vectors = metric.encode(np.stack([low, np.eye(3)]))
     pairs = metric.pairs(vectors, vectors)
-    clipped = metric.decode(metric.step(vectors, pairs, np.zeros((2, 2))))
+    clipped = metric.decode(metric.step(vectors, pairs, np.zeros((2, 2)))[0])
     assert_allclose(clipped[0], rotation @ np.diag([1e-4, 1e-4, 2]) @ rotation.T)
     assert_allclose(clipped[1], np.eye(3))
 
@@ -268,8 +268,8 @@ class LogCholeskyMetric(VectorMetric):
 class JeffreysPairs(MatrixPairs):
     """The symmetric Kullback-Leibler divergence."""
 
-    def __init__(self, Z, prototypes):
-        super().__init__(Z, prototypes)
+    def __init__(self, Z, prototypes, factors=None):
+        super().__init__(Z, prototypes, factors)
         self.whitened = self.inverses[:, None] @ Z @ self.inverses.mT[:, None]
         there = np.trace(self.whitened, axis1=-2, axis2=-1)
         back = np.trace(np.linalg.inv(self.whitened), axis1=-2, axis2=-1)
