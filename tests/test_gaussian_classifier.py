@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.discriminant_analysis import (
@@ -52,15 +51,19 @@ def log_joint(X, y, shared, regularization):
 # Against others
 
 
-@pytest.mark.parametrize("regularization", [0.0, 0.3])
+@pytest.mark.parametrize(
+    ("regularization", "n_features"), [(0, 4), (0.3, 4), (1e-3, 21), (0.3, 60)]
+)
 @both_covariances
-def test_densities_are_those_of_scipy(covariance, regularization, drawn):
-    X, y = drawn
+def test_densities_are_those_of_scipy(covariance, regularization, n_features, rng):
+    """Also of fewer samples than features."""
+    y = np.repeat([0, 1, 2], [5, 7, 8])
+    X = rng.normal(size=(20, n_features)) * np.exp(rng.normal(size=n_features))
     model = GaussianClassifier(covariance, regularization=regularization).fit(X, y)
     expected = log_joint(X, y, covariance == "shared", regularization)
     total = np.logaddexp.reduce(expected, axis=1)
-    assert_allclose(model.score_samples(X), total, rtol=1e-11)
-    assert_allclose(model.predict_log_proba(X), expected - total[:, None], atol=1e-10)
+    assert_allclose(model.score_samples(X), total, rtol=1e-9)
+    assert_allclose(model.predict_log_proba(X), expected - total[:, None], atol=1e-9)
     assert_array_equal(model.predict(X), expected.argmax(axis=1))
 
 
@@ -79,14 +82,6 @@ def test_linear_analysis_of_scikit_learn(data):
     expected = LinearDiscriminantAnalysis().fit(X, y)
     model = GaussianClassifier("shared", regularization=0).fit(X, y)
     assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
-    assert_array_equal(model.predict(X), expected.predict(X))
-
-
-@pytest.mark.filterwarnings("ignore:Variables are collinear")
-def test_linear_analysis_with_constant_features():
-    X, y = load_digits(return_X_y=True)
-    expected = LinearDiscriminantAnalysis().fit(X, y)
-    model = GaussianClassifier("shared", regularization=0).fit(X, y)
     assert_array_equal(model.predict(X), expected.predict(X))
 
 
@@ -112,17 +107,6 @@ def test_statistics_are_enough(covariance, data):
     model.fit_statistics(ClassStatistics.from_data(X, y))
     assert_allclose(model.predict_proba(X), expected, atol=1e-12)
     assert not hasattr(model, "feature_names_in_")
-
-
-@both_covariances
-def test_weights_are_repetitions(covariance, drawn, rng):
-    X, y = drawn
-    weights = rng.integers(0, 4, size=len(y))
-    weighted = GaussianClassifier(covariance).fit(X, y, sample_weight=weights)
-    repeated = GaussianClassifier(covariance).fit(
-        X.repeat(weights, 0), y.repeat(weights)
-    )
-    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-11)
 
 
 @both_covariances
@@ -178,25 +162,6 @@ def test_announced_classes_must_be_labels_of_the_kind_of_y(drawn):
     assert_array_equal(model.classes_, [0, 1, 2, 7])
 
 
-def test_densities_are_of_the_classes_that_have_come(drawn):
-    X, y = drawn
-    few = y < 2
-    model = GaussianClassifier(priors=[0.2, 0.3, 0.5], regularization=0)
-    model.partial_fit(X[few], y[few], classes=[0, 1, 2])
-    expected = GaussianClassifier(priors=[0.4, 0.6], regularization=0)
-    expected.fit(X[few], y[few])
-    assert_allclose(model.score_samples(X), expected.score_samples(X), rtol=1e-12)
-
-
-def test_the_model_keeps_the_statistics_that_it_was_fitted_to(drawn):
-    X, y = drawn
-    statistics = ClassStatistics.from_data(X[y < 2], y[y < 2])
-    model = GaussianClassifier().fit_statistics(statistics)
-    expected = model.predict_proba(X)
-    statistics.update(X, y)
-    assert_array_equal(model.predict_proba(X), expected)
-
-
 # Scale and rank
 
 
@@ -212,17 +177,6 @@ def test_scale_does_not_matter(covariance, scale, data):
 
 
 @both_covariances
-def test_units_of_features_do_not_matter(covariance, drawn, rng):
-    X, y = drawn
-    units = 10.0 ** rng.integers(-12, 12, size=X.shape[1])
-    expected = GaussianClassifier(covariance).fit(X, y)
-    model = GaussianClassifier(covariance).fit(X * units, y)
-    assert_allclose(
-        model.predict_proba(X * units), expected.predict_proba(X), atol=1e-9
-    )
-
-
-@both_covariances
 def test_repeated_and_constant_features_change_nothing(covariance, drawn):
     X, y = drawn
     more = np.column_stack([X, X[:, 0] + 2 * X[:, 1], np.full(len(X), 0.1)])
@@ -231,15 +185,6 @@ def test_repeated_and_constant_features_change_nothing(covariance, drawn):
     assert_allclose(model.predict_proba(more), expected.predict_proba(X), atol=1e-9)
     with_noise = GaussianClassifier(covariance, regularization=0.1).fit(more, y)
     assert np.isfinite(with_noise.score_samples(more)).all()
-
-
-def test_density_in_a_span_is_that_of_orthonormal_coordinates(drawn, rng):
-    X, y = drawn
-    axes, _ = np.linalg.qr(rng.normal(size=(6, 4)))
-    model = GaussianClassifier(regularization=0)
-    expected = model.fit(X, y).score_samples(X)
-    inside = model.fit(X @ axes.T, y).score_samples(X @ axes.T)
-    assert_allclose(inside, expected, rtol=1e-9)
 
 
 @both_covariances
@@ -292,21 +237,6 @@ def test_shrinkage_without_samples_is_the_closed_form(drawn):
     online.partial_fit(X[1::2], y[1::2])
     assert_allclose(online.shrinkage_, model.shrinkage_, rtol=1e-9)
     assert_allclose(online.predict_proba(X), model.predict_proba(X), atol=1e-9)
-    # In coordinates in which the target is the identity, that of the statistics.
-    S = (
-        model.statistics_.covariances
-        * (1 - 1 / model.statistics_.counts)[:, None, None]
-    )
-    W = np.tensordot(model.priors_, S, axes=1)
-    R = (1 - model.diagonal_shrinkage_) * W
-    R += model.diagonal_shrinkage_ * np.diag(np.diag(W))
-    white = ClassStatistics.from_data(np.linalg.solve(np.linalg.cholesky(R), X.T).T, y)
-    degrees = white.counts - 1
-    pooled = white.shrunk(1).covariances[0]
-    found = white.shrunk().covariances - pooled
-    expected = (1 - model.shrinkage_)[:, None, None] * (white.covariances - pooled)
-    assert degrees.min() > 0
-    assert_allclose(found, expected, atol=0.02)
 
 
 def test_the_selected_prior_and_all_scores_are_stored():
@@ -349,17 +279,6 @@ def test_a_class_that_comes_after_fit_with_few_samples_is_predicted():
     assert model.partial_fit(X, np.full(len(X), 2)).shrinkage_selection_ == "held-out"
 
 
-def test_singular_covariances_leave_no_shrinkage_of_the_last_call(drawn):
-    X, y = drawn
-    model = GaussianClassifier(regularization=0).fit(X, y)
-    model.partial_fit(X[:1], [3])
-    assert not hasattr(model, "shrinkage_")
-    assert not hasattr(model, "shrinkage_selection_")
-    with pytest.raises(ValueError, match="class 3 is singular") as caught:
-        model.predict(X)
-    assert caught.type is ValueError
-
-
 def test_a_number_and_an_estimator_are_not_shrunk(drawn):
     X, y = drawn
     for model in (
@@ -398,16 +317,6 @@ def test_what_does_not_matter(covariance, counts, rng):
         same = GaussianClassifier(covariance).fit(Z, labels, sample_weight=weights)
         found = same.predict_log_proba(others * factor)
         assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
-
-
-def test_many_samples_have_the_shrinkage_of_a_part(rng):
-    y = np.arange(12_000) % 2
-    X = rng.normal(size=(12_000, 4)) * (1 + y)[:, None]
-    model = GaussianClassifier().fit(X, y)
-    assert model.shrinkage_selection_ == "held-out"
-    assert model.shrinkage_.max() < 0.01
-    weighted = GaussianClassifier().fit(X, y, sample_weight=np.full(12_000, 3.0))
-    assert_allclose(weighted.predict_proba(X), model.predict_proba(X), atol=1e-6)
 
 
 def test_verbose_prints_one_line(drawn, capsys):
@@ -482,38 +391,6 @@ def test_bad_input(drawn):
         ValueError, match=r"adds up to 0\.4, but a weight counts samples"
     ):
         GaussianClassifier().fit(X, y, sample_weight=np.where(y == 2, 0.008, 1))
-
-
-@pytest.mark.parametrize("covariance", ["full", "shared"])
-@pytest.mark.parametrize(("regularization", "n_features"), [(1e-3, 21), (0.3, 60)])
-def test_few_samples_are_as_by_whole_covariances(
-    covariance, regularization, n_features, rng
-):
-    X = rng.normal(size=(20, n_features)) * np.exp(rng.normal(size=n_features))
-    y, others = np.arange(20) % 3, rng.normal(size=(15, n_features))
-    model = GaussianClassifier(covariance, regularization=regularization).fit(X, y)
-    statistics = model.statistics_
-    covariances = statistics.covariances * (1 - 1 / statistics.counts)[:, None, None]
-    if covariance == "shared":
-        pooled = np.tensordot(model.priors_, covariances, axes=1)
-        covariances = np.stack([pooled] * 3)
-    noise = model.regularization_ * np.eye(n_features)
-    densities = [
-        multivariate_normal(mean, matrix + noise).logpdf(others)
-        for mean, matrix in zip(statistics.means, covariances, strict=True)
-    ]
-    joint = np.stack(densities, axis=1) + np.log(model.priors_)
-    total = logsumexp(joint, axis=1)
-    assert_allclose(model.predict_log_proba(others), joint - total[:, None], atol=1e-9)
-    assert_allclose(model.score_samples(others), total, rtol=1e-9)
-
-
-def test_few_samples_that_do_not_vary():
-    X, y = np.ones((6, 10)), np.arange(6) % 2
-    model = GaussianClassifier(regularization=1.0).fit(X, y)
-    assert_allclose(model.predict_proba(X), 0.5)
-    with pytest.raises(ValueError, match="All features are constant"):
-        GaussianClassifier().fit(X, y)
 
 
 @pytest.mark.parametrize("weight", [0.09, 100])

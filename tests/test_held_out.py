@@ -8,7 +8,6 @@ from sklearn.base import clone
 from skgeom import SQFA, ClassStatistics, GaussianClassifier, _held_out
 from skgeom._held_out import (
     held_out_folds,
-    in_distinct_samples,
     training_statistics,
 )
 
@@ -16,13 +15,6 @@ from skgeom._held_out import (
 def samples(rng, counts=(40, 17, 8)):
     y = np.repeat(np.arange(len(counts)), counts)
     return rng.normal(size=(len(y), 4)).round(1) + y[:, None], y
-
-
-def test_folds_are_balanced_within_each_class(rng):
-    X, y = samples(rng)
-    folds = held_out_folds(X, y)
-    for label, counts in ((0, [8] * 5), (1, [3, 3, 3, 4, 4]), (2, [1, 1, 2, 2, 2])):
-        assert_array_equal(np.sort(np.bincount(folds[y == label])), counts)
 
 
 def test_folds_depend_on_the_data_only(rng):
@@ -61,33 +53,6 @@ def test_training_statistics_are_those_of_the_remaining_samples(rng):
             assert_allclose(found.counts, expected.counts)
             assert_allclose(found.means, expected.means)
             assert_allclose(found.covariances, expected.covariances, atol=1e-10)
-
-
-def test_statistics_of_distinct_samples_do_not_depend_on_a_common_weight(rng):
-    X, y = samples(rng)
-    X = X + 1e-3 * rng.normal(size=X.shape)  # distinct
-    expected = ClassStatistics.from_data(X, y)
-    weights = np.full(len(y), 0.2)
-    total = ClassStatistics.from_data(X, y, sample_weight=weights)
-    found, restated = in_distinct_samples(total, y, weights)
-    assert_allclose(restated, 1)
-    assert_allclose(found.counts, expected.counts)
-    assert_allclose(found.covariances, expected.covariances)
-    out = held_out_folds(X, y) == 0
-    found = training_statistics(found, X[out], y[out], restated[out], distinct=True)
-    rest = ClassStatistics.from_data(X[~out], y[~out])
-    assert_allclose(found.counts, rest.counts)
-    assert_allclose(found.covariances, rest.covariances)
-
-
-def test_classes_without_remaining_samples_are_absent(rng):
-    X, y = samples(rng, (10, 4, 2))
-    total = ClassStatistics.from_data(X, y)
-    out = (y == 1) | (np.arange(len(y)) == len(y) - 1)
-    found = training_statistics(total, X[out], y[out])
-    assert_array_equal(found.classes, [0, 2])
-    assert_array_equal(found.counts, [10, 1])
-    assert_array_equal(found.covariances[1], 0)
 
 
 @pytest.mark.parametrize("model", [SQFA(2, random_state=0), GaussianClassifier()])

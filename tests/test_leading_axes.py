@@ -9,11 +9,8 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from skgeom import (
-    GMLVQ,
     SQFA,
     ClassStatistics,
-    GaussianClassifier,
-    KernelDiscriminantAnalysis,
     _moments,
 )
 from skgeom.utils import validation
@@ -76,17 +73,6 @@ def test_blocks_of_dask_give_the_same_to_the_last_digit(digits, statistics):
     assert_array_equal(lazy.covariances, statistics.covariances)
 
 
-def test_weights_are_repetitions(digits):
-    X, y = digits
-    weights = np.arange(len(y)) % 3
-    weighted = ClassStatistics.from_blocks([(X, y, weights)], n_axes=7)
-    repeated = ClassStatistics.from_data(
-        np.repeat(X, weights, axis=0), np.repeat(y, weights), n_axes=7
-    )
-    assert_allclose(weighted.axes, repeated.axes, atol=1e-9)
-    assert_same(weighted, repeated, 1e-10)
-
-
 def test_filters_are_of_all_features(digits, statistics):
     X, y = digits
     model = SQFA(4, random_state=0).fit_statistics(statistics)
@@ -101,39 +87,6 @@ def test_filters_are_of_all_features(digits, statistics):
     assert_same(features, ClassStatistics.from_data(model.transform(X), y), 1e-10)
     largest = np.abs(model.components_).argmax(axis=1)
     assert (model.components_[np.arange(4), largest] > 0).all()
-
-
-def test_all_axes_lose_nothing(digits):
-    X, y = digits[0][:, 10:20], digits[1]
-    whole = SQFA(3, random_state=0).fit_statistics(ClassStatistics.from_data(X, y))
-    turned = ClassStatistics.from_data(X, y, n_axes=10)
-    model = SQFA(3, random_state=0).fit_statistics(turned)
-    assert_allclose(model.objective_, whole.objective_, rtol=1e-6)
-    assert_same(turned.project(np.eye(10)), ClassStatistics.from_data(X, y))
-
-
-def test_given_start_is_one_of_all_features(digits, statistics):
-    init = statistics.axes[[3, 1]] + 0.1
-    model = SQFA(2, init=init, max_iter=1, tol=1e300).fit_statistics(statistics)
-    inside = init @ statistics.axes.T @ statistics.axes
-    inside /= np.linalg.norm(inside, axis=1, keepdims=True)
-    assert_allclose(np.abs(model.components_), np.abs(inside), atol=1e-12)
-    across = np.linalg.svd(statistics.axes)[2][-2:]
-    with pytest.raises(ValueError, match="Row 0 of init is zero on all directions"):
-        SQFA(2, init=across).fit_statistics(statistics)
-    with pytest.raises(ValueError, match=r"must have shape .* = \(2, 64\)"):
-        SQFA(2, init=np.eye(2, 20)).fit_statistics(statistics)
-
-
-def test_a_classifier_of_the_axes(digits, statistics):
-    X, y = digits
-    model = GaussianClassifier("shared").fit_statistics(statistics)
-    Z = X @ statistics.axes.T
-    assert_array_equal(
-        model.predict(Z), GaussianClassifier("shared").fit(Z, y).predict(Z)
-    )
-    model.partial_fit(Z[:100], y[:100])
-    assert model.statistics_.counts.sum() == 1897
 
 
 def test_statistics_keep_their_axes(digits, statistics):
@@ -198,17 +151,3 @@ def test_more_than_the_memory_is_refused_before(digits, blocks, monkeypatch):
     with pytest.raises(MemoryError, match=message):
         SQFA(2).fit(*digits)
     assert ClassStatistics.from_blocks(blocks, n_axes=16).n_features == 16
-
-
-@pytest.mark.parametrize(
-    "estimator", [GMLVQ(), KernelDiscriminantAnalysis(), GaussianClassifier()], ids=repr
-)
-def test_estimators_refuse_what_exceeds_the_memory(estimator, digits, monkeypatch):
-    for module in (_moments, validation):
-        monkeypatch.setattr(module, "memory", lambda: 50_000)
-    with pytest.raises(MemoryError, match=r"need .* GB, but there are .* of memory\. "):
-        estimator.fit(*digits)
-
-
-def test_memory_of_this_computer_is_known():
-    assert 2**28 < validation.memory()

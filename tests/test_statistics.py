@@ -1,7 +1,5 @@
 """Class statistics against numpy, scikit-learn and pyriemann."""
 
-import functools
-import itertools
 import json
 import operator
 import tracemalloc
@@ -9,16 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from pyriemann.geometry.covariance import cov_est_functions
 from pyriemann.geometry.covariance import covariances as pyriemann_covariances
-from sklearn.base import BaseEstimator
-from sklearn.covariance import LedoitWolf
 from threadpoolctl import threadpool_limits
 
-from skgeom import SQFA, ClassStatistics, GaussianClassifier, _moments, _statistics
+from skgeom import SQFA, ClassStatistics, GaussianClassifier, _moments
 
 NAMED_ESTIMATORS = ["cov", "lwf", "mcd", "oas", "sch", "scm"]
 
@@ -71,13 +66,6 @@ def test_from_data_agrees_with_numpy(data):
         assert_allclose(statistics.covariances[k], expected, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("rows", [1, 7, 1000])
-def test_blocks_give_the_same_as_the_whole(rows, data, statistics, monkeypatch):
-    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
-    in_blocks = ClassStatistics.from_data(*data)
-    assert_same_statistics(in_blocks, statistics)
-
-
 @pytest.mark.parametrize("rows", [3, 4096])
 @pytest.mark.parametrize("offset", [0.0, 1e4])
 def test_float32_is_accumulated_in_float64(offset, rows, data, monkeypatch):
@@ -94,28 +82,12 @@ def test_float32_is_accumulated_in_float64(offset, rows, data, monkeypatch):
     assert_allclose(statistics.covariances[0], expected, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("covariance_estimator", [None, "oas"])
-def test_samples_are_not_modified(order, covariance_estimator, data):
-    X, y = np.array(data[0], order=order), data[1].copy()
-    X.flags.writeable = y.flags.writeable = False
-    expected = ClassStatistics.from_data(*data, covariance_estimator)
-    calculated = ClassStatistics.from_data(X, y, covariance_estimator)
-    assert_same_statistics(calculated, expected)
-    assert np.array_equal(X, data[0])
-    assert np.array_equal(y, data[1])
-
-
 @pytest.mark.parametrize(
     "labels",
     [
         ["b", "a", "c"],
         [-1.0, 5.0, 2.0],
-        [9, 7, 8],
-        [-5, 2, -3],
         np.array([127, -128, 0], dtype=np.int8),
-        np.array([2**15 - 1, 3, -(2**15)], dtype=np.int16),
-        [40_000, 3, -25_535],
         [40_001, 3, -25_535],
         np.array([2**64 - 1, 2**64 - 3, 2**64 - 2], dtype=np.uint64),
         [2**63 - 1, 0, -(2**63)],
@@ -132,29 +104,9 @@ def test_labels_of_any_kind_are_sorted(labels, data):
         assert_allclose(statistics.means[k], expected, rtol=1e-12)
 
 
-def test_class_of_one_sample_has_no_covariance(data):
-    X, y = data
-    y = np.where(np.arange(60) == 17, 3, y)
-    statistics = ClassStatistics.from_data(X, y)
-    assert statistics.counts[3] == 1
-    assert np.array_equal(statistics.means[3], X[17])
-    assert np.array_equal(statistics.covariances[3], np.zeros((4, 4)))
-
-
-@pytest.mark.parametrize("rows", [4, 4096])
-def test_constant_feature_has_no_variance(rows, data, monkeypatch):
-    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
-    X, y = data
-    X[:, 2] = 1234.5  # exact in binary, and so are its sums
-    statistics = ClassStatistics.from_data(X, y)
-    assert np.array_equal(statistics.means[:, 2], np.full(3, 1234.5))
-    assert np.array_equal(statistics.covariances[:, 2], np.zeros((3, 4)))
-
-
 @pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_extra_memory_is_below_the_size_of_the_data(dtype, order, rng):
-    X = rng.normal(size=(40_000, 25)).astype(dtype, order=order)
+def test_extra_memory_is_below_the_size_of_the_data(order, rng):
+    X = rng.normal(size=(40_000, 25)).astype(np.float32, order=order)
     y = rng.integers(2, size=40_000)
     tracemalloc.start()
     try:
@@ -170,11 +122,7 @@ def test_extra_memory_is_below_the_size_of_the_data(dtype, order, rng):
     [
         (np.ones((4, 2)), [0, 1, 0], "inconsistent numbers of samples"),
         (np.ones(4), [0, 1, 0, 1], "Expected 2D array"),
-        (np.ones((4, 2, 2)), [0, 1, 0, 1], "dim 3"),
-        (np.ones((4, 0)), [0, 1, 0, 1], "0 feature"),
         (np.full((4, 2), np.nan), [0, 1, 0, 1], "Input X contains NaN"),
-        (np.full((4, 2), np.inf), [0, 1, 0, 1], "Input X contains infinity"),
-        (np.ones((4, 2)) * 1j, [0, 1, 0, 1], "Complex data not supported"),
         (np.ones((4, 2)), [0.1, 0.2, 0.3, 0.4], "Unknown label type"),
         (np.ones((4, 2)), [0, 1, 0, np.nan], "1 of the labels in y are missing"),
         (np.ones((4, 2)), None, "y is None"),
@@ -195,30 +143,13 @@ def test_covariance_with_a_negative_eigenvalue_is_refused():
     assert ClassStatistics([0, 1], [5, 5], np.zeros((2, 2)), singular).n_features == 2
 
 
-def test_labels_of_two_kinds_are_not_mixed():
-    numbers = ClassStatistics.from_data(np.ones((2, 1)), [0, 1])
-    names = ClassStatistics.from_data(np.ones((2, 1)), ["0", "1"])
-    with pytest.raises(ValueError, match="labels are of one kind"):
-        numbers + names
-
-
 # Estimators of the covariance
 
 
-def test_every_covariance_estimator_of_pyriemann_is_offered():
-    # All but the correlation and the M-estimators, which lose the size.
-    assert sorted(_statistics._ESTIMATOR_NAMES) == NAMED_ESTIMATORS
-    assert set(cov_est_functions) == {
-        *NAMED_ESTIMATORS,
-        *("corr", "hub", "stu", "tyl"),
-    }
-
-
 @ignore_expand_dims
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", NAMED_ESTIMATORS)
-def test_named_estimator_is_that_of_pyriemann(name, dtype, data):
-    X, y = data[0].astype(dtype), data[1]
+def test_named_estimator_is_that_of_pyriemann(name, data):
+    X, y = data[0].astype(np.float32), data[1]
     statistics = ClassStatistics.from_data(X, y, covariance_estimator=name)
     options = {"random_state": 0} if name == "mcd" else {}
     for k in range(3):
@@ -226,28 +157,6 @@ def test_named_estimator_is_that_of_pyriemann(name, dtype, data):
         expected = pyriemann_covariances(samples.T, estimator=name, **options)
         assert_allclose(statistics.covariances[k], expected, rtol=1e-13)
         assert_allclose(statistics.means[k], samples.mean(axis=0), rtol=1e-13)
-
-
-def test_estimator_object_is_cloned_for_each_class(data):
-    X, y = data
-    estimator = LedoitWolf(assume_centered=True)
-    statistics = ClassStatistics.from_data(X, y, covariance_estimator=estimator)
-    assert not hasattr(estimator, "covariance_")
-    for k in range(3):
-        expected = LedoitWolf(assume_centered=True).fit(X[y == k]).covariance_
-        assert_allclose(statistics.covariances[k], expected, rtol=1e-13)
-
-
-class WithoutCovariance(BaseEstimator):
-    def fit(self, X):
-        return self
-
-
-def test_estimator_object_without_covariance_is_refused(data):
-    with pytest.raises(
-        ValueError, match=r"WithoutCovariance\(\) .*has no attribute cov"
-    ):
-        ClassStatistics.from_data(*data, covariance_estimator=WithoutCovariance())
 
 
 def test_unknown_name_is_refused_with_the_known_ones(data):
@@ -288,21 +197,12 @@ def test_constructor_sorts_the_classes(statistics):
     ("changes", "message"),
     [
         ({"classes": [0, 1, 1]}, "^classes must hold 3 distinct labels"),
-        ({"classes": [0, 1]}, "^classes must hold 3 distinct labels"),
         ({"classes": [0, 1, 2, 3]}, "^classes must hold 3 distinct labels"),
-        ({"classes": [[0, 1, 2]]}, "should be a 1d array"),
         ({"counts": [20, 31]}, "^counts must hold .* each of the 3 classes"),
         ({"counts": [20, 0, 9]}, "^counts must hold .* at least 1"),
-        ({"counts": [20, -3, 9]}, "^counts must hold .* at least 1"),
-        ({"counts": [20, 0.5, 9]}, "^counts must hold .* at least 1"),
         ({"counts": [20, np.nan, 9]}, "^counts must hold .* of their weights"),
-        ({"counts": [20, np.inf, 9]}, "^counts must hold .* of their weights"),
-        ({"counts": ["20", "31", "9"]}, "^counts must hold .* of their weights"),
-        ({"means": np.ones(4)}, "Expected 2D array"),
         ({"means": np.full((3, 4), np.nan)}, "Input means contains NaN"),
         ({"means": np.ones((3, 5))}, r"^covariances must have shape \(3, 5, 5\)"),
-        ({"means": np.ones((2, 4))}, r"^covariances must have shape \(2, 4, 4\)"),
-        ({"covariances": np.eye(4)}, r"^covariances must have shape .* got \(4, 4\)"),
         ({"covariances": np.full((3, 4, 4), np.inf)}, "Input covariances contains inf"),
     ],
 )
@@ -312,18 +212,6 @@ def test_malformed_arrays_are_refused(changes, message, statistics):
 
 
 # Merging
-
-
-@pytest.mark.parametrize("sizes", [[60], [10, 20, 30], [1] * 60])
-def test_sum_of_pieces_is_the_whole(sizes, data, statistics):
-    X, y = data
-    bounds = np.cumsum([0, *sizes])
-    pieces = [
-        ClassStatistics.from_data(X[a:b], y[a:b]) for a, b in itertools.pairwise(bounds)
-    ]
-    # With pieces of one sample, no piece has all the classes.
-    assert_same_statistics(sum(pieces), statistics)
-    assert_same_statistics(functools.reduce(operator.add, pieces[::-1]), statistics)
 
 
 def test_string_labels_of_different_lengths_merge(data, statistics):
@@ -353,23 +241,6 @@ def test_update_adds_samples_in_place(data, statistics):
     assert_same_statistics(growing, statistics)
 
 
-def test_estimated_covariances_do_not_merge(data, statistics):
-    estimated = ClassStatistics.from_data(*data, covariance_estimator="oas")
-    for first, second in [(estimated, statistics), (statistics, estimated)]:
-        with pytest.raises(ValueError, match=r"not estimates of .*'oas'"):
-            first + second
-    with pytest.raises(ValueError, match=r"not estimates of .*'oas'"):
-        estimated.project(np.eye(4)).update(*data)
-
-
-@pytest.mark.parametrize("other", [1, 0.0, None, "a", np.ones(3)])
-def test_only_statistics_can_be_added(other, statistics):
-    with pytest.raises(TypeError):
-        statistics + other
-    with pytest.raises(TypeError):
-        other + statistics
-
-
 # What follows from the statistics
 
 
@@ -385,29 +256,6 @@ def test_project_agrees_with_the_statistics_of_projected_data(n_components, data
     more = ClassStatistics.from_data(X, y).project(components)
     expected = projected + projected
     assert_same_statistics(more.update(X @ components.T, y), expected)
-
-
-@pytest.mark.parametrize(
-    ("components", "message"),
-    [
-        (np.ones((2, 3)), r"^components must have 4 columns.* \(2, 3\)"),
-        (np.ones(4), "Expected 2D array"),
-        (np.full((1, 4), np.nan), "Input components contains NaN"),
-    ],
-)
-def test_project_refuses_malformed_components(components, message, statistics):
-    with pytest.raises(ValueError, match=message):
-        statistics.project(components)
-
-
-def test_second_moments_agree_with_the_data(data, statistics):
-    X, y = data
-    for k, count in enumerate(statistics.counts):
-        samples = X[y == k]
-        # The covariance is unbiased; the mean of x x' has its biased counterpart.
-        biased = statistics.covariances[k] / count
-        expected = samples.T @ samples / count + biased
-        assert_allclose(statistics.second_moments[k], expected, rtol=1e-12)
 
 
 def test_pooled_covariances_decompose_the_total_covariance(data, statistics):
@@ -426,22 +274,7 @@ def test_pooled_covariances_decompose_the_total_covariance(data, statistics):
     assert_allclose(total, expected, rtol=1e-12, atol=1e-13)
 
 
-def test_repr_tells_the_sizes(statistics):
-    expected = "ClassStatistics(3 classes, 4 features, 60 samples)"
-    assert repr(statistics) == expected
-
-
 # Weights
-
-
-@pytest.mark.parametrize("rows", [3, 2048])
-def test_weights_are_repetitions(rows, data, rng, monkeypatch):
-    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
-    X, y = data
-    weights = rng.integers(0, 4, size=len(y))
-    weighted = ClassStatistics.from_data(X, y, sample_weight=weights)
-    repeated = ClassStatistics.from_data(X.repeat(weights, 0), y.repeat(weights))
-    assert_same_statistics(weighted, repeated)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -471,16 +304,6 @@ def test_bad_weights(data):
         ClassStatistics.from_data(X, y, "oas", sample_weight=np.ones(len(y)))
     with pytest.raises(ValueError, match=r"numbers up to 1e\+308, .* Divide"):
         ClassStatistics.from_data(X, y, sample_weight=np.full(len(y), 1e308))
-
-
-def test_weights_of_one_sample_in_all_leave_no_covariance():
-    X = [[0.0, 0.0], [2.0, 1.0]]
-    with pytest.raises(
-        ValueError, match=r"adds up to 1, .* more than 1 if its samples"
-    ):
-        _ = ClassStatistics.from_data(X, [0, 0], sample_weight=[0.5, 0.5]).covariances
-    alone = ClassStatistics.from_data(X, [0, 0], sample_weight=[1, 0])
-    assert not alone.covariances.any()
 
 
 # Shrinkage towards the pooled covariance.
@@ -532,36 +355,6 @@ def test_shrunk_by_given_intensities(rng):
             statistics.shrunk(wrong)
 
 
-@pytest.mark.parametrize("factor", [1e-100, 1e-3, 1e60])
-def test_shrunk_follows_the_scale(factor, rng):
-    y = np.repeat([0, 1, 2], [40, 10, 3])
-    X = rng.normal(size=(53, 4)) * (1 + y)[:, None]
-    plain = ClassStatistics.from_data(X, y).shrunk().covariances
-    scaled = ClassStatistics.from_data(factor * X, y).shrunk().covariances
-    np.testing.assert_allclose(scaled / factor / factor, plain, rtol=1e-9)
-
-
-def test_shrunk_of_a_rotation(rng):
-    y = np.repeat([0, 1, 2], [40, 10, 3])
-    X = rng.normal(size=(53, 4)) * (1 + y)[:, None]
-    Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
-    plain = ClassStatistics.from_data(X, y).shrunk().covariances
-    rotated = ClassStatistics.from_data(X @ Q, y).shrunk().covariances
-    np.testing.assert_allclose(rotated, Q.T @ plain @ Q, atol=1e-10)
-
-
-def test_shrunk_of_classes_that_agree_is_nearer_to_the_truth(rng):
-    """By much, where a class has fewer samples than features."""
-    y = np.repeat(np.arange(5), 10)
-    X = rng.normal(size=(50, 20))
-    statistics = ClassStatistics.from_data(X, y)
-    error, plain = (
-        np.square(s.covariances - np.eye(20)).sum()
-        for s in (statistics.shrunk(), statistics)
-    )
-    assert error < 0.3 * plain
-
-
 @pytest.mark.parametrize("counts", [[1, 1], [3, 1]])
 def test_shrunk_without_variance(counts):
     statistics = ClassStatistics([0, 1], counts, np.eye(2), np.zeros((2, 2, 2)))
@@ -580,16 +373,6 @@ def test_what_cannot_be_shrunk(rng):
     moments = ClassStatistics.from_second_moments([0, 1], [2, 2], [np.eye(2)] * 2)
     with pytest.raises(ValueError, match="shrunk only if they hold covariances"):
         moments.shrunk()
-
-
-def test_filters_of_statistics_are_those_of_the_samples(rng):
-    y = np.repeat([0, 1, 2], [60, 20, 4])
-    X = rng.normal(size=(84, 5)) * (1 + y)[:, None]
-    options = {"regularization": 0.1, "random_state": 0}
-    statistics = ClassStatistics.from_data(X, y)
-    as_they_are = SQFA(2, **options).fit_statistics(statistics)
-    plain = SQFA(2, covariance_estimator=None, **options).fit(X, y)
-    np.testing.assert_allclose(as_they_are.components_, plain.components_, atol=1e-12)
 
 
 # Labels and names of features
@@ -656,23 +439,6 @@ def test_names_of_features_are_kept_and_compared(rng):
         statistics + renamed
 
 
-def test_names_of_features_of_a_classifier_are_those_of_its_statistics(rng):
-    pd = pytest.importorskip("pandas")
-    X, y = pd.DataFrame(rng.normal(size=(20, 2)), columns=["a", "b"]), np.arange(20) % 2
-    other = ClassStatistics.from_data(X[["b", "a"]], y)
-    for model in (
-        GaussianClassifier().fit(X, y),
-        GaussianClassifier().fit(X, y).partial_fit(X, y),
-        GaussianClassifier().partial_fit(X, y),
-        GaussianClassifier(covariance_estimator="oas").fit(X, y),
-    ):
-        assert model.statistics_.feature_names_in_.tolist() == ["a", "b"]
-    with pytest.raises(ValueError, match=r"order .* feature 0 is 'a'"):
-        GaussianClassifier().fit(X, y).statistics_ + other
-    unnamed = GaussianClassifier().fit(X.to_numpy(), y).statistics_
-    assert unnamed.feature_names_in_ is None
-
-
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_missing_labels_of_a_list_are_counted(missing, rng):
     y = ["a", "b"] * 5 + [missing, "a"]
@@ -717,7 +483,6 @@ def same_bits(first, second):
     return json.dumps(first) == json.dumps(second)
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     owners=st.lists(st.integers(0, 4), min_size=12, max_size=12),
     powers=st.lists(st.integers(-9, 3), min_size=12, max_size=12),
@@ -777,7 +542,7 @@ def exact_covariance(X):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
-    "n_parts", [2_000, pytest.param(10_000, marks=pytest.mark.exhaustive)]
+    "n_parts", [500, pytest.param(10_000, marks=pytest.mark.exhaustive)]
 )
 def test_many_parts_far_from_the_origin_lose_no_digits(n_parts, dtype, rng):
     scale = 1 if dtype == np.float64 else 100  # next to rounding in single precision
@@ -785,15 +550,6 @@ def test_many_parts_far_from_the_origin_lose_no_digits(n_parts, dtype, rng):
     parts = (ClassStatistics.from_data(X[[k]], [0]) for k in range(n_parts))
     found, exact = ClassStatistics.merge(parts).covariances[0], exact_covariance(X)
     assert np.linalg.norm(found - exact) < 1e-10 * np.linalg.norm(exact)
-
-
-@pytest.mark.exhaustive
-def test_a_million_parts_lose_no_digits(rng):
-    X = 2.0**27 + rng.normal(size=(1000, 2))
-    part = [ClassStatistics.from_data(X[[k]], [0]) for k in range(1000)]
-    found = ClassStatistics.merge(part[k % 1000] for k in range(10**6))
-    exact = exact_covariance(X) * 999 / 1000 * 10**6 / (10**6 - 1)
-    assert np.linalg.norm(found.covariances[0] - exact) < 1e-10 * np.linalg.norm(exact)
 
 
 @pytest.mark.parametrize(
@@ -874,17 +630,3 @@ def test_decayed_statistics_have_smaller_weights(data):
     for factor in (0, 1.5, np.nan):
         with pytest.raises(ValueError, match="factor must be above 0 and at most 1"):
             total.decay(factor)
-
-
-def test_decay_follows_classes_that_move(rng):
-    def batch(shift):
-        y = np.arange(100) % 2
-        return rng.normal(size=(100, 2)) + np.c_[4.0 * y, np.full(100, shift)], y
-
-    still = following = ClassStatistics.empty()
-    for shift in range(20):
-        new = ClassStatistics.from_data(*batch(shift))
-        still, following = still + new, following.decay(0.5) + new
-    assert_allclose(still.means[:, 1], 9.5, atol=0.3)
-    assert_allclose(following.means[:, 1], 18, atol=0.3)
-    assert_allclose(following.counts, 100, rtol=1e-4)

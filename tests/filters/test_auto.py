@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from scipy.linalg import eigh
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.discriminant_analysis import (
@@ -14,19 +13,14 @@ from sklearn.discriminant_analysis import (
 from benchmarks.suite import factors, irrelevant_features
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom._filters._auto import (
-    Selection,
     class_intensities,
-    discriminant_directions,
-    warn_if_uninformative,
 )
 
 
-def first_ones(number, n_fast):
-    """Numbers from 0, of which only the first ones are in the fast tier."""
-    rare = [
-        pytest.param(k, marks=pytest.mark.exhaustive) for k in range(n_fast, number)
-    ]
-    return [*range(n_fast), *rare]
+def first_ones(values, n_fast):
+    """Values of which only the first ones are in the fast tier."""
+    rare = [pytest.param(k, marks=pytest.mark.exhaustive) for k in values[n_fast:]]
+    return [*values[:n_fast], *rare]
 
 
 def gaussians(rng, n_samples, n_features=20, n_classes=5):
@@ -49,14 +43,14 @@ def accuracy(filters, X, y, X_test, y_test):
 # Accuracy
 
 
-@pytest.mark.parametrize("deviation", [1, 3, 6])
+@pytest.mark.parametrize("deviation", first_ones([6, 3, 1], 1))
 def test_irrelevant_features_of_large_variance(deviation):
     """Classes differ in the variance of a small feature each; chance is .33."""
     parts = next(irrelevant_features(deviation, seed=0).parts())
     assert accuracy(SQFA(3, random_state=0), *parts) > 0.55
 
 
-@pytest.mark.parametrize("seed", first_ones(10, 2))
+@pytest.mark.parametrize("seed", first_ones(range(10), 2))
 def test_strong_factors_of_fewer_samples_than_features(seed):
     """At least the accuracy of shrunken LDA minus 2 points."""
     dimensions, noise = (2, 5, 10)[seed % 3], (0.1, 1.0, 5.0)[seed // 3 % 3]
@@ -72,19 +66,6 @@ def test_gaussians_have_little_regularization(rng):
     sqfa = SQFA(4, random_state=0)
     assert accuracy(sqfa, X, y, X, y) > 0.8
     assert sqfa.shrinkage_ == 0
-
-
-def test_classes_that_are_no_gaussians_are_regularized(rng):
-    """Features that hardly ever vary set the covariances apart, but few samples."""
-    n = 2000
-    y = np.repeat([0, 1, 2], n)
-    X = rng.normal(size=(3 * n, 6))
-    X[:, :3] += 1.5 * (y[:, None] == np.arange(3))
-    # One sample in 20 of a class has nearly all of the variance of a feature.
-    rare = rng.random((3 * n, 3)) < 0.05
-    X[:, 3:] *= np.where(rare & (y[:, None] == np.arange(3)), 3, 1e-2)
-    sqfa = SQFA(1, random_state=0).fit(X, y)
-    assert np.linalg.norm(sqfa.components_[0, :3]) > 0.9
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -126,23 +107,11 @@ def test_given_values():
     assert len(set(plain.selection_scores_["regularization"])) > 3
 
 
-@pytest.mark.parametrize("n_init", ["auto", 1, 12])
-def test_restarts_are_those_with_the_selected_values_given(n_init, rng):
-    X, y = gaussians(rng, 300, 8, 3)
-    automatic = SQFA(3, n_init=n_init, random_state=0).fit(X, y)
-    given = clone(automatic).set_params(regularization=automatic.regularization_)
-    statistics = ClassStatistics.from_data(X, y)
-    intensities = class_intensities(automatic.shrinkage_, statistics.counts)
-    given.fit_statistics(statistics.shrunk(intensities))
-    assert automatic.objective_ == pytest.approx(given.objective_, rel=1e-6)
-    assert len(automatic.restart_objectives_) == len(given.restart_objectives_)
-
-
-@pytest.mark.exhaustive
-def test_restarts_are_honoured_on_random_problems():
+@pytest.mark.parametrize("number", first_ones([2, 20], 1))
+def test_restarts_are_honoured_on_random_problems(number):
     """With the chosen values given, the objective is within .1 % on 19 of 20."""
     close = 0
-    for seed in range(20):
+    for seed in range(number):
         rng = np.random.default_rng(seed)
         X, y = gaussians(rng, 300, 8, 3)
         automatic = SQFA(3, n_init=12, random_state=0).fit(X, y)
@@ -151,16 +120,14 @@ def test_restarts_are_honoured_on_random_problems():
         intensities = class_intensities(automatic.shrinkage_, statistics.counts)
         given.fit_statistics(statistics.shrunk(intensities))
         close += automatic.objective_ == pytest.approx(given.objective_, rel=1e-3)
-    assert close >= 19
+    assert close >= 0.95 * number
 
 
 def selected(sqfa):
     return sqfa.shrinkage_, sqfa.regularization_
 
 
-@pytest.mark.parametrize(
-    "n_orders", [2, pytest.param(20, marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.parametrize("n_orders", first_ones([1, 20], 1))
 def test_order_of_samples(n_orders):
     X, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(0)
@@ -179,11 +146,11 @@ def test_blocks_of_samples():
     assert selected(clone(model).fit(blocks, y)) == selected(model.fit(X, y))
 
 
-@pytest.mark.parametrize("factor", [1e-9, 1e-3, 1e9])
+@pytest.mark.parametrize("factor", first_ones([1e9, 1e-9], 1))
 @pytest.mark.parametrize("estimator", [SQFA, SecondMomentSQFA, AMAGauss])
 def test_common_factor(estimator, factor):
     X, y = load_digits(return_X_y=True)
-    X, y = X[:400, 10:30], y[:400]
+    X, y = X[:200, 10:20], y[:200]
     plain, scaled = (
         estimator(3, random_state=0, tol=1e-2).fit(s * X, y) for s in (1, factor)
     )
@@ -227,35 +194,25 @@ def test_common_factor_of_weights():
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     model = SQFA(2, tol=1e-2, n_init=1, random_state=0)
     shrinkage, sigma2 = selected(clone(model).fit(X, y))
-    for factor in (0.1, 10, 1000):
+    for factor in (0.1, 1000):
         weighted = clone(model).fit(X, y, sample_weight=np.full(len(y), factor))
         assert selected(weighted) == (shrinkage, pytest.approx(sigma2, rel=1e-6))
     copies = clone(model).fit(X.repeat(10, axis=0), y.repeat(10))
     assert selected(copies) == (shrinkage, pytest.approx(sigma2, rel=1e-6))
 
 
-def test_small_weights_do_not_change_the_selection(rng):
-    X, y = gaussians(rng, 36, 4, 2)
-    plain, weighted = (
-        SQFA(2, random_state=0).fit(X, y, sample_weight=np.full(len(y), weight))
-        for weight in (1, 0.09)
-    )
-    assert_allclose(selected(weighted), selected(plain), rtol=1e-6)
-
-
-@pytest.mark.parametrize("weight", [1e6, 1e12])
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_sample_with_nearly_all_of_the_weight(weight, rng):
+def test_a_sample_with_nearly_all_of_the_weight(rng):
     """Folds without nearly all of the weight of a class are none."""
     X, y, weights = rng.normal(size=(90, 5)), np.arange(90) % 3, np.ones(90)
-    weights[0] = weight
+    weights[0] = 1e12
     sqfa = SQFA(2, random_state=0).fit(X, y, sample_weight=weights)
     assert np.isfinite(sqfa.components_).all()
     assert np.isfinite(sqfa.selection_scores_["mean_log_posterior"]).all()
 
 
 def test_random_state_does_not_change_the_selection():
-    X, y = load_digits(return_X_y=True)
+    X, y = load_wine(return_X_y=True)
     values = {selected(SQFA(4, random_state=k).fit(X, y)) for k in range(3)}
     assert len(values) == 1
 
@@ -310,36 +267,10 @@ def test_few_summaries(n_parts):
 # Errors and warnings
 
 
-def test_nothing_could_be_scored():
-    scores = {"mean_log_posterior": np.array([-np.inf])}
-    selection = Selection(0.9, 0.0, "held-out log posterior", scores)
-    with pytest.warns(UserWarning, match="no held-out sample was scored"):
-        warn_if_uninformative(selection, 2)
-
-
-@pytest.mark.parametrize("error", [0.0, 0.1])
-def test_scores_exceed_chance_by_a_standard_error(error, recwarn):
-    scores = {"mean_log_posterior": np.array([-np.log(3) + 0.05])}
-    warn_if_uninformative(Selection(0.9, 1.0, "", scores, error), 3)
-    found = [str(warning.message) for warning in recwarn]
-    assert len(found) == (error > 0)
-    assert all("-1.0486 at best" in text and "-1.0986 for" in text for text in found)
-
-
-def test_more_filters_than_features(rng):
-    with pytest.raises(ValueError, match=r"=4 exceeds .* features, 3\. Use at most 3"):
-        SQFA(4).fit(rng.normal(size=(9, 3)), np.arange(9) % 2)
-
-
-def test_missing_labels(rng):
-    with pytest.raises(ValueError, match="1 of the labels in y are missing"):
-        SQFA(1).fit(rng.normal(size=(10, 3)), ["a"] * 5 + ["b"] * 4 + [None])
-
-
 # Data without variance
 
 
-@pytest.mark.parametrize("offset", [0, 1, 1e3])
+@pytest.mark.parametrize("offset", [0, 1e3])
 def test_equal_samples_of_each_class_have_the_total_noise(offset, rng):
     """Rounding of the class means is no variance within the classes."""
     means = rng.normal(size=(3, 80))
@@ -372,15 +303,6 @@ def test_repeated_filters_are_optimized_again_orthonormal(estimator):
 # Parts
 
 
-def test_intensities_of_classes():
-    counts = np.array([11, 21, 61])
-    assert_allclose(class_intensities(0.3, counts)[[0, 2]], [90 / 160, 9 / 51])
-    assert_allclose(class_intensities(0.3, np.array([7, 7])), 0.3)
-    assert_array_equal(class_intensities(0.0, counts), 0)
-    assert_array_equal(class_intensities(0.0, np.array([5, 1])), [0, 1])
-    assert_array_equal(class_intensities(0.3, np.array([1, 1])), 1)
-
-
 def test_a_class_of_one_sample_has_the_covariance_within_the_classes(rng):
     X, y = gaussians(rng, 400, 3, 2)
     X, y = np.vstack([X, [10, 0, 0]]), np.append(y, 2)
@@ -388,23 +310,3 @@ def test_a_class_of_one_sample_has_the_covariance_within_the_classes(rng):
     covariances = sqfa.fit(X, y).statistics_.covariances
     assert sqfa.shrinkage_ == 0
     assert np.linalg.eigvalsh(covariances[2])[0] > 0.01
-
-
-def test_discriminant_directions_of_equal_covariances(rng):
-    """Linear discriminants, by the generalized eigenproblem of the scatters."""
-    means, factor = rng.normal(size=(4, 6)), rng.normal(size=(6, 6))
-    covariance = factor @ factor.T
-    found = discriminant_directions(means, np.array([covariance] * 4), 0.3, 3)
-    offsets = means - means.mean(axis=0)
-    _, vectors = eigh(offsets.T @ offsets, covariance + 0.3 * np.eye(6))
-    expected = vectors[:, :-4:-1] / np.linalg.norm(vectors[:, :-4:-1], axis=0)
-    assert_allclose(np.abs((found * expected).sum(axis=0)), 1, atol=1e-9)
-
-
-def test_units_of_features_without_regularization():
-    X, y = load_iris(return_X_y=True)
-    units = np.array([1e-3, 1.0, 50.0, 1e4])
-    model = SQFA(2, regularization=0, random_state=0)
-    plain, scaled = clone(model).fit(X, y), clone(model).fit(units * X, y)
-    assert plain.shrinkage_ == scaled.shrinkage_
-    assert plain.objective_ == pytest.approx(scaled.objective_, rel=1e-5)

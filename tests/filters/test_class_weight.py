@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import SQFA, AMAGauss, SecondMomentSQFA
-from skgeom.objectives import DISTANCES, MeanInformation, MeanPairwiseDistance
+from skgeom.objectives import DISTANCES, MeanPairwiseDistance
 
 
 @pytest.fixture
@@ -48,26 +48,6 @@ def test_class_of_no_weight_is_left_out(wine):
     assert weightless.objective_ == pytest.approx(without.objective_, rel=1e-6)
 
 
-def test_integer_weights_repeat_samples(rng):
-    X, labels = rng.normal(size=(30, 4)), rng.integers(3, size=30)
-    means, covariances = rng.normal(size=(3, 4)), np.tile(np.eye(4), (3, 1, 1))
-    moments = means, covariances, 0.1, np.log(np.full(3, 1 / 3))
-    weights = np.array([1, 2, 3])[labels]
-    filters = rng.normal(size=(4, 2))
-    found = MeanInformation(X, labels, *moments, weights)
-    repeated = [np.repeat(array, weights, axis=0) for array in (X, labels)]
-    expected = MeanInformation(*repeated, *moments)
-    for a, b in zip(found(filters), expected(filters), strict=True):
-        assert_allclose(a, b, rtol=1e-10)
-    assert found.mean_log_prior == pytest.approx(expected.mean_log_prior)
-    basis = np.linalg.qr(rng.normal(size=(4, 3)))[0]
-    assert_allclose(
-        found.project(basis)(filters[:3])[0], expected.project(basis)(filters[:3])[0]
-    )
-    rows = np.arange(10)
-    assert_allclose(found.sample(rows).weights, weights[:10])
-
-
 def test_gradient_of_weighted_pairs(rng):
     means, factors = rng.normal(size=(4, 5)), rng.normal(size=(4, 5, 5))
     weights = np.array([1.0, 0.3, 2.0, 0.0])
@@ -84,11 +64,6 @@ def test_gradient_of_weighted_pairs(rng):
     distances = projected.matrix()[i, j]
     expected = np.average(distances, weights=weights[i] * weights[j])
     assert projected(np.eye(2))[0] == pytest.approx(expected, rel=1e-12)
-
-
-def test_priors_do_not_depend_on_the_weights(wine):
-    ama = AMAGauss(2, class_weight=WEIGHTS, priors=None, regularization=0.3)
-    assert_allclose(ama.fit(*wine).priors_, np.bincount(wine[1]) / len(wine[1]))
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,9 @@ from skgeom import SQFA, AMAGauss, SecondMomentSQFA
 
 
 @pytest.mark.parametrize("cls", [SQFA, SecondMomentSQFA, AMAGauss])
-@pytest.mark.parametrize("regularization", [1e30, 1e308])
-def test_regularization_above_the_rounding_of_the_data_is_an_error(cls, regularization):
+def test_regularization_above_the_rounding_of_the_data_is_an_error(cls):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=r"Decrease\s+regularization"):
-        cls(2, regularization=regularization).fit(X, y)
+        cls(2, regularization=1e308).fit(X, y)
     model = cls(2, regularization=1e3, random_state=0).fit(X, y)
     assert model.regularization_ == 1e3

@@ -1,6 +1,5 @@
 """SQFA as an estimator: what it finds, its invariances, its use, and bad input."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.datasets import (
 )
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -26,7 +25,6 @@ from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
 from skgeom.datasets import sqfa_toy_statistics
 from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
 from skgeom.objectives import DISTANCES
-from skgeom.optim import _coarse_to_fine
 
 
 @pytest.fixture
@@ -73,17 +71,16 @@ def largest_angle(a, b):
 
 @pytest.mark.parametrize("init", ["random", "auto"])
 def test_toy_1_finds_the_different_covariances(toy_1, init):
-    for seed in range(20):
+    for seed in range(3):
         sqfa = SQFA(2, regularization=0.002, init=init, random_state=seed)
         sqfa.fit_statistics(toy_1)
         assert energy(sqfa.components_, [0, 1]) > 0.999
         assert sqfa.objective_ == pytest.approx(3.0, abs=5e-5)
 
 
-@pytest.mark.parametrize("init", ["random", "auto"])
-def test_toy_2_finds_the_different_means(toy_2, init):
-    for seed in range(20):
-        sqfa = SQFA(2, regularization=0.001, init=init, random_state=seed)
+def test_toy_2_finds_the_different_means(toy_2):
+    for seed in range(3):
+        sqfa = SQFA(2, regularization=0.001, random_state=seed)
         sqfa.fit_statistics(toy_2)
         assert energy(sqfa.components_, [0, 1]) > 0.999
         # The axes 1-2 themselves give 4.02319; two filters that are not quite
@@ -91,20 +88,9 @@ def test_toy_2_finds_the_different_means(toy_2, init):
         assert 4.0231 < sqfa.objective_ < 4.0235
 
 
-def test_toy_2_has_the_local_optimum_that_starts_are_for(toy_2):
-    """A single random start often ends in a mixed subspace, at 3.734."""
-    objectives = [
-        SQFA(2, regularization=0.001, init="random", n_init=1, random_state=seed)
-        .fit_statistics(toy_2)
-        .objective_
-        for seed in range(20)
-    ]
-    assert min(objectives) == pytest.approx(3.7342, abs=1e-4)
-
-
 def test_two_dimensional_comparison_with_lda():
     statistics = sqfa_toy_statistics("lda")
-    for seed in range(20):
+    for seed in range(3):
         sqfa = SQFA(1, regularization=0.001, random_state=seed)
         sqfa.fit_statistics(statistics)
         assert sqfa.objective_ == pytest.approx(4.5634, abs=5e-5)
@@ -141,19 +127,6 @@ def test_objective_is_the_mean_distance_of_the_projected_classes(iris):
     assert squared.objective_ > np.mean(np.square(distances))
 
 
-def test_coarse_problem_is_only_a_way_to_the_full_one(wide):
-    """150 features are enough for the coarse step; given filters leave it out."""
-    coarse = SQFA(
-        3, regularization=0.1, covariance_estimator=None, init="pca", tol=1e-9
-    ).fit(*wide)
-    start = np.linalg.qr(np.random.default_rng(0).standard_normal((150, 3)))[0].T
-    full = SQFA(
-        3, regularization=0.1, covariance_estimator=None, init=start, tol=1e-9
-    ).fit(*wide)
-    assert coarse.objective_ == pytest.approx(full.objective_, rel=1e-7)
-    assert largest_angle(coarse.components_, full.components_) < 1e-3
-
-
 @pytest.mark.parametrize(
     "optimizer",
     ["conjugate-gradient", "trust-regions", "steepest-descent", ConjugateGradient()],
@@ -188,15 +161,11 @@ def test_given_filters_at_the_optimum_stay(iris):
     np.testing.assert_allclose(again.components_, first.components_, atol=1e-3)
 
 
-DATA_SETS = [load_iris, load_wine, load_breast_cancer, load_digits]
-
-
-@pytest.mark.parametrize("load", DATA_SETS, ids=lambda load: load.__name__)
-@pytest.mark.parametrize("n_components", [2, 4])
-def test_filters_are_independent_at_the_defaults(load, n_components):
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_filters_are_independent_at_the_defaults(load):
     """Too large a noise pays for repeating a filter; the automatic one must not."""
     X, y = load(return_X_y=True)
-    sqfa = SQFA(n_components, random_state=0).fit(X, y)
+    sqfa = SQFA(4, random_state=0).fit(X, y)
     assert np.linalg.svd(sqfa.components_, compute_uv=False)[-1] > 0.01
 
 
@@ -225,22 +194,12 @@ def test_classes_far_apart():
     assert sqfa.objective_ == pytest.approx(distances.mean(), rel=1e-9)
 
 
-def test_numpy_integers_are_integers(iris):
-    search = GridSearchCV(
-        SQFA(random_state=0),
-        {"n_components": np.arange(1, 4), "group_size": np.arange(1, 3)},
-        scoring=lambda sqfa, X, y: sqfa.objective_,
-    )
-    assert search.fit(*iris).best_params_["n_components"] == 3
-    SQFA(np.int64(2), n_init=np.int64(2), max_iter=np.int64(90)).fit(*iris)
-
-
 # Second moments.
 
 
 def test_second_moments_of_toy_2(toy_2):
     """smSQFA prefers axes 3-4, in which the second moments differ more: figure 3."""
-    for seed in range(20):
+    for seed in range(3):
         smsqfa = SecondMomentSQFA(2, regularization=0.001, random_state=seed)
         smsqfa.fit_statistics(toy_2)
         assert energy(smsqfa.components_, [2, 3]) > 0.999
@@ -277,14 +236,6 @@ def test_which_axes_each_distance_prefers(toy_3, distance, constraint, axes, obj
     assert smsqfa.objective_ == pytest.approx(objective, abs=1e-3)
 
 
-def test_euclidean_distance_with_unit_norm_repeats_its_filter(toy_3):
-    smsqfa = SecondMomentSQFA(
-        2, distance="euclidean", regularization=0.001, n_init=20, random_state=0
-    )
-    with pytest.warns(UserWarning, match="2 filters span 1 directions only"):
-        smsqfa.fit_statistics(toy_3)
-
-
 def test_second_moments_are_those_about_the_origin(iris):
     X, y = iris
     sm = SecondMomentSQFA(
@@ -303,11 +254,8 @@ def test_second_moments_are_those_about_the_origin(iris):
     assert sm.objective_ == pytest.approx(distances.mean(), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "regularization", [1e-3, pytest.param(0, marks=pytest.mark.exhaustive)]
-)
 @pytest.mark.parametrize("name", DISTANCES)
-def test_every_distance_separates_wine(name, regularization):
+def test_every_distance_separates_wine(name):
     X, y = load_wine(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     # Filters of unit norm would both take the direction that separates best.
@@ -315,44 +263,25 @@ def test_every_distance_separates_wine(name, regularization):
     sqfa = SQFA(
         2,
         distance=name,
-        regularization=regularization,
+        regularization=1e-3,
         constraint=constraint,
         random_state=0,
     )
-    accuracy = cross_val_score(
-        make_pipeline(sqfa, QuadraticDiscriminantAnalysis(tol=0)), X, y
-    ).mean()
-    assert accuracy > 0.75
-
-
-def test_hellinger_on_digits():
-    """Above the Fisher-Rao distance, PCA (.957) and LDA (.956), as in the paper."""
-    X, y = load_digits(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(
-        X / X.std(), y, test_size=0.5, stratify=y, random_state=0
-    )
-
-    def accuracy(distance):
-        # The paper does not shrink.
-        options = {"regularization": 0.1, "covariance_estimator": None}
-        sqfa = SQFA(9, distance=distance, random_state=0, **options)
-        model = make_pipeline(sqfa, QuadraticDiscriminantAnalysis(tol=0))
-        return model.fit(X_train, y_train).score(X_test, y_test)
-
-    assert accuracy("hellinger") > 0.98 > accuracy("fisher-rao") > 0.957
+    features = sqfa.fit(X[::2], y[::2]).transform(X)
+    classifier = QuadraticDiscriminantAnalysis(tol=0).fit(features[::2], y[::2])
+    assert classifier.score(features[1::2], y[1::2]) > 0.75
 
 
 # Groups.
 
 
 @pytest.mark.parametrize("constraint", ["unit-norm", "orthonormal"])
-@pytest.mark.parametrize("regularization", [0, 0.01])
-def test_groups_begin_with_the_solution_of_the_first_group(constraint, regularization):
+def test_groups_begin_with_the_solution_of_the_first_group(constraint):
     X, y = load_wine(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     settings = {
         "constraint": constraint,
-        "regularization": regularization,
+        "regularization": 0.01,
         "covariance_estimator": None,
         "random_state": 0,
     }
@@ -368,12 +297,6 @@ def test_groups_begin_with_the_solution_of_the_first_group(constraint, regulariz
         np.testing.assert_allclose(gram, np.eye(5), atol=1e-10)
 
 
-def test_groups_of_wide_data_use_the_coarse_problem(wide):
-    grouped = SQFA(4, group_size=3, random_state=0).fit(*wide)
-    joint = SQFA(4, random_state=0).fit(*wide)
-    assert 0.9 * joint.objective_ < grouped.objective_ <= joint.objective_ * (1 + 1e-6)
-
-
 # Invariances.
 
 
@@ -386,16 +309,6 @@ def test_linear_map_of_the_data_without_regularization(iris):
     assert mapped.objective_ == pytest.approx(direct.objective_, rel=1e-8)
     # The filters of X A, applied to X A, are filters A f of X.
     assert largest_angle(mapped.components_ @ A.T, direct.components_) < 1e-5
-
-
-@pytest.mark.parametrize("factor", [1e-6, 1 / 1024, 3.0, 1e6])
-def test_common_factor_with_automatic_regularization(wide, factor):
-    X, y = wide
-    plain = SQFA(2, random_state=0).fit(X, y)
-    scaled = SQFA(2, random_state=0).fit(factor * X, y)
-    assert scaled.regularization_ == pytest.approx(factor**2 * plain.regularization_)
-    assert scaled.objective_ == pytest.approx(plain.objective_, rel=1e-5)
-    np.testing.assert_allclose(scaled.components_, plain.components_, atol=0.01)
 
 
 def test_common_offset(iris):
@@ -418,50 +331,13 @@ def test_order_of_samples_and_names_of_labels(iris):
     assert named.objective_ == pytest.approx(plain.objective_, rel=1e-5)
 
 
-def test_statistics_in_pieces(iris):
-    X, y = iris
-    pieces = [ClassStatistics.from_data(X[k::3], y[k::3]) for k in range(3)]
-    merged = pieces[0] + pieces[1] + pieces[2]
-    statistics = ClassStatistics.from_data(X, y)
-    whole = SQFA(2, random_state=0).fit_statistics(statistics)
-    from_pieces = SQFA(2, random_state=0).fit_statistics(merged)
-    np.testing.assert_allclose(from_pieces.components_, whole.components_, atol=1e-6)
-    assert from_pieces.regularization_ == pytest.approx(whole.regularization_)
-    np.testing.assert_array_equal(
-        from_pieces.transform(X), X @ from_pieces.components_.T
-    )
-
-
 # Use.
 
 
-@pytest.mark.parametrize("scale", [1e-4, 1e4])
-def test_documented_pipeline_at_any_scale(scale):
+def test_documented_pipeline_of_large_numbers():
     X, y = load_digits(return_X_y=True)
     model = make_pipeline(SQFA(9, random_state=0), QuadraticDiscriminantAnalysis(tol=0))
-    assert cross_val_score(model, scale * X, y, cv=3).mean() > 0.92
-
-
-@pytest.mark.exhaustive
-def test_grid_search_with_two_jobs(iris):
-    X, y = iris
-    model = make_pipeline(SQFA(2, random_state=0), QuadraticDiscriminantAnalysis(tol=0))
-    grid = {"sqfa__regularization": [0, 1e-3, "auto"]}
-    search = GridSearchCV(model, grid, n_jobs=2, error_score="raise").fit(X, y)
-    assert search.best_score_ > 0.95
-    serial = GridSearchCV(model, grid, error_score="raise").fit(X, y)
-    np.testing.assert_allclose(
-        search.cv_results_["mean_test_score"], serial.cv_results_["mean_test_score"]
-    )
-
-
-def test_clone_and_pickle(iris):
-    X, y = iris
-    sqfa = SQFA(2, regularization=0.1, covariance_estimator="oas", random_state=0)
-    copy = clone(sqfa).fit(X, y)
-    np.testing.assert_array_equal(copy.components_, sqfa.fit(X, y).components_)
-    again = pickle.loads(pickle.dumps(sqfa))
-    np.testing.assert_array_equal(again.transform(X), sqfa.transform(X))
+    assert cross_val_score(model, 1e4 * X, y, cv=2).mean() > 0.92
 
 
 def test_pandas_in_and_out(iris):
@@ -475,14 +351,6 @@ def test_pandas_in_and_out(iris):
     assert list(sqfa.feature_names_in_) == names
     sqfa.fit_statistics(ClassStatistics.from_data(X, y))
     assert not hasattr(sqfa, "feature_names_in_")
-
-
-def test_single_precision(wide):
-    X, y = wide
-    double = SQFA(2, random_state=0).fit(X, y)
-    single = SQFA(2, random_state=0).fit(X.astype(np.float32), y)
-    assert single.components_.dtype == single.transform(X[:5].astype("f")).dtype == "f"
-    assert single.objective_ == pytest.approx(double.objective_, rel=1e-5)
 
 
 @pytest.mark.parametrize("estimator", ["oas", "lwf", LedoitWolf()])
@@ -525,41 +393,6 @@ def test_verbose_prints_a_line_a_stage(iris, capsys):
     steps = capsys.readouterr().out.splitlines()
     assert len(steps) > 3 * len(lines)
     assert any(line.startswith("[SQFA] start 2, iteration 1: obj") for line in steps)
-
-
-@pytest.mark.parametrize("constraint", ["unit-norm", "orthonormal"])
-@pytest.mark.parametrize("group_size", [None, 1])
-def test_callbacks_hear_of_every_iteration(iris, constraint, group_size):
-    pytest.importorskip("sklearn.callback", reason="callbacks need scikit-learn 1.9")
-
-    class Recorder:
-        def __init__(self):
-            self.begun = self.ended = 0
-            self.objectives = []
-
-        def setup(self, estimator, context):
-            pass
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            self.begun += 1
-
-        def on_fit_task_end(self, estimator, context, *, fitted_estimator, X):
-            self.ended += 1
-            if context.task_name == "iteration":
-                self.objectives.append(fitted_estimator.transform(X).var(axis=0))
-
-    recorder = Recorder()
-    plain = SQFA(
-        2, init="lda", constraint=constraint, group_size=group_size, random_state=0
-    )
-    sqfa = clone(plain).set_callbacks(recorder).fit(*iris)
-    assert recorder.begun == recorder.ended
-    assert len(recorder.objectives) == sqfa.n_iter_
-    plain.fit(*iris)
-    np.testing.assert_array_equal(sqfa.components_, plain.components_)
 
 
 # Bad input, and input that looks bad but is not.
@@ -606,21 +439,6 @@ def test_too_many_components(iris):
         SQFA(5, regularization=0).fit(X, iris[1])
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_not_finite(iris, value):
-    X, y = iris
-    X = X.copy()
-    X[3, 1] = value
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        SQFA().fit(X, y)
-
-
-def test_continuous_labels(iris):
-    X, y = iris
-    with pytest.raises(ValueError, match="continuous"):
-        SQFA().fit(X, y + 0.5 * X[:, 0])
-
-
 def test_wrong_init(iris):
     with pytest.raises(ValueError, match=r"init must have .*\(2, 4\), got \(4, 2\)"):
         SQFA(2, init=np.ones((4, 2))).fit(*iris)
@@ -632,27 +450,15 @@ def test_wrong_init(iris):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("n_components", 0),
         ("distance", "manhattan"),
         ("regularization", -1.0),
-        ("regularization", "none"),
-        ("constraint", "free"),
         ("init", "zeros"),
-        ("n_init", 0),
-        ("group_size", 0),
         ("optimizer", "adam"),
-        ("max_iter", 0),
-        ("tol", -1e-3),
     ],
 )
 def test_invalid_parameter(iris, name, value):
     with pytest.raises(ValueError, match=f"The '{name}' parameter of SQFA must be"):
         SQFA(**{name: value}).fit(*iris)
-
-
-def test_unknown_covariance_estimator(iris):
-    with pytest.raises(ValueError, match=r"covariance_estimator must .*'oas'.*'magic'"):
-        SQFA(covariance_estimator="magic").fit(*iris)
 
 
 def test_statistics_of_the_wrong_kind(iris):
@@ -682,49 +488,7 @@ def test_no_convergence(iris):
     assert sqfa.transform(iris[0]).shape == (150, 2)
 
 
-def test_many_classes_are_searched_in_the_whole_space(rng, monkeypatch):
-    """Where pairs of classes are most of the work, a smaller space saves little."""
-    orders, minimize = set(), _coarse_to_fine.minimize
-
-    def record(cost, manifold, start, **settings):
-        orders.add(len(start))
-        return minimize(cost, manifold, start, **settings)
-
-    monkeypatch.setattr(_coarse_to_fine, "minimize", record)
-    for n_classes, expected in ((3, {100, 160}), (30, {160})):
-        statistics = ClassStatistics(
-            range(n_classes),
-            [50] * n_classes,
-            rng.standard_normal((n_classes, 160)),
-            [np.eye(160)] * n_classes,
-        )
-        orders.clear()
-        sqfa = SQFA(10, regularization=10.0, init="pca", max_iter=3, tol=1.0)
-        sqfa.fit_statistics(statistics)
-        assert orders == expected
-
-
 # Weights and streams.
-
-
-@pytest.mark.parametrize("cls", [SQFA, SecondMomentSQFA])
-def test_weights_are_repetitions(cls, rng):
-    X, y = load_iris(return_X_y=True)
-    weights = rng.integers(1, 4, size=len(y))
-    weighted = cls(random_state=0).fit(X, y, sample_weight=weights)
-    repeated = cls(random_state=0).fit(X.repeat(weights, 0), y.repeat(weights))
-    assert_allclose(weighted.regularization_, repeated.regularization_, rtol=1e-10)
-    assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-6)
-    assert_allclose(weighted.components_, repeated.components_, atol=1e-4)
-
-
-def test_zero_weights_leave_samples_out():
-    X, y = load_iris(return_X_y=True)
-    weights = (y < 2).astype(float)
-    model = SQFA(random_state=0).fit(X, y, sample_weight=weights)
-    expected = SQFA(random_state=0).fit(X[y < 2], y[y < 2])
-    assert_array_equal(model.classes_, [0, 1])
-    assert_allclose(model.components_, expected.components_, atol=1e-6)
 
 
 def test_partial_fit_ends_where_the_statistics_of_all_samples_do(rng):
@@ -751,8 +515,7 @@ def test_partial_fit_after_fit_starts_a_stream():
         model.partial_fit(X[:, :2], y)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_callbacks_may_outlive_the_iterations_of_a_stage(seed):
+def test_callbacks_may_outlive_the_iterations_of_a_stage():
     class Silent:
         max_estimator_depth = None
 
@@ -766,7 +529,7 @@ def test_callbacks_may_outlive_the_iterations_of_a_stage(seed):
     )
     if not hasattr(sqfa, "set_callbacks"):
         pytest.skip("this version of scikit-learn has no callbacks")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 12)), rng.integers(3, size=90)
     with pytest.warns(ConvergenceWarning):
         sqfa.set_callbacks(Silent()).fit(X, y)

@@ -11,7 +11,6 @@ from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
-    _pairwise,
 )
 from skgeom.objectives._projection import ProjectedClasses
 
@@ -78,8 +77,8 @@ def taylor_slope(objective, point, direction):
 
 
 @pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("n_classes", [2, 3, 10])
-@pytest.mark.parametrize("n_filters", [1, 2, 9])
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("n_filters", [1, 4])
 @pytest.mark.parametrize("regularization", [0.0, 0.5])
 def test_value_and_gradient(
     n_filters, n_classes, squared, regularization, make_problem
@@ -140,51 +139,6 @@ def test_invariance_under_mixing_of_filters(squared, make_problem, rng):
     assert_allclose(filters.T @ gradient, 0, atol=1e-10 * size)
 
 
-def test_regularization_ends_the_invariance(make_problem):
-    means, covariances, filters = make_problem()
-    objective = MeanPairwiseDistance(means, covariances, 5.0, FISHER_RAO)
-    # Longer filters see less of the noise, and the invariance above is to 1e-10.
-    assert objective(2 * filters)[0] > objective(filters)[0] + 1e-3
-
-
-@pytest.mark.parametrize("size", [1, 2, 5])
-def test_blocks_of_pairs_give_the_same(size, make_problem, monkeypatch):
-    sizes = []
-
-    class Recording(FISHER_RAO):
-        def pairs(self, i, j):
-            sizes.append(len(i))
-            return super().pairs(i, j)
-
-    means, covariances, filters = make_problem(n_classes=6)
-    value, gradient = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)(filters)
-    monkeypatch.setattr(_pairwise, "_PAIRS_PER_BLOCK", size)
-    objective = MeanPairwiseDistance(means, covariances, 0.5, Recording)
-    block_value, block_gradient = objective(filters)
-    assert max(sizes) == size
-    assert sum(sizes) == 15
-    assert_allclose(block_value, value, rtol=1e-13)
-    assert_close_gradients(block_gradient, gradient, rtol=1e-12)
-
-
-@pytest.mark.parametrize("squared", [False, True])
-def test_distance_that_returns_its_root(squared, make_problem):
-    class Root(FISHER_RAO):
-        returns_square = False
-
-        def pairs(self, i, j):
-            values, gradient_of = super().pairs(i, j)
-            roots = np.sqrt(values)
-            return roots, lambda weights: gradient_of(weights / (2 * roots))
-
-    means, covariances, filters = make_problem()
-    arguments = means, covariances, 0.5
-    value, gradient = MeanPairwiseDistance(*arguments, Root, squared)(filters)
-    expected = MeanPairwiseDistance(*arguments, FISHER_RAO, squared)(filters)
-    assert_allclose(value, expected[0], rtol=1e-13)
-    assert_close_gradients(gradient, expected[1], rtol=1e-12)
-
-
 # Degenerate classes
 
 
@@ -199,21 +153,6 @@ def test_coinciding_classes_leave_the_gradient_to_the_others(squared, make_probl
     assert_allclose(value, reference_value(*arguments, others), rtol=1e-10)
     expected = autograd.grad(reference_value)(*arguments, others)
     assert_close_gradients(gradient, expected)
-
-
-def test_distance_of_exactly_zero_has_zero_slope(make_problem):
-    class Exact(FISHER_RAO):
-        def pairs(self, i, j):
-            values, gradient_of = super().pairs(i, j)
-            return np.where(values < 1e-20, 0.0, values), gradient_of
-
-    means, covariances, filters = make_problem(n_classes=3)
-    means[2], covariances[2] = means[0], covariances[0]
-    arguments = means, covariances, 0.5
-    value, gradient = MeanPairwiseDistance(*arguments, Exact)(filters)
-    expected = MeanPairwiseDistance(*arguments, FISHER_RAO)(filters)
-    assert_allclose(value, expected[0], rtol=1e-13)
-    assert_close_gradients(gradient, expected[1])
 
 
 def test_classes_of_one_sample_need_regularization(make_problem):
@@ -238,49 +177,6 @@ def test_indefinite_covariance_is_refused(classes, name, make_problem):
 
 
 # Whatever the distance
-
-
-@pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("name", ALL)
-def test_order_of_classes_does_not_matter(name, squared, make_problem):
-    means, covariances, filters = make_problem(n_classes=5)
-    order = [3, 1, 4, 0, 2]
-    options = 0.5, ALL[name], squared
-    value, gradient = MeanPairwiseDistance(means, covariances, *options)(filters)
-    shuffled = MeanPairwiseDistance(means[order], covariances[order], *options)
-    other_value, other_gradient = shuffled(filters)
-    assert_allclose(other_value, value, rtol=1e-12)
-    assert_close_gradients(other_gradient, gradient, rtol=1e-11)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_each_pair_is_symmetric_and_positive(name, make_problem):
-    means, covariances, filters = make_problem(n_classes=6)
-    distance = ALL[name](means @ filters, filters.T @ covariances @ filters)
-    i, j = np.triu_indices(6, 1)
-    values, _ = distance.pairs(i, j)
-    swapped, _ = distance.pairs(j, i)
-    assert (values > 0).all()
-    assert_allclose(swapped, values, rtol=1e-11)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_gradients_of_pairs_add_up_with_their_weights(name, make_problem, rng):
-    means, covariances, filters = make_problem(n_classes=4)
-    distance = ALL[name](means @ filters, filters.T @ covariances @ filters)
-    i, j = np.triu_indices(4, 1)
-    weights = rng.normal(size=6)
-    whole = distance.pull_back(distance.pairs(i, j)[1](weights))
-    singles = [
-        distance.pull_back(distance.pairs(i[p : p + 1], j[p : p + 1])[1](weights[[p]]))
-        for p in range(6)
-    ]
-    for array, parts in zip(whole, zip(*singles, strict=True), strict=True):
-        assert_close_gradients(array, np.sum(parts, axis=0), rtol=1e-12)
-    of_means, of_covariances = whole
-    assert of_means.shape == (4, 3)
-    assert of_covariances.shape == (4, 3, 3)
-    assert_close_gradients(of_covariances, of_covariances.mT, rtol=1e-12)
 
 
 @pytest.mark.parametrize("squared", [False, True])
@@ -338,39 +234,6 @@ def test_projection_is_the_composition(name, squared, make_problem, rng):
 # Arguments
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_arguments_are_not_modified(order, make_problem):
-    arguments = [np.array(array, order=order) for array in make_problem()]
-    copies = [array.copy() for array in arguments]
-    for array in arguments:
-        array.flags.writeable = False
-    means, covariances, filters = arguments
-    objective = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)
-    value, gradient = objective(filters)
-    expected, expected_gradient = MeanPairwiseDistance(*copies[:2], 0.5, FISHER_RAO)(
-        copies[2]
-    )
-    assert_allclose(value, expected, rtol=1e-13)
-    assert_close_gradients(gradient, expected_gradient, rtol=1e-12)
-    for array, copy in zip(arguments, copies, strict=True):
-        assert np.array_equal(array, copy)
-
-
-def test_contiguous_covariances_are_not_copied(make_problem):
-    means, covariances, _ = make_problem()
-    objective = MeanPairwiseDistance(means, covariances, 0.5, FISHER_RAO)
-    assert np.shares_memory(objective.classes.covariances, covariances)
-    assert objective.n_features == N_FEATURES
-
-
-@pytest.mark.parametrize(("n_classes", "parallel"), [(10, False), (40, True)])
-def test_threads_share_many_pairs_only(make_gaussians, n_classes, parallel):
-    objective = MeanPairwiseDistance(
-        *make_gaussians((n_classes,), 4), 0.1, DISTANCES["fisher-rao"]
-    )
-    assert objective.parallel is parallel
-
-
 def test_threads_change_nothing(make_gaussians, monkeypatch):
     """Blocks of classes and of pairs are the same whatever the number of threads."""
     monkeypatch.setattr("skgeom.objectives._projection._NUMBERS_PER_BLOCK", 100)
@@ -391,16 +254,6 @@ def test_threads_change_nothing(make_gaussians, monkeypatch):
     value, gradient = MeanPairwiseDistance(*arguments)(filters)
     assert_allclose(results[0][0], value, rtol=1e-13)
     assert_allclose(results[0][1], gradient, rtol=1e-11)
-
-
-def test_what_dominates_the_work(make_gaussians):
-    def dominates(n_classes, n_features, name, n_filters):
-        arguments = *make_gaussians((n_classes,), n_features), 0.1, DISTANCES[name]
-        return MeanPairwiseDistance(*arguments).projection_dominates(n_filters)
-
-    assert dominates(3, 50, "fisher-rao", 2)
-    assert not dominates(40, 20, "fisher-rao", 4)
-    assert dominates(40, 20, "jeffreys", 4)  # nothing is decomposed
 
 
 @pytest.mark.parametrize("power", [-400, -60, 0, 61, 400])

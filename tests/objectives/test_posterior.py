@@ -1,7 +1,5 @@
 """The mean information about the class: value by scipy, gradient by autograd."""
 
-from unittest import mock
-
 import autograd
 import autograd.numpy as anp
 import numpy as np
@@ -10,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
-from skgeom.objectives import MeanInformation, _posterior
+from skgeom.objectives import MeanInformation
 
 
 @pytest.fixture
@@ -70,16 +68,6 @@ def test_gradient_by_autograd(n_filters, problem, rng):
     assert_allclose(gradient, expected, atol=1e-11 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("size", [1, 7, 299, 300])
-def test_blocks_of_samples_give_the_same(size, problem, monkeypatch):
-    arguments, filters = problem
-    value, gradient = MeanInformation(*arguments)(filters)
-    monkeypatch.setattr(_posterior, "_SAMPLES_PER_BLOCK", size)
-    block_value, block_gradient = MeanInformation(*arguments)(filters)
-    assert_allclose(block_value, value, rtol=1e-12)
-    assert_allclose(block_gradient, gradient, atol=1e-11)
-
-
 def test_projection(problem, rng):
     arguments, _ = problem
     objective = MeanInformation(*arguments)
@@ -107,45 +95,6 @@ def test_samples_far_from_all_classes_are_finite(problem):
     value, gradient = MeanInformation(X, *arguments[1:])(filters)
     assert np.isfinite(value)
     assert np.isfinite(gradient).all()
-
-
-def test_single_precision_samples_are_computed_in_double(problem):
-    arguments, filters = problem
-    single = arguments[0].astype(np.float32)
-    value, gradient = MeanInformation(single, *arguments[1:])(filters)
-    exact = MeanInformation(single.astype(float), *arguments[1:])(filters)
-    assert_allclose(value, exact[0], rtol=1e-14)
-    assert_allclose(gradient, exact[1], atol=1e-14)
-
-
-def test_mean_log_prior_is_weighted(problem, rng):
-    arguments, _ = problem
-    labels, log_priors = arguments[1], arguments[5]
-    counts = rng.integers(1, 4, size=300)
-    information = MeanInformation(*arguments, counts.astype(float))
-    expected = log_priors[np.repeat(labels, counts)].mean()
-    assert information.mean_log_prior == pytest.approx(expected, rel=1e-13)
-
-
-def test_blocks_fit_into_a_cache():
-    """24 features, and the 24 whitened ones of 6 classes, of so many samples."""
-    rng = np.random.default_rng(0)
-    labels = np.arange(30_000) % 6
-    X = np.eye(6, 24)[labels] + rng.normal(size=(30_000, 24))
-    covariances = np.tile(np.eye(24), (6, 1, 1))
-    arguments = X, labels, np.eye(6, 24), covariances, 0.0, np.full(6, -np.log(6))
-    sizes = []
-
-    def spy(function, blocks):
-        sizes.extend(block.stop - block.start for block in blocks)
-        return [function(block) for block in blocks]
-
-    filters = rng.normal(size=(24, 4))
-    with mock.patch.object(_posterior, "map_threads", spy):
-        value, _ = MeanInformation(*arguments)(filters)
-    assert sum(sizes) == 30_000
-    assert 1024 < max(sizes) <= 2**19 / 48
-    assert_allclose(value, reference(filters, *arguments), rtol=1e-11)
 
 
 def test_samples_on_a_device(device_library, problem, rng):

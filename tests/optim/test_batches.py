@@ -43,7 +43,7 @@ def run(objective, manifold, batch_size=50, n_columns=1, **options):
     )
 
 
-@pytest.mark.parametrize("batch_size", [20, 100, 500, 1000])
+@pytest.mark.parametrize("batch_size", [20, 1000])
 @pytest.mark.parametrize(
     ("manifold", "n_columns"),
     [(Sphere(6, 1), 1), (Stiefel(6, 2), 2), (Oblique(6, 2), 2)],
@@ -71,26 +71,6 @@ def test_counts(objective):
     assert -result.cost == value
 
 
-def test_seed_decides(objective):
-    manifold = Sphere(6, 1)
-    start = np.eye(6)[:, :1]
-    first, again, other = (
-        minimize_in_batches(
-            objective.cost,
-            500,
-            manifold,
-            start,
-            50,
-            np.random.RandomState(seed),
-            max_iter=5,
-        ).point
-        for seed in (0, 0, 1)
-    )
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-    assert np.array_equal(start, np.eye(6)[:, :1])
-
-
 def test_callback_hears_of_each_epoch_and_can_stop(objective):
     heard = []
 
@@ -102,21 +82,6 @@ def test_callback_hears_of_each_epoch_and_can_stop(objective):
     assert len(heard) == result.n_iter == 4
     assert heard[-1] < heard[0]
     assert result.reason == "The callback asked to stop."
-
-
-def test_stationary_start_stays(objective):
-    still = Quadratic(np.zeros((10, 6, 6)))
-    result = minimize_in_batches(
-        still.cost,
-        10,
-        Sphere(6),
-        np.eye(6)[0],
-        5,
-        np.random.RandomState(0),
-        max_iter=1000,
-    )
-    assert np.array_equal(result.point, np.eye(6)[0])
-    assert result.converged
 
 
 def test_objective_that_is_not_finite():

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.linalg import eigh
 
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
 from skgeom.optim import (
     CONSTRAINTS,
     OPTIMIZERS,
     maximize_on_samples,
-    minimize,
 )
 
 N, K, M = 12, 5, 2
@@ -62,21 +60,6 @@ class Trace(Whole):
             "unit-norm": M * eigenvalues[0],
             "orthonormal": eigenvalues[:M].sum(),
         }[constraint]
-
-
-class TwoPeaks(Whole):
-    """A sum of peaks of heights 1 and 2, at the first and the second unit vector."""
-
-    def __init__(self, basis):
-        self.basis = basis
-
-    def project(self, basis):
-        return TwoPeaks(self.basis @ basis)
-
-    def __call__(self, filters):
-        heights = np.array([1.0, 2.0])
-        peaks = heights * np.exp(5 * (self.basis[:2] @ filters[:, 0] - 1))
-        return peaks.sum(), 5 * (peaks @ self.basis[:2])[:, None]
 
 
 def axes(rng):
@@ -144,40 +127,6 @@ def test_result(problem, constraint, complete):
         assert -result.cost > values[0]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_as_good_as_the_whole_space_at_once(problem, constraint, seed):
-    objective, basis = problem
-    start = random_start(np.random.default_rng(seed), constraint)
-    result, _ = maximize_on_samples(
-        objective, [start], basis, complete=False, constraint=constraint
-    )
-
-    def cost(filters):
-        value, gradient = objective(filters)
-        return -value, -gradient
-
-    manifold = CONSTRAINTS[constraint](N, M)
-    at_once = minimize(cost, manifold, basis @ start)
-    assert -result.cost >= -at_once.cost * (1 - 1e-6)
-
-
-def test_few_evaluations_in_the_whole_space(constraint):
-    rng = np.random.default_rng(0)
-    objective, basis = pairwise(rng, n=60, k=20, decay=0.8)
-    recorded = Recorded(objective)
-    start = random_start(rng, constraint, (20, M))
-    result, _ = maximize_on_samples(
-        recorded, [start], basis, complete=False, constraint=constraint
-    )
-    n_fine = len(recorded.calls)
-    whole = Recorded(objective)
-    at_once, _ = maximize_on_samples(
-        whole, [basis @ start], np.eye(60), complete=True, constraint=constraint
-    )
-    assert_allclose(result.cost, at_once.cost, rtol=1e-6)
-    assert n_fine < 0.75 * len(whole.coarse_calls)
-
-
 @pytest.mark.parametrize("optimizer", list(OPTIMIZERS))
 def test_maximum_of_the_trace(constraint, optimizer):
     objective, basis = trace(np.random.default_rng(0))
@@ -185,57 +134,6 @@ def test_maximum_of_the_trace(constraint, optimizer):
     options = {"complete": False, "constraint": constraint, "optimizer": optimizer}
     result, _ = maximize_on_samples(objective, [start], basis, **options)
     assert_allclose(-result.cost, objective.maximum(constraint), rtol=1e-5)
-
-
-def test_basis_that_is_not_orthonormal():
-    # The trace of a quotient depends on the span alone.
-    class Quotient(Whole):
-        def __init__(self, a, b):
-            self.a, self.b = a, b
-
-        def project(self, basis):
-            return Quotient(basis.T @ self.a @ basis, basis.T @ self.b @ basis)
-
-        def __call__(self, filters):
-            inverse = np.linalg.inv(filters.T @ self.b @ filters)
-            ratio = filters.T @ self.a @ filters @ inverse
-            product = self.a @ filters - self.b @ filters @ ratio.T
-            return np.trace(ratio), 2 * product @ inverse
-
-    rng = np.random.default_rng(0)
-    columns = axes(rng)
-    objective = Quotient(
-        (columns * 0.7 ** np.arange(N)) @ columns.T, np.diag(np.logspace(-2, 2, N))
-    )
-    result, _ = maximize_on_samples(
-        objective,
-        [random_start(rng, "orthonormal", (N, M))],
-        np.diag(np.logspace(1, -1, N)),
-        complete=True,
-        constraint="orthonormal",
-    )
-    assert_on_constraint(result.point, "orthonormal")
-    largest = eigh(objective.a, objective.b, eigvals_only=True)[-M:]
-    assert_allclose(objective(result.point)[0], largest.sum(), rtol=1e-6)
-    assert_allclose(-result.cost, largest.sum(), rtol=1e-6)
-
-
-@pytest.mark.parametrize("order", [[0, 1], [1, 0], [0, 1, 0]])
-@pytest.mark.parametrize("complete", [True, False])
-def test_best_of_several_starts(constraint, order, complete):
-    nearest = CONSTRAINTS[constraint].nearest
-    beside = np.eye(K, 1, -2) / 9
-    starts = [nearest(np.eye(K, 1, -peak) + beside) for peak in (0, 1)]
-    result, values = maximize_on_samples(
-        TwoPeaks(np.eye(N)),
-        [starts[peak] for peak in order],
-        np.eye(N, K),
-        complete=complete,
-        constraint=constraint,
-    )
-    heights = [TwoPeaks(np.eye(N))(np.eye(N, 1, -peak))[0] for peak in order]
-    assert_allclose(values, heights, rtol=1e-2)
-    assert_allclose(result.point, np.eye(N, 1, -1), atol=1e-2)
 
 
 @pytest.mark.parametrize("n_starts", [1, 3])
@@ -272,25 +170,6 @@ def test_callback(problem, constraint, n_starts, complete):
     assert_allclose(result.point, reports[-1][1], atol=1e-14)
 
 
-def test_callback_ends_one_stage(constraint):
-    objective, basis = trace(np.random.default_rng(0))
-    stages = []
-
-    def stop(stage, filters, value):
-        stages.append(stage)
-        return True
-
-    maximize_on_samples(
-        objective,
-        [random_start(np.random.default_rng(seed), constraint) for seed in (0, 1)],
-        basis,
-        complete=False,
-        constraint=constraint,
-        callback=stop,
-    )
-    assert stages == ["start 1", "start 2", "best start", "all features"]
-
-
 def test_objective_that_is_finite_in_the_subspace_only(constraint):
     """No other start would help, and so the message names none."""
     objective, basis = trace(np.random.default_rng(0))
@@ -306,46 +185,3 @@ def test_objective_that_is_finite_in_the_subspace_only(constraint):
         maximize_on_samples(
             OfSubspace(), [start], basis, complete=False, constraint=constraint
         )
-
-
-def test_max_iter(problem, constraint):
-    objective, basis = problem
-    start = random_start(np.random.default_rng(1), constraint)
-    result, _ = maximize_on_samples(
-        objective, [start], basis, complete=False, constraint=constraint, max_iter=2
-    )
-    assert result.n_iter == 4
-    assert not result.converged
-
-
-def test_starts_are_screened_briefly():
-    objective, basis = pairwise(np.random.default_rng(0))
-    rng = np.random.default_rng(1)
-    starts = [random_start(rng, "unit-norm") for _ in range(3)]
-    options = {"complete": True, "constraint": "unit-norm", "tol": 1e-9}
-    result, values = maximize_on_samples(objective, starts, basis, **options)
-    alone, _ = maximize_on_samples(
-        objective, [starts[int(np.argmax(values))]], basis, **options
-    )
-    # What is left of the best start is refined as much as if it had been alone.
-    assert_allclose(result.cost, alone.cost, rtol=1e-8)
-    assert -result.cost > max(values)
-
-
-@pytest.mark.parametrize("shape", [(N, M), (N, 1), (M, M)])
-def test_nearest_point(constraint, shape):
-    matrix = np.random.default_rng(0).standard_normal(shape)
-    nearest = CONSTRAINTS[constraint].nearest(matrix)
-    manifold = CONSTRAINTS[constraint](*shape)
-    # The nearest point is where the squared distance is stationary and least.
-    result = minimize(
-        lambda f: (((f - matrix) ** 2).sum() / 2, f - matrix),
-        manifold,
-        nearest,
-        tol=0,
-    )
-    assert_allclose(result.point, nearest, atol=1e-7)
-    rng = np.random.default_rng(1)
-    others = [random_start(rng, constraint, shape) for _ in range(20)]
-    distance = np.linalg.norm(nearest - matrix)
-    assert all(distance < np.linalg.norm(other - matrix) for other in others)

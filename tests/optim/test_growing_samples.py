@@ -1,7 +1,5 @@
 """maximize_on_samples: a small sample of the pairs first, then more of them."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -45,17 +43,6 @@ def maximize(objective, starts, complete=False, constraint="unit-norm", **option
     )
 
 
-@pytest.mark.parametrize("complete", [True, False])
-def test_few_pairs_change_nothing(complete, objective, starts):
-    result, values = maximize(objective, starts, complete)
-    expected, expected_values = maximize_on_samples(
-        objective, starts, BASIS, complete=complete, constraint="unit-norm"
-    )
-    assert values == expected_values
-    assert_array_equal(result.point, expected.point)
-    assert result.n_evaluations == expected.n_evaluations
-
-
 @pytest.mark.parametrize("constraint", ["unit-norm", "orthonormal"])
 @pytest.mark.parametrize("complete", [True, False])
 def test_all_pairs_in_the_end(complete, constraint, objective, starts, few):
@@ -92,24 +79,6 @@ def test_cost_is_that_of_all_pairs_even_after_a_sample(
     assert not np.array_equal(other.point, result.point)
 
 
-def test_a_loose_tolerance_ends_the_growth(objective, starts, few, monkeypatch):
-    few(last=1000)
-    sizes = Counter()
-    evaluate = MeanPairwiseDistance.__call__
-
-    def count(self, filters):
-        sizes[self.n_pairs] += 1
-        return evaluate(self, filters)
-
-    monkeypatch.setattr(MeanPairwiseDistance, "__call__", count)
-    monkeypatch.setattr("skgeom.objectives._pairwise._GROWTH", 2)
-    maximize(objective, starts, complete=True, tol=0.1)
-    assert set(sizes) == {40, 80}
-    sizes.clear()
-    maximize(objective, starts, complete=True, tol=1e-6)
-    assert set(sizes) == {40, 80, 190}
-
-
 @pytest.mark.parametrize("complete", [True, False])
 def test_fixed_filters(complete, objective, starts, few):
     few(last=1000)
@@ -125,9 +94,8 @@ def test_fixed_filters(complete, objective, starts, few):
     assert np.linalg.norm(riemannian) < 1e-3 * np.linalg.norm(gradient)
 
 
-@pytest.mark.parametrize("max_iter", [2, 500])
 @pytest.mark.parametrize("n_starts", [1, 3])
-def test_callback(n_starts, max_iter, objective, starts, few):
+def test_callback(n_starts, objective, starts, few):
     few(last=6)
     stages = []
 
@@ -137,7 +105,7 @@ def test_callback(n_starts, max_iter, objective, starts, few):
         assert_allclose(np.linalg.norm(filters, axis=0), 1)
         assert value == pytest.approx(objective(filters)[0], rel=0.5)
 
-    maximize(objective, starts[:n_starts], max_iter=max_iter, callback=callback)
+    maximize(objective, starts[:n_starts], max_iter=2, callback=callback)
     seen = list(dict.fromkeys(stages))
     assert stages == sorted(stages, key=seen.index)  # one after another
     # Each start on the first sample of pairs, larger ones, and then the whole space.
@@ -147,9 +115,3 @@ def test_callback(n_starts, max_iter, objective, starts, few):
     starts = [f"start {k + 1}" for k in range(n_starts)] if n_starts > 1 else ["search"]
     assert list(searches[:n_starts]) == starts
     assert searches[-1] == "all features"
-
-
-def test_callback_ends_each_search(objective, starts, few):
-    few(last=6)
-    result, _ = maximize(objective, starts[:1], callback=lambda *_: True)
-    assert result.n_iter <= 4

@@ -1,6 +1,5 @@
 """RiemannianLBFGS on problems whose solution is known, and at its limits."""
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +7,7 @@ import autograd.numpy as anp
 import numpy as np
 import pymanopt
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from pymanopt.manifolds import (
     Euclidean,
     Oblique,
@@ -17,10 +16,7 @@ from pymanopt.manifolds import (
     Stiefel,
     SymmetricPositiveDefinite,
 )
-from pymanopt.optimizers import ConjugateGradient
-from pyriemann.geometry.mean import mean_riemann
 
-from skgeom.geometry import logm, whiten
 from skgeom.optim import RiemannianLBFGS
 
 NO_LIMITS = {
@@ -73,42 +69,6 @@ def unit_columns(rng, n=10, m=6):
     )
 
 
-def karcher_mean(rng, n=5, k=6):
-    axes = np.linalg.qr(rng.standard_normal((k, n, n)))[0]
-    matrices = (axes * np.exp(2 * rng.standard_normal((k, 1, n)))) @ axes.mT
-
-    def cost(p):
-        return (logm(whiten(matrices, p)) ** 2).sum() / 2 / k
-
-    def gradient(p):
-        inverse = np.linalg.inv(np.linalg.cholesky(p))
-        return -inverse.T @ logm(whiten(matrices, p)).mean(axis=0) @ inverse
-
-    mean = mean_riemann(matrices, tol=1e-13, maxiter=500)
-    manifold = SymmetricPositiveDefinite(n)
-    return Known(manifold, cost, gradient, np.eye(n), cost(mean), mean)
-
-
-def rank_one(rng, m=12, n=8):
-    matrix = rng.standard_normal((m, n))
-    left, values, right = np.linalg.svd(matrix)
-    start = rng.standard_normal(m)
-
-    def gradient(u, v):
-        residual = np.outer(u, v) - matrix
-        return [residual @ v, residual.T @ u]
-
-    return Known(
-        Product([Sphere(m), Euclidean(n)]),
-        lambda u, v: ((np.outer(u, v) - matrix) ** 2).sum() / 2,
-        gradient,
-        [start / np.linalg.norm(start), rng.standard_normal(n)],
-        (values[1:] ** 2).sum() / 2,
-        values[0] * np.outer(left[:, 0], right[0]),
-        lambda point: np.outer(*point),
-    )
-
-
 def minor_gaussian(rng, n=10, p=2):
     """Orthonormal filters and the covariance of what they see, of least entropy."""
     matrix = np.diag(np.arange(1.0, n + 1))
@@ -131,7 +91,7 @@ def minor_gaussian(rng, n=10, p=2):
     )
 
 
-KNOWN = [dominant_subspace, unit_columns, karcher_mean, rank_one, minor_gaussian]
+KNOWN = [dominant_subspace, unit_columns, minor_gaussian]
 
 
 @pytest.fixture(params=KNOWN, ids=lambda make: make.__name__)
@@ -144,15 +104,10 @@ def arrays(point):
     return point if isinstance(point, list) else [point]
 
 
-class GoalReached(Exception):
-    """Raised when a cost is as low as asked for."""
-
-
 class Counted:
     """A pymanopt problem that counts its calls and the points it was asked for."""
 
-    def __init__(self, manifold, cost, gradient, goal=-np.inf):
-        self.goal = goal
+    def __init__(self, manifold, cost, gradient):
         self.points = set()
         self.iterates = []
         self.n_costs = self.n_gradients = 0
@@ -161,10 +116,7 @@ class Counted:
         def counted_cost(*point):
             self.n_costs += 1
             self.points.add(b"".join(array.tobytes() for array in point))
-            value = cost(*point)
-            if value <= self.goal:
-                raise GoalReached
-            return value
+            return cost(*point)
 
         @pymanopt.function.numpy(manifold)
         def counted_gradient(*point):
@@ -178,8 +130,8 @@ class Counted:
         )
 
     @classmethod
-    def of(cls, known, goal=-np.inf):
-        return cls(known.manifold, known.cost, known.gradient, goal)
+    def of(cls, known):
+        return cls(known.manifold, known.cost, known.gradient)
 
     def run(self, optimizer, start):
         return optimizer.run(self.problem, initial_point=start)
@@ -207,69 +159,12 @@ def test_optimum_and_honest_counts(known):
     assert counted.n_gradients == result.iterations + 1
 
 
-def test_fewer_evaluations_than_conjugate_gradient(known):
-    goal = known.least_cost + 1e-8 * abs(known.least_cost)
-    needed = []
-    for optimizer in (RiemannianLBFGS(), ConjugateGradient(verbosity=0)):
-        counted = Counted.of(known, goal)
-        with pytest.raises(GoalReached):
-            counted.run(optimizer, known.start)
-        needed.append(len(counted.points))
-    assert needed[0] < needed[1]
-
-
 def test_problem_with_automatic_derivatives():
     known = minor_gaussian(np.random.default_rng(0))
     cost = pymanopt.function.autograd(known.manifold)(known.cost)
     problem = pymanopt.Problem(known.manifold, cost)
     result = RiemannianLBFGS().run(problem, initial_point=known.start)
     assert_allclose(result.cost, known.least_cost, rtol=1e-10)
-
-
-def test_all_vectors_are_tangent(known, monkeypatch):
-    manifold = known.manifold
-    inner_product, n_checked = manifold.inner_product, 0
-
-    def checked(point, a, b):
-        nonlocal n_checked
-        for vector in (a, b):
-            n_checked += 1
-            tangent = manifold.to_tangent_space(point, vector)
-            for x, y in zip(arrays(vector), arrays(tangent), strict=True):
-                assert_allclose(x, y, rtol=0, atol=1e-12 * (1 + np.abs(x).max()))
-        return inner_product(point, a, b)
-
-    monkeypatch.setattr(manifold, "inner_product", checked)
-    result = Counted.of(known).run(RiemannianLBFGS(max_iterations=15), known.start)
-    # Once full of history, an iteration asks for many more than this.
-    assert n_checked > 10 * result.iterations > 0
-
-
-@pytest.mark.parametrize("memory", [0, 1, 4])
-def test_memory_is_used_and_limited(memory, monkeypatch):
-    known = dominant_subspace(np.random.default_rng(0))
-    transport, n_transports = known.manifold.transport, Counter()
-
-    def counted(point, new_point, vector):
-        n_transports[new_point.tobytes()] += 1
-        return transport(point, new_point, vector)
-
-    monkeypatch.setattr(known.manifold, "transport", counted)
-    result = Counted.of(known).run(RiemannianLBFGS(memory), known.start)
-    assert_allclose(result.cost, known.least_cost, rtol=1e-8)
-    # The pairs in memory, the newest step, and the gradient it started from.
-    assert max(n_transports.values()) == 2 * memory + 2
-
-
-def test_longer_memory_needs_fewer_evaluations():
-    scales = np.logspace(0, 3, 30)
-    evaluations = []
-    for memory in (0, 2, 20):
-        limits = {**NO_LIMITS, "min_gradient_norm": 1e-6}
-        optimizer = RiemannianLBFGS(memory, **limits)
-        result = quadratic(scales).run(optimizer, np.ones(30))
-        evaluations.append(result.cost_evaluations)
-    assert evaluations[0] > evaluations[1] > evaluations[2]
 
 
 @pytest.mark.parametrize("offset", [1e-8, 1e-3])
@@ -283,90 +178,6 @@ def test_leaves_a_saddle(offset):
     assert_allclose(result.cost, -4, rtol=1e-10)
 
 
-def test_steps_grow_where_the_cost_is_concave():
-    # A pit a thousand times wider than the manifold's idea of a typical distance.
-    width = 1e3
-
-    def cost(x):
-        return -(width**2) * np.exp(-(x @ x) / width**2 / 2)
-
-    def gradient(x):
-        return x * np.exp(-(x @ x) / width**2 / 2)
-
-    counted = Counted(Euclidean(2), cost, gradient)
-    result = counted.run(RiemannianLBFGS(), np.array([3.0, 1.0]) * width)
-    assert_allclose(result.cost, -(width**2), rtol=1e-10)
-    assert result.cost_evaluations < 40
-
-
-def test_steps_grow_where_the_cost_is_linear():
-    # The gradient does not change there, so that there is no curvature to divide by.
-    counted = Counted(
-        Euclidean(1),
-        lambda x: np.where(abs(x) < 1, x**2 / 2, abs(x) - 0.5).item(),
-        lambda x: np.clip(x, -1, 1),
-    )
-    result = counted.run(RiemannianLBFGS(), np.array([1e3]))
-    assert abs(result.point) < 1e-6
-    assert result.cost_evaluations < 40
-
-
-@pytest.mark.parametrize("sufficient", [1e-4, 0.4])
-def test_every_step_decreases_the_cost_sufficiently(sufficient):
-    def gradient(x):
-        bend = x[1] - x[0] ** 2
-        return np.array([-400 * x[0] * bend - 2 * (1 - x[0]), 200 * bend])
-
-    def rosenbrock(x):
-        return 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2
-
-    counted = Counted(Euclidean(2), rosenbrock, gradient)
-    optimizer = RiemannianLBFGS(sufficient_decrease=sufficient)
-    result = counted.run(optimizer, np.array([-1.2, 1.0]))
-    assert_allclose(result.point, 1, rtol=1e-6)
-    assert result.iterations > 10
-    points = np.array(counted.iterates)
-    costs = rosenbrock(points.T)
-    steps = np.diff(points, axis=0)
-    slopes = (np.array([gradient(x) for x in points[:-1]]) * steps).sum(axis=1)
-    assert (np.diff(costs) <= sufficient * slopes + 1e-15 * costs[:-1]).all()
-    assert result.cost_evaluations > result.iterations + 1  # some had to be shortened
-
-
-@pytest.mark.parametrize("limits", [{}, NO_LIMITS])
-def test_start_at_the_optimum(limits):
-    counted = quadratic([1.0, 2.0], center=3.0)
-    start = np.full(2, 3.0)
-    result = counted.run(RiemannianLBFGS(**limits), start)
-    assert result.iterations == 0
-    assert counted.n_costs == counted.n_gradients == 1
-    assert_array_equal(result.point, start)
-
-
-def test_start_is_not_modified(known):
-    for array in arrays(known.start):
-        array.flags.writeable = False
-    result = Counted.of(known).run(RiemannianLBFGS(max_iterations=3), known.start)
-    assert result.iterations == 3
-
-
-@pytest.mark.parametrize("outside", [np.inf, np.nan])
-def test_barrier(outside):
-    rates, n_outside = np.array([0.1, 1.0, 30.0]), 0
-
-    def cost(x):
-        nonlocal n_outside
-        if (x <= 0).any():
-            n_outside += 1
-            return outside
-        return rates @ x - np.log(x).sum()
-
-    counted = Counted(Euclidean(3), cost, lambda x: rates - 1 / x)
-    result = counted.run(RiemannianLBFGS(), np.array([1.0, 1.0, 0.05]))
-    assert n_outside > 0
-    assert_allclose(result.point, 1 / rates, rtol=1e-6)
-
-
 def test_ends_at_the_rounding_floor(known):
     result = Counted.of(known).run(RiemannianLBFGS(**NO_LIMITS), known.start)
     assert result.iterations < 200
@@ -378,34 +189,6 @@ def test_ends_at_the_rounding_floor(known):
         "Terminated - cost and gradient have reached the rounding floor.",
         "Terminated - no step along the gradient lowers the cost.",
     )
-
-
-@pytest.mark.parametrize("noise", [1e-12, 1e-6])
-def test_ends_at_the_floor_of_a_noisy_cost(noise):
-    scales = np.logspace(0, 2, 10)
-
-    def cost(x):
-        exact = 1 + (scales * (x - 1) ** 2).sum() / 2
-        return noise * np.round(exact / noise)
-
-    counted = Counted(Euclidean(10), cost, lambda x: scales * (x - 1))
-    result = counted.run(RiemannianLBFGS(**NO_LIMITS), np.zeros(10))
-    assert result.iterations < 200
-    assert_allclose(result.cost, 1, atol=3 * noise)
-
-
-def test_digits_beyond_those_of_the_cost():
-    # The cost no longer tells points apart that are nearer to the minimum than 1e-8.
-    scales = np.logspace(0, 1, 10)
-    rng = np.random.default_rng(0)
-
-    def cost(x):
-        last_digit = 1 + np.finfo(float).eps * rng.integers(-1, 2)
-        return (1e3 + (scales * (x - 1) ** 2).sum() / 2) * last_digit
-
-    counted = Counted(Euclidean(10), cost, lambda x: scales * (x - 1))
-    result = counted.run(RiemannianLBFGS(**NO_LIMITS), np.zeros(10))
-    assert_allclose(result.point, 1, rtol=1e-10)
 
 
 def test_gradient_that_is_not_a_number():
@@ -441,33 +224,8 @@ def test_limits(limit, value, attribute):
     assert "max" in result.stopping_criterion
 
 
-def test_limit_of_step_size():
-    counted = quadratic(np.logspace(0, 3, 20))
-    options = {"min_gradient_norm": 0, "min_step_size": 1e-3}
-    result = counted.run(RiemannianLBFGS(**options), np.ones(20))
-    steps = np.linalg.norm(np.diff(counted.iterates, axis=0), axis=1)
-    assert result.step_size < 1e-3
-    assert_allclose(result.step_size, steps[-1])
-    assert (steps[:-1] >= 1e-3).all()
-    assert "min step_size" in result.stopping_criterion
-
-
-def test_unknown_limit():
-    with pytest.raises(TypeError, match="'max_iter'"):
-        RiemannianLBFGS(max_iter=3)
-
-
-def test_result_has_the_attributes_of_that_of_pymanopt(capsys):
-    counted = quadratic([1.0, 10.0])
-    ours = counted.run(RiemannianLBFGS(), np.ones(2))
-    theirs = counted.run(ConjugateGradient(verbosity=0), np.ones(2))
-    assert vars(ours).keys() == vars(theirs).keys() - {"log"}
-    assert 0 < ours.time < 100
-    assert capsys.readouterr() == ("", "")
-
-
 def test_global_random_state():
-    known = rank_one(np.random.default_rng(0))
+    known = unit_columns(np.random.default_rng(0))
     before = np.random.get_state()  # noqa: NPY002
     Counted.of(known).run(RiemannianLBFGS(), known.start)
     assert str(np.random.get_state()) == str(before)  # noqa: NPY002

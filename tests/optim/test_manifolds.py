@@ -3,11 +3,9 @@
 import numpy as np
 import pymanopt.manifolds
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from pymanopt.optimizers import TrustRegions
-from pymanopt.optimizers.optimizer import Optimizer, OptimizerResult
+from numpy.testing import assert_allclose
 
-from skgeom.optim import OPTIMIZERS, _manifolds, minimize
+from skgeom.optim import _manifolds
 
 # At random points, to rounding.
 close = {"rtol": 1e-12, "atol": 1e-13}
@@ -76,17 +74,6 @@ def test_submanifold(name, shape, rng):
     assert_allclose(ours.typical_dist, theirs.typical_dist)
 
 
-@submanifolds
-def test_tangent_vectors_are_left_alone(name, shape, rng):
-    ours, theirs = pair(name, shape)
-    point = theirs.random_point()
-    tangent = ours.projection(point, rng.standard_normal(shape))
-    assert_allclose(ours.projection(point, tangent), tangent, **close)
-    # A step along it stays within the manifold to first order.
-    moved = ours.retraction(point, 1e-6 * tangent)
-    assert_allclose(moved, point + 1e-6 * tangent, rtol=0, atol=1e-10)
-
-
 def test_retraction_onto_orthonormal_matrices_is_continuous(rng):
     stiefel = _manifolds.Stiefel(5, 3)
     point = np.linalg.qr(rng.standard_normal((5, 3)))[0] * [1, -1, 1]
@@ -141,71 +128,3 @@ def test_product(rng):
             for manifold, *part in zip(parts, *arguments, strict=True)
         ]
         assert_parts_close(getattr(ours, method)(*arguments), expected)
-
-
-@pytest.mark.parametrize("number", [3.0, np.float64(3.0), np.array(3.0)])
-def test_arithmetic_of_tangent_vectors_of_products(number, rng):
-    arrays = [rng.standard_normal(shape) for shape in [(2, 3), (1,)]]
-    others = [rng.standard_normal(shape) for shape in [(2, 3), (1,)]]
-    u, v = _manifolds.TangentVector(arrays), _manifolds.TangentVector(others)
-    for found, expected in [
-        (u + v, [a + b for a, b in zip(arrays, others, strict=True)]),
-        (u - v, [a - b for a, b in zip(arrays, others, strict=True)]),
-        (number * u, [number * a for a in arrays]),
-        (u * number, [number * a for a in arrays]),
-        (u / number, [a / number for a in arrays]),
-        (-u, [-a for a in arrays]),
-    ]:
-        assert isinstance(found, _manifolds.TangentVector)
-        for one, other in zip(found, expected, strict=True):
-            assert_array_equal(one, other)
-    with pytest.raises(ValueError):
-        u + v[:1]
-
-
-class Look(Optimizer):
-    """Keeps the manifold that it is given."""
-
-    def run(self, problem, *, initial_point):
-        self.manifold = problem.manifold
-        problem.riemannian_gradient(initial_point)
-        return OptimizerResult(initial_point, 0.0, 0, "looked", 0.0)
-
-
-def distance_to(target):
-    return lambda point: (((point - target) ** 2).sum() / 2, point - target)
-
-
-@submanifolds
-def test_an_optimizer_of_pymanopt_is_given_its_manifold(name, shape, rng):
-    ours, theirs = pair(name, shape)
-    look, start = Look(), theirs.random_point()
-    minimize(distance_to(rng.standard_normal(shape)), ours, start, optimizer=look)
-    assert type(look.manifold) is type(theirs)
-    assert str(look.manifold) == str(theirs)
-
-
-def test_manifolds_of_pymanopt_are_left_to_it():
-    look, theirs = Look(), pymanopt.manifolds.Sphere(3)
-    minimize(distance_to(np.ones(3)), theirs, np.eye(3)[0], optimizer=look)
-    assert look.manifold is theirs
-
-
-@submanifolds
-@pytest.mark.parametrize(
-    "optimizer", [*OPTIMIZERS[1:], TrustRegions(verbosity=0)], ids=str
-)
-def test_searches_are_those_on_manifolds_of_pymanopt(name, shape, optimizer, rng):
-    found, expected = searches(name, shape, rng, optimizer=optimizer, max_iter=8)
-    assert (found.n_iter, found.n_evaluations) == (
-        expected.n_iter,
-        expected.n_evaluations,
-    )
-    assert_allclose(found.point, expected.point, rtol=1e-8, atol=1e-8)
-
-
-def searches(name, shape, rng, **options):
-    """What searches for the nearest point find, here and on the other manifold."""
-    ours, theirs = pair(name, shape)
-    cost, start = distance_to(rng.standard_normal(shape)), theirs.random_point()
-    return [minimize(cost, manifold, start, **options) for manifold in (ours, theirs)]

@@ -3,12 +3,10 @@
 import warnings
 
 import numpy as np
-import pymanopt
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from pymanopt.manifolds import Euclidean, Oblique, Product, Sphere, Stiefel
+from pymanopt.manifolds import Euclidean, Product, Sphere, Stiefel
 from pymanopt.optimizers import ConjugateGradient, SteepestDescent, TrustRegions
-from pymanopt.optimizers.optimizer import Optimizer, OptimizerResult
 
 from skgeom.optim import OPTIMIZERS, RiemannianLBFGS, minimize
 
@@ -98,17 +96,6 @@ def test_unit_of_cost(optimizer):
     assert len({(run.n_iter, run.n_evaluations, run.reason) for run in runs}) == 1
 
 
-@pytest.mark.parametrize("factor", [1e-8, 1e8])
-@pytest.mark.parametrize("name", ["lbfgs", "conjugate-gradient", "trust-regions"])
-def test_decimal_unit_of_cost(name, factor):
-    reference, cost = Subspace(), Subspace(factor)
-    expected = minimize(reference, cost.manifold, cost.start, optimizer=name)
-    result = minimize(cost, cost.manifold, cost.start, optimizer=name)
-    assert (result.n_iter, result.reason) == (expected.n_iter, expected.reason)
-    assert_allclose(result.point, expected.point, atol=1e-6)
-    assert_allclose(cost.points, reference.points, atol=1e-4)
-
-
 @pytest.mark.parametrize("max_iter", [0, 1, 4])
 def test_max_iter(optimizer, max_iter):
     cost = Subspace()
@@ -117,34 +104,6 @@ def test_max_iter(optimizer, max_iter):
     assert result.n_iter == max_iter
     assert not result.converged
     assert f"max_iter={max_iter}" in result.reason
-
-
-@pytest.mark.parametrize("instance", instances(max_iterations=3), ids=identify)
-def test_limits_of_an_instance(instance):
-    cost = Subspace()
-    result = minimize(cost, cost.manifold, cost.start, optimizer=instance, tol=1e-12)
-    assert 2 <= result.n_iter <= 3  # some count from one
-    assert not result.converged
-    assert "max iterations" in result.reason
-    # The last step is not forgotten.
-    numpy_function = pymanopt.function.numpy(cost.manifold)
-    problem = pymanopt.Problem(
-        cost.manifold,
-        numpy_function(lambda f: cost(f)[0]),
-        euclidean_gradient=numpy_function(lambda f: cost(f)[1]),
-        euclidean_hessian=numpy_function(lambda f, v: -2 * cost.matrix @ v),
-    )
-    alone = instance.run(problem, initial_point=cost.start)
-    assert_allclose(result.cost, alone.cost, rtol=1e-6)
-
-
-def test_gradient_limit_of_an_instance():
-    cost = Subspace()
-    loose = RiemannianLBFGS(min_gradient_norm=0.1)
-    result = minimize(cost, cost.manifold, cost.start, optimizer=loose, tol=0)
-    assert 1e-3 < result.gradient_norm < 0.1
-    assert result.converged
-    assert "min grad norm" in result.reason
 
 
 def test_no_tolerance(optimizer):
@@ -166,46 +125,12 @@ def test_tolerance_by_gradient(optimizer):
     assert_allclose(result.gradient_norm, np.linalg.norm(cost(result.point)[1]))
 
 
-@pytest.mark.parametrize("tol", [1e-3, 1e-4])
-def test_tolerance_by_decrease(tol):
-    scales = np.logspace(0, 3, 10)
-
-    def cost(x):
-        value, gradient = quadratic(scales, 1.0)(x)
-        return value + 100, gradient
-
-    costs = [cost(np.zeros(10))[0]]
-    result = minimize(
-        cost,
-        Euclidean(10),
-        np.zeros(10),
-        optimizer="steepest-descent",
-        tol=tol,
-        callback=lambda point, value: costs.append(value),
-    )
-    assert result.converged
-    assert "decreases" in result.reason
-    earlier, later = np.array(costs[:-10]), np.array(costs[10:])
-    met = earlier - later <= tol * later
-    assert len(met) > 1
-    assert met[-1] and not met[:-1].any()
-
-
 def test_start_at_the_optimum(optimizer):
     cost = quadratic(np.ones(3), center=2.0)
     start = np.full(3, 2.0)
     result = minimize(cost, Euclidean(3), start, optimizer=optimizer)
     assert (result.n_iter, result.n_evaluations, result.converged) == (0, 1, True)
     assert_array_equal(result.point, start)
-
-
-def test_start_at_a_minimum_but_for_rounding(optimizer):
-    cost = Subspace()
-    start = minimize(cost, cost.manifold, cost.start, optimizer="lbfgs", tol=0).point
-    cost.points.clear()
-    result = minimize(cost, cost.manifold, start, optimizer=optimizer, tol=0)
-    assert result.converged
-    assert_allclose(result.cost, cost.least, rtol=1e-14)
 
 
 def test_callback(optimizer):
@@ -239,25 +164,9 @@ def test_callback_stops(optimizer):
     assert "callback" in result.reason
 
 
-class Runs:
-    """Has the method of an optimiser, but is none."""
-
-    def run(self, problem, *, initial_point):
-        raise AssertionError
-
-    def __repr__(self):
-        return "'newton'"
-
-
-@pytest.mark.parametrize("unknown", ["newton", Runs()], ids=str)
-def test_unknown_optimizer(unknown):
+def test_unknown_optimizer():
     with pytest.raises(ValueError, match=r"'conjugate-gradient', 'lbfgs', .*'newton'"):
-        minimize(quadratic(1, 0), Euclidean(2), np.ones(2), optimizer=unknown)
-
-
-def test_class_of_optimizers_is_none():
-    with pytest.raises(ValueError, match=r"an instance of .*ConjugateGradient"):
-        minimize(quadratic(1, 0), Euclidean(2), np.ones(2), optimizer=ConjugateGradient)
+        minimize(quadratic(1, 0), Euclidean(2), np.ones(2), optimizer="newton")
 
 
 @pytest.mark.parametrize(
@@ -267,14 +176,6 @@ def test_class_of_optimizers_is_none():
 def test_start_that_is_not_finite(outcome, optimizer):
     with pytest.raises(ValueError, match="start is not finite"):
         minimize(lambda x: outcome, Euclidean(2), np.ones(2), optimizer=optimizer)
-
-
-def test_failing_factorisation_at_the_start():
-    def cost(x):
-        return np.linalg.cholesky(x).sum(), x
-
-    with pytest.raises(ValueError, match="start is not finite"):
-        minimize(cost, Euclidean(2, 2), -np.eye(2))
 
 
 @pytest.mark.parametrize("failure", ["error", np.inf, np.nan])
@@ -296,81 +197,6 @@ def test_barrier(optimizer, failure):
     assert_allclose(result.cost, cost(1 / rates)[0], rtol=1e-9)
 
 
-def test_minimum_at_a_barrier(optimizer):
-    # Differences of gradients, too, have to stay on this side of it.
-    def cost(x):
-        return x @ x, 2 * x if (x > 0.99).all() else np.full(2, np.nan)
-
-    result = minimize(cost, Euclidean(2), np.ones(2), optimizer=optimizer)
-    assert 2 * 0.99**2 < result.cost < 2 * 0.9999**2
-    assert np.isfinite(result.gradient_norm)
-
-
-class Visit(Optimizer):
-    """An optimiser that goes to given points, whatever the cost there."""
-
-    def __init__(self, *points):
-        super().__init__()
-        self.points = [np.array([point]) for point in points]
-
-    def run(self, problem, *, initial_point):
-        for point in [initial_point, *self.points]:
-            problem.riemannian_gradient(point)
-        return OptimizerResult(self.points[-1], 0.0, 0, "visited", 0.0)
-
-
-def test_optimizer_that_accepts_an_infinite_cost():
-    def cost(x):
-        return (x**2).sum() if x > 0 else np.inf, 2 * x
-
-    result = minimize(cost, Euclidean(1), np.ones(1), optimizer=Visit(-1.0))
-    assert (result.cost, result.gradient_norm, result.converged) == (1, 2, False)
-    assert "infinite" in result.reason
-
-
-@pytest.mark.parametrize("rise", [0.0, 4e-16, 0.1])
-def test_best_of_equal_costs_has_the_smallest_gradient(rise):
-    reports = []
-    result = minimize(
-        lambda x: (1 + rise * (x[0] < 3), x),  # 3 is lower than what comes later
-        Euclidean(1),
-        np.array([3.0]),
-        optimizer=Visit(1.0, 2.0),
-        tol=0,
-        callback=lambda point, value: reports.append(point[0]),
-    )
-    best = 1.0 if rise < 0.1 else 3.0
-    assert result.point == result.gradient_norm == best
-    assert reports == [best, best]
-    assert result.n_iter == 2
-
-
-class AskHessian(Optimizer):
-    """An optimiser that wants to know second derivatives only."""
-
-    def run(self, problem, *, initial_point):
-        problem.riemannian_gradient(initial_point)
-        self.images = [problem.riemannian_hessian(initial_point, v) for v in self.asked]
-        return OptimizerResult(initial_point, 0.0, 0, "asked", 0.0)
-
-
-def test_hessian_by_differences():
-    cost, optimizer = Subspace(), AskHessian()
-    rng = np.random.default_rng(0)
-    point = np.linalg.qr(rng.standard_normal((6, 2)))[0]
-    optimizer.asked = [
-        length * cost.manifold.projection(point, rng.standard_normal((6, 2)))
-        for length in (0.0, 1e-3, 1e3)
-    ]
-    minimize(cost, cost.manifold, point, optimizer=optimizer)
-    for vector, image in zip(optimizer.asked, optimizer.images, strict=True):
-        expected = cost.manifold.euclidean_to_riemannian_hessian(
-            point, cost(point)[1], -2 * cost.matrix @ vector, vector
-        )
-        length = np.linalg.norm(vector)
-        assert_allclose(image, expected, rtol=0, atol=3e-3 * length)
-
-
 def test_product_manifold(optimizer):
     matrix = np.array([[3.0, 1.0], [1.0, 0.0], [0.0, 2.0]])
 
@@ -387,20 +213,6 @@ def test_product_manifold(optimizer):
     assert_allclose(np.linalg.norm(result.point[1]), singular[0], rtol=1e-4)
     assert_array_equal(start[0], np.eye(3)[2])
     assert result.converged
-
-
-def test_difference_hessian_is_newton_like():
-    target = np.random.default_rng(0).standard_normal((5, 3)) * [1, 10, 100]
-    manifold = Oblique(5, 3)
-    result = minimize(
-        lambda f: (((f - target) ** 2).sum() / 2, f - target),
-        manifold,
-        np.eye(5, 3),
-        optimizer="trust-regions",
-        tol=1e-9,
-    )
-    assert_allclose(result.point, target / np.linalg.norm(target, axis=0), atol=1e-6)
-    assert result.n_iter < 20
 
 
 @pytest.mark.parametrize("name", ["lbfgs", "conjugate-gradient", "steepest-descent"])

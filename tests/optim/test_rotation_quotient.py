@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES, MeanPairwiseDistance
 from skgeom.optim import maximize_on_samples
-from skgeom.optim._manifolds import Oblique, RotationQuotient, rotated_to_unit_norm
+from skgeom.optim._manifolds import Oblique, rotated_to_unit_norm
 
 
 def classes(rng, n=12, c=4, noise=0.1, distance="fisher-rao"):
@@ -34,51 +34,6 @@ def test_rotation_to_unit_norms(shape, spread):
     # Equal products F F' mean that one is a rotation of the other.
     gram = filters @ filters.T * shape[1] / np.square(filters).sum()
     assert_allclose(rotated @ rotated.T, gram, atol=1e-12)
-
-
-def test_unit_norms_stay_as_they_are():
-    filters = np.random.default_rng(0).standard_normal((6, 3))
-    filters /= np.linalg.norm(filters, axis=0)
-    assert_allclose(rotated_to_unit_norm(2 * filters), filters, rtol=1e-14)
-    orthonormal = np.linalg.qr(filters)[0]
-    assert_allclose(rotated_to_unit_norm(orthonormal), orthonormal, atol=1e-14)
-
-
-def test_points_and_filters():
-    rng = np.random.default_rng(0)
-    space = RotationQuotient(12, 3, metric=metric(rng))
-    filters = rng.standard_normal((12, 3))
-    point = space.point_of(filters)
-    assert np.linalg.norm(point) == pytest.approx(1)
-    scale = np.sqrt(3) / np.linalg.norm(filters)
-    assert_allclose(space.filters_of(point), scale * filters, rtol=1e-10)
-
-
-def test_aligned_filters_are_a_rotation_close_to_given_ones():
-    rng = np.random.default_rng(0)
-    filters = rng.standard_normal((12, 3))
-    rotation = np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    space = RotationQuotient(12, 3, metric=metric(rng))
-    assert_allclose(space.aligned(filters @ rotation, filters), filters, atol=1e-12)
-
-
-def test_gradient_at_points():
-    rng = np.random.default_rng(1)
-    space = RotationQuotient(12, 3, metric=metric(rng))
-    objective = classes(rng)
-    point, direction = rng.standard_normal((2, 12, 3))
-    point /= np.linalg.norm(point)
-    _, of_filters = objective(space.filters_of(point))
-    gradient = space.euclidean_to_riemannian_gradient(point, of_filters)
-    step = 1e-5
-    up, down = (
-        objective(space.filters_of(point + t * direction))[0] for t in (step, -step)
-    )
-    assert np.vdot(gradient, direction) == pytest.approx(
-        (up - down) / (2 * step), rel=1e-7
-    )
-    # The norm of a point is free.
-    assert abs(np.vdot(gradient, point)) < 1e-12 * np.linalg.norm(gradient)
 
 
 @pytest.mark.parametrize("distance", sorted({*DISTANCES, *SECOND_MOMENT_DISTANCES}))
@@ -136,8 +91,3 @@ def test_single_precision(unit):
     assert projected(filters[:6])[0] == pytest.approx(
         objective(basis @ filters[:6])[0], rel=1e-5
     )
-
-
-def test_no_single_precision_without_noise_to_hide_it():
-    objective = classes(np.random.default_rng(5), noise=1e-9)
-    assert objective.in_single_precision() is objective
