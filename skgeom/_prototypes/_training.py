@@ -21,7 +21,7 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.estimator import current_progress
-from skgeom.utils.linalg import fold_order, within_one_standard_error
+from skgeom.utils.linalg import fold_order
 from skgeom.utils.threads import map_threads, one_blas_thread
 from skgeom.utils.validation import warn_user
 
@@ -672,7 +672,11 @@ def select_weight(training, make_loss, scale, **limits):
         if scores[weight].mean() < before:
             break
         before = scores[weight].mean()
-    return weights[within_one_standard_error(np.array(list(scores.values())))], scores
+    # The rule of one standard error, of the paired differences from the best weight.
+    found = np.array(list(scores.values()))
+    losses = found[found.mean(axis=1).argmax()] - found
+    errors = losses.std(axis=1, ddof=1) / np.sqrt(n_folds)
+    return weights[int(np.argmax(losses.mean(axis=1) <= errors))], scores
 
 
 def _some(training, mask):

@@ -298,7 +298,6 @@ class FitProgress:
         *,
         n_steps=None,
         name="iteration",
-        print_each=False,
     ):
         """Report a step; returns whether a callback requests the end of the stage.
 
@@ -316,19 +315,16 @@ class FitProgress:
             Largest number of steps of the stage, if that is known.
         name : str, default="iteration"
             The word for a step.
-        print_each : bool, default=False
-            Whether each step of the stage has a line, and not only the last one. Steps
-            of a stage without a name always have.
         """
         with self._lock:
             self.stage(stage, n_steps)
             self._n_steps += 1
-            if stage and not print_each:
+            if stage:
                 steps = f"{self._n_steps} {name}" + "s" * (self._n_steps != 1)
                 self._line = f"{stage}: {said} after {steps}"
                 self.note(f"{stage}, {name} {self._n_steps}: {said}")
             else:
-                self.print(f"{stage and stage + ', '}{name} {self._n_steps}: {said}")
+                self.print(f"{name} {self._n_steps}: {said}")
             if self._task is None or self._n_steps > self._most_steps:
                 return None
             task = self._task.subcontext(task_name=name)

@@ -74,22 +74,6 @@ def fold_order(y, distances, scale):
     return found
 
 
-def within_one_standard_error(scores):
-    """Index of the first candidate that is as good as the best one, up to chance.
-
-    Its mean score is less than the best mean by at most the standard error of their
-    paired differences.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_candidates, n_folds)
-        Scores of held-out samples, of the preferred candidate first.
-    """
-    losses = scores[scores.mean(axis=1).argmax()] - scores
-    errors = losses.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-    return int(np.argmax(losses.mean(axis=1) <= errors))
-
-
 # Squares of numbers up to this can be added 1e28 times.
 _LARGEST = 1e140
 

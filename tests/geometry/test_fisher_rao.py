@@ -16,7 +16,7 @@ from skgeom.geometry import (
     distance_fisher_rao_diagonal,
     distance_fisher_rao_equal_covariance,
 )
-from skgeom.geometry._fibres import shortest_on_fibres, squared_distance_slopes
+from skgeom.geometry._fibres import shortest_on_fibres, squared_distance_gradients
 
 # Far Gaussians have upper bounds of their distances only, which is a warning.
 UPPER_BOUND = pytest.mark.filterwarnings(
@@ -231,7 +231,7 @@ def test_slopes_of_squared_distances_are_differences(size, rng, make_symmetric):
     found, fibres = shortest_on_fibres(offsets, scales, 1e-12)
     assert (found[0] > 11.7).any() == (size > 1)
 
-    of_offset, of_covariance = squared_distance_slopes(offsets, scales, fibres)
+    of_offset, of_covariance = squared_distance_gradients(offsets, scales, fibres)
     step = 1e-5 * scales * rng.normal(size=(20, 3))
     spread = 1e-5 * scales[:, :, None] * make_symmetric((20,), 3) * scales[:, None]
     slopes = (of_offset * step).sum(axis=-1), (of_covariance * spread).sum((-2, -1))
