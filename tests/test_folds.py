@@ -1,4 +1,4 @@
-"""Order of samples, from which folds are made."""
+"""Turns of samples, from which folds are made."""
 
 import numpy as np
 from numpy.testing import assert_array_equal
@@ -6,20 +6,13 @@ from numpy.testing import assert_array_equal
 from skgeom.utils.linalg import fold_order
 
 
-def test_positions_count_the_samples_before_in_the_class():
+def test_turns_count_the_samples_before_in_the_class():
     y = np.array([1, 0, 1, 1, 0, 1])
     own = np.array([3.0, 9.0, 1.0, 2.0, 4.0, 2.0])
     assert_array_equal(fold_order(y, own[:, None], 1.0), [2, 1, 0, 1, 0, 1])
 
 
-def test_equally_distant_samples_are_no_copies():
-    """Two samples always are, from their mean."""
-    y, own = np.array([0, 0, 1]), np.ones(3)
-    other = np.array([5.0, 4.0, 3.0])
-    assert_array_equal(fold_order(y, np.column_stack([own, other]), 1.0), [1, 0, 0])
-
-
-def test_copies_have_one_position_though_rounding_differs(rng):
+def test_copies_have_one_turn_though_rounding_differs(rng):
     distances = 1e-8 * rng.uniform(1, 2, size=(50, 2))
     y = rng.integers(3, size=50)
     expected = fold_order(y, distances, distances.max())
