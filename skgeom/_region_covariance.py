@@ -12,13 +12,12 @@ from skgeom.utils.threads import map_threads
 from skgeom.utils.validation import check_finite
 
 _LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
-_COLORS = ("R", "G", "B")
 _SETS = {
     "intensity": ("x", "y", "I", "|I_x|", "|I_y|"),
     "color": ("x", "y", "channels", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|"),
 }
 
-_NAMES = ("x", "y", "I", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|", *_COLORS, "channels")
+_NAMES = ("x", "y", "I", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|", "channels")
 
 # Size of a block of features that is computed at a time: it should stay in the cache.
 _BLOCK_BYTES = 2**20
@@ -56,7 +55,6 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         - ``"x"`` and ``"y"``, the column and the row, counted from 0;
         - ``"I"``, the intensity: the only channel, or the luma 0.299 R + 0.587 G +
           0.114 B of three channels, or the mean of any other number of channels;
-        - ``"R"``, ``"G"`` and ``"B"``, the channels of images that have three;
         - ``"channels"``, all channels, however many;
         - ``"|I_x|"`` and ``"|I_y|"``, the absolute values of the first derivatives of
           the intensity: (I[p + 1] - I[p - 1]) / 2, and at the border the difference of
@@ -212,8 +210,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         return X, names
 
     def _names(self, n_channels):
-        """Names of the features; "channels" is replaced by their names or numbers."""
-        channels = _COLORS if n_channels == 3 else tuple(range(n_channels))
+        """Names of the features; "channels" is replaced by their numbers."""
         features = self.features
         if isinstance(features, str):
             features = _SETS[features]
@@ -224,12 +221,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
                     f"features has the unknown name {name!r}; use names among "
                     f"{', '.join(_NAMES)}."
                 )
-            if name in _COLORS and n_channels != 3:
-                raise ValueError(
-                    f"The feature {name!r} needs images with 3 channels, got "
-                    f"{n_channels}; use 'channels' or 'I'."
-                )
-            names += channels if name == "channels" else [name]
+            names += range(n_channels) if name == "channels" else [name]
         if not names or len(set(names)) < len(names):
             raise ValueError(
                 "features must have at least one name and none twice, got "
@@ -321,15 +313,14 @@ def _pixel_features(images, names):
     for number, name in enumerate(names):
         if name in coordinates:
             features[:, number] = coordinates[name]
-        elif name in _NAMES and name not in _COLORS:
+        elif name in _NAMES:
             axis, order = _derivative(name)
             values = intensity
             for _ in range(order):  # one-sided differences at the border
                 values = np.gradient(values, axis=axis + 1)
             features[:, number] = np.abs(values) if order else values
         else:
-            channel = _COLORS.index(name) if name in _COLORS else name
-            features[:, number] = images[..., channel]
+            features[:, number] = images[..., name]
     return features
 
 

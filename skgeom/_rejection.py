@@ -258,7 +258,15 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 f"{name} requires y to be passed, but the target y is None."
             )
-        self._check_dask(X, y, sample_weight)
+        for part, values in {"y": y, "sample_weight": sample_weight}.items():
+            if is_dask(values):
+                raise TypeError(
+                    f"{type(self).__name__} needs {part} in memory, but it is a Dask "
+                    f"{type(values).__name__}. Use {part}.compute()."
+                )
+        automatic = self.rejection_rate is not None or self.target_error is not None
+        if automatic and not isinstance(self.estimator, FrozenEstimator):
+            refuse_dask(self, X, "Give a threshold, or freeze a fitted classifier")
         X, y = indexable(X, y)
         check_holds_numbers(y, "y")
         check_holds_numbers(sample_weight, "sample_weight")
@@ -282,24 +290,12 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self.threshold_ = self._find_threshold(X, y, weights, routed)
-        # A classifier that takes such arrays returns them; text stays numpy's.
+        # A classifier that accepts such arrays returns them; text stays numpy's.
         if is_dispatched(X) and get_tags(self.estimator).array_api_support:
             move_attributes(self, X)
             if is_dispatched(labels):
                 self.classes_ = numbers_like(self.classes_, labels)
         return self
-
-    def _check_dask(self, X, y, sample_weight):
-        """Raise TypeError if Dask's arrays are where others are needed."""
-        for name, values in {"y": y, "sample_weight": sample_weight}.items():
-            if is_dask(values):
-                raise TypeError(
-                    f"{type(self).__name__} needs {name} in memory, but it is a Dask "
-                    f"{type(values).__name__}; give {name}.compute()."
-                )
-        automatic = self.rejection_rate is not None or self.target_error is not None
-        if automatic and not isinstance(self.estimator, FrozenEstimator):
-            refuse_dask(self, X, "Give a threshold, or freeze a fitted classifier")
 
     def _find_threshold(self, X, y, weights, routed):
         if self.rejection_rate is None and self.target_error is None:
@@ -362,7 +358,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Also whether their classes are correct, and the numbers of the samples.
         """
         if isinstance(self.estimator, FrozenEstimator):
-            results = [_outcomes(self.estimator_, X, y)]
+            results = [_confidences(self.estimator_, X, y)]
             tested = np.arange(len(results[0][0]))
         else:
             cv = self.cv
@@ -372,7 +368,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             cv = check_cv(cv, y, classifier=True)
             splits = list(cv.split(X, y, **routed.splitter.split))
             results = Parallel(n_jobs=self.n_jobs)(
-                delayed(_fold_outcomes)(
+                delayed(_fold_confidences)(
                     clone(self.estimator), X, y, train, test, routed.estimator.fit
                 )
                 for train, test in splits
@@ -484,22 +480,20 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags = wrapped.input_tags
         tags.non_deterministic = wrapped.non_deterministic
         tags.array_api_support = ARRAY_API and wrapped.array_api_support
-        if wrapped.classifier_tags is not None:
-            tags.classifier_tags.multi_class = wrapped.classifier_tags.multi_class
-            tags.classifier_tags.poor_score = wrapped.classifier_tags.poor_score
+        tags.classifier_tags = wrapped.classifier_tags or tags.classifier_tags
         return tags
 
 
-def _fold_outcomes(classifier, X, y, train, test, fit_params):
-    """Outcomes in the test part, after a fit to the training part."""
+def _fold_confidences(classifier, X, y, train, test, fit_params):
+    """Confidences in the test part, after a fit to the training part."""
     X_train, y_train = safe_split(classifier, X, y, train)
     X_test, y_test = safe_split(classifier, X, y, test, train)
     params = check_method_params(X, fit_params, indices=train)
     classifier.fit(X_train, y_train, **params)
-    return _outcomes(classifier, X_test, y_test)
+    return _confidences(classifier, X_test, y_test)
 
 
-def _outcomes(classifier, X, y):
+def _confidences(classifier, X, y):
     """Largest probability of each sample, and whether its class is correct."""
     probabilities = on_host(classifier.predict_proba(X))
     predicted = to_numpy(classifier.classes_)[probabilities.argmax(axis=1)]
@@ -658,10 +652,9 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     ----------
     y_true : array-like of shape (n_samples,)
         The true labels.
-    y_score : array-like of shape (n_samples, n_classes) or (n_samples,)
+    y_score : array-like of shape (n_samples, n_classes)
         The probabilities of the classes, or other scores of which the largest wins,
-        such as those of ``decision_function`` for more than two classes. One number per
-        sample is the probability of the second of two classes.
+        such as those of ``decision_function`` for more than two classes.
     labels : array-like of shape (n_classes,), default=None
         The classes in the order of the columns, such as ``classes_`` of a classifier.
         None means the sorted labels in ``y_true``.
@@ -681,8 +674,7 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     ------
     ValueError
         If ``labels`` does not name each column once, if a true label is not among the
-        labels, if a score is not finite, if one number per sample is given and it is no
-        probability, or if all weights are zero.
+        labels, if a score is not finite, or if all weights are zero.
 
     See Also
     --------
@@ -738,7 +730,8 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
 def _scored(y_true, y_score, labels):
     """Whether each prediction is correct, and its confidence."""
     y_true = column_or_1d(y_true)
-    y_score = _checked_scores(y_true, y_score)
+    y_score = check_array(y_score, dtype=[np.float64, np.float32], input_name="y_score")
+    check_consistent_length(y_true, y_score)
     found, codes = np.unique(y_true, return_inverse=True)
     labels = found if labels is None else column_or_1d(labels)
     if len(labels) != y_score.shape[1] or len(np.unique(labels)) < len(labels):
@@ -755,18 +748,3 @@ def _scored(y_true, y_score, labels):
         )
     predicted = y_score.argmax(axis=1)
     return same.argmax(axis=1)[codes] == predicted, y_score.max(axis=1)
-
-
-def _checked_scores(y_true, y_score):
-    """Scores with one column per class."""
-    options = {"dtype": [np.float64, np.float32], "input_name": "y_score"}
-    y_score = check_array(y_score, ensure_2d=False, **options)
-    check_consistent_length(y_true, y_score)
-    if y_score.ndim == 2:
-        return y_score
-    if y_score.min() < 0 or y_score.max() > 1:
-        raise ValueError(
-            "y_score with one number a sample must hold probabilities, but there are "
-            f"numbers from {y_score.min()} to {y_score.max()}. Give one column a class."
-        )
-    return np.stack([1 - y_score, y_score], axis=1)

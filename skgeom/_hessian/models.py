@@ -10,6 +10,7 @@ torch is not imported to recognize a module: without an earlier import there is 
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -384,27 +385,20 @@ def _vjp_of_torch(function, X):
 
 
 def module_function(module):
-    """A module as a function of tensors that leaves it unchanged, and its tensors.
+    """A module as a function of tensors, and a function that makes its tensors.
 
-    The module is in evaluation mode during a call, so that samples are independent. Its
-    parameters are constants: no gradients are added to them. The second function copies
-    arrays to tensors of its precision and device.
+    The first function is a copy of the module in evaluation mode, so that samples are
+    independent, with constant parameters. The second one copies arrays to tensors of
+    its precision and device.
     """
     import torch
-    from torch.func import functional_call
 
-    named = [*module.named_parameters(), *module.named_buffers()]
-    state = {name: tensor.detach() for name, tensor in named}
-    floats = [t for t in state.values() if t.is_floating_point()] or [torch.empty(0)]
+    module = deepcopy(module).eval().requires_grad_(False)
+    state = [*module.parameters(), *module.buffers()]
+    floats = [t for t in state if t.is_floating_point()] or [torch.empty(0)]
 
     def function(X):
-        modes = [(part, part.training) for part in module.modules()]
-        module.eval()
-        try:
-            values = functional_call(module, state, (X,))
-        finally:
-            for part, training in modes:
-                part.training = training
+        values = module(X)
         values = values[0] if isinstance(values, tuple) else values
         return values[:, None] if values.ndim == 1 else values
 
@@ -425,26 +419,26 @@ def _differentiated(function, vjp, copied, name, n_classes):
     def expand(X):
         check_logits(lambda X: function(copied(X)), X, n_classes, name)
         with _errors_explained(name):
-            values, pull = vjp(function, X)
+            values, product = vjp(function, X)
         xp = namespace(X)
 
         @_errors_explained(name)
         def products(V):
             V = copied(V)
-            return xp.stack([pull(V[:, row]) for row in range(V.shape[1])], axis=1)
+            return xp.stack([product(V[:, row]) for row in range(V.shape[1])], axis=1)
 
         # Without the second term, autograd warns that the gradient of linear logits
         # does not depend on X.
         @_errors_explained(name)
         def weighted_hessian(G):
             G, rows = copied(G), []
-            _, pull = vjp(lambda X: vjp(function, X)[1](G) + 0 * X, X)
+            _, product = vjp(lambda X: vjp(function, X)[1](G) + 0 * X, X)
             # The logits of a sample depend on that sample only. So one product with
             # ones in a feature is that row of the Hessians of all samples.
             for feature in range(X.shape[1]):
                 direction = xp.zeros_like(X)
                 direction[:, feature] = 1
-                rows.append(xp.sum(pull(direction), axis=0))
+                rows.append(xp.sum(product(direction), axis=0))
             return xp.stack(rows)
 
         logits = to_numpy(values).astype(np.float64)

@@ -7,6 +7,7 @@ from sklearn.base import (
     MetaEstimatorMixin,
     clone,
 )
+from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_array, check_X_y, get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
@@ -87,8 +88,7 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.clusterer_ = clone(self.clusterer).fit(X)
         clusters = self.clusterer_.predict(X)
         self.clusters_, positions = np.unique(clusters, return_inverse=True)
-        counts = np.zeros((len(self.clusters_), len(self.classes_)), dtype=int)
-        np.add.at(counts, (positions, codes), 1)
+        counts = contingency_matrix(positions, codes)
         self.cluster_labels_ = self.classes_[counts.argmax(axis=1)]
         self._most_frequent = self.classes_[counts.sum(axis=0).argmax()]
         return self
@@ -114,25 +114,6 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         positions = positions.clip(max=len(self.clusters_) - 1)
         known = self.clusters_[positions] == clusters
         return np.where(known, self.cluster_labels_[positions], self._most_frequent)
-
-    def score(self, X, y, sample_weight=None):
-        """Accuracy of the predicted classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, ...)
-            Samples of any shape that the clusterer accepts.
-        y : array-like of shape (n_samples,)
-            Their true labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the samples; None for equal weights.
-
-        Returns
-        -------
-        accuracy : float
-            The fraction of the samples whose label is predicted.
-        """
-        return super().score(X, y, sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,21 +1,6 @@
-"""Docstrings and decompositions that several linear projections share."""
+"""Decompositions that several linear projections share."""
 
 import numpy as np
-
-PROJECTION_DOCS = {
-    "classes_": """
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    """,
-    "n_features_in_": """
-    n_features_in_ : int
-        Number of features seen during fit.
-    """,
-    "feature_names_in_": """
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if X had names that are all strings.
-    """,
-}
 
 
 def class_sums(X, codes, n_classes):

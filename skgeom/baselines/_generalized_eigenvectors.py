@@ -7,16 +7,12 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils._param_validation import Interval
 
-from skgeom.baselines._decompositions import (
-    PROJECTION_DOCS,
-    whitening_basis,
-)
+from skgeom.baselines._decompositions import whitening_basis
 from skgeom.utils._projections import LinearProjection
-from skgeom.utils.estimator import estimator_method, substitute_docs
+from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import fix_signs, space_of
 
 
-@substitute_docs(**PROJECTION_DOCS)
 class GeneralizedEigenvectors(LinearProjection):
     r"""Generalized eigenvectors of the second moments of pairs of classes (GEM).
 
@@ -52,9 +48,12 @@ class GeneralizedEigenvectors(LinearProjection):
         :math:`\lambda`, the mean square of class i.
     pairs_ : ndarray of shape (n_components, 2)
         The labels of i and j.
-    {classes_}
-    {n_features_in_}
-    {feature_names_in_}
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X had names that are all strings.
 
     See Also
     --------

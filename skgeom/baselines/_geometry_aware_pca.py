@@ -5,7 +5,6 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from skgeom.geometry import logm, mean_affine_invariant, sqrtm
@@ -33,17 +32,12 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
     ----------
     n_components : int, default=2
         Number m of rows of the reduced matrices, at most n.
-    n_init : int, default=1
-        Number of initializations; the result with the largest dispersion is kept. The
-        first is the leading eigenvectors of the mean square of the logarithms of the
-        matrices at M; the others are random.
     max_iter : int, default=500
-        Largest number of iterations from each initialization.
+        Largest number of iterations. The initialization is the leading eigenvectors of
+        the mean square of the logarithms of the matrices at M.
     tol : float, default=1e-6
         The optimization stops when ten iterations together increase the dispersion by
         at most this fraction.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the random initializations.
 
     Attributes
     ----------
@@ -56,7 +50,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
     objective_ : float
         The dispersion of the reduced matrices.
     n_iter_ : int
-        Number of iterations from the initialization that was kept.
+        Number of iterations.
     n_features_in_ : int
         The size n of the matrices seen during fit.
 
@@ -93,28 +87,16 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     _fitted_array = "components_"
 
-    def __init__(
-        self,
-        n_components=2,
-        *,
-        n_init=1,
-        max_iter=500,
-        tol=1e-6,
-        random_state=None,
-    ):
+    def __init__(self, n_components=2, *, max_iter=500, tol=1e-6):
         self.n_components = n_components
-        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
-        self.random_state = random_state
 
     @estimator_method
     def fit(self, X, y=None):
@@ -153,10 +135,7 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         inverse_root = np.linalg.inv(sqrtm(self.mean_))
         whitened = inverse_root @ X @ inverse_root
         whitened = (whitened + whitened.mT) / 2
-        result = min(
-            (self._optimize(whitened, init) for init in self._inits(whitened)),
-            key=lambda result: result.cost,
-        )
+        result = self._optimize(whitened)
         self.objective_ = -result.cost
         self.n_iter_ = max(result.n_iter, 1)  # as scikit-learn wants it
         differ = np.ptp(X, axis=0).any()  # otherwise there is nothing to find
@@ -192,28 +171,18 @@ class GeometryAwarePCA(TransformerMixin, BaseEstimator):
         least = 2 if reset else 1
         return check_spd_samples(self, X, reset=reset, ensure_min_samples=least)
 
-    def _inits(self, whitened):
-        """Matrices with orthonormal columns, in whitened coordinates."""
+    def _optimize(self, whitened):
+        """Maximize the dispersion, from the principal directions of the logarithms."""
         logarithms = logm(whitened)
         _, axes = np.linalg.eigh((logarithms @ logarithms).mean(axis=0))
-        yield np.ascontiguousarray(axes[:, ::-1][:, : self.n_components])
-        rng = check_random_state(self.random_state)
-        for _ in range(self.n_init - 1):
-            random = rng.standard_normal((len(axes), self.n_components))
-            yield CONSTRAINTS["orthonormal"].nearest(random)
+        init = np.ascontiguousarray(axes[:, ::-1][:, : self.n_components])
 
-    def _optimize(self, matrices, init):
         def cost(filters):
-            value, gradient = projected_dispersion(filters, matrices)
+            value, gradient = projected_dispersion(filters, whitened)
             return -value, -gradient
 
-        return minimize(
-            cost,
-            CONSTRAINTS["orthonormal"](*init.shape),
-            init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
+        manifold = CONSTRAINTS["orthonormal"](*init.shape)
+        return minimize(cost, manifold, init, max_iter=self.max_iter, tol=self.tol)
 
     def _principal_basis(self, filters):
         """The orthonormal basis, in rows, of a span in which the mean is diagonal."""

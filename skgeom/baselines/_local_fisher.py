@@ -6,16 +6,12 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skgeom.baselines._decompositions import (
-    PROJECTION_DOCS,
-    whitening_basis,
-)
+from skgeom.baselines._decompositions import whitening_basis
 from skgeom.utils._projections import LinearProjection
-from skgeom.utils.estimator import estimator_method, substitute_docs
+from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import fix_signs, space_of
 
 
-@substitute_docs(**PROJECTION_DOCS)
 class LocalFisherDiscriminantAnalysis(LinearProjection):
     r"""Local Fisher discriminant analysis (LFDA).
 
@@ -59,9 +55,12 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
         The components; the largest entry of each is positive.
     eigenvalues_ : ndarray of shape (n_components,)
         The ratios that they reach, in falling order.
-    {classes_}
-    {n_features_in_}
-    {feature_names_in_}
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X had names that are all strings.
 
     See Also
     --------

@@ -5,17 +5,12 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from skgeom.baselines._decompositions import (
-    PROJECTION_DOCS,
-    class_sums,
-    principal_directions,
-)
+from skgeom.baselines._decompositions import class_sums, principal_directions
 from skgeom.utils._projections import LinearProjection
-from skgeom.utils.estimator import estimator_method, substitute_docs
+from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import fix_signs
 
 
-@substitute_docs(**PROJECTION_DOCS)
 class SupervisedPCA(LinearProjection):
     r"""Supervised principal component analysis, with the delta kernel of the labels.
 
@@ -43,9 +38,12 @@ class SupervisedPCA(LinearProjection):
     eigenvalues_ : ndarray of shape (n_components,)
         Their eigenvalues, in falling order; infinity if too large for floating-point
         numbers.
-    {classes_}
-    {n_features_in_}
-    {feature_names_in_}
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X had names that are all strings.
 
     See Also
     --------
@@ -118,7 +116,6 @@ class SupervisedPCA(LinearProjection):
         return self
 
 
-@substitute_docs(**PROJECTION_DOCS)
 class LOL(LinearProjection):
     r"""Linear optimal low-rank projection.
 
@@ -144,9 +141,12 @@ class LOL(LinearProjection):
     n_mean_directions_ : int
         Number of the components, the first ones, that span differences between class
         means.
-    {classes_}
-    {n_features_in_}
-    {feature_names_in_}
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X had names that are all strings.
 
     See Also
     --------

@@ -161,7 +161,7 @@ class AccuracyRejectionDisplay(Display):
         ----------
         y_true : array-like of shape (n_samples,)
             The true labels.
-        y_score : array-like of shape (n_samples, n_classes) or (n_samples,)
+        y_score : array-like of shape (n_samples, n_classes)
             The probabilities or scores, as for
             :func:`~skgeom.accuracy_rejection_curve`.
         labels : array-like of shape (n_classes,), default=None

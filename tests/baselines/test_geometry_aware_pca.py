@@ -43,10 +43,7 @@ def test_objective_is_the_dispersion_about_the_mean(matrices, n_components):
 
 
 def test_more_components_hold_more_of_the_dispersion(matrices):
-    reached = [
-        GeometryAwarePCA(m, n_init=5, random_state=0).fit(matrices).objective_
-        for m in range(1, 7)
-    ]
+    reached = [GeometryAwarePCA(m).fit(matrices).objective_ for m in range(1, 7)]
     assert (np.diff(reached) > 0).all()
     mean = mean_riemann(matrices, tol=1e-12, maxiter=200)
     total = np.mean(distance_affine_invariant(matrices, mean) ** 2)

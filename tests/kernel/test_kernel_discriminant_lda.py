@@ -1,4 +1,4 @@
-"""A linear kernel is linear discriminant analysis; both beside published figures."""
+"""A linear kernel is linear discriminant analysis, compared with published figures."""
 
 import numpy as np
 import pytest

@@ -143,7 +143,7 @@ def test_components_are_those_of_fits_without_each_sample(
     assert_allclose(found, expected, rtol=1e-5, atol=1e-7 * np.abs(Z).max())
 
 
-def test_samples_to_leave_out():
+def test_held_out_samples():
     codes = np.repeat([0, 1, 2, 3], [400, 100, 5, 1])
     rows = spread_over_classes(codes, 40)
     assert_array_equal(np.bincount(codes[rows]), [32, 8, 5, 1])
@@ -265,7 +265,7 @@ def test_common_unit():
 # Groups.
 
 
-def test_groups_are_left_out_together():
+def test_groups_are_held_out_together():
     """Noisy copies of 40 samples: each tells the class of the others."""
     X, y = make_moons(80, noise=0.4, random_state=0)
     X_test, y_test = make_moons(500, noise=0.4, random_state=1)
@@ -325,7 +325,7 @@ def test_errors_of_all_candidates(wine):
 
 
 def test_groups_of_a_whole_class_select_nothing(wine):
-    """The errors of the first class, left out as a whole, do not count."""
+    """The errors of the first class, held out as a whole, do not count."""
     X, y = wine
     rest = np.arange(len(y)) % 20 + 3
     whole = KDA().fit(X, y, groups=np.where(y == 0, 0, rest))
@@ -401,7 +401,7 @@ def test_few_samples(counts):
 
 
 def test_rare_classes():
-    """They are classified better with the class means of left-out samples."""
+    """They are classified better with the class means of held-out samples."""
     X, y = load_digits(return_X_y=True)
     test = np.arange(len(y)) % 3 == 0
     rare = [np.flatnonzero(~test & (y == c))[:15] for c in range(5, 10)]
@@ -419,7 +419,7 @@ def test_rare_classes():
     assert not kda.predict(common).any()
 
 
-def test_more_classes_than_samples_to_leave_out(monkeypatch):
+def test_more_classes_than_held_out_samples(monkeypatch):
     monkeypatch.setattr(discriminant, "_MAX_HELD_OUT", 20)
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(40), 4)

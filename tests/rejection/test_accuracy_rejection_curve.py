@@ -44,17 +44,6 @@ def test_sample_without_weight_is_absent():
     assert_array_equal(found, accuracy_rejection_curve(y[:2], score[:2]))
 
 
-@pytest.mark.parametrize("labels", [("no", "yes"), (-1, 1), (False, True)])
-def test_one_probability_a_sample(labels, rng):
-    y, p = rng.integers(2, size=50), rng.uniform(size=50)
-    named = np.array(labels)[y]
-    expected = accuracy_rejection_curve(y, np.column_stack([1 - p, p]))
-    assert_array_equal(accuracy_rejection_curve(named, p), expected)
-    as_objects = np.array(labels, dtype=object)
-    found = accuracy_rejection_curve(as_objects[y], p, labels=as_objects)
-    assert_array_equal(found, expected)
-
-
 @pytest.mark.parametrize(
     ("y", "score", "options", "message"),
     [
@@ -68,12 +57,12 @@ def test_one_probability_a_sample(labels, rng):
         ),
         ([0, 1], [[0.1, 0.9]] * 3, {}, "inconsistent numbers of samples"),
         ([0, 1], [[0.1, 0.9], [np.nan, 0]], {}, "y_score contains NaN"),
-        ([0, 1], [0.3, np.inf], {}, "y_score contains infinity"),
-        ([0, 1], [-0.3, 2.0], {}, r"numbers from -0\.3 to 2\.0"),
+        ([0, 1], [[0.3, np.inf]] * 2, {}, "y_score contains infinity"),
+        ([0, 1], [0.3, 0.6], {}, "Expected 2D array"),
         ([0, 1], [["a", "b"]] * 2, {}, "could not convert string"),
         ([0, 1], np.ones((2, 2, 2)), {}, "Found array with dim 3"),
-        ([0, 1], [0.3, 0.6], {"sample_weight": [0, 0]}, "zero for all|non-zero"),
-        ([0, 1], [0.3, 0.6], {"sample_weight": [1, -1]}, "[Nn]egative"),
+        ([0, 1], np.eye(2), {"sample_weight": [0, 0]}, "zero for all|non-zero"),
+        ([0, 1], np.eye(2), {"sample_weight": [1, -1]}, "[Nn]egative"),
     ],
 )
 def test_bad_input(y, score, options, message):

@@ -68,7 +68,7 @@ def test_dask(blobs):
     model = RejectionClassifier(landmarks, threshold=0.8)
     expected = model.fit(X, y).predict(X)
     assert_array_equal(model.fit(blocks, y).predict(X), expected)
-    with pytest.raises(TypeError, match=r"needs y in memory.*give y.compute\(\)"):
+    with pytest.raises(TypeError, match=r"needs y in memory.*Use y.compute\(\)"):
         model.fit(X, labels)
     with pytest.raises(TypeError, match="needs sample_weight in memory"):
         model.fit(X, y, labels)
