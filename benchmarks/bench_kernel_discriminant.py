@@ -221,7 +221,7 @@ def compare_million(repeats):
     table(title, jobs, repeats, reference, (X[test], y[test]))
 
 
-def fit_mnist(n, n_landmarks, landmarks, regularization):
+def fit_mnist(n, n_landmarks, regularization):
     """Print one line, for one size, in a process that does nothing else."""
     X, y, *test = load(n, np.float32)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -232,7 +232,6 @@ def fit_mnist(n, n_landmarks, landmarks, regularization):
         regularization=regularization,
         solver="nystroem",
         n_landmarks=n_landmarks,
-        landmarks=landmarks,
         random_state=0,
     )
     start = time.perf_counter()
@@ -242,20 +241,20 @@ def fit_mnist(n, n_landmarks, landmarks, regularization):
     start = time.perf_counter()
     score = kda.score(*test)
     print(
-        f"{n:7d} {n_landmarks:9d} {landmarks:>9s} {seconds:8.1f} "
+        f"{n:7d} {n_landmarks:9d} {seconds:8.1f} "
         f"{seconds / n * 1e4:9.2f} {time.perf_counter() - start:8.1f} {score:9.4f} "
         f"{before:9.2f} {peak:7.2f}",
         flush=True,
     )
 
 
-def scale_mnist(n_landmarks, landmarks, regularization):
+def scale_mnist(n_landmarks, regularization):
     print(
-        "\nMNIST, Nystroem\n      n landmarks    method  seconds /10000 n  predict  "
+        "\nMNIST, Nystroem\n      n landmarks  seconds /10000 n  predict  "
         "accuracy   data GiB    peak"
     )
     for n in (7500, 15_000, 30_000, 60_000):
-        arguments = [str(value) for value in (n, n_landmarks, landmarks)]
+        arguments = [str(value) for value in (n, n_landmarks)]
         module = "benchmarks.bench_kernel_discriminant"
         command = [sys.executable, "-m", module, "one", "--fit", *arguments]
         subprocess.run([*command, str(regularization)], check=True)
@@ -324,20 +323,17 @@ def main():
     parser.add_argument("parts", nargs="+", choices=parts)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--n-landmarks", type=int, default=4000)
-    parser.add_argument("--landmarks", default="kmeans", choices=["kmeans", "random"])
     parser.add_argument("--regularization", type=number_or_auto, default=1e-6)
-    parser.add_argument("--fit", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--fit", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     for part in arguments.parts:
         if part == "one":
-            n, n_landmarks, landmarks, regularization = arguments.fit
+            n, n_landmarks, regularization = arguments.fit
             regularization = number_or_auto(regularization)
-            fit_mnist(int(n), int(n_landmarks), landmarks, regularization)
+            fit_mnist(int(n), int(n_landmarks), regularization)
         elif part == "mnist":
-            scale_mnist(
-                arguments.n_landmarks, arguments.landmarks, arguments.regularization
-            )
+            scale_mnist(arguments.n_landmarks, arguments.regularization)
         else:
             compare[part](arguments.repeats)
 

@@ -290,7 +290,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self.threshold_ = self._find_threshold(X, y, weights, routed)
-        # A classifier that takes such arrays returns them; text stays numpy's.
+        # A classifier that accepts such arrays returns them; text stays numpy's.
         if is_dispatched(X) and get_tags(self.estimator).array_api_support:
             move_attributes(self, X)
             if is_dispatched(labels):
@@ -358,7 +358,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Also whether their classes are correct, and the numbers of the samples.
         """
         if isinstance(self.estimator, FrozenEstimator):
-            results = [_outcomes(self.estimator_, X, y)]
+            results = [_confidences(self.estimator_, X, y)]
             tested = np.arange(len(results[0][0]))
         else:
             cv = self.cv
@@ -368,7 +368,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             cv = check_cv(cv, y, classifier=True)
             splits = list(cv.split(X, y, **routed.splitter.split))
             results = Parallel(n_jobs=self.n_jobs)(
-                delayed(_fold_outcomes)(
+                delayed(_fold_confidences)(
                     clone(self.estimator), X, y, train, test, routed.estimator.fit
                 )
                 for train, test in splits
@@ -484,16 +484,16 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _fold_outcomes(classifier, X, y, train, test, fit_params):
-    """Outcomes in the test part, after a fit to the training part."""
+def _fold_confidences(classifier, X, y, train, test, fit_params):
+    """Confidences in the test part, after a fit to the training part."""
     X_train, y_train = safe_split(classifier, X, y, train)
     X_test, y_test = safe_split(classifier, X, y, test, train)
     params = check_method_params(X, fit_params, indices=train)
     classifier.fit(X_train, y_train, **params)
-    return _outcomes(classifier, X_test, y_test)
+    return _confidences(classifier, X_test, y_test)
 
 
-def _outcomes(classifier, X, y):
+def _confidences(classifier, X, y):
     """Largest probability of each sample, and whether its class is correct."""
     probabilities = on_host(classifier.predict_proba(X))
     predicted = to_numpy(classifier.classes_)[probabilities.argmax(axis=1)]

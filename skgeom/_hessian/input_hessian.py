@@ -209,8 +209,8 @@ def mean_curvature(estimator, X, y, weights, curvature, derivatives):
             if curvature == "hessian":
                 hessian = expansion.weighted_hessian(residuals * share[:, None])
                 total = total + in_double(hessian)
-            said = f"{batch.stop} of {len(y)} samples"
-            progress.step("Hessian", said, n_steps=len(batches), name="block")
+            progressed = f"{batch.stop} of {len(y)} samples"
+            progress.step("Hessian", progressed, n_steps=len(batches), name="block")
         matrix = to_numpy(total)
         if model.matrix is not None:
             matrix = model.matrix.T @ matrix @ model.matrix

@@ -419,26 +419,26 @@ def _differentiated(function, vjp, copied, name, n_classes):
     def expand(X):
         check_logits(lambda X: function(copied(X)), X, n_classes, name)
         with _errors_explained(name):
-            values, pull = vjp(function, X)
+            values, product = vjp(function, X)
         xp = namespace(X)
 
         @_errors_explained(name)
         def products(V):
             V = copied(V)
-            return xp.stack([pull(V[:, row]) for row in range(V.shape[1])], axis=1)
+            return xp.stack([product(V[:, row]) for row in range(V.shape[1])], axis=1)
 
         # Without the second term, autograd warns that the gradient of linear logits
         # does not depend on X.
         @_errors_explained(name)
         def weighted_hessian(G):
             G, rows = copied(G), []
-            _, pull = vjp(lambda X: vjp(function, X)[1](G) + 0 * X, X)
+            _, product = vjp(lambda X: vjp(function, X)[1](G) + 0 * X, X)
             # The logits of a sample depend on that sample only. So one product with
             # ones in a feature is that row of the Hessians of all samples.
             for feature in range(X.shape[1]):
                 direction = xp.zeros_like(X)
                 direction[:, feature] = 1
-                rows.append(xp.sum(pull(direction), axis=0))
+                rows.append(xp.sum(product(direction), axis=0))
             return xp.stack(rows)
 
         logits = to_numpy(values).astype(np.float64)

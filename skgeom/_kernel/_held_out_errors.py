@@ -27,7 +27,7 @@ _LEAST_ERRORS = 0.5
 
 
 def spread_over_classes(codes, n_samples):
-    """Numbers of about ``n_samples`` samples, evenly spread over each sorted class.
+    """Numbers of about ``n_samples`` samples, at equal distances in each sorted class.
 
     A class has its share of the samples, but at least half of an equal share, and two
     samples, if it has so many.
@@ -48,12 +48,12 @@ def whole_groups(rows, codes, groups):
     There are samples of each class that the rows have. Of groups of one sample each,
     the result is the rows themselves.
     """
-    # Classes take turns.
-    turns = np.concatenate([np.arange(n) for n in np.bincount(codes[rows])])
+    # The order of each row within its class.
+    ranks = np.concatenate([np.arange(n) for n in np.bincount(codes[rows])])
     sorted_rows = rows[np.argsort(codes[rows], kind="stable")]
     chosen = np.zeros(len(codes), dtype=bool)
     classes = np.unique(codes[rows])
-    for row in sorted_rows[np.argsort(turns, kind="stable")]:
+    for row in sorted_rows[np.argsort(ranks, kind="stable")]:
         if chosen.sum() >= len(rows) and len(np.unique(codes[chosen])) == len(classes):
             break
         chosen |= groups == groups[row]

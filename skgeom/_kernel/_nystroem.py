@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 from scipy.linalg import cho_factor, solve_triangular
-from scipy.sparse import issparse
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import gen_batches
 
@@ -86,8 +85,7 @@ class LandmarkFeatures:
         if not rank:
             raise ValueError(
                 "The kernel of the landmarks with themselves is zero. Increase "
-                "n_landmarks, choose other landmarks by landmarks or random_state, or "
-                "use another kernel."
+                "n_landmarks, or change random_state or the kernel."
             )
         self.kept, self.factor = pivots[:rank], factor[:rank]
         self._columns = columns
@@ -238,7 +236,7 @@ def kmeans_landmarks(n_landmarks, X, codes, weights, random_state):
         points = samples[start : start + len(rows)]
         start += len(rows)
         if size >= len(rows):
-            centers.append(points.toarray() if issparse(points) else points)
+            centers.append(points)
             continue
         kmeans = MiniBatchKMeans(
             size,

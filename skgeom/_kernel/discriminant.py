@@ -180,11 +180,9 @@ class KernelDiscriminantAnalysis(
     n_landmarks : int or "auto", default="auto"
         Number of landmarks for solver "nystroem". ``"auto"`` is 200 times the fourth
         root of the number of distinct samples: 2,000 landmarks for 10,000 samples. At
-        most all samples are used, and with "kmeans" at least one for each class.
-    landmarks : {"auto", "kmeans", "random"}, default="auto"
-        How landmarks are chosen: as cluster centers in each class, or as samples drawn
-        uniformly at random. ``"auto"`` is ``"kmeans"``, or ``"random"`` for a
-        precomputed kernel and for sparse samples, whose cluster centers would be dense.
+        most all samples are used. Landmarks are cluster centers in each class, at least
+        one; or samples drawn at random for a precomputed kernel, and for sparse
+        samples, whose cluster centers would be dense.
     temperature : float or "auto", default="auto"
         The divisor of the scores, see Notes. With ``"auto"``, held-out samples
         determine it, and the class means that samples are compared with. With a number,
@@ -324,7 +322,6 @@ class KernelDiscriminantAnalysis(
             StrOptions({"auto"}),
             Interval(Integral, 1, None, closed="left"),
         ],
-        "landmarks": [StrOptions({"auto", "kmeans", "random"})],
         "temperature": [
             StrOptions({"auto"}),
             Interval(Real, 0, None, closed="neither"),
@@ -349,7 +346,6 @@ class KernelDiscriminantAnalysis(
         criterion="between",
         solver="auto",
         n_landmarks="auto",
-        landmarks="auto",
         temperature="auto",
         priors=None,
         class_weight=None,
@@ -367,7 +363,6 @@ class KernelDiscriminantAnalysis(
         self.criterion = criterion
         self.solver = solver
         self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
         self.temperature = temperature
         self.priors = priors
         self.class_weight = class_weight
@@ -682,17 +677,10 @@ class KernelDiscriminantAnalysis(
             f"The kernel matrix of {n_landmarks} landmarks and its factor",
             "Reduce n_landmarks.",
         )
-        method, random_state = self.landmarks, check_random_state(self.random_state)
-        if method == "auto":
-            method = "random" if kernel.precomputed or issparse(X) else "kmeans"
-        if method == "random" or n_landmarks == n_samples:
+        random_state = check_random_state(self.random_state)
+        if kernel.precomputed or issparse(X) or n_landmarks == n_samples:
             points = random_landmarks(n_landmarks, n_samples, random_state)
             points = points if kernel.precomputed else take(X, points)
-        elif kernel.precomputed:
-            raise ValueError(
-                "landmarks='kmeans' needs samples, not kernel='precomputed', with "
-                f"{self._solver_text('nystroem')}; use 'random'."
-            )
         else:
             settings = data.codes, data.weights, random_state
             points = kmeans_landmarks(n_landmarks, X, *settings)

@@ -76,10 +76,10 @@ def test_lol_of_several_classes_has_the_span_of_differences_and_directions(wine)
     of_means = orth((means[1:] - means[0]).T)
     assert np.sin(subspace_angles(model.components_[:2].T, of_means)).max() < 1e-8
     assert model.n_mean_directions_ == 2
-    # The first alone is the one along which the means are spread the most.
+    # The first alone is the one along which the means vary the most.
     first = LOL(1).fit(X, y)
-    spread = np.repeat(means, np.bincount(y), axis=0)
-    assert abs(first.components_[0] @ PCA(1).fit(spread).components_[0]) > 1 - 1e-9
+    repeated = np.repeat(means, np.bincount(y), axis=0)
+    assert abs(first.components_[0] @ PCA(1).fit(repeated).components_[0]) > 1 - 1e-9
 
 
 def test_lol_passes_over_directions_that_add_nothing(rng):

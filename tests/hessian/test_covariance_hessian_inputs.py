@@ -77,7 +77,7 @@ def test_dead_network_is_named(rng):
 @pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
 @pytest.mark.parametrize("derivatives", ["analytic", "differences"])
 def test_saturated_probabilities(classes, derivatives):
-    """Warned of for two classes as for more, and refused once the Hessian is zero."""
+    """A warning for any number of classes, and an error if the Hessian is zero."""
     X, y = load_iris(return_X_y=True)
     X, y = X[np.isin(y, classes)], y[np.isin(y, classes)]
     model = LogisticRegression(max_iter=1000).fit(X, y)

@@ -1,4 +1,4 @@
-"""Input Hessians by differences: how exact, and of what they are refused."""
+"""Input Hessians by differences: accuracy and errors."""
 
 import autograd.numpy as anp
 import numpy as np

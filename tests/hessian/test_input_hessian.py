@@ -116,7 +116,7 @@ def test_saturated_network(data, rng, activation, labels, curvature):
     for x, code in zip(X[::5], codes[::5], strict=True):
         z = with_zero(network_logits(model, x))
         J = jacobian(lambda x: with_zero(network_logits(model, x)))(x)
-        bends = hessian(lambda x: with_zero(network_logits(model, x)))(x)
+        curvatures = hessian(lambda x: with_zero(network_logits(model, x)))(x)
         # diag p - p p^T is the sum of p_j p_k (e_j - e_k) (e_j - e_k)^T over the pairs.
         log_p = log_softmax(z)
         expected = np.zeros((6, 6))
@@ -126,7 +126,7 @@ def test_saturated_network(data, rng, activation, labels, curvature):
                 expected += np.exp(log_p[j] + log_p[k]) * np.outer(gap, gap)
         if curvature == "hessian":
             for k in set(range(len(z))) - {code}:
-                expected += np.exp(log_p[k]) * (bends[k] - bends[code])
+                expected += np.exp(log_p[k]) * (curvatures[k] - curvatures[code])
         assert np.isfinite(expected).all()
         actual = _hessian_of_one(model, x, code, len(z), curvature)
         size = max(np.abs(expected).max(), 1e-300)

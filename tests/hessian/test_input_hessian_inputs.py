@@ -178,7 +178,7 @@ def test_several_labels(rng, classifier, derivatives):
     classifier.fit(X, Y)
     no_formula = isinstance(classifier, OneVsRestClassifier)
     if no_formula and derivatives == "analytic":
-        pytest.skip("which is refused for want of a formula")
+        pytest.skip("there is no formula")
     with pytest.raises(ValueError, match=r"several labels at once"):
         input_hessian(classifier, X, Y[:, 0], derivatives=derivatives)
 

@@ -117,7 +117,7 @@ def test_module_is_left_as_it_was(torch, data):
     ],
     ids=["columns", "probabilities", "infinite", "batch", "error"],
 )
-def test_modules_that_are_refused(torch, forward, message):
+def test_bad_modules(torch, forward, message):
     class Module(torch.nn.Module):
         def forward(self, X):
             return forward(X)
@@ -127,7 +127,7 @@ def test_modules_that_are_refused(torch, forward, message):
         input_hessian(Module(), X - X.mean(), y)
 
 
-def test_sigmoid_at_the_end_is_refused(torch):
+def test_sigmoid_at_the_end_raises(torch):
     X, y = load_breast_cancer(return_X_y=True)
     module = torch.nn.Sequential(torch.nn.Linear(30, 1), torch.nn.Sigmoid())
     with pytest.raises(ValueError, match="returns probabilities"):

@@ -35,7 +35,7 @@ ROWS = (700, 0, 1, 396, 700)
     "settings",
     [
         {},
-        {"landmarks": "random", "gamma": 0.1},
+        {"gamma": 0.1},
         {"penalty": "identity", "criterion": "total"},
         {"kernel": "chi2", "gamma": None, "temperature": 1.0},
         {"kernel": minimum, "n_landmarks": 20, "regularization": 1e-3},

@@ -73,16 +73,14 @@ def test_priors(wine):
 # Use.
 
 
-@pytest.mark.parametrize("landmarks", ["kmeans", "random"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_landmarks(digits, landmarks, dtype):
+def test_landmarks(digits, dtype):
     X, y = digits
     settings = {"gamma": 0.03, "penalty": "kernel", "regularization": 1e-4}
     exact = KDA(**settings).fit(X, y)
     kda = KDA(
         **settings,
         solver="nystroem",
-        landmarks=landmarks,
         n_landmarks=150,
         random_state=0,
     ).fit(X.astype(dtype), y)
@@ -211,6 +209,3 @@ def test_bad_precomputed_kernel(wine):
         kda.fit(np.where(K == K[0, 1], np.nan, K), y)
     with pytest.raises(ValueError, match="178 training samples"):
         kda.fit(K, y).transform(K[:, :9])
-    with pytest.raises(ValueError, match="'kmeans' needs samples"):
-        kda = KDA(kernel="precomputed", solver="nystroem", landmarks="kmeans")
-        kda.set_params(n_landmarks=20).fit(K, y)

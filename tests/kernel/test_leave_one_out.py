@@ -401,7 +401,7 @@ def test_few_samples(counts):
 
 
 def test_rare_classes():
-    """They are classified better with the class means of left-out samples."""
+    """They are classified better with the class means of held-out samples."""
     X, y = load_digits(return_X_y=True)
     test = np.arange(len(y)) % 3 == 0
     rare = [np.flatnonzero(~test & (y == c))[:15] for c in range(5, 10)]

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import KernelDiscriminantAnalysis
@@ -15,19 +14,6 @@ KDA = KernelDiscriminantAnalysis
 def wine():
     X, y = load_wine(return_X_y=True)
     return StandardScaler().fit_transform(X), y
-
-
-def test_automatic_landmarks(wine):
-    X, y = wine
-    settings = {"solver": "nystroem", "n_landmarks": 30, "random_state": 0}
-    for data, kernel, landmarks in (
-        (X, "rbf", "kmeans"),
-        (rbf_kernel(X, gamma=0.05), "precomputed", "random"),
-    ):
-        kda = KDA(kernel=kernel, gamma=0.05, **settings)
-        automatic = kda.fit(data, y).dual_coef_
-        kda.set_params(landmarks=landmarks)
-        np.testing.assert_array_equal(kda.fit(data, y).dual_coef_, automatic)
 
 
 def test_automatic_solver(wine, monkeypatch):
@@ -43,9 +29,6 @@ def test_automatic_solver(wine, monkeypatch):
         KDA(regularization=0).fit(X, y)
     with pytest.raises(ValueError, match=f"landmarks, of {automatic}, is no kernel"):
         KDA(kernel="sigmoid", gamma=0.5, coef0=-1, regularization=1).fit(X, y)
-    with pytest.raises(ValueError, match=f"'kmeans' needs samples.*{automatic}"):
-        kda = KDA(kernel="precomputed", landmarks="kmeans", n_landmarks=20)
-        kda.fit(rbf_kernel(X), y)
 
 
 @pytest.mark.parametrize("parameters", [{"coef0": -3}, {"degree": 0.5}])

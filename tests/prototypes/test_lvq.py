@@ -271,13 +271,6 @@ def test_relevance_does_not_depend_on_the_unit(spd, unit):
     assert_allclose(model.prototypes_, unit * expected.prototypes_, rtol=1e-6)
 
 
-def test_float32_is_kept(spd):
-    X, y = spd
-    model = PLRSQ(solver="sgd", max_iter=1).fit(X.astype(np.float32), y)
-    assert model.transform(X.astype(np.float32)).dtype == np.float32
-    assert model.transform(X).dtype == np.float64
-
-
 @pytest.mark.parametrize(
     ("metric", "n_components"), [("riemann", 2), ("tangent", None)]
 )

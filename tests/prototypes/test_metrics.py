@@ -326,20 +326,6 @@ def test_each_metric_and_new_ones(spd, monkeypatch, metric, estimator, solver):
     assert_allclose(squared, expected)
 
 
-def test_the_new_metrics_are_what_they_say(rng):
-    X = random_spd(rng, 5)
-    metric = LogCholeskyMetric()
-    Z = metric.encode(X)
-    assert_allclose(metric.decode(Z), X)
-    for name, found in (
-        ("logchol", np.sqrt(metric.squared_distances(Z, Z[:2]))),
-        ("kullback_sym", JeffreysMetric().squared_distances(X, X[:2])),
-    ):
-        function = getattr(distance, f"distance_{name}")
-        expected = np.array([[function(a, b) for b in X[:2]] for a in X])
-        assert_allclose(found, expected, atol=1e-7)
-
-
 @pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
 def test_a_metric_without_lbfgs(spd, monkeypatch, estimator):
     monkeypatch.setitem(SPD_METRICS, "new", IndefiniteMetric)

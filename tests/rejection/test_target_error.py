@@ -195,7 +195,7 @@ def test_what_is_not_supported():
 
 
 def test_folds_and_labels(rng):
-    """Outcomes of folds are those of classifiers that did not see the samples."""
+    """Confidences of folds are those of classifiers that did not see the samples."""
     confidences, correct = drawn(rising, 500, rng)
     X = np.column_stack([(1 + confidences) / 2, (1 - confidences) / 2])
     y = np.where(correct, "a", "b")

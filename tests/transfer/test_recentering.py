@@ -10,7 +10,7 @@ from pyriemann.classification import MDM
 from pyriemann.geometry.geodesic import geodesic_riemann
 from pyriemann.geometry.mean import mean_euclid, mean_logeuclid, mean_riemann
 from pyriemann.tangentspace import TangentSpace
-from pyriemann.transfer import TLCenter, TLClassifier, TLScale, encode_domains
+from pyriemann.transfer import TLCenter, TLScale, encode_domains
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -27,7 +27,6 @@ from skgeom import PLRSQ, Recentering
 from skgeom.geometry import (
     distance_affine_invariant,
     expm,
-    mean_affine_invariant,
 )
 
 OLD = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
@@ -70,25 +69,6 @@ def test_is_the_scaling_of_pyriemann(people):
         own = X[domain == label]
         distances = distance_affine_invariant(own, mean_riemann(own))
         assert dispersion == pytest.approx((distances**2).mean())
-
-
-def test_in_a_classifier_of_pyriemann(people):
-    """TLClassifier gets the re-centered matrices and their encoded labels."""
-    X, y, domain = people
-    Z = Recentering().fit_transform(X, domain=domain)
-    _, encoded = encode_domains(Z, y, domain)
-    theirs = make_pipeline(TLCenter("cy"), TLClassifier("cy", MDM()))
-    expected = theirs.fit(X, encoded).predict(X[domain == "cy"])
-    own = TLClassifier("cy", MDM()).fit(Z, encoded)
-    assert_array_equal(own.predict(Z[domain == "cy"]), expected)
-
-
-def test_the_mean_becomes_the_identity(people):
-    X, _, domain = people
-    Z = Recentering().fit_transform(X, domain=domain)
-    for label in np.unique(domain):
-        mean = mean_affine_invariant(Z[domain == label])
-        assert_allclose(mean, np.eye(4), atol=1e-8)
 
 
 def test_what_sensors_mix_does_not_matter(people, rng):
@@ -189,6 +169,7 @@ def test_window_forgets(people):
     assert_allclose(two.means_[None], expected, rtol=1e-6)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore:Convergence not reached")
 def test_as_a_step_of_a_pipeline(people):
     """Across people, a classifier is near chance, and right after re-centering."""
@@ -290,9 +271,6 @@ def test_errors(people):
         with pytest.raises(ValueError, match=r"X\[3\] is not positive definite"):
             method(bad, domain=domain)
     assert all(model.means_[label] is mean for label, mean in before.items())
-    for name, value in {"metric": "best", "rescale": "yes", "window": 0}.items():
-        with pytest.raises(ValueError, match=f"The '{name}' parameter"):
-            Recentering(**{name: value}).fit(X)
 
 
 def test_identical_matrices_have_no_dispersion():
