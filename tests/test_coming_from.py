@@ -11,12 +11,6 @@ from sklearn.discriminant_analysis import (
 )
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier
-from skgeom.geometry import (
-    distance_affine_invariant,
-    invsqrtm,
-    logm,
-    mean_affine_invariant,
-)
 
 
 def same_filters(one, other, atol):
@@ -37,19 +31,6 @@ def test_sqfa():
     statistics = ClassStatistics.from_data(X, y)
     ours.fit_statistics(statistics)
     same_filters(ours.components_, peers, atol=1e-4)
-
-
-def test_pyriemann(make_spd):
-    from pyriemann.geometry import base, distance, mean
-
-    A, B = make_spd((2, 5), 4)
-    ours = distance_affine_invariant(A, B)
-    peers = [distance.distance_riemann(*pair) for pair in zip(A, B, strict=True)]
-    np.testing.assert_allclose(ours, peers)
-    means = mean_affine_invariant(A), mean.mean_riemann(A, tol=1e-10)
-    np.testing.assert_allclose(*means, rtol=1e-6)
-    np.testing.assert_allclose(invsqrtm(A), base.invsqrtm(A))
-    np.testing.assert_allclose(logm(A), base.logm(A), atol=1e-12)
 
 
 def test_linear_discriminant_analysis():
@@ -75,10 +56,3 @@ def test_a_direction_of_linear_discriminant_analysis():
     ours = SQFA(1, distance="mahalanobis", regularization=0, covariance_estimator=None)
     peer = LinearDiscriminantAnalysis(solver="eigen").fit(X, y).scalings_[:, :1].T
     same_filters(ours.fit(X, y).components_, peer / np.linalg.norm(peer), atol=1e-6)
-
-
-def test_more_filters_than_discriminants():
-    X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match="n_components"):
-        LinearDiscriminantAnalysis(n_components=3).fit(X, y)
-    assert SQFA(3, regularization=0.1).fit(X, y).components_.shape == (3, 4)

@@ -1,14 +1,11 @@
 """Statistics of classes, and Gaussian classifiers, of arrays of other libraries."""
 
-import pickle
-
 import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 
-import skgeom.utils.array_api as _sklearn
 from skgeom import SQFA, ClassStatistics, GaussianClassifier
 from skgeom.utils.array_api import ARRAY_API, to_numpy
 
@@ -59,24 +56,6 @@ def test_statistics_are_those_of_numpy(library, rng, weighted):
     assert_close(statistics, expected)
 
 
-def test_what_is_made_of_statistics(library, wine):
-    X, y = wine
-    expected = ClassStatistics.from_data(X, y)
-    statistics = ClassStatistics.from_data(library.array(X), y)
-    assert_close(statistics.shrunk(), expected.shrunk())
-    for ours, other in zip(
-        statistics.pooled_covariances(), expected.pooled_covariances(), strict=True
-    ):
-        assert library.is_mine(ours)
-        np.testing.assert_allclose(to_numpy(ours), other, atol=1e-12)
-    components = np.eye(3, X.shape[1]) + 0.1
-    for given in (components, library.array(components)):
-        projected = statistics.project(given)
-        assert library.is_mine(projected.covariances)
-        assert_close(projected, expected.project(components), library.tolerance)
-    assert repr(statistics) == repr(expected)
-
-
 def test_statistics_lie_where_the_left_ones_do(library, wine):
     X, y = wine
     there = library.array(X)
@@ -95,53 +74,6 @@ def test_statistics_lie_where_the_left_ones_do(library, wine):
     assert type(on_host.means) is np.ndarray
     assert_close(on_device.update(X[100:], y[100:]), expected)
     assert library.is_mine(on_device.means)
-
-
-def test_blocks_and_axes(library, wine):
-    X, y = wine
-    there = library.array(X)
-    blocks = [(there[:100, :], y[:100]), (there[100:, :], library.array(y[100:]))]
-    statistics = ClassStatistics.from_blocks(blocks)
-    assert library.is_mine(statistics.means)
-    assert_close(statistics, ClassStatistics.from_data(X, y))
-    statistics = ClassStatistics.from_blocks(blocks, n_axes=4)
-    expected = ClassStatistics.from_data(X, y, n_axes=4)
-    np.testing.assert_allclose(statistics.axes, expected.axes, atol=1e-10)
-    assert_close(statistics, expected, 1e-10)
-    sqfa = SQFA(2, regularization=0.1, distance="hellinger")
-    objective = clone(sqfa).fit_statistics(expected).objective_
-    sqfa.fit_statistics(statistics)
-    assert library.is_mine(sqfa.components_)
-    np.testing.assert_allclose(sqfa.objective_, objective, rtol=1e-6)
-
-
-def test_statistics_move(library, wine):
-    X, y = wine
-    expected = ClassStatistics.from_data(X, y)
-    statistics = pickle.loads(
-        pickle.dumps(ClassStatistics.from_data(library.array(X), y))
-    )
-    moved = _sklearn.move_estimator_to(statistics, np, "cpu")
-    assert type(moved.covariances) is np.ndarray
-    assert_close(moved, expected)
-    assert library.is_mine(statistics.covariances)
-    back = _sklearn.move_estimator_to(moved, library.xp, library.device)
-    assert library.is_mine(back.covariances)
-
-
-def test_second_moments_stay_on_the_host(library, wine):
-    X, y = wine
-    one = ClassStatistics.from_data(X, y)
-    moments = ClassStatistics.from_second_moments(
-        one.classes, one.counts, library.array(one.second_moments)
-    )
-    moments.update(library.array(X), y)
-    assert type(moments.second_moments) is np.ndarray
-    assert moments.counts.sum() == 2 * len(y)
-    given = ClassStatistics(
-        one.classes, one.counts, *map(library.array, (one.means, one.covariances))
-    )
-    assert type(given.means) is np.ndarray
 
 
 def test_bad_numbers_are_refused(library, wine):
@@ -177,27 +109,6 @@ def test_gaussians_are_those_of_numpy(classifier, library, wine):
         )
         with pytest.raises(ValueError, match=rf"{method}\(\) must use the same"):
             getattr(fitted, method)(X)
-
-
-def test_gaussians_in_the_span_of_few_samples(library, rng):
-    X = rng.normal(size=(60, 5)).astype(np.float32).astype(float)
-    X = np.hstack([X, X[:, :2], np.ones((60, 1))])
-    y = np.arange(60) % 2
-    there = library.array(X)
-    fitted = GaussianClassifier().fit(there, y)
-    expected = GaussianClassifier().fit(X, y)
-    assert fitted.regularization_ == expected.regularization_ == 0
-    np.testing.assert_allclose(
-        to_numpy(fitted.predict_proba(there)), expected.predict_proba(X), atol=1e-6
-    )
-    moved = _sklearn.move_estimator_to(fitted, np, "cpu")
-    np.testing.assert_allclose(
-        moved.predict_proba(X), expected.predict_proba(X), atol=1e-6
-    )
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(
-        to_numpy(again.predict(there)), to_numpy(fitted.predict(there))
-    )
 
 
 def test_more_samples_and_announced_classes(library, wine):

@@ -160,7 +160,7 @@ def name_of(check):
 # Checks that fit to arrays of each library, or of each kind of sparse array
 MANY_FITS = "check_(array_api|estimator_sparse_(array|matrix))"
 # Most of the code of these is that of another one, which runs in the fast tier.
-EXHAUSTIVE = {"SecondMomentSQFA", "VectorGLRSQ"}
+EXHAUSTIVE = {"AMAGauss", "SecondMomentSQFA", "VectorGLRSQ"}
 
 
 def cases(estimators):

@@ -94,13 +94,6 @@ def test_parameters_that_are_set_later_change_nothing(number):
         np.testing.assert_array_equal(after[name], expected, err_msg=name)
 
 
-def test_preimages_of_the_kernel_of_the_fit():
-    model = skgeom.LandmarkKernelPCA(2, n_landmarks=20, random_state=0).fit(X)
-    expected = model.preimages(np.eye(2))
-    model.set_params(kernel="linear", gamma=7.0)
-    np.testing.assert_array_equal(model.preimages(np.eye(2)), expected)
-
-
 @ignores_warnings
 def test_precomputed_kernel_of_the_fit():
     K = X @ X.T
@@ -109,19 +102,6 @@ def test_precomputed_kernel_of_the_fit():
     np.testing.assert_array_equal(model.set_params(kernel="rbf").transform(K), expected)
     model.fit(X, y)  # and the new one serves the next fit
     assert len(model.X_fit_) == len(np.unique(X, axis=0))
-
-
-@ignores_warnings
-@everything
-def test_features_have_the_precision_of_the_samples(number):
-    """That of the samples of the fit does not matter."""
-    model, (estimator, X, y) = fit_of(number), ALL[number]
-    if not hasattr(model, "transform"):
-        pytest.skip("It has no features.")
-    single = X.astype(np.float32)
-    assert model.transform(single).dtype == np.float32
-    assert model.transform(X).dtype == np.float64
-    assert clone(estimator).fit(single, y).transform(X).dtype == np.float64
 
 
 @ignores_warnings
@@ -152,9 +132,32 @@ def test_filters_tell_how_far_apart_classes_are(number):
     )
 
 
-def test_information_needs_the_samples():
-    model = skgeom.AMAGauss(random_state=0).fit(X, y).orthonormalize()
-    assert np.isnan(model.objective_)
+@ignores_warnings
+@each_filter
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_inverse_transform_is_a_projection(number, dtype):
+    model = fit_of(number)
+    features = model.transform(X.astype(dtype))
+    back = model.inverse_transform(features)
+    assert back.dtype == dtype and back.shape == X.shape
+    tolerance = 1e-10 if dtype == np.float64 else 1e-4
+    # The same features, and of all such samples those of least norm.
+    np.testing.assert_allclose(
+        model.transform(back), features, rtol=tolerance, atol=tolerance
+    )
+    expected, *_ = np.linalg.lstsq(model.components_, features.T, rcond=None)
+    np.testing.assert_allclose(back, expected.T, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e-300])
+@pytest.mark.parametrize(
+    "estimator",
+    [skgeom.SQFA(), skgeom.GMLVQ(), skgeom.RSLVQ(), skgeom.GaussianClassifier()],
+)
+def test_extreme_weights_are_refused_by_name(estimator, weight):
+    weights = np.full(len(y), weight)
+    with pytest.raises(ValueError, match=r"sample_weight has numbers up to .* mean"):
+        clone(estimator).fit(X, y, sample_weight=weights)
 
 
 @ignores_warnings
@@ -180,33 +183,6 @@ def test_importances_are_what_a_filter_adds(number):
     np.testing.assert_allclose(importances, expected, rtol=1e-8)
 
 
-@ignores_warnings
-@each_filter
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_inverse_transform_is_a_projection(number, dtype):
-    model = fit_of(number)
-    features = model.transform(X.astype(dtype))
-    back = model.inverse_transform(features)
-    assert back.dtype == dtype and back.shape == X.shape
-    tolerance = 1e-10 if dtype == np.float64 else 1e-4
-    # The same features, and of all such samples those of least norm.
-    np.testing.assert_allclose(
-        model.transform(back), features, rtol=tolerance, atol=tolerance
-    )
-    expected, *_ = np.linalg.lstsq(model.components_, features.T, rcond=None)
-    np.testing.assert_allclose(back, expected.T, rtol=tolerance, atol=tolerance)
-
-
-def test_inverse_transform_of_orthonormal_filters():
-    model = skgeom.SQFA(2, constraint="orthonormal", random_state=0).fit(X, y)
-    Z = model.transform(X)
-    np.testing.assert_allclose(
-        model.inverse_transform(Z), Z @ model.components_, atol=1e-12
-    )
-    with pytest.raises(ValueError, match="must have 2 columns, one for each filter"):
-        model.inverse_transform(X)
-
-
 @pytest.mark.parametrize("n_components", [None, 2])
 def test_relevances_and_view_of_gmlvq(n_components):
     model = skgeom.GMLVQ(n_components=n_components).fit(X, y)
@@ -221,22 +197,3 @@ def test_relevances_and_view_of_gmlvq(n_components):
     assert (np.diff(np.diag(gram)) <= 0).all()
     with pytest.raises(AttributeError):
         skgeom.GMLVQ().components_  # noqa: B018
-
-
-@pytest.mark.parametrize("weight", [1e300, 1e-300])
-@pytest.mark.parametrize(
-    "estimator",
-    [skgeom.SQFA(), skgeom.GMLVQ(), skgeom.RSLVQ(), skgeom.GaussianClassifier()],
-)
-def test_extreme_weights_are_refused_by_name(estimator, weight):
-    weights = np.full(len(y), weight)
-    with pytest.raises(ValueError, match=r"sample_weight has numbers up to .* mean"):
-        clone(estimator).fit(X, y, sample_weight=weights)
-
-
-def test_submodules_are_attributes():
-    for name in ("baselines", "datasets", "plotting", "optim", "objectives"):
-        assert getattr(skgeom, name).__name__ == f"skgeom.{name}"
-        assert name in dir(skgeom)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        skgeom.nothing  # noqa: B018

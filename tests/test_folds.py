@@ -12,13 +12,6 @@ def test_turns_count_the_samples_before_in_the_class():
     assert_array_equal(turns(y, own[:, None], 1.0), [2, 1, 0, 1, 0, 1])
 
 
-def test_equally_distant_samples_are_no_copies():
-    """Two samples always are, from their mean."""
-    y, own = np.array([0, 0, 1]), np.ones(3)
-    other = np.array([5.0, 4.0, 3.0])
-    assert_array_equal(turns(y, np.column_stack([own, other]), 1.0), [1, 0, 0])
-
-
 def test_copies_have_one_turn_though_rounding_differs(rng):
     distances = 1e-8 * rng.uniform(1, 2, size=(50, 2))
     y = rng.integers(3, size=50)

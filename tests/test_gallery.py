@@ -75,8 +75,3 @@ def methods():
         obj = getattr(importlib.import_module(namespace), short)
         if inspect.isclass(obj):
             yield from (f"{name}.{member}" for member in dir(obj))
-
-
-def test_imports_alone_do_not_count():
-    source = "from skgeom import SQFA, PLRSQ\nSQFA()"
-    assert names_used(source) == {"skgeom.SQFA"}

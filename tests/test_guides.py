@@ -25,7 +25,13 @@ PAGES = {
     "user_guide/plotting.rst": 20,
 }
 # Pages whose code takes seconds
-SLOW = {"installation.rst", "user_guide/baselines.rst", "user_guide/plotting.rst"}
+SLOW = {
+    "index.rst",  # the example of README.md, which has a test
+    "installation.rst",
+    "user_guide/baselines.rst",
+    "user_guide/large_data.rst",
+    "user_guide/plotting.rst",
+}
 # The pages whose code has no prompts, with the number of its blocks.
 SCRIPTS = {
     "coming_from.rst": 2,

@@ -29,14 +29,6 @@ def test_folds_depend_on_the_data_only(rng):
     assert_array_equal(repeated, folds.repeat(copies))
 
 
-def test_a_class_of_equal_samples_is_never_held_out(rng):
-    X, y = samples(rng)
-    X[y == 2] = 1
-    folds = held_out_folds(X, y)
-    assert (folds[y == 2] == -1).all()
-    assert (folds[y != 2] >= 0).all()
-
-
 def test_training_statistics_are_those_of_the_remaining_samples(rng):
     X, y = samples(rng)
     X += 1e3

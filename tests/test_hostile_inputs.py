@@ -3,7 +3,6 @@
 Each cell fits an estimator to data that something was done to. ``REFUSED`` says what
 the error has to say, and ``TAKEN`` are changes that leave the result as it is; ``ODD``
 may be either, but no warning of numpy's and no number that is not finite.
-``tools/hostile_inputs.py`` counts the cells of each estimator.
 """
 
 import re
@@ -107,9 +106,9 @@ def with_label(y, label):
     return y
 
 
-def with_object(X, value):
+def with_text(X):
     X = X.astype(object)
-    X[(5,) + (0,) * (X.ndim - 1)] = value
+    X[(5,) + (0,) * (X.ndim - 1)] = "x"
     return X
 
 
@@ -131,35 +130,20 @@ def of_single(X, size):
 # What is done to X and y, and what the error says.
 REFUSED = {
     "NaN in X": (lambda X, y: (with_entry(X, np.nan), y), "NaN"),
-    "infinity in X": (lambda X, y: (with_entry(X, -np.inf), y), "infinity"),
     "text in X": (lambda X, y: (np.full(X.shape, "a"), y), "string to float"),
     "X is None": (lambda X, y: (None, y), "2D array|SPD matrices|is None"),
     "X is complex": (lambda X, y: (X + 1j, y), "Complex data not supported"),
     "X has one axis": (lambda X, y: (X.ravel()[: len(y)], y), "2D array|SPD matrices"),
-    "X has four axes": (lambda X, y: (np.ones((len(y), 2, 2, 2)), y), "dim 4|SPD matr"),
     "no samples": (lambda X, y: (X[:0], y[:0]), "0 sample"),
     "no features": (lambda X, y: (X[..., :0], y), "0 feature|empty|square matrices"),
-    "text in an object": (lambda X, y: (with_object(X, "x"), y), "to float"),
-    "NA in an object": (lambda X, y: (with_object(X, pd.NA), y), "NaN|NA"),
-    "a dict": (
-        lambda X, y: ({"a": X}, y),
-        "argument must be|2D|SPD matr|dict|inconsistent",
-    ),
+    "text in an object": (lambda X, y: (with_text(X), y), "to float"),
     "X is ragged": (lambda X, y: ([[1], [1, 2]], [0, 1]), "inhomogeneous"),
     "sparse X": (lambda X, y: (sparse.csr_array(flat(X)), y), "dense|SPD matrices"),
     "one class": (lambda X, y: (X, y * 0), "at least 2 classes"),
     "NaN in y": (lambda X, y: (X, with_entry(y, np.nan)), "Input y contains NaN"),
-    "None in y": (
-        lambda X, y: (X, with_label(y, None)),
-        "NaN|missing|Unknown label type",
-    ),
     "NA in y": (
         lambda X, y: (X, pd.Series(with_label(y, pd.NA))),
         "NaN|NA|missing|Unknown",
-    ),
-    "NaN among text in y": (
-        lambda X, y: (X, with_label(labels(y, ["a", "b", "c"]), np.nan)),
-        "NaN|missing",
     ),
     "y is a number": (lambda X, y: (X, 1), "1d array|at least 1 dim|one class label"),
     "y is None": (lambda X, y: (X, None), "y to be passed|1d array"),
@@ -185,10 +169,6 @@ REFUSED_MATRICES = {
         lambda X, y: (with_matrix(X, np.ones((4, 4))), y),
         r"X\[5\] is not positive definite",
     ),
-    "zero": (
-        lambda X, y: (with_matrix(X, 0), y),
-        r"X\[5\] is not positive definite",
-    ),
     "signals": (lambda X, y: (X[:, :3], y), "square matrices"),
     "vectors": (lambda X, y: (X[:, 0], y), "SPD matrices"),
     "one matrix": (lambda X, y: (X[0], y[:4]), "SPD matrices"),
@@ -199,12 +179,10 @@ TAKEN = {
     "read-only": lambda X, y: (np.frombuffer(X.tobytes()).reshape(X.shape), y),
     "strided": lambda X, y: (np.repeat(X, 2, axis=0)[::2], np.repeat(y, 2)[::2]),
     "big-endian": lambda X, y: (X.astype(">f8"), y),
-    "longdouble": lambda X, y: (X.astype(np.longdouble), y),
     "objects": lambda X, y: (X.astype(object), y),
     "masked": lambda X, y: (np.ma.masked_array(X, False), y),
     "y of text": lambda X, y: (X, labels(y, ["a", "b", "c"])),
     "y of floats": lambda X, y: (X, y.astype(float)),
-    "y of small integers": lambda X, y: (X, y.astype(np.int8)),
     "y of large integers": lambda X, y: (X, y.astype(np.int64) + 2**60),
     "y of categories": lambda X, y: (X, pd.Categorical(labels(y, ["a", "b", "c"]))),
 }
@@ -215,12 +193,10 @@ ODD = {
         y,
     ),
     "whole numbers of 8 bits": lambda X, y: ((10 * X).astype(np.uint8), y),
-    "truth values": lambda X, y: (X > np.median(X), y),
     "zeros": lambda X, y: (0 * X, y),
     "all samples alike": lambda X, y: (np.repeat(X[:1], len(X), axis=0), y),
     "classes alike": lambda X, y: (np.repeat(X[:20], 3, axis=0), np.arange(60) % 3),
     "one sample a class": lambda X, y: (X[[0, 30, 59]], np.arange(3)),
-    "each sample a class": lambda X, y: (X, np.arange(len(y))),
     "a class of one": lambda X, y: (X, np.where(np.arange(len(y)) == 0, 9, y)),
     "one feature": lambda X, y: (X[:, :1] if X.ndim == 2 else X[:, :1, :1], y),
     "a large offset": lambda X, y: (X + 1e16 * unit(X), y),
@@ -231,10 +207,9 @@ ODD = {
     "a feature twice": lambda X, y: (np.repeat(X, 2, axis=1), y),
     "numbers of 16 bits": lambda X, y: (X.astype(np.float16), y),
     "near the largest of 32 bits": lambda X, y: (of_single(X, 1e38), y),
-    "small numbers of 32 bits": lambda X, y: (of_single(X, 1e-30), y),
 }
 # Powers of ten that X is multiplied with: the same result, or an error that says so.
-SCALES = (-300, -200, -150, -100, -20, 20, 100, 150, 200, 300)
+SCALES = (-300, -150, -20, 20, 150, 300)
 TOO_LARGE_OR_SMALL = (
     "too large|too small|NaN or infinite|same to the kernel|scale|Scale"
 )
@@ -281,10 +256,6 @@ def cells(cases):
 
 @pytest.mark.parametrize("name, case", cells(OF_VECTORS + OF_MATRICES))
 def test_refused(name, case):
-    check_refused(name, case)
-
-
-def check_refused(name, case):
     """The error says what it has to."""
     change, message = (REFUSED | REFUSED_MATRICES)[case]
     with pytest.raises((ValueError, TypeError), match=message):
@@ -293,10 +264,6 @@ def check_refused(name, case):
 
 @pytest.mark.parametrize("name, case", cells(product(ESTIMATORS, TAKEN)))
 def test_taken(name, case):
-    check_taken(name, case)
-
-
-def check_taken(name, case):
     """The result is that of the data as they were."""
     found = outcome(ESTIMATORS[name], *TAKEN[case](*data_for(name)))
     np.testing.assert_allclose(found, expected_of(name), rtol=1e-5)
@@ -312,11 +279,7 @@ def test_sparse_taken(name):
 
 @pytest.mark.parametrize("name, case", cells(product(ESTIMATORS, ODD)))
 def test_odd(name, case):
-    check_odd(name, case)
-
-
-def check_odd(name, case):
-    """Whether an odd input is taken; refused is what an error names."""
+    """An odd input is taken, or the error says something."""
     X, y = ODD[case](*data_for(name))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -328,22 +291,17 @@ def check_odd(name, case):
             raise AssertionError("an error of numpy's") from error
         except (ValueError, TypeError) as error:
             assert len(str(error)) > 20
-            return False
+            return
         if hasattr(fitted, "predict"):
             rejected = getattr(fitted, "reject_label_", None)
             assert np.isin(fitted.predict(X), [*y, rejected]).all()
         else:
             assert np.isfinite(fitted.transform(X)).all()
-    return True
 
 
 @pytest.mark.parametrize("name, power", cells(product(ESTIMATORS, SCALES)))
 def test_scales(name, power):
-    check_scale(name, power)
-
-
-def check_scale(name, power):
-    """Whether data of another scale are taken, with the same result."""
+    """Data of another scale give the same result, or an error that says so."""
     estimator, expected = ESTIMATORS[name], expected_of(name)
     X, y = data_for(name)
     with warnings.catch_warnings():
@@ -352,44 +310,9 @@ def check_scale(name, power):
             found = outcome(estimator, X * 10.0**power, y)
         except (ValueError, UserWarning) as error:
             assert re.search(TOO_LARGE_OR_SMALL, str(error))
-            return False
+            return
     if hasattr(estimator, "predict"):
         np.testing.assert_array_equal(found, expected)
     else:
         scale = np.abs(found).max() / np.abs(expected).max()
         np.testing.assert_allclose(found, expected * scale, rtol=1e-3, atol=1e-3)
-    return True
-
-
-def cells_of(name):
-    """The kinds of input tried with an estimator, each with its check."""
-    yield from ((case, check_refused) for n, case in OF_VECTORS if n == name)
-    yield from ((case, check_refused) for n, case in OF_MATRICES if n == name)
-    yield from ((case, check_taken) for case in TAKEN)
-    yield from ((case, check_odd) for case in ODD)
-    yield from ((power, check_scale) for power in SCALES)
-
-
-def count_of(name):
-    """How many inputs were tried, clearly refused, rightly taken, and what failed."""
-    refused, taken, failed = 0, 0, []
-    for case, check in cells_of(name):
-        try:
-            is_taken = check(name, case)
-        except Exception as error:  # an error that says nothing, or a wrong result
-            failed.append((case, error))
-            continue
-        if check is check_refused or is_taken is False:
-            refused += 1
-        else:
-            taken += 1
-    return refused, taken, failed
-
-
-@pytest.mark.exhaustive
-def test_the_count_of_cells():
-    refused, taken, failed = count_of("GaussianClassifier")
-    assert failed == []
-    assert refused >= len(REFUSED) - 1
-    assert taken >= len(TAKEN)
-    assert refused + taken == len(list(cells_of("GaussianClassifier")))

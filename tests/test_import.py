@@ -67,6 +67,7 @@ def test_import_brings_what_it_needs_only():
     assert not parts & PARTS
 
 
+@pytest.mark.exhaustive
 def test_fits_bring_nothing_that_was_not_asked_for():
     modules, asked = imported(f"""
 sys.path.insert(0, {str(TOOLS)!r})
@@ -79,6 +80,7 @@ for _ in many_fits.fit_all(table, 1, skip={OF_PYRIEMANN}):
     assert not packages(asked) & ON_REQUEST
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("optimizer", "needed"),
     [("RiemannianLBFGS(memory=5)", False), ("'trust-regions'", True)],

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from skgeom.utils.linalg import inverse_of_triangle
 
 
-@pytest.mark.parametrize("size", [1, 2, 64, 65, 150, 300])
+@pytest.mark.parametrize("size", [1, 65, 300])
 def test_inverse_of_triangle(size, rng):
     lower = np.tril(rng.normal(size=(size, size))) / size + np.eye(size)
     inverse = inverse_of_triangle(lower)

@@ -1,26 +1,18 @@
 """The runner of the reproductions of the papers, which is in benchmarks/papers."""
 
-import csv
 import json
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
-from sklearn.datasets import load_iris
-from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
-
-from skgeom import ClassStatistics
 
 ROOT = Path(__file__).parents[1]
 if not (ROOT / "benchmarks" / "papers").is_dir():
     pytest.skip("not in a checkout", allow_module_level=True)
 sys.path.insert(0, str(ROOT))  # as for "python -m", from the root of the checkout
 
-from benchmarks.papers import MODULES, _data, _runner  # noqa: E402
+from benchmarks.papers import _data, _runner  # noqa: E402
 from benchmarks.papers.__main__ import main  # noqa: E402
-from benchmarks.papers.sqfa_videos import predict  # noqa: E402
 
 CALLS = []
 
@@ -49,15 +41,6 @@ def registered(monkeypatch):
     return _runner.REGISTRY["doe-table-1"]
 
 
-def test_list_names_everything(capsys):
-    assert main(["--list"]) == 0
-    printed = capsys.readouterr().out
-    assert len(printed.splitlines()) == len(_runner.REGISTRY) >= len(MODULES)
-    for name, item in _runner.REGISTRY.items():
-        assert f"{name} " in printed
-        assert item.paper in printed
-
-
 def test_rows_are_distinct_and_have_json_arguments(monkeypatch):
     main(["--list"])
     for item in _runner.REGISTRY.values():
@@ -83,23 +66,6 @@ def test_quick_run_prints_published_reproduced_and_difference(
     assert not list(tmp_path.glob("*.csv"))
 
 
-def test_results_are_written(registered, tmp_path):
-    folder = tmp_path / "results"
-    main(["doe-table-1", "--cache", str(tmp_path), "--results", str(folder)])
-    with (folder / "doe-table-1.csv").open(newline="") as file:
-        lines = list(csv.DictReader(file))
-    assert [(x["method"], x["measure"], x["published"]) for x in lines] == [
-        ("LDA", "accuracy", "0.7"),
-        ("LDA", "features", ""),
-        ("QDA", "accuracy", ""),
-        ("QDA", "features", ""),
-    ]
-    with (folder / "versions.csv").open(newline="") as file:
-        (versions,) = csv.DictReader(file)
-    assert versions["name"] == "doe-table-1"
-    assert versions["numpy"]
-
-
 def test_interrupted_run_is_resumed(registered, tmp_path):
     first = _runner.run(registered, cache=tmp_path)
     assert CALLS == ["LDA", "QDA", "absent"]
@@ -109,13 +75,6 @@ def test_interrupted_run_is_resumed(registered, tmp_path):
     CALLS.clear()
     assert _runner.run(registered, cache=tmp_path) == first
     assert CALLS == ["QDA", "absent"]
-
-
-def test_cache_forgets_an_older_version(registered, tmp_path):
-    _runner.run(registered, quick=True, cache=tmp_path)
-    newer = _runner.Reproduction(**{**vars(registered), "version": 2})
-    _runner.run(newer, quick=True, cache=tmp_path)
-    assert CALLS == ["LDA", "LDA"]
 
 
 @pytest.mark.parametrize(
@@ -136,15 +95,6 @@ def test_a_table_that_fails(registered, tmp_path, capsys, raised, code, said):
     assert CALLS == (["LDA"] if code == 1 else [])  # an error leaves the others
 
 
-def test_missing_data_leave_a_line_and_the_known_table(registered, tmp_path, capsys):
-    known = tmp_path / "doe-table-1.csv"
-    known.write_text("kept")
-    lines = _runner.run(registered, cache=tmp_path, results=tmp_path)
-    assert {line["method"] for line in lines} == {"LDA", "QDA"}
-    assert "left out: images.npz: set SKGEOM_DATA" in capsys.readouterr().out
-    assert known.read_text() == "kept"
-
-
 def test_missing_data_name_the_variable(monkeypatch, tmp_path):
     monkeypatch.delenv("SKGEOM_DATA", raising=False)
     with pytest.raises(_runner.Missing, match="set SKGEOM_DATA"):
@@ -152,36 +102,3 @@ def test_missing_data_name_the_variable(monkeypatch, tmp_path):
     monkeypatch.setenv("SKGEOM_DATA", str(tmp_path))
     with pytest.raises(_runner.Missing, match=r"none\.npz is not in the folder"):
         _data.local("none.npz")
-
-
-def test_what_cannot_be_fetched_is_missing(monkeypatch):
-    def fetch(subject):
-        assert subject == 3
-        raise OSError("not on this machine")
-
-    monkeypatch.setattr(_data, "fetch_bci_iv_2a", fetch)
-    with pytest.raises(_runner.Missing, match="not on this machine"):
-        _data.bci(3)
-
-
-def test_classifier_of_statistics_knows_the_noise():
-    X, y = load_iris(return_X_y=True)
-    statistics = ClassStatistics.from_data(X, y)
-    qda = QuadraticDiscriminantAnalysis().fit(X, y)  # classes of one size
-    np.testing.assert_array_equal(predict(statistics, X, 0), qda.predict(X))
-    noisy = [
-        multivariate_normal(mean, covariance + 0.5 * np.eye(4)).logpdf(X)
-        for mean, covariance in zip(
-            statistics.means, statistics.covariances, strict=True
-        )
-    ]
-    expected = np.argmax(noisy, axis=0)
-    assert (expected != qda.predict(X)).any()
-    np.testing.assert_array_equal(predict(statistics, X, 0.5), expected)
-
-
-@pytest.mark.parametrize("names", [[], ["nonsense"]])
-def test_unknown_names_are_refused(registered, names, capsys):
-    with pytest.raises(SystemExit):
-        main(names)
-    assert "--list shows what there is" in capsys.readouterr().err

@@ -12,7 +12,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 import skgeom
-from skgeom.optim._minimize import _MonitoredProblem
 from skgeom.utils.estimator import current_progress
 from skgeom.utils.threads import map_threads
 
@@ -145,20 +144,6 @@ def test_an_error_of_a_callback_changes_nothing(estimator, error, callbacks):
 
 
 @ignores_warnings
-@pytest.mark.parametrize("estimator", [skgeom.SQFA(), skgeom.RSLVQ(max_iter=2)])
-def test_callbacks_end_when_a_fit_is_refused(estimator, callbacks):
-    """Their threads would otherwise keep the process alive."""
-    recorder = Recorder()
-    model = clone(estimator).set_callbacks(recorder)
-    with pytest.raises(ValueError, match="at least 2 classes"):
-        model.fit(X, np.zeros(len(y)))
-    model.set_callbacks(Recorder(KeyboardInterrupt, 1))
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
-    assert model._skl_callbacks[0].torn_down == 1
-
-
-@ignores_warnings
 @pytest.mark.parametrize(
     ("model", "last"),
     [
@@ -175,69 +160,6 @@ def test_a_callback_ends_the_training(model, last, callbacks):
     model = clone(model).set_callbacks(Enough()).fit(X, y)
     assert model.n_iter_ == last
     assert model.predict(X).shape == y.shape
-
-
-@ignores_warnings
-def test_scoring_monitor_of_scikit_learn(callbacks):
-    from sklearn.callback import ScoringMonitor
-
-    monitor = ScoringMonitor(scoring="accuracy")
-    model = skgeom.GMLVQ(tol=1e-4).set_callbacks(monitor).fit(X, y)
-    rows = monitor.get_logs().data
-    scores = [row["accuracy"] for row in rows if row["task_name"] == "iteration"]
-    assert len(scores) == model.n_iter_
-    assert scores[-1] == model.score(X, y)
-
-
-@ignores_warnings
-@pytest.mark.parametrize(
-    "estimator", [skgeom.SQFA(init="random"), skgeom.GMLVQ(tol=1e-4)], ids=repr
-)
-def test_verbose_tells_while_it_happens(estimator, monkeypatch):
-    """Lines are printed between evaluations of the cost, not after the last one."""
-    seen, lines = [], []
-    compute = _MonitoredProblem._evaluate
-
-    def counted(self, point):
-        seen.append(point)
-        return compute(self, point)
-
-    monkeypatch.setattr(_MonitoredProblem, "_evaluate", counted)
-    monkeypatch.setattr(
-        "builtins.print", lambda line, flush: lines.append((line, len(seen)))
-    )
-    clone(estimator).set_params(verbose=2).fit(X, y)
-    assert all(line.startswith(f"[{type(estimator).__name__}] ") for line, _ in lines)
-    assert len({count for _, count in lines}) > min(len(seen) / 4, 10)
-
-
-def lines_of(estimator, capsys):
-    estimator.fit(X, y)
-    return [line.split("] ")[1] for line in capsys.readouterr().out.splitlines()]
-
-
-def test_lines_of_a_mean_hessian(capsys):
-    classifier = LogisticRegression(max_iter=1000)
-    model = skgeom.CovarianceHessianProjection(classifier)
-    assert lines_of(model, capsys) == []
-    assert lines_of(model.set_params(verbose=1), capsys) == [
-        "training: LogisticRegression after 1 classifier",
-        "Hessian: 150 of 150 samples after 1 block",
-    ]
-
-
-def test_a_line_a_second_at_most(monkeypatch, capsys):
-    now = [0.0]
-    monkeypatch.setattr("skgeom.utils.estimator.monotonic", lambda: now[0])
-    progress = current_progress()
-    progress._verbose = 1
-    for _ in range(100):
-        now[0] += 0.03
-        progress.step("search", "objective 1")
-    progress.end()
-    *lines, last = capsys.readouterr().out.splitlines()
-    assert 2 <= len(lines) <= 3
-    assert last == "[NoneType] search: objective 1 after 100 iterations"
 
 
 # Interrupts
@@ -273,15 +195,27 @@ def test_helpers_stop_where_they_are(two_threads):
     assert map_threads(lambda x: x, range(3)) == [0, 1, 2]
 
 
-def test_an_interrupt_in_a_helper_stops_all(two_threads):
-    begun = threading.Barrier(2)
-
-    def work(item):
-        begun.wait(timeout=10)
-        if threading.current_thread() is not threading.main_thread():
-            raise KeyboardInterrupt
-        while True:
-            map_threads(lambda item: item, range(3))
-
+@ignores_warnings
+@pytest.mark.parametrize("estimator", [skgeom.SQFA(), skgeom.RSLVQ(max_iter=2)])
+def test_callbacks_end_when_a_fit_is_refused(estimator, callbacks):
+    """Their threads would otherwise keep the process alive."""
+    recorder = Recorder()
+    model = clone(estimator).set_callbacks(recorder)
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        model.fit(X, np.zeros(len(y)))
+    model.set_callbacks(Recorder(KeyboardInterrupt, 1))
     with pytest.raises(KeyboardInterrupt):
-        map_threads(work, range(2))
+        model.fit(X, y)
+    assert model._skl_callbacks[0].torn_down == 1
+
+
+@ignores_warnings
+def test_scoring_monitor_of_scikit_learn(callbacks):
+    from sklearn.callback import ScoringMonitor
+
+    monitor = ScoringMonitor(scoring="accuracy")
+    model = skgeom.GMLVQ(tol=1e-4).set_callbacks(monitor).fit(X, y)
+    rows = monitor.get_logs().data
+    scores = [row["accuracy"] for row in rows if row["task_name"] == "iteration"]
+    assert len(scores) == model.n_iter_
+    assert scores[-1] == model.score(X, y)

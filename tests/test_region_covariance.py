@@ -95,18 +95,6 @@ def test_number_of_channels(rng):
     assert RegionCovariance("color").transform(many).shape == (4, 10, 10)
 
 
-def test_symmetries(images):
-    descriptors = RegionCovariance().transform(images)
-    swapped = RegionCovariance(["y", "x", "I", "|I_y|", "|I_x|"]).transform(
-        images.swapaxes(1, 2)
-    )
-    np.testing.assert_allclose(swapped, descriptors, rtol=1e-12, atol=1e-12)
-    brighter = RegionCovariance().transform(3.0 * images + 40)
-    scale = np.array([1, 1, 3, 3, 3])
-    expected = descriptors * np.outer(scale, scale)
-    np.testing.assert_allclose(brighter, expected, rtol=1e-10, atol=1e-9)
-
-
 def test_mask(images, rng):
     mask = rng.random((9, 12)) < 0.5
     names = ["x", "y", "I", "|I_x|", "|I_y|"]
@@ -126,12 +114,6 @@ def test_mask(images, rng):
     )
 
 
-def test_regularization(images):
-    descriptors = RegionCovariance().transform(images)
-    regularized = RegionCovariance(regularization=0.25).transform(images)
-    np.testing.assert_allclose(regularized, descriptors + 0.25 * np.eye(5))
-
-
 @pytest.mark.parametrize("value", [0, 0.1, -1e8 / 3])
 def test_constant_feature(rng, value):
     images = rng.normal(size=(3, 8, 8))
@@ -144,13 +126,6 @@ def test_constant_feature(rng, value):
     mask[:, 2] = True
     with pytest.raises(ValueError, match=r"image 0 .* feature 'x'"):
         RegionCovariance().transform(images, mask)
-
-
-def test_grey_image_in_colors(images):
-    images[2] = images[2, ..., :1]
-    with pytest.raises(ValueError, match=r"image 2 .*linearly dependent.*grey"):
-        RegionCovariance("color").transform(images)
-    RegionCovariance().transform(images)
 
 
 def test_needs_no_fit_and_takes_images_of_any_size(images):
@@ -168,11 +143,8 @@ def test_needs_no_fit_and_takes_images_of_any_size(images):
     ("shape", "message"),
     [
         ((9, 12), r"got shape \(9, 12\).*X\[None\]"),
-        ((2, 3, 4, 5, 6), r"got shape \(2, 3, 4, 5, 6\)"),
-        ((12,), "got shape"),
         ((0, 9, 12), "minimum of 1"),
         ((2, 1, 9), r"'\|I_y\|' needs images of at least 2 pixels .* height 1"),
-        ((2, 9, 1), r"'\|I_x\|' needs images of at least 2 pixels .* width 1"),
         ((9, 9, 3), r"For one image of that many channels, use X\[None\]"),
         ((2, 3, 9, 9), r"channels come first, use np.moveaxis\(X, 1, -1\)"),
     ],
@@ -183,29 +155,12 @@ def test_bad_shape(shape, message, method):
         getattr(RegionCovariance(), method)(np.ones(shape))
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_not_finite(images, value):
-    images = images.astype(float)
-    images[3, 2, 1, 0] = value
-    with pytest.raises(ValueError, match=r"X\[3\] contains NaN or infinity"):
-        RegionCovariance().transform(images)
-
-
-def test_overflow(images):
-    images = images.astype(float)
-    images[3] *= 1e200
-    with pytest.raises(ValueError, match="image 3 are so large"):
-        RegionCovariance().transform(images)
-
-
 @pytest.mark.parametrize(
     ("features", "message"),
     [
         (["x", "Ix"], "unknown name 'Ix'"),
-        (["x", 3], "unknown name 3"),
         ([], "at least one name"),
         (["x", "y", "x"], "none twice"),
-        (["channels", "channels"], "none twice"),
         ("grey", "'features' parameter"),
         (None, "'features' parameter"),
     ],

@@ -54,23 +54,3 @@ def test_names_in_constraints_replace_strings():
     )
     # ArrayLike includes str.
     assert MAKE_STUBS.annotation('"a" or array-like') == "Literal['a'] | _Array"
-
-
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ("int, default=2", "int"),
-        ("float or None", "float | None"),
-        ('"auto" or float, default="auto"', "Literal['auto'] | float"),
-        ('{"full", "shared"}', "Literal['full', 'shared']"),
-        ("array-like of shape (n_samples, n_features)", "ArrayLike"),
-        ("ndarray of shape (n, n) or (n,), float64", "NDArray[Any]"),
-        ("int, RandomState instance or None", "int | np.random.RandomState | None"),
-        ("str, callable or None", "str | Callable[..., Any] | None"),
-        ("matplotlib Axes", "Any"),
-        ("ClassStatistics", "ClassStatistics"),
-        ("self", "Self"),
-    ],
-)
-def test_annotations(text, expected):
-    assert MAKE_STUBS.annotation(text) == expected

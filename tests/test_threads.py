@@ -1,12 +1,9 @@
 """Threads for numpy: order, errors, and as many as the rest of the process allows."""
 
-import gc
 import threading
 import time
-import weakref
 
 import pytest
-from sklearn import config_context, get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from skgeom.utils.threads import map_threads, one_blas_thread
@@ -37,14 +34,6 @@ def test_results_keep_their_order():
     assert map_threads(lambda x: x**2, []) == []
 
 
-def test_errors_are_raised():
-    def fail(item):
-        raise ValueError(f"item {item}")
-
-    with pytest.raises(ValueError, match="item 0"):
-        map_threads(fail, [0, 1, 2, 3])
-
-
 def test_the_first_error_is_raised(two_threads):
     meeting = threading.Barrier(2)
 
@@ -55,40 +44,6 @@ def test_the_first_error_is_raised(two_threads):
 
     with pytest.raises(IndexError, match="item 1"):
         map_threads(fail, range(50))
-
-
-def test_nothing_is_begun_after_an_error(two_threads):
-    def fail(item):
-        begun.append(item)
-        if item == 0:
-            raise ValueError
-        time.sleep(0.01)
-
-    begun = []
-    with pytest.raises(ValueError):
-        map_threads(fail, range(200))
-    assert len(begun) < 20
-
-
-def test_an_error_keeps_nothing_alive(two_threads):
-    class Large:
-        pass
-
-    def fail():
-        large = Large()
-
-        def use(item):
-            raise ValueError(f"{item} {large}")
-
-        with pytest.raises(ValueError):
-            map_threads(use, range(4))
-        return weakref.ref(large)
-
-    gc.disable()
-    try:
-        assert fail()() is None
-    finally:
-        gc.enable()
 
 
 def test_an_interrupt_leaves_nothing_behind(two_threads):
@@ -113,17 +68,6 @@ def test_limits_are_obeyed():
         assert names_of_threads() == here
 
 
-def test_two_threads(two_threads):
-    assert len(names_of_threads()) == 2
-
-
-def test_configuration_of_scikit_learn_is_kept():
-    with threadpool_limits(2), config_context(working_memory=7, assume_finite=True):
-        found = map_threads(lambda _: get_config(), range(4))
-        assert found == [get_config()] * 4
-    assert not get_config()["assume_finite"]
-
-
 def test_threads_do_not_multiply(two_threads):
     """A thread at work does what is inside by itself; the caller is as before."""
 
@@ -142,15 +86,6 @@ def n_blas_threads():
         for library in threadpool_info()
         if library["user_api"] == "blas"
     }
-
-
-def test_blas_is_limited_for_a_while():
-    with threadpool_limits(2):
-        with one_blas_thread():
-            assert n_blas_threads() == {1}
-        assert n_blas_threads() == {2}
-        with one_blas_thread(False):
-            assert n_blas_threads() == {2}
 
 
 def test_threads_that_limit_blas_crosswise():

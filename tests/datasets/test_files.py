@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import _base
 
-from skgeom.datasets._files import array_digest, downloaded_file, local_file, read_npz
+from skgeom.datasets._files import downloaded_file, read_npz
 
 CONTENT = np.random.default_rng(0).bytes(3_000)
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -67,28 +67,6 @@ def test_missing_file_names_the_remedy(server, tmp_path, monkeypatch):
     monkeypatch.setenv("SKGEOM_DATA", str(tmp_path))
     with pytest.raises(OSError, match=rf"gone.bin .*404.*SKGEOM_DATA.*{tmp_path}"):
         fetch(server, tmp_path, name="gone.bin")
-
-
-def test_home_that_is_no_folder(server, tmp_path):
-    (tmp_path / "home").write_text("")
-    with pytest.raises(OSError, match="Put the file things"):
-        fetch(server, tmp_path / "home")
-
-
-def test_local_file(empty, monkeypatch):
-    assert local_file("things.bin") is None
-    (empty / "things.bin").write_bytes(CONTENT)
-    monkeypatch.setenv("SKGEOM_DATA", str(empty))
-    assert local_file("things.bin") == empty / "things.bin"
-    assert local_file("others.bin") is None
-
-
-def test_digest_of_arrays_is_of_values_types_and_shapes():
-    a = np.arange(6.0).reshape(2, 3)
-    assert array_digest(a) == array_digest(np.asfortranarray(a))
-    assert array_digest(a) == array_digest(a.astype(">f8"))
-    others = [a.T, a.ravel(), a.astype(np.float32), a + 1e-15]
-    assert len({array_digest(other) for other in [a, *others]}) == 5
 
 
 class Trap:

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import block_diag
 
-from skgeom import SQFA, ClassStatistics
+from skgeom import ClassStatistics
 from skgeom.datasets import (
     make_gaussian_classes,
     sqfa_toy_statistics,
@@ -62,15 +62,6 @@ def test_toy_statistics_are_those_of_the_authors(name):
     assert_allclose(statistics.means, MEANS[name], atol=1e-9)
     expected = [block_diag(*blocks) for blocks in BLOCKS[name]]
     assert_allclose(statistics.covariances, expected, atol=1e-12)
-
-
-def test_lda_toy_has_a_better_filter_than_lda():
-    statistics = sqfa_toy_statistics("lda")
-    sqfa = SQFA(1, regularization=0.001, random_state=0).fit_statistics(statistics)
-    assert sqfa.objective_ == pytest.approx(4.5634, abs=5e-5)
-    within, total = statistics.pooled_covariances()
-    lda = np.linalg.eigh(np.linalg.solve(within, total - within))[1][:, -1]
-    assert_allclose(np.abs(lda), [1.0, 0.017], atol=1e-3)
 
 
 @pytest.mark.parametrize("name", BLOCKS)

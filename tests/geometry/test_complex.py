@@ -13,8 +13,6 @@ from skgeom.geometry import (
     logm,
     mean_affine_invariant,
     real_embedding,
-    sqrtm,
-    whiten,
 )
 
 FUNCTIONS = ["sqrtm", "invsqrtm", "logm", "expm"]
@@ -61,16 +59,6 @@ def test_mean_is_that_of_pyriemann_and_of_the_embedding(make_hermitian, weights)
     assert_allclose(found, theirs, atol=1e-8)
     expected = mean_affine_invariant(real_embedding(matrices), weights)
     assert_allclose(real_embedding(found), expected, atol=1e-8)
-
-
-def test_precision_of_the_results(make_hermitian):
-    matrices = make_hermitian().astype(np.complex64)
-    assert sqrtm(matrices).dtype == np.complex64
-    assert mean_affine_invariant(matrices).dtype == np.complex64
-    real = np.eye(4, dtype=np.float32)
-    assert distance_affine_invariant(matrices, real).dtype == np.float32
-    assert whiten(real, matrices).dtype == np.complex64
-    assert whiten(np.eye(4), matrices).dtype == np.complex128
 
 
 def test_errors_name_the_matrix(make_hermitian):

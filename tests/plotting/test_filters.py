@@ -103,27 +103,10 @@ def test_space_time_plot(pca):
         assert set(shown) == {k >= 3}
 
 
-def test_given_axes(pca):
-    figure, axes = plt.subplots(7, 1)
-    display = FilterDisplay.from_estimator(pca, axes=axes, titles=None, xlabel="x")
-    assert display.figure_ is figure and plt.get_fignums() == [figure.number]
-    assert [ax.get_xlabel() for ax in axes] == ["x"] * 7
-    assert [ax.get_title() for ax in axes] == [""] * 7
-    _, ax = plt.subplots()
-    display = FilterDisplay(pca.components_[:1].reshape(1, 8, 8), ["first"])
-    assert display.plot(axes=ax).axes_[0] is ax
-    assert ax.get_title() == "first"
-
-
-@pytest.mark.parametrize("shape", [(8, 9), (-8, -8), 64])
-def test_invalid_shape(pca, shape):
-    with pytest.raises(ValueError, match=r"rows \* columns = 64"):
-        FilterDisplay.from_estimator(pca, shape)
-    assert not plt.get_fignums()
-
-
 def test_errors(digits, pca):
     X, y = digits
+    with pytest.raises(ValueError, match=r"rows \* columns = 64"):
+        FilterDisplay.from_estimator(pca, (8, 9))
     with pytest.raises(ValueError, match="10 features, which is no square number"):
         FilterDisplay.from_estimator(PCA(2).fit(X[:, :10]))
     with pytest.raises(NotFittedError):

@@ -1,11 +1,9 @@
 """AccuracyRejectionDisplay draws the curve of accuracy_rejection_curve."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
-from sklearn.linear_model import Perceptron
 from sklearn.naive_bayes import GaussianNB
 
 from skgeom import accuracy_rejection_curve
@@ -38,25 +36,3 @@ def test_from_estimator(fitted):
     assert display.ax_.get_xlabel() == "Rejection rate"
     assert display.ax_.get_ylabel() == "Accuracy of accepted samples"
     assert display.line_.get_drawstyle() == "steps-post"
-
-
-def test_several_curves_in_given_axes(fitted):
-    model, X, y = fitted
-    _, ax = plt.subplots()
-    score = model.predict_proba(X)
-    first = AccuracyRejectionDisplay.from_predictions(y, score, ax=ax)
-    assert first.name is None and ax.get_legend() is None
-    second = AccuracyRejectionDisplay.from_estimator(model, X, y, ax=ax, name="second")
-    third = first.plot(ax, name="third", ds="default", label="my label")
-    assert second.ax_ is third.ax_ is ax and third.figure_ is ax.figure
-    assert len(ax.lines) == 3 and len(plt.get_fignums()) == 1
-    texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts == ["second", "my label"]
-    assert third.line_.get_drawstyle() == "default"
-
-
-def test_classifier_without_probabilities(fitted):
-    _, X, y = fitted
-    with pytest.raises(TypeError, match=r"Perceptron has no predict_proba\. Calibrate"):
-        AccuracyRejectionDisplay.from_estimator(Perceptron().fit(X, y), X, y)
-    assert not plt.get_fignums()

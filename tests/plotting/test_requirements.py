@@ -36,12 +36,3 @@ def test_invalid_ax(display):
             TypeError, match=f"ax must be a matplotlib Axes, got {kind}"
         ):
             display.plot(ax=ax)
-
-
-def test_invalid_or_too_few_axes():
-    with pytest.raises(TypeError, match=r"each of axes must be .* got str"):
-        FILTERS.plot(axes=["top"] * 2)
-    with pytest.raises(ValueError, match="one entry for each of the 2 filters, got 1"):
-        FILTERS.plot(axes=plt.subplots()[1])
-    figure, axes = plt.subplots(2, 1)
-    assert FILTERS.plot(axes=axes[:, None]).figure_ is figure

@@ -328,36 +328,6 @@ def test_what_defines_it(name, draw):
     OTHERS[name](draw)
 
 
-OF_THE_SAME_SIZE = OTHERS.keys() - {"calvo_oller_embedding", "real_embedding"}
-
-
-@pytest.mark.filterwarnings("ignore:The affine-invariant mean is inaccurate")
-@pytest.mark.parametrize("name", sorted(OF_THE_SAME_SIZE))
-@given(draw=ANY)
-def test_rotations_commute_and_nothing_is_lost(name, draw):
-    """f(Q A Q') = Q f(A) Q', finite, for condition numbers up to 1e12."""
-    function, Q = getattr(geometry, name), draw.rotation()
-    if name == "mean_affine_invariant":
-        A = np.array([draw.spd() for _ in range(3)])
-        arguments = (A,)
-    elif name in ("generalized_eigenvalues", "whiten"):
-        arguments = (draw.symmetric(), draw.spd())
-    else:
-        arguments = (draw.spd(),)
-    if name == "expm":
-        arguments = (geometry.logm(*arguments),)
-    found = function(*arguments)
-    assert np.isfinite(found).all()
-    moved = function(*(symmetrised(Q @ A @ Q.T) for A in arguments))
-    assert np.isfinite(moved).all()
-    if name == "whiten":  # by Cholesky factors, so up to a rotation
-        found, moved = np.linalg.eigvalsh(found), np.linalg.eigvalsh(moved)
-    elif name != "generalized_eigenvalues":
-        found = Q @ found @ Q.T
-    rtol = 1e-8 + 100 * draw.n * EPS * draw.condition
-    assert_close(moved, found, rtol, unit=1 if name == "logm" else 0)
-
-
 @given(draw=MILD)
 def test_distances_of_gaussians_agree_where_they_must(draw):
     """Bounds, equal means, independent variables, equal covariances."""

@@ -10,7 +10,6 @@ from skgeom import objectives
 from skgeom.objectives import (
     DISTANCES,
     SECOND_MOMENT_DISTANCES,
-    MeanInformation,
     MeanPairwiseDistance,
     StudentT,
 )
@@ -43,10 +42,6 @@ class Problem:
         self.means = rng.normal(size=(self.n_classes, n))
         filters = rng.normal(size=(n, int(rng.integers(1, n + 1))))
         self.filters = filters / np.linalg.norm(filters, axis=0)
-        self.labels = rng.integers(self.n_classes, size=20)
-        self.X = self.means[self.labels] + rng.normal(size=(20, n))
-        self.weights = rng.integers(1, 4, size=20)
-        self.log_priors = np.log(rng.dirichlet(np.ones(self.n_classes)))
 
     def __repr__(self):
         return f"Problem{self.arguments}"
@@ -60,20 +55,9 @@ class Problem:
         values = np.sqrt(values) if distance.returns_square else values
         return values.reshape(len(means), -1)
 
-    def mean_distance(self, distance, squared=False, weights=None):
+    def mean_distance(self, distance, squared=False):
         return MeanPairwiseDistance(
-            self.means, self.covariances, 0.1, distance, squared, weights
-        )
-
-    def information(self, rows=slice(None), weights=None):
-        return MeanInformation(
-            self.X[rows],
-            self.labels[rows],
-            self.means,
-            self.covariances,
-            0.1,
-            self.log_priors,
-            None if weights is None else weights[rows].astype(float),
+            self.means, self.covariances, 0.1, distance, squared, None
         )
 
 
@@ -98,32 +82,6 @@ def test_distance_is_one(name, problem):
     if name in TRIANGLE:
         detours = (table[:, :, None] + table[None]).min(axis=1)
         assert (table <= detours + atol).all()
-
-
-@pytest.mark.parametrize("name", EVERY)
-@given(problem=problems())
-def test_invariances_are_those_that_are_declared(name, problem):
-    distance = EVERY[name]
-    table = problem.distance_of_classes(distance)
-    n, rng = problem.n, problem.rng
-    rotation = np.linalg.qr(rng.normal(size=(n, n)))[0]
-    maps = {
-        "translation_invariant": (np.eye(n), rng.normal(size=n)),
-        "rotation_invariant": (rotation, np.zeros(n)),
-        "affine_invariant": (
-            rotation * 3 ** rng.uniform(-1, 1, size=n),
-            np.zeros(n),
-        ),
-    }
-    for flag, (G, t) in maps.items():
-        if getattr(distance, flag):
-            moved = problem.distance_of_classes(
-                distance,
-                problem.means @ G.T + t,
-                symmetrised(G @ problem.covariances @ G.T),
-            )
-            atol = 1e-6 + 1e-12 * problem.condition * table.max()
-            assert_allclose(moved, table, rtol=1e-6, atol=atol)
 
 
 def slope(objective, filters, direction):
@@ -152,40 +110,6 @@ def test_gradient_by_differences(name, squared, problem):
     assert_gradient(objective, problem.filters, problem.rng)
 
 
-@given(problem=problems(powers=(0.5, 1, 2)))
-def test_gradient_of_the_information_by_differences(problem):
-    assert_gradient(problem.information(), problem.filters, problem.rng)
-
-
-@pytest.mark.parametrize("name", EVERY)
-@given(problem=problems())
-def test_order_of_classes_and_unit_of_weights(name, problem):
-    weights = problem.rng.uniform(0.5, 2, size=problem.n_classes)
-    value, gradient = problem.mean_distance(EVERY[name], weights=weights)(
-        problem.filters
-    )
-    order = problem.rng.permutation(problem.n_classes)
-    problem.means, problem.covariances = (
-        problem.means[order],
-        problem.covariances[order],
-    )
-    again = problem.mean_distance(EVERY[name], weights=3 * weights[order])
-    found, found_gradient = again(problem.filters)
-    assert_allclose(found, value, rtol=1e-8, atol=1e-12)
-    atol = 1e-6 * np.abs(gradient).max() + 1e-12
-    assert_allclose(found_gradient, gradient, rtol=0, atol=atol)
-
-
-@given(problem=problems())
-def test_order_and_repetition_of_samples(problem):
-    value, gradient = problem.information(weights=problem.weights)(problem.filters)
-    rows = problem.rng.permutation(np.repeat(np.arange(20), problem.weights))
-    found, found_gradient = problem.information(rows)(problem.filters)
-    assert_allclose(found, value, rtol=1e-10, atol=1e-12)
-    atol = 1e-10 * np.abs(gradient).max()
-    assert_allclose(found_gradient, gradient, rtol=0, atol=atol)
-
-
 @pytest.mark.parametrize("name", EVERY)
 @given(problem=problems(powers=(6, 9, 12)))
 def test_any_condition_gives_numbers(name, problem):
@@ -198,3 +122,29 @@ def test_any_condition_gives_numbers(name, problem):
 def test_every_distance_has_its_properties():
     assert set(objectives.__all__) == {"StudentT"}
     assert TRIANGLE <= set(EVERY) == {*DISTANCES, *SECOND_MOMENT_DISTANCES, "StudentT"}
+
+
+@pytest.mark.parametrize("name", EVERY)
+@given(problem=problems())
+def test_invariances_are_those_that_are_declared(name, problem):
+    distance = EVERY[name]
+    table = problem.distance_of_classes(distance)
+    n, rng = problem.n, problem.rng
+    rotation = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    maps = {
+        "translation_invariant": (np.eye(n), rng.normal(size=n)),
+        "rotation_invariant": (rotation, np.zeros(n)),
+        "affine_invariant": (
+            rotation * 3 ** rng.uniform(-1, 1, size=n),
+            np.zeros(n),
+        ),
+    }
+    for flag, (G, t) in maps.items():
+        if getattr(distance, flag):
+            moved = problem.distance_of_classes(
+                distance,
+                problem.means @ G.T + t,
+                symmetrised(G @ problem.covariances @ G.T),
+            )
+            atol = 1e-6 + 1e-12 * problem.condition * table.max()
+            assert_allclose(moved, table, rtol=1e-6, atol=atol)
