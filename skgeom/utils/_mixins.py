@@ -32,15 +32,13 @@ class ScoreClassifierMixin(ClassifierMixin):
     """
 
     @estimator_method
-    def decision_function(self, X, **params):
+    def decision_function(self, X):
         """Scores of the classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
             The samples, as in ``fit``.
-        **params : dict
-            Further arguments for the samples, such as ``domain``.
 
         Returns
         -------
@@ -49,30 +47,28 @@ class ScoreClassifierMixin(ClassifierMixin):
             and the first. If there are probabilities, the scores are logarithms of
             prior times density, up to a term that the classes share.
         """
-        scores = self._class_scores(X, **params)
+        scores = self._class_scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @estimator_method
-    def predict(self, X, **params):
+    def predict(self, X):
         """The class of the largest score of each sample.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
             The samples, as in ``fit``.
-        **params : dict
-            Further arguments for the samples, such as ``domain``.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             Labels from ``classes_``.
         """
-        scores = self._class_scores(X, **params)
+        scores = self._class_scores(X)
         return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
 
     @estimator_method
-    def score(self, X, y, sample_weight=None, **params):
+    def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
 
         Parameters
@@ -83,15 +79,13 @@ class ScoreClassifierMixin(ClassifierMixin):
             Their true classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights.
-        **params : dict
-            Further arguments for the samples, such as ``domain``.
 
         Returns
         -------
         float
             The share of the samples whose class is predicted correctly.
         """
-        predicted = self.predict(X, **params)
+        predicted = self.predict(X)
         return accuracy_score(y, predicted, sample_weight=sample_weight)
 
 
@@ -103,44 +97,40 @@ class PosteriorClassifierMixin(ScoreClassifierMixin):
     (n_samples, n_classes), up to a term that the classes share.
     """
 
-    def _class_scores(self, X, **params):
-        return self._joint_log_likelihood(X, **params)
+    def _class_scores(self, X):
+        return self._joint_log_likelihood(X)
 
     @estimator_method
-    def predict_log_proba(self, X, **params):
+    def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
             The samples, as in ``fit``.
-        **params : dict
-            Further arguments for the samples, such as ``domain``.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return log_softmax(self._joint_log_likelihood(X, **params))
+        return log_softmax(self._joint_log_likelihood(X))
 
     @estimator_method
-    def predict_proba(self, X, **params):
+    def predict_proba(self, X):
         """Probabilities of the classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
             The samples, as in ``fit``.
-        **params : dict
-            Further arguments for the samples, such as ``domain``.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        logarithms = log_softmax(self._joint_log_likelihood(X, **params))
+        logarithms = log_softmax(self._joint_log_likelihood(X))
         return namespace(logarithms).exp(logarithms)
 
 
