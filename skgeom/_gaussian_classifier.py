@@ -37,7 +37,7 @@ from skgeom._statistics import (
     without_axes,
 )
 from skgeom.utils._dask import empty_block
-from skgeom.utils._posteriors import PosteriorClassifierMixin
+from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
     ARRAY_API,
     device_of,

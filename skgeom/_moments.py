@@ -16,7 +16,6 @@ from skgeom.utils.array_api import (
     on_host,
     take,
 )
-from skgeom.utils.threads import stop_if_asked
 from skgeom.utils.validation import check_sample_weight, memory, require_memory
 
 # Rows copied to float64 at a time: large enough for BLAS, small compared with X.
@@ -78,7 +77,6 @@ def moments_of_class(X, rows, label, sample_weight=None):
 
 
 def _moments_of_block(X, rows, sample_weight):
-    stop_if_asked()
     block = _dense_rows(X, rows)
     if sample_weight is None:
         count, weights = len(rows), None

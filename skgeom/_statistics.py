@@ -24,7 +24,6 @@ from skgeom._moments import (
 )
 from skgeom.objectives import projected_classes
 from skgeom.utils._dask import map_row_blocks, merged, naming_block
-from skgeom.utils._frames import get_feature_names
 from skgeom.utils.array_api import (
     has_float64,
     in_double,
@@ -37,8 +36,8 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
+from skgeom.utils.estimator import get_feature_names
 from skgeom.utils.linalg import leading_eigenvectors, project
-from skgeom.utils.threads import stop_if_asked
 from skgeom.utils.validation import check_semidefinite, check_symmetric
 
 # The estimators of pyriemann.geometry.covariance that estimate a covariance.
@@ -838,7 +837,6 @@ def _combined(first, second, sign=1, kept=slice(None)):
     parts = _moments_by_class(first, 1, first), _moments_by_class(second, sign, first)
     moments = []
     for label in classes.tolist():
-        stop_if_asked()
         of_label = [moments_of[label]() for moments_of in parts if label in moments_of]
         moments.append(reduce(combined, of_label))
     names = first.feature_names_in_

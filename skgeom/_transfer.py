@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import multivariate_normal
 from sklearn.base import (
     BaseEstimator,
+    ClassifierMixin,
     TransformerMixin,
     clone,
 )
+from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -30,9 +32,8 @@ from skgeom.geometry import (
     mean_affine_invariant,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.utils._posteriors import PosteriorClassifierMixin
 from skgeom.utils.estimator import current_progress, estimator_method
-from skgeom.utils.linalg import turns
+from skgeom.utils.linalg import fold_order
 from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
@@ -392,7 +393,7 @@ def _domains(domain, n_samples):
     return [(k, np.flatnonzero(indices == i)) for i, k in enumerate(labels.tolist())]
 
 
-class TransferDiscriminantAnalysis(PosteriorClassifierMixin, BaseEstimator):
+class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
     r"""Discriminant analysis of SPD matrices whose class means depend on the domain.
 
     A domain is a group of samples with its own distribution, such as one subject,
@@ -705,10 +706,107 @@ class TransferDiscriminantAnalysis(PosteriorClassifierMixin, BaseEstimator):
         logarithms = inverse @ weighted @ inverse
         return expm((logarithms + logarithms.mT) / 2)
 
-    def _joint_log_likelihood(self, X, domain=None):
+    @estimator_method
+    def decision_function(self, X, domain=None):
+        """Logarithms of prior times density, up to a term that the classes share.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_channels, n_channels)
+            SPD matrices.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of their domains; None for a single domain.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The largest value decides; for two classes, the difference of the second
+            and the first.
+        """
+        scores = self._joint_log_likelihood(X, domain)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    @estimator_method
+    def predict(self, X, domain=None):
+        """The most probable class of each matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_channels, n_channels)
+            SPD matrices.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of their domains; None for a single domain.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels from ``classes_``.
+        """
+        return self.classes_[self._joint_log_likelihood(X, domain).argmax(axis=1)]
+
+    @estimator_method
+    def predict_log_proba(self, X, domain=None):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_channels, n_channels)
+            SPD matrices.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of their domains; None for a single domain.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return log_softmax(self._joint_log_likelihood(X, domain), axis=1)
+
+    @estimator_method
+    def predict_proba(self, X, domain=None):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_channels, n_channels)
+            SPD matrices.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of their domains; None for a single domain.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return softmax(self._joint_log_likelihood(X, domain), axis=1)
+
+    @estimator_method
+    def score(self, X, y, sample_weight=None, domain=None):
+        """Accuracy of the predicted classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_channels, n_channels)
+            SPD matrices.
+        y : array-like of shape (n_samples,)
+            Their true classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+        domain : array-like of shape (n_samples,), default=None
+            Labels of their domains; None for a single domain.
+
+        Returns
+        -------
+        float
+            The share of the matrices whose class is predicted correctly.
+        """
+        predicted = self.predict(X, domain)
+        return accuracy_score(y, predicted, sample_weight=sample_weight)
+
+    def _joint_log_likelihood(self, X, domain):
+        check_is_fitted(self)
         X = check_spd_samples(self, X, reset=False)
-        vectors = self._whitened_vectors(X, domain)
-        return _log_joint(vectors, self._means, self.priors_)
+        return _log_joint(self._whitened_vectors(X, domain), self._means, self.priors_)
 
     def _whitened_vectors(self, X, domain):
         """Weighted logarithms of re-centered matrices, in whitened coordinates."""
@@ -819,7 +917,7 @@ def _folds(V, y, groups):
     distances = cdist(V, _class_means(V, y))
     own = distances[np.arange(len(y)), y]
     distances = np.column_stack([own, distances])
-    return turns(y, distances, distances.max() or 1) % _N_FOLDS
+    return fold_order(y, distances, distances.max() or 1) % _N_FOLDS
 
 
 def _log_joint(V, means, priors):
@@ -840,7 +938,7 @@ def _tested_adaptation(V, source):
     """Means and priors for a new domain, what was adapted, and the evidence for it."""
     evidence = {}
     distances = np.linalg.norm(V[:, None] - source.means, axis=2)
-    order = turns(np.zeros(len(V), dtype=int), distances, distances.max() or 1)
+    order = fold_order(np.zeros(len(V), dtype=int), distances, distances.max() or 1)
     counts = np.bincount(order)  # copies share a position: the test counts them once
     if len(counts) >= _MATRICES_PER_CLASS * len(source.means):
         first = order % 2 == 0

@@ -67,7 +67,9 @@ def test_one_feature_is_exact(random_classes, n_classes):
     assert error.standard_error == 0
 
 
-@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize(
+    "n_classes", [2, pytest.param(5, marks=pytest.mark.exhaustive)]
+)
 def test_two_features_by_quadrature(random_classes, n_classes):
     statistics = random_classes(n_classes, 2)
     error = bayes_error(statistics, priors="uniform", tol=1e-4)

@@ -280,7 +280,6 @@ def parquet(tmp_path_factory):
     return dd.read_parquet(folder), names
 
 
-@pytest.mark.parametrize("n_features", [2, 30])
 @pytest.mark.parametrize(
     "model",
     [
@@ -291,9 +290,9 @@ def parquet(tmp_path_factory):
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:The 2 filters span")
-def test_files_whose_blocks_dask_merges(model, n_features, parquet):
+def test_files_whose_blocks_dask_merges(model, parquet):
     frame, names = parquet
-    X, y = frame[names[:n_features]], frame["label"]
+    X, y = frame[names], frame["label"]
     model = clone(model).fit(X, y)
     assert_array_equal(model.classes_, ["down", "up"])
     if hasattr(model, "predict"):
@@ -516,7 +515,5 @@ def test_filters_for_samples_in_blocks(options, wine):
         2, regularization=model.regularization_, random_state=0, **options
     ).fit(X, y)
     assert model.objective_ > expected.objective_ - 0.01
-    again = AMAGauss(2, random_state=0, max_iter=120, **options).fit(blocks, y)
-    assert_array_equal(again.components_, model.components_)
     with pytest.raises(ValueError, match="each block is one batch"):
         AMAGauss(2, batch_size=9).fit(blocks, y)

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import log_softmax
 
 from skgeom._hessian import models
-from skgeom.utils._frames import named_like_fit
 from skgeom.utils.array_api import to_numpy
+from skgeom.utils.estimator import named_like_fit
 
 
 def function_differences(function, X, n_classes, curvature):

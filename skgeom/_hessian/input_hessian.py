@@ -17,7 +17,6 @@ from skgeom._hessian.models import (
     is_function,
     is_module,
 )
-from skgeom.utils._frames import named_like_fit
 from skgeom.utils.array_api import (
     dtype_name,
     float_dtypes,
@@ -27,7 +26,7 @@ from skgeom.utils.array_api import (
     on_host,
     to_numpy,
 )
-from skgeom.utils.estimator import check_feature_names, current_progress
+from skgeom.utils.estimator import check_feature_names, current_progress, named_like_fit
 from skgeom.utils.validation import check_sample_weight
 
 

@@ -35,8 +35,8 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from skgeom.utils._frames import named_like_fit
 from skgeom.utils.array_api import namespace, to_numpy
+from skgeom.utils.estimator import named_like_fit
 
 
 class Expansion(NamedTuple):

@@ -20,8 +20,7 @@ from skgeom._hessian.diagnostics import (
 from skgeom._hessian.input_hessian import mean_curvature
 from skgeom._hessian.models import classifier_name, is_function, is_module
 from skgeom._moments import check_underflow
-from skgeom.utils._frames import with_names
-from skgeom.utils._projections import LinearProjection
+from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.array_api import (
     ARRAY_API,
     float_dtypes,
@@ -34,6 +33,7 @@ from skgeom.utils.estimator import (
     check_feature_names,
     current_progress,
     estimator_method,
+    with_names,
 )
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import warn_user

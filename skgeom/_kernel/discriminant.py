@@ -58,7 +58,7 @@ from skgeom._kernel._training_data import (
 )
 from skgeom._moments import known_labels
 from skgeom.utils._dask import empty_block, refuse_dask
-from skgeom.utils._posteriors import PosteriorClassifierMixin
+from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
     ARRAY_API,
     astype,

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from skgeom.utils.array_api import device_of, max_of, min_of, namespace, sum_of
+from skgeom.utils.array_api import device_of, namespace, sum_of
 
 
 class LikelihoodLoss:
@@ -48,7 +48,8 @@ class LikelihoodLoss:
     def __call__(self, squared_distances, y, scale):
         """Losses (n,), derivatives (n, M), derivatives for log scale (n,)."""
         # A common term changes nothing here, and keeps a small scale from overflow.
-        nearest = min_of(squared_distances, axis=1, keepdims=True)
+        xp = namespace(squared_distances)
+        nearest = xp.min(squared_distances, axis=1, keepdims=True)
         offsets = squared_distances - nearest
         log_all, of_all, log_own, of_own = self._mixtures(offsets, y, scale)
         derivatives = (of_own - of_all) / (2 * scale)
@@ -166,8 +167,9 @@ def class_log_densities(squared_distances, counts, log_priors, scale):
 
 def nearest_scores(squared_distances, counts):
     """Minus the squared distance from the nearest prototype of each class, (n, c)."""
-    by_class = [min_of(s, axis=1) for s in _by_class(squared_distances, counts)]
-    return -namespace(squared_distances).stack(by_class, axis=1)
+    xp = namespace(squared_distances)
+    by_class = [xp.min(s, axis=1) for s in _by_class(squared_distances, counts)]
+    return -xp.stack(by_class, axis=1)
 
 
 def prototype_log_priors(priors, counts):
@@ -188,7 +190,7 @@ def _by_class(columns, counts):
 def log_sum(scores):
     """Log of the sum of exponentials in each row, and its derivatives."""
     xp = namespace(scores)
-    largest = max_of(scores, axis=1, keepdims=True)
+    largest = xp.max(scores, axis=1, keepdims=True)
     terms = xp.exp(scores - largest)
     total = sum_of(terms, axis=1, keepdims=True)
     return (largest + xp.log(total))[:, 0], terms / total

@@ -42,7 +42,7 @@ from skgeom._prototypes._training import (
     fit_sgd,
 )
 from skgeom.utils._dask import naming_block, refuse_dask, row_blocks
-from skgeom.utils._posteriors import ScoreClassifierMixin
+from skgeom.utils._mixins import ScoreClassifierMixin
 from skgeom.utils.array_api import (
     ARRAY_API,
     astype,

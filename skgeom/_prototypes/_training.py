@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -15,13 +16,12 @@ from skgeom.utils.array_api import (
     like,
     linear_algebra,
     namespace,
-    size_of,
     sum_of,
     take,
     to_numpy,
 )
 from skgeom.utils.estimator import current_progress
-from skgeom.utils.linalg import turns, within_one_standard_error
+from skgeom.utils.linalg import fold_order
 from skgeom.utils.threads import map_threads, one_blas_thread
 from skgeom.utils.validation import warn_user
 
@@ -136,7 +136,7 @@ def sample_blocks(n_samples, prototypes):
     They do not depend on the number of threads, so neither do sums over them.
     """
     numbers = _BLOCK if namespace(prototypes) is np else _DEVICE_BLOCK
-    return list(gen_batches(n_samples, max(numbers // size_of(prototypes), 1)))
+    return list(gen_batches(n_samples, max(numbers // prod(prototypes.shape), 1)))
 
 
 def compare(squared_distances, Z, prototypes):
@@ -280,7 +280,7 @@ class PrototypeCost:
 
     def has_curvature(self):
         """Whether there is a model of the curvature that fits into memory."""
-        n_kept = self._training.Z.shape[0] * size_of(self._training.prototypes)
+        n_kept = self._training.Z.shape[0] * prod(self._training.prototypes.shape)
         alone = self._scale is not None and self._reduction is None
         return hasattr(self._loss, "curvature") and alone and n_kept <= _KEPT
 
@@ -672,7 +672,11 @@ def select_weight(training, make_loss, scale, **limits):
         if scores[weight].mean() < before:
             break
         before = scores[weight].mean()
-    return weights[within_one_standard_error(np.array(list(scores.values())))], scores
+    # The rule of one standard error, of the paired differences from the best weight.
+    found = np.array(list(scores.values()))
+    losses = found[found.mean(axis=1).argmax()] - found
+    errors = losses.std(axis=1, ddof=1) / np.sqrt(n_folds)
+    return weights[int(np.argmax(losses.mean(axis=1) <= errors))], scores
 
 
 def _some(training, mask):
@@ -704,7 +708,7 @@ def _folds(training):
     y, labels = to_numpy(training.y), to_numpy(training.labels)
     squared = to_numpy(squared)
     own = np.where(labels == y[:, None], squared, np.inf).min(axis=1)
-    order = turns(y, np.column_stack([own, squared]), training.variance)
+    order = fold_order(y, np.column_stack([own, squared]), training.variance)
     n_distinct = sum(order[y == label].max() + 1 for label in np.unique(y))
     step = -(-n_distinct // _MOST_SAMPLES)
     return np.where(order % step == 0, order // step % _N_FOLDS, -1)

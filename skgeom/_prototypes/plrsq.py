@@ -24,7 +24,7 @@ from skgeom.geometry._affine_invariant import (
     inverse_factors,
 )
 from skgeom.optim import Stiefel
-from skgeom.utils._posteriors import PosteriorClassifierMixin
+from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import like, namespace, to_numpy
 from skgeom.utils.estimator import current_progress, substitute_docs
 from skgeom.utils.validation import check_priors

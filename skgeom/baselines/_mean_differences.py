@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from skgeom.baselines._decompositions import class_sums, principal_directions
-from skgeom.utils._projections import LinearProjection
+from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import fix_signs
 

@@ -7,8 +7,12 @@ scikit-learn's data folder. scikit-learn downloads files that are in neither.
 from skgeom.datasets._fetch_images import fetch_mnist, fetch_svhn
 from skgeom.datasets._fetch_spd import fetch_bci_iv_2a, fetch_eth80
 from skgeom.datasets._fetch_tables import fetch_heart, fetch_pima
-from skgeom.datasets._gaussians import make_gaussian_classes, sqfa_toy_statistics
-from skgeom.datasets._spd_classes import make_spd_classes, make_syn_spd
+from skgeom.datasets._generators import (
+    make_gaussian_classes,
+    make_spd_classes,
+    make_syn_spd,
+    sqfa_toy_statistics,
+)
 from skgeom.datasets._speed_videos import make_speed_videos
 
 __all__ = [

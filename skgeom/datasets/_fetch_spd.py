@@ -20,12 +20,12 @@ _ETH80_NAMES = ["apple", "car", "cow", "cup", "dog", "horse", "pear", "tomato"]
 _ETH80_SOURCE = "https://github.com/Kai-Xuan/ETH-80"
 
 _BCI_NAME = "bci_iv_2a_s1_to_s4.npz"
-_BCI_SHA256 = {
-    1: "b071f9966c5ef3e38b3ee5d3235d8cab8c9cb03b278156c6f1d4dc2fd85fd1b1",
-    2: "7ef98016f0cd36f6355919635b5399827a593a10d83ef40f70f7c17a6f9405a0",
-    3: "f4ed6547f97682324b7f8421fe9ae16f5e74d294eb97e6e9e347b3e440e74cb8",
-    4: "4ef892035e8f50aa47f2580e4872b7c154b47e2eccca16021c08d9d6aa6212c6",
-}
+_BCI_SHA256 = [  # by subject
+    "b071f9966c5ef3e38b3ee5d3235d8cab8c9cb03b278156c6f1d4dc2fd85fd1b1",
+    "7ef98016f0cd36f6355919635b5399827a593a10d83ef40f70f7c17a6f9405a0",
+    "f4ed6547f97682324b7f8421fe9ae16f5e74d294eb97e6e9e347b3e440e74cb8",
+    "4ef892035e8f50aa47f2580e4872b7c154b47e2eccca16021c08d9d6aa6212c6",
+]
 _BCI_NAMES = ["left_hand", "right_hand", "feet", "tongue"]
 
 
@@ -195,7 +195,7 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
         )
     names = [f"{part}_{subject}" for part in ("cov", "y", "test")]
     data, target, test = read_npz(path, names)
-    check_arrays([data, target, test], _BCI_SHA256[subject], path)
+    check_arrays([data, target, test], _BCI_SHA256[subject - 1], path)
     target = target.astype(np.intp)
     if return_X_y:
         return data, target

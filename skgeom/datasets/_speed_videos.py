@@ -9,12 +9,11 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_array
 
-from skgeom.datasets._gaussians import balanced_labels
+from skgeom.datasets._generators import balanced_labels
 from skgeom.utils.validation import real_array
 
 # The stimuli and the model of the eye in the papers; none of the numbers is tuned.
-_PIXELS_PER_DEGREE = 60
-_SIZE = 60  # of the aperture, in pixels
+_SIZE = 60  # of the aperture in pixels, one degree of the visual field
 _STRIDE = 2  # pixels that are averaged into one of the video
 _N_FRAMES = 15
 _DURATION = 0.25  # seconds
@@ -38,7 +37,7 @@ def _frame_times():
 def _reach(speeds):
     """Pixels of a surface that are needed on either side of the aperture."""
     seconds = _frame_times().max() + _TAIL * _TIME_CONSTANT
-    return int(np.ceil(np.abs(speeds).max() * _PIXELS_PER_DEGREE * seconds + 5 * _BLUR))
+    return int(np.ceil(np.abs(speeds).max() * _SIZE * seconds + 5 * _BLUR))
 
 
 def _videos_of_profiles(speed, reach):
@@ -51,7 +50,7 @@ def _videos_of_profiles(speed, reach):
 
     with the Gaussian spread of light G, and h the response to a flash s ago.
     """
-    velocity = speed * _PIXELS_PER_DEGREE
+    velocity = speed * _SIZE
     # Steps in which the surface moves by less than half of the blur.
     step = min(_TIME_CONSTANT / 5, 0.5 * _BLUR / max(abs(velocity), 1e-9))
     n_steps = int(np.ceil(_TAIL * _TIME_CONSTANT / step))

@@ -1,16 +1,16 @@
 """The affine-invariant geometry: logarithms seen from other matrices, and the mean."""
 
+from math import prod
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom.utils.array_api import (
     adjoint,
     astype,
-    average,
     cholesky_factors,
     namespace,
     real_part,
-    size_of,
     to_numpy,
 )
 from skgeom.utils.threads import map_threads
@@ -55,7 +55,7 @@ def log_spectra(matrices, inverses):
 def threaded_log_spectra(matrices, inverses):
     """``log_spectra`` of samples (n, k, k) for whitenings (M, k, k), (M, n, ...)."""
     inverses, half = inverses[:, None, ...], -(-matrices.shape[0] // 2)
-    operations = size_of(inverses) * matrices.shape[-1] * matrices.shape[0]
+    operations = prod(inverses.shape) * matrices.shape[-1] * matrices.shape[0]
     if operations < _PARALLEL or namespace(matrices) is not np:
         return log_spectra(matrices, inverses)
     halves = map_threads(
@@ -174,7 +174,8 @@ def affine_invariant_mean(matrices, weights):
     if weights is None:
         weights = xp.ones_like(real_part(matrices[:, 0, 0]))
     proportions = (weights / xp.sum(weights))[None, :]
-    factor = cholesky_factors(average(matrices, weights)[None, ...])
+    mean = xp.sum(weights[:, None, None] * matrices, axis=0) / xp.sum(weights)
+    factor = cholesky_factors(mean[None, ...])
     inverse, smallest = xp.linalg.inv(factor), np.inf
     step = direction = None  # of the step before
     for _ in range(_MAX_STEPS):

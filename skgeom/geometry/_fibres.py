@@ -41,13 +41,14 @@ import numpy as np
 # One dimension is a hyperbolic plane, without conjugate points.
 INJECTIVITY_RADIUS = 11.7
 
-MAX_ITERATIONS = 100
-MAX_CG_ITERATIONS = 300
+# Of Newton's method, and of conjugate gradients in each of its steps; not tuned: both
+# end by their own criteria.
+MAX_ITERATIONS = 300
 EPS = np.finfo(np.float64).eps
 
 
-def distances_from_standard(offset, scale, tol):
-    """Distances of Gaussians from the standard one.
+def shortest_on_fibres(offset, scale, tol):
+    """Distances of Gaussians from the standard one, and where the geodesics end.
 
     Parameters
     ----------
@@ -60,17 +61,13 @@ def distances_from_standard(offset, scale, tol):
 
     Returns
     -------
-    ndarray of shape (4, p)
+    found : ndarray of shape (4, p)
         The distances, their lower and upper bounds, and estimates of their errors.
         Where the shortest geodesic is not known to be unique, the lower bound is zero
         and the error is the distance.
+    fibres : ndarray of shape (p, m, m)
+        The fibre coordinates.
     """
-    found, _ = shortest_on_fibres(offset, scale, tol)
-    return found
-
-
-def shortest_on_fibres(offset, scale, tol):
-    """As :func:`distances_from_standard`, with the fibre coordinates, (p, m, m)."""
     found, fibres = _descend(offset, scale, 0 * _least_trace(offset, scale), tol)
     if scale.shape[1] == 1:
         return found, fibres
@@ -100,7 +97,7 @@ def shortest_on_fibres(offset, scale, tol):
     return found, fibres
 
 
-def squared_distance_slopes(offset, scale, fibre):
+def squared_distance_gradients(offset, scale, fibre):
     """Derivatives of squared distances with respect to the second Gaussian.
 
     At the fibre coordinate of a shortest geodesic, the derivative along the fibre is
@@ -112,7 +109,7 @@ def squared_distance_slopes(offset, scale, fibre):
     Parameters
     ----------
     offset, scale : ndarray of shape (p, m)
-        Means and standard deviations, as for :func:`distances_from_standard`.
+        Means and standard deviations, as for :func:`shortest_on_fibres`.
     fibre : ndarray of shape (p, m, m)
         Fibre coordinates by :func:`shortest_on_fibres`.
 
@@ -296,7 +293,7 @@ def _step(model, radius):
     direction, squared = residue, _dot(residue, residue)
     # More accurate where the gradient is small, so that the last steps are Newton's.
     goal = np.clip(np.sqrt(squared), 1e-4, 0.1) ** 2 * squared
-    for _ in range(MAX_CG_ITERATIONS):
+    for _ in range(MAX_ITERATIONS):
         going = (squared > goal) & ~on_boundary[at]
         if not going.any():
             break

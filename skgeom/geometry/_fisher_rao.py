@@ -11,7 +11,7 @@ from skgeom.geometry._distances import (
     check_gaussians,
     distance_calvo_oller,
 )
-from skgeom.geometry._fibres import EPS, INJECTIVITY_RADIUS, distances_from_standard
+from skgeom.geometry._fibres import EPS, INJECTIVITY_RADIUS, shortest_on_fibres
 from skgeom.utils.array_api import computed_on_host, namespace, to_numpy
 from skgeom.utils.validation import check_finite, cholesky, float64_arrays, warn_user
 
@@ -160,7 +160,7 @@ def distance_fisher_rao(
     offsets, scales = offsets.reshape(-1, m), scales.reshape(-1, m)
     size = max(1, ENTRIES_AT_ONCE // m**2)
     results = [
-        distances_from_standard(offsets[i : i + size], scales[i : i + size], tol)
+        shortest_on_fibres(offsets[i : i + size], scales[i : i + size], tol)[0]
         for i in range(0, max(1, len(scales)), size)
     ]
     results = np.concatenate(results, axis=-1).reshape(4, *bound.shape)

@@ -49,7 +49,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from skgeom.geometry._affine_invariant import inverse_factors as _inverse_factors
-from skgeom.geometry._fibres import shortest_on_fibres, squared_distance_slopes
+from skgeom.geometry._fibres import shortest_on_fibres, squared_distance_gradients
 
 # A sum over so many pairs and classes is faster by products than by a sparse matrix.
 _FEW = 2**14
@@ -294,7 +294,7 @@ class FisherRaoDistance(_FactoredDistance):
         (distances, *_), fibres = shortest_on_fibres(offsets, scales, _TOL)
 
         def gradient(weights):
-            of_offset, of_square = squared_distance_slopes(offsets, scales, fibres)
+            of_offset, of_square = squared_distance_gradients(offsets, scales, fibres)
             of_own = of_square * scales[:, None] ** 2
             of_own += of_offset[:, :, None] * offsets[:, None] / 2
             of_own = -(of_own + of_own.mT) / 2

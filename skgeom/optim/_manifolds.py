@@ -6,8 +6,7 @@ and TensorFlow wherever they are installed.
 """
 
 import numpy as np
-
-from skgeom.utils.linalg import inverse_of_triangle
+from scipy.linalg.lapack import dtrtri
 
 
 class _Manifold:
@@ -297,7 +296,7 @@ class RotationQuotient(Sphere):
         self._factor = np.linalg.cholesky(metric)
         # Inverted once instead of a triangular solution per point, which only scipy
         # has: the threads of its BLAS would compete with those of numpy.
-        self._inverse = inverse_of_triangle(self._factor)
+        self._inverse = dtrtri(self._factor.T)[0].T
 
     def aligned(self, filters, like):
         """The rotation of filters that brings them closest to others.

@@ -1,14 +1,12 @@
-"""Arrays of other libraries than numpy, by the array API standard.
+"""Arrays of libraries other than NumPy, by the array API standard.
 
 With scikit-learn's ``array_api_dispatch=True``, estimators compute with arrays of
-torch, CuPy or JAX by that library, on the device where they lie; those that lie in the
-memory of the host are read by numpy, which is as fast there. For arrays of numpy,
-nothing is imported here and numpy itself is used.
+PyTorch, CuPy or JAX by that library and on their device. NumPy computes with arrays in
+CPU memory, where it is equally fast. For NumPy arrays, no other library is imported.
 """
 
 from contextlib import contextmanager
 from functools import partial, wraps
-from math import prod
 
 import numpy as np
 from scipy.sparse import issparse
@@ -79,9 +77,9 @@ def is_by_numpy(X):
 
 
 def is_in_host_memory(array):
-    """Whether numpy reads an array of another library where it lies, without a copy.
+    """Whether NumPy can read an array of another library without a copy.
 
-    It does not where a library records what is done with the array, for derivatives.
+    It cannot if the library records operations on the array for derivatives.
     """
     # JAX and array_api_strict name the processor in capitals, or with a number; what
     # JAX traces has no device.
@@ -90,7 +88,7 @@ def is_in_host_memory(array):
 
 
 def _is_recorded(array):
-    """Whether torch takes derivatives of what is done with a tensor, either way."""
+    """Whether PyTorch differentiates a function of a tensor, in either mode."""
     from array_api_compat import is_torch_array
 
     if not is_torch_array(array):
@@ -127,7 +125,7 @@ def check_holds_numbers(array, name="X"):
 
 
 def device_of(array):
-    """Where an array lies, as its library takes it; None for numpy's, and sparse."""
+    """The device of an array; None for NumPy and sparse arrays."""
     if isinstance(array, _OF_NUMPY) or issparse(array):
         return None
     from array_api_compat import device
@@ -136,7 +134,7 @@ def device_of(array):
 
 
 def to_numpy(array):
-    """The array as one of numpy, copied to the host where it lies elsewhere."""
+    """The array as a NumPy array, copied to CPU memory if it is on a device."""
     if isinstance(array, _OF_NUMPY):
         return np.asarray(array)
     from array_api_compat import is_cupy_array, is_torch_array
@@ -154,9 +152,9 @@ def to_numpy(array):
 
 
 def like(array, model, dtype=None):
-    """An array of numpy, or of the library of ``model``, as one beside ``model``.
+    """An array in the namespace and on the device of ``model``.
 
-    Its dtype is kept, unless ``dtype`` names another one, or if the device has no
+    Its dtype is kept, unless ``dtype`` names a different one, or the device has no
     double precision: then it is single.
     """
     xp = namespace(model)
@@ -179,7 +177,7 @@ def like(array, model, dtype=None):
 
 
 def on_host(array):
-    """An array of another library as one of numpy; anything else as it is."""
+    """An array of any library as a NumPy array; anything else unchanged."""
     return array if namespace(array) is np else to_numpy(array)
 
 
@@ -233,7 +231,7 @@ def take(array, rows, axis=0):
 
 
 def take_labels(classes, numbers):
-    """The classes of some numbers, beside these; texts are numpy's everywhere."""
+    """The labels of encoded classes, in their namespace; texts are NumPy arrays."""
     xp = namespace(numbers)
     if xp is np or not _is_array_of_numbers(classes):
         return classes[to_numpy(numbers)]
@@ -245,11 +243,6 @@ def block(matrix, rows, columns):
     if namespace(matrix) is np:
         return matrix[np.ix_(rows, columns)]
     return take(take(matrix, rows), columns, axis=1)
-
-
-def size_of(array):
-    """How many numbers an array holds; ``size`` is a method of torch's."""
-    return prod(array.shape)
 
 
 def astype(array, dtype, copy=False):
@@ -291,30 +284,13 @@ def sum_of(array, axis, keepdims=False):
     return namespace(array).sum(array, axis=axis, keepdims=keepdims)
 
 
-def max_of(array, axis, keepdims=False):
-    """The same for the largest."""
-    if isinstance(array, np.ndarray):
-        return array.max(axis=axis, keepdims=keepdims)
-    return namespace(array).max(array, axis=axis, keepdims=keepdims)
-
-
-def min_of(array, axis, keepdims=False):
-    """The same for the smallest."""
-    if isinstance(array, np.ndarray):
-        return array.min(axis=axis, keepdims=keepdims)
-    return namespace(array).min(array, axis=axis, keepdims=keepdims)
-
-
-def average(arrays, weights=None):
-    """The mean, or weighted mean, along the first axis."""
+def average(arrays, weights):
+    """The weighted mean along the first axis."""
     if issparse(arrays):
-        weights = np.ones(arrays.shape[0]) if weights is None else weights
         return (weights @ arrays) / weights.sum()
     xp = namespace(arrays)
     if xp is np:
         return np.average(arrays, axis=0, weights=weights)
-    if weights is None:
-        return xp.mean(arrays, axis=0)
     weights = xp.reshape(weights, (-1,) + (1,) * (arrays.ndim - 1))
     return xp.sum(weights * arrays, axis=0) / xp.sum(weights)
 
@@ -330,7 +306,7 @@ def put(array, mask, values):
 
 
 def computed_on_host(function):
-    """A function that gets arrays of numpy, and whose results are moved back."""
+    """A function that receives NumPy arrays, and whose results are moved back."""
 
     @wraps(function)
     def wrapper(*args, **kwargs):
@@ -345,7 +321,7 @@ def computed_on_host(function):
 
 
 def by_numpy(function, model, /, *args, **kwargs):
-    """What a function makes of its arguments as arrays of numpy, beside a model."""
+    """The result for NumPy arguments, in the namespace and on the device of a model."""
     args = [on_host(arg) for arg in args]
     kwargs = {name: on_host(arg) for name, arg in kwargs.items()}
     beside = partial(_moved, convert=partial(like, model=model))
@@ -432,7 +408,7 @@ def _moved(value, convert):
 
 
 def numbers_like(value, model):
-    """An array of numbers beside a model; texts, which are numpy's, and all else."""
+    """Numbers in the namespace and on the device of a model; all else unchanged."""
     return like(value, model) if _is_array_of_numbers(value) else value
 
 

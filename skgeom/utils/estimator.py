@@ -26,7 +26,7 @@ from sklearn.utils.validation import (  # noqa: F401
     _check_method_params as check_method_params,
 )
 from sklearn.utils.validation import (  # noqa: F401
-    _estimator_has as estimator_has,
+    _get_feature_names as get_feature_names,
 )
 from sklearn.utils.validation import check_is_fitted
 
@@ -193,11 +193,24 @@ def _training(estimator, begin):
         _CURRENT.reset(token)
 
 
-def with_parameters(estimator, parameters):
-    """A copy of an estimator, fitted or not, with different parameters."""
-    other = copy(estimator)
-    vars(other).update(parameters)
-    return other
+def named_like_fit(X, estimator):
+    """Samples with the names of features that an estimator was fitted with, if any.
+
+    Without names or without pandas, they stay an array.
+    """
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return X
+    return with_names(X, names)
+
+
+def with_names(X, names):
+    """A pandas data frame of an array; the array itself if there is no pandas."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return X
+    return pd.DataFrame(X, columns=names)
 
 
 def substitute_docs(**paragraphs):
@@ -285,7 +298,6 @@ class FitProgress:
         *,
         n_steps=None,
         name="iteration",
-        print_each=False,
     ):
         """Report a step; returns whether a callback requests the end of the stage.
 
@@ -303,19 +315,16 @@ class FitProgress:
             Largest number of steps of the stage, if that is known.
         name : str, default="iteration"
             The word for a step.
-        print_each : bool, default=False
-            Whether each step of the stage has a line, and not only the last one. Steps
-            of a stage without a name always have.
         """
         with self._lock:
             self.stage(stage, n_steps)
             self._n_steps += 1
-            if stage and not print_each:
+            if stage:
                 steps = f"{self._n_steps} {name}" + "s" * (self._n_steps != 1)
                 self._line = f"{stage}: {said} after {steps}"
                 self.note(f"{stage}, {name} {self._n_steps}: {said}")
             else:
-                self.print(f"{stage and stage + ', '}{name} {self._n_steps}: {said}")
+                self.print(f"{name} {self._n_steps}: {said}")
             if self._task is None or self._n_steps > self._most_steps:
                 return None
             task = self._task.subcontext(task_name=name)

@@ -1,4 +1,4 @@
-"""Linear algebra: factors and signs, the span of samples, order of folds."""
+"""Linear algebra: signs, the span of samples, and the order of folds."""
 
 from copy import copy
 from threading import Lock
@@ -9,19 +9,8 @@ from scipy.linalg.lapack import dormqr
 
 from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
 
-
-def inverse_of_triangle(lower):
-    """The inverse of a lower triangular matrix, by halves: mostly products."""
-    if len(lower) <= 64:
-        return np.tril(np.linalg.inv(lower))  # what is above is rounding
-    k, inverse = len(lower) // 2, np.zeros_like(lower)
-    inverse[:k, :k] = first = inverse_of_triangle(lower[:k, :k])
-    inverse[k:, k:] = second = inverse_of_triangle(lower[k:, k:])
-    inverse[k:, :k] = -second @ (lower[k:, :k] @ first)
-    return inverse
-
-
-# Entries that differ by less than this fraction are equal up to rounding.
+# Entries that differ by less than this fraction are equal up to rounding: between the
+# precision of float32 (1e-7) and differences that are data.
 _TIE = 1e-6
 
 
@@ -50,15 +39,16 @@ def leading_eigenvectors(matrix, count):
     return np.ascontiguousarray(fix_signs(columns.T[::-1]))
 
 
-# Copies of a sample have relative distances that agree to so many digits.
+# Relative distances of equal samples agree to so many digits, between the rounding of
+# float64 (1e-16) and the differences of distinct samples in the tests of folds (1e-8).
 _DIGITS = 9
 
 
-def turns(y, distances, scale):
-    """Samples of a class take turns in the order of their distances from its centre.
+def fold_order(y, distances, scale):
+    """Position of samples in the order of their distances from the centre of the class.
 
-    The turn modulo the number of folds is a fold: folds are then alike, whatever the
-    order of samples is, and copies of a sample are in the same one.
+    The position modulo the number of folds is a fold. Folds are then similar, whatever
+    the order of the samples, and equal samples are in the same fold.
 
     Parameters
     ----------
@@ -66,14 +56,14 @@ def turns(y, distances, scale):
         The class of each sample.
     distances : ndarray of shape (N, k)
         Distances of samples from the centre of their class, and then from all centres,
-        which tell equally distant samples from copies.
+        which differ between samples that are equally distant from their own.
     scale : float
         The size of distances.
 
     Returns
     -------
     ndarray of int, shape (N,)
-        How many samples of the class come before, copies counted once.
+        Number of samples of the class that come before; equal samples count once.
     """
     distances = np.round(distances / scale, _DIGITS)
     found = np.empty(len(y), dtype=int)
@@ -84,23 +74,7 @@ def turns(y, distances, scale):
     return found
 
 
-def within_one_standard_error(scores):
-    """Index of the first candidate that is as good as the best one, up to chance.
-
-    Its mean score is less than the best mean by at most the standard error of their
-    paired differences.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_candidates, n_folds)
-        Scores of held-out samples, of the preferred candidate first.
-    """
-    losses = scores[scores.mean(axis=1).argmax()] - scores
-    errors = losses.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-    return int(np.argmax(losses.mean(axis=1) <= errors))
-
-
-# Squares of numbers up to this can be added.
+# Squares of numbers up to this can be added 1e28 times.
 _LARGEST = 1e140
 
 # Samples that are projected at a time, so that their copies in float64 are small.
@@ -191,7 +165,7 @@ class SampleSpan(WholeSpace):
 
     def __init__(self, X, *, centred, n_least=1):
         self.X = X
-        X = to_numpy(X)  # LAPACK is on the host
+        X = to_numpy(X)  # for LAPACK
         mean = X.mean(axis=0, dtype=np.float64) if centred else 0.0
         rows = np.subtract(X, mean, dtype=np.float64, order="C")
         (reflections, factors), triangle = qr(
@@ -253,8 +227,8 @@ def project(samples, filters):
 def space_of(X, *, centred, n_least=1):
     """The span of the samples if they are fewer than their features, or all of these.
 
-    So large numbers that their squares overflow are left as they are: whatever is
-    computed of them says so.
+    Numbers so large that the sum of their squares overflows are left as they are:
+    whatever is computed from them raises the error.
     """
     n_samples, n_features = X.shape
     xp = namespace(X)

@@ -50,10 +50,10 @@ def float64_arrays(*names, cast=None, complex_allowed=False):
     factorisations in float32 would lose half the digits. ``cast(result, arguments)``,
     if given, is what casts it, where arguments are those that were passed, by name.
 
-    If an argument is an array of another library than numpy, all become such arrays,
-    in float32 where that is all that the device has, unless numpy computes with them,
-    in the memory of the host. If complex numbers are allowed and
-    an argument has them, all become complex, of the same precision.
+    If an argument is an array of a different library on a device, all become such
+    arrays, in float32 if the device has no float64. NumPy computes with arrays in CPU
+    memory. If complex numbers are allowed and an argument has them, all become complex,
+    of the same precision.
     """
 
     def decorate(function):

@@ -180,3 +180,25 @@ def test_damaged_file(empty, monkeypatch, name):
         (empty / file).write_text(content, encoding="latin-1")
         with pytest.raises(OSError, match=rf"(?s){file} .*Replace or remove it"):
             getattr(datasets, name)()
+
+
+@needs("eth80_covariances.npz")
+@pytest.mark.parametrize(("features", "n"), [("intensity", 5), ("color", 9)])
+def test_eth80(features, n):
+    objects = datasets.fetch_eth80(features)
+    assert objects.data.shape == (3280, n, n) and objects.data.dtype == np.float64
+    assert_array_equal(np.bincount(objects.target), [410] * 8)
+    assert_array_equal(np.bincount(objects.group), [41] * 80)
+    assert_array_equal(objects.group, 10 * objects.target + objects.object)
+    assert np.linalg.eigvalsh(objects.data).min() > 0
+    assert objects.target_names[7] == "tomato"
+
+
+@needs("bci_iv_2a_s1_to_s4.npz")
+@pytest.mark.parametrize("subject", [1, 4])
+def test_bci(subject):
+    trials = datasets.fetch_bci_iv_2a(subject)
+    assert trials.data.shape == (576, 22, 22)
+    assert_array_equal(np.bincount(trials.target), [144] * 4)
+    assert_array_equal(np.bincount(trials.target[trials.test]), [72] * 4)
+    assert np.linalg.eigvalsh(trials.data).min() > 0

@@ -33,7 +33,9 @@ def test_mean_over_pairs_is_weighted(estimator, wine):
 def test_balanced_and_ones_are_none(estimator):
     X, y = load_iris(return_X_y=True)
     found = [
-        estimator(2, class_weight=weight, random_state=0).fit(X, y).components_
+        estimator(2, class_weight=weight, regularization=0.1, random_state=0)
+        .fit(X, y)
+        .components_
         for weight in (None, "balanced", {0: 1.0}, {0: 3, 1: 3, 2: 3})
     ]
     for components in found[1:]:

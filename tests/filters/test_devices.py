@@ -69,8 +69,8 @@ def test_filters_are_those_of_numpy(filters, library, wine):
     )
 
 
-def test_what_follows_a_fit_is_on_the_device(library, wine):
-    X, y = wine
+def test_what_follows_a_fit_is_on_the_device(device_library, wine):
+    library, (X, y) = device_library, wine
     sqfa = SQFA(3, distance="hellinger", regularization=0.1, random_state=0)
     expected = clone(sqfa).fit(X, y)
     sqfa.fit(library.array(X), library.array(y))

@@ -14,7 +14,7 @@ def euclidean(means_a, covariances_a, means_b, covariances_b):
     return of_means + anp.sum((covariances_a - covariances_b) ** 2, axis=(1, 2))
 
 
-@pytest.fixture(params=[1000, 6], ids=["all in the end", "samples only"])
+@pytest.fixture(params=[pytest.param(1000, marks=pytest.mark.exhaustive), 6])
 def few(request, monkeypatch):
     sizes = {"FEW_PAIRS": 100, "_LEAST": 60, "_FIRST": 3, "_LAST": request.param}
     for name, value in sizes.items():

@@ -1,7 +1,5 @@
 """minimize: one set of rules for all optimisers."""
 
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -223,22 +221,3 @@ def test_stuck_optimizer_is_not_called_converged(name):
     result = minimize(cost, Euclidean(2), np.ones(2), optimizer=name)
     assert not result.converged
     assert_array_equal(result.point, np.ones(2))
-
-
-def test_nothing_global_is_touched(optimizer, capsys):
-    cost = Subspace()
-    before = (
-        str(np.random.get_state()),  # noqa: NPY002
-        np.geterr(),
-        list(warnings.filters),
-    )
-    start = cost.start
-    start.flags.writeable = False
-    minimize(cost, cost.manifold, start, optimizer=optimizer)
-    after = (
-        str(np.random.get_state()),  # noqa: NPY002
-        np.geterr(),
-        list(warnings.filters),
-    )
-    assert after == before
-    assert capsys.readouterr() == ("", "")

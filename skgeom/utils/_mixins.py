@@ -1,10 +1,27 @@
-"""Predictions of classifiers by scores or posterior probabilities of the classes."""
+"""Public methods that estimators share: class scores and linear projections."""
 
-from sklearn.base import ClassifierMixin
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.metrics import accuracy_score
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
-from skgeom.utils.array_api import namespace, take_labels
+from skgeom.utils._dask import refuse_dask
+from skgeom.utils.array_api import (
+    astype,
+    check_library,
+    float_dtypes,
+    namespace,
+    take_labels,
+    to_numpy,
+)
 from skgeom.utils.estimator import estimator_method
+from skgeom.utils.validation import check_two_classes
 
 
 class ScoreClassifierMixin(ClassifierMixin):
@@ -15,15 +32,13 @@ class ScoreClassifierMixin(ClassifierMixin):
     """
 
     @estimator_method
-    def decision_function(self, X, **params):
+    def decision_function(self, X):
         """Scores of the classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
             The samples, as in ``fit``.
-        **params : dict
-            Further arguments for the samples, such as ``domain``.
 
         Returns
         -------
@@ -32,30 +47,28 @@ class ScoreClassifierMixin(ClassifierMixin):
             and the first. If there are probabilities, the scores are logarithms of
             prior times density, up to a term that the classes share.
         """
-        scores = self._class_scores(X, **params)
+        scores = self._class_scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @estimator_method
-    def predict(self, X, **params):
+    def predict(self, X):
         """The class of the largest score of each sample.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
             The samples, as in ``fit``.
-        **params : dict
-            Further arguments for the samples, such as ``domain``.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             Labels from ``classes_``.
         """
-        scores = self._class_scores(X, **params)
+        scores = self._class_scores(X)
         return take_labels(self.classes_, namespace(scores).argmax(scores, axis=1))
 
     @estimator_method
-    def score(self, X, y, sample_weight=None, **params):
+    def score(self, X, y, sample_weight=None):
         """Accuracy of the predicted classes.
 
         Parameters
@@ -66,15 +79,13 @@ class ScoreClassifierMixin(ClassifierMixin):
             Their true classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights.
-        **params : dict
-            Further arguments for the samples, such as ``domain``.
 
         Returns
         -------
         float
             The share of the samples whose class is predicted correctly.
         """
-        predicted = self.predict(X, **params)
+        predicted = self.predict(X)
         return accuracy_score(y, predicted, sample_weight=sample_weight)
 
 
@@ -86,44 +97,40 @@ class PosteriorClassifierMixin(ScoreClassifierMixin):
     (n_samples, n_classes), up to a term that the classes share.
     """
 
-    def _class_scores(self, X, **params):
-        return self._joint_log_likelihood(X, **params)
+    def _class_scores(self, X):
+        return self._joint_log_likelihood(X)
 
     @estimator_method
-    def predict_log_proba(self, X, **params):
+    def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
             The samples, as in ``fit``.
-        **params : dict
-            Further arguments for the samples, such as ``domain``.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return log_softmax(self._joint_log_likelihood(X, **params))
+        return log_softmax(self._joint_log_likelihood(X))
 
     @estimator_method
-    def predict_proba(self, X, **params):
+    def predict_proba(self, X):
         """Probabilities of the classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
             The samples, as in ``fit``.
-        **params : dict
-            Further arguments for the samples, such as ``domain``.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        logarithms = log_softmax(self._joint_log_likelihood(X, **params))
+        logarithms = log_softmax(self._joint_log_likelihood(X))
         return namespace(logarithms).exp(logarithms)
 
 
@@ -132,3 +139,49 @@ def log_softmax(scores):
     xp = namespace(scores)
     scores = scores - xp.max(scores, axis=1, keepdims=True)
     return scores - xp.log(xp.sum(xp.exp(scores), axis=1, keepdims=True))
+
+
+class LinearProjection(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Projection onto ``components_`` that are learnt from labelled samples."""
+
+    _fitted_array = "components_"
+
+    @estimator_method
+    def transform(self, X):
+        """Project samples onto the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, in the array namespace of ``components_``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The products ``X @ components_.T``, without centering; float32 for X of
+            float32.
+        """
+        X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
+        return X @ astype(self.components_, X.dtype).T
+
+    def _validate(self, X, y):
+        """Valid X, in double precision, and class numbers; sets the classes."""
+        refuse_dask(self, X, "Fit it to a sample of the rows")
+        check_library(X, self)
+        X, y = validate_data(self, X, y, dtype=float_dtypes(X)[0])
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
+        check_two_classes(self.classes_, type(self).__name__)
+        return X, codes
+
+    @property
+    def _n_features_out(self):
+        return len(self.components_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
