@@ -14,7 +14,7 @@ from skgeom import (
     ClassStatistics,
     GaussianClassifier,
     KernelDiscriminantAnalysis,
-    _moments,
+    _statistics,
 )
 from skgeom.utils import validation
 
@@ -190,7 +190,7 @@ def test_two_passes(digits, blocks):
 
 
 def test_more_than_the_memory_is_refused_before(digits, blocks, monkeypatch):
-    for module in (_moments, validation):
+    for module in (_statistics, validation):
         monkeypatch.setattr(module, "memory", lambda: 500_000)
     message = r"10 classes of 64 features need 0.000655 GB.* n_axes=16 take 2e-05 GB"
     with pytest.raises(MemoryError, match=message):
@@ -204,7 +204,7 @@ def test_more_than_the_memory_is_refused_before(digits, blocks, monkeypatch):
     "estimator", [GMLVQ(), KernelDiscriminantAnalysis(), GaussianClassifier()], ids=repr
 )
 def test_estimators_refuse_what_exceeds_the_memory(estimator, digits, monkeypatch):
-    for module in (_moments, validation):
+    for module in (_statistics, validation):
         monkeypatch.setattr(module, "memory", lambda: 50_000)
     with pytest.raises(MemoryError, match=r"need .* GB, but there are .* of memory\. "):
         estimator.fit(*digits)

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.covariance import LedoitWolf
 from threadpoolctl import threadpool_limits
 
-from skgeom import SQFA, ClassStatistics, GaussianClassifier, _moments, _statistics
+from skgeom import SQFA, ClassStatistics, GaussianClassifier, _statistics
 
 NAMED_ESTIMATORS = ["cov", "lwf", "mcd", "oas", "sch", "scm"]
 
@@ -73,7 +73,7 @@ def test_from_data_agrees_with_numpy(data):
 
 @pytest.mark.parametrize("rows", [1, 7, 1000])
 def test_blocks_give_the_same_as_the_whole(rows, data, statistics, monkeypatch):
-    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
+    monkeypatch.setattr(_statistics, "ROWS_PER_BLOCK", rows)
     in_blocks = ClassStatistics.from_data(*data)
     assert_same_statistics(in_blocks, statistics)
 
@@ -81,7 +81,7 @@ def test_blocks_give_the_same_as_the_whole(rows, data, statistics, monkeypatch):
 @pytest.mark.parametrize("rows", [3, 4096])
 @pytest.mark.parametrize("offset", [0.0, 1e4])
 def test_float32_is_accumulated_in_float64(offset, rows, data, monkeypatch):
-    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
+    monkeypatch.setattr(_statistics, "ROWS_PER_BLOCK", rows)
     X = (data[0] + offset).astype(np.float32)
     statistics = ClassStatistics.from_data(X, data[1])
     exact = ClassStatistics.from_data(X.astype(np.float64), data[1])
@@ -143,7 +143,7 @@ def test_class_of_one_sample_has_no_covariance(data):
 
 @pytest.mark.parametrize("rows", [4, 4096])
 def test_constant_feature_has_no_variance(rows, data, monkeypatch):
-    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
+    monkeypatch.setattr(_statistics, "ROWS_PER_BLOCK", rows)
     X, y = data
     X[:, 2] = 1234.5  # exact in binary, and so are its sums
     statistics = ClassStatistics.from_data(X, y)
@@ -436,7 +436,7 @@ def test_repr_tells_the_sizes(statistics):
 
 @pytest.mark.parametrize("rows", [3, 2048])
 def test_weights_are_repetitions(rows, data, rng, monkeypatch):
-    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
+    monkeypatch.setattr(_statistics, "ROWS_PER_BLOCK", rows)
     X, y = data
     weights = rng.integers(0, 4, size=len(y))
     weighted = ClassStatistics.from_data(X, y, sample_weight=weights)
