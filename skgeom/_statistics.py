@@ -885,7 +885,7 @@ def _moments(statistics, sign, rows, model):
     remainders = statistics._remainders
     remainders = 0 * means if remainders is None else remainders
     arrays = means, remainders, matrices
-    if len(rows) < len(matrices):
+    if len(rows) < len(statistics.classes):
         arrays = [take(array, rows) for array in arrays]
     means, remainders, matrices = (like(array, model._matrices) for array in arrays)
     degrees = sign * _degrees(statistics, statistics.counts)[rows]
@@ -951,7 +951,8 @@ def _combined_moments(first, second):
     n_a, mean_a, remainder_a, scatter = first
     n_b, mean_b, remainder_b, more = second
     count = n_a + n_b
-    share, weight = (like(v[:, None], mean_a) for v in (n_b / count, n_a * n_b / count))
+    share = n_b / count
+    share, weight = (like(v[:, None], mean_a) for v in (share, n_a * share))
     offset = (mean_b - mean_a) + (remainder_b - remainder_a)
     scatter += more
     scatter += (offset * weight)[:, :, None] * offset[:, None, :]
