@@ -21,7 +21,6 @@ from sklearn.utils.validation import (
 )
 
 from skgeom._held_out import statistics_and_sample
-from skgeom._moments import kind_of, known_labels, union_of_classes
 from skgeom._shrinkage import (
     ROUNDING,
     HeldOutSamples,
@@ -50,7 +49,13 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.estimator import estimator_method
-from skgeom.utils.validation import check_priors, check_two_classes
+from skgeom.utils.validation import (
+    check_priors,
+    check_two_classes,
+    kind_of,
+    known_labels,
+    union_of_classes,
+)
 
 # Variances down to this have all their digits.
 _SMALLEST = np.finfo(np.float64).tiny
@@ -523,7 +528,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 densities = []
                 for k, (whitener, log_scale) in enumerate(gaussians.whiteners):
                     Z = (X - means[k, :]) @ whitener
-                    densities.append(-_square_norms(Z) / 2 - log_scale)
+                    densities.append(-xp.vecdot(Z, Z) / 2 - log_scale)
                 densities = xp.stack(densities, axis=1)
                 # A finite bound keeps the classes comparable where squares overflow.
                 lowest = float(xp.finfo(densities.dtype).min) / 4
@@ -730,13 +735,6 @@ def _leading_eigh(matrix):
     rows[pivots - 1] = np.tril(factor[:, :rank])
     axes, sizes, _ = np.linalg.svd(rows, full_matrices=False)
     return sizes[::-1] ** 2, axes[:, ::-1]
-
-
-def _square_norms(Z):
-    """Squared norms of the rows."""
-    if namespace(Z) is np:
-        return np.einsum("ij,ij->i", Z, Z)
-    return namespace(Z).vecdot(Z, Z)
 
 
 def _log_volume(columns):

@@ -5,8 +5,8 @@ from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples
 
-from skgeom._moments import ROWS_PER_BLOCK, checked_samples
 from skgeom._statistics import (
+    ROWS_PER_BLOCK,
     ClassStatistics,
     make_statistics,
     statistics_of_block,
@@ -15,6 +15,7 @@ from skgeom._statistics import (
 )
 from skgeom.utils._dask import map_row_blocks, merged
 from skgeom.utils.array_api import like, to_numpy
+from skgeom.utils.validation import checked_samples
 
 # Samples that are held out, over all folds: the standard error of a mean of as many
 # differences of log posteriors is below .01 nats.

@@ -29,7 +29,6 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from skgeom._moments import known_labels
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import (
     ARRAY_API,
@@ -48,7 +47,12 @@ from skgeom.utils.estimator import (
     estimator_method,
     safe_split,
 )
-from skgeom.utils.validation import check_sample_weight, check_two_classes, warn_user
+from skgeom.utils.validation import (
+    check_sample_weight,
+    check_two_classes,
+    known_labels,
+    warn_user,
+)
 
 # Two Gaussian classes, 1,000 samples, target 5 %: 10, 20, 50 candidates accept 69, 72
 # and 70 %. With 75, 90 and 100 % of the risk for the first candidate, 39, 41 and 41 %

@@ -8,6 +8,7 @@ from skgeom._held_out import (
     held_out_folds,
     sample_rows,
     training_statistics,
+    within_one_standard_error,
 )
 from skgeom._statistics import closed_form_shrinkage, reweighted
 from skgeom.utils.array_api import take, to_numpy
@@ -102,16 +103,13 @@ class HeldOutSamples:
         weights = (priors / total.counts)[labels] * sample_weights[rows]
         weights = weights / weights.sum()
         scores = _scores(densities, labels, np.log(priors), weights)
-        means = np.round(weights @ scores, _DIGITS)
-        losses = scores[:, [np.nanargmax(means)]] - scores
-        loss = weights @ losses
-        error = np.sqrt(weights**2 @ np.square(losses - loss))
-        best = np.flatnonzero(np.round(loss - error, _DIGITS) <= 0)[-1]
+        finite = np.nan_to_num(scores, nan=-np.inf)
+        number = within_one_standard_error(finite.T[::-1], weights)
         of_candidates = {
             "prior_samples": PRIOR_SAMPLES.copy(),
             "brier_score": 1 - weights @ scores,
         }
-        return float(PRIOR_SAMPLES[best]), of_candidates
+        return float(PRIOR_SAMPLES[::-1][number]), of_candidates
 
 
 def _scores(densities, labels, log_priors, weights):

@@ -23,7 +23,6 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from skgeom._moments import known_labels
 from skgeom.geometry import (
     distance_affine_invariant,
     expm,
@@ -38,6 +37,7 @@ from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
     check_two_classes,
+    known_labels,
     warn_user,
 )
 

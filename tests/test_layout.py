@@ -26,7 +26,6 @@ LAYERS = [
     {"objectives"},  # what filters optimise
     {"optim"},  # optimisation on manifolds
     {
-        "_moments",
         "_statistics",
         "_held_out",
         "_shrinkage",

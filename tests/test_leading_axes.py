@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from skgeom import (
     SQFA,
     ClassStatistics,
-    _moments,
+    _statistics,
 )
 from skgeom.utils import validation
 
@@ -143,7 +143,7 @@ def test_two_passes(digits, blocks):
 
 
 def test_more_than_the_memory_is_refused_before(digits, blocks, monkeypatch):
-    for module in (_moments, validation):
+    for module in (_statistics, validation):
         monkeypatch.setattr(module, "memory", lambda: 500_000)
     message = r"10 classes of 64 features need 0.000655 GB.* n_axes=16 take 2e-05 GB"
     with pytest.raises(MemoryError, match=message):

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from pyriemann.geometry.covariance import covariances as pyriemann_covariances
 from threadpoolctl import threadpool_limits
 
-from skgeom import SQFA, ClassStatistics, GaussianClassifier, _moments
+from skgeom import SQFA, ClassStatistics, GaussianClassifier, _statistics
 
 NAMED_ESTIMATORS = ["cov", "lwf", "mcd", "oas", "sch", "scm"]
 
@@ -69,7 +69,7 @@ def test_from_data_agrees_with_numpy(data):
 @pytest.mark.parametrize("rows", [3, 4096])
 @pytest.mark.parametrize("offset", [0.0, 1e4])
 def test_float32_is_accumulated_in_float64(offset, rows, data, monkeypatch):
-    monkeypatch.setattr(_moments, "ROWS_PER_BLOCK", rows)
+    monkeypatch.setattr(_statistics, "ROWS_PER_BLOCK", rows)
     X = (data[0] + offset).astype(np.float32)
     statistics = ClassStatistics.from_data(X, data[1])
     exact = ClassStatistics.from_data(X.astype(np.float64), data[1])

@@ -36,7 +36,6 @@ from skgeom._filters._optimization import (
     whitening_coordinates,
 )
 from skgeom._held_out import sample_rows, statistics_and_sample
-from skgeom._moments import known_labels, weighted_samples
 from skgeom._statistics import ClassStatistics, statistics_of_samples
 from skgeom.optim import CONSTRAINTS, OPTIMIZERS
 from skgeom.utils._dask import empty_block
@@ -55,7 +54,12 @@ from skgeom.utils.estimator import (
     estimator_method,
 )
 from skgeom.utils.linalg import WholeSpace, signs, space_of
-from skgeom.utils.validation import check_two_classes, warn_user
+from skgeom.utils.validation import (
+    check_two_classes,
+    known_labels,
+    warn_user,
+    weighted_samples,
+)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,6 @@ from skgeom._kernel._training_data import (
     distinct_rows,
     gamma_scale,
 )
-from skgeom._moments import known_labels
 from skgeom.utils._dask import empty_block, refuse_dask
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
@@ -83,6 +82,7 @@ from skgeom.utils.validation import (
     check_semidefinite,
     check_two_classes,
     class_factors,
+    known_labels,
     require_memory,
     warn_user,
 )

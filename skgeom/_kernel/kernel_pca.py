@@ -34,11 +34,11 @@ from skgeom._kernel._nystroem import (
     random_landmarks,
 )
 from skgeom._kernel._training_data import BLOCK, RowSummary, TrainingData, gamma_scale
-from skgeom._moments import known_labels
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import signs
+from skgeom.utils.validation import known_labels
 
 # The axes are computed from at least this many samples: they need not be exact. For
 # 30,000 images of MNIST, the fit is 1.5 times as fast.

@@ -29,7 +29,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skgeom._moments import known_labels
 from skgeom._prototypes._losses import nearest_scores
 from skgeom._prototypes._metrics import VectorMetric, find_metric
 from skgeom._prototypes._training import (
@@ -68,6 +67,7 @@ from skgeom.utils.validation import (
     check_two_classes,
     cholesky,
     class_factors,
+    known_labels,
     refuse_dict,
     warn_user,
 )

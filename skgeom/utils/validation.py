@@ -1,4 +1,4 @@
-"""Validation of SPD matrices, classes, priors and weights; and warnings."""
+"""Validation of samples, SPD matrices, labels, priors and weights; and warnings."""
 
 import functools
 import inspect
@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_array,
+    check_X_y,
     validate_data,
 )
 
@@ -32,6 +34,7 @@ from skgeom.utils.array_api import (
     like,
     namespace,
     on_host,
+    take,
     to_numpy,
 )
 
@@ -251,6 +254,106 @@ def memory():
     with suppress(OSError, ValueError):  # "max" is no number
         sizes.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
     return min(sizes)
+
+
+def checked_samples(X, y, sample_weight, some=True):
+    """Valid samples, labels and weights; ``some`` of the weights must be positive."""
+    y = known_labels(y)
+    X, y = check_X_y(X, on_host(y), dtype=float_dtypes(X))
+    # Of a block, few labels may be alike, which scikit-learn's check warns of.
+    if some or not _are_classes(y):
+        check_classification_targets(y)
+    if sample_weight is not None:
+        X, y, sample_weight = weighted_samples(X, y, sample_weight, some=some)
+    return X, y, sample_weight
+
+
+def weighted_samples(X, y, sample_weight, *, some=True):
+    """The samples of positive weight, at least one if ``some``, and their weights."""
+    if not some and not np.any(on_host(sample_weight)):
+        return take(X, slice(0)), y[:0], None
+    # Labels and weights stay on the host, wherever X is.
+    sample_weight = check_sample_weight(
+        on_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
+    )
+    positive = sample_weight > 0
+    if not positive.any():  # older versions of scikit-learn let this pass
+        raise ValueError("sample_weight must have at least one non-zero number.")
+    return take(X, positive), y[positive], sample_weight[positive]
+
+
+def known_labels(y):
+    """The labels, as an array if they are of pyarrow.
+
+    Raises
+    ------
+    ValueError
+        If labels of a series, of a list, or objects are missing.
+    """
+    if type(y).__module__.partition(".")[0] == "pyarrow":
+        y = y.to_pandas()
+    if hasattr(y, "isna"):
+        missing = np.asarray(y.isna())
+    elif isinstance(y, list | tuple) or getattr(y, "dtype", None) == "O":
+        labels = np.empty(len(y), dtype=object)
+        labels[:] = list(y)
+        missing = np.array([_is_missing(label) for label in labels], dtype=bool)
+    else:
+        return y
+    if missing.any():
+        raise ValueError(
+            f"{missing.sum()} of the labels in y are missing, the first one that of "
+            f"sample {np.argmax(missing)}. Remove these samples."
+        )
+    return y
+
+
+def _is_missing(label):
+    """Whether a label is None, NaN or the missing value of pandas."""
+    if isinstance(label, float):
+        return bool(np.isnan(label))
+    return label is None or type(label).__name__ == "NAType"
+
+
+def _are_classes(y):
+    """Whether labels are text or whole numbers, which are classes in any number."""
+    if y.dtype.kind == "f":
+        return bool(np.all(y == np.round(y)))
+    if y.dtype.kind == "O":
+        return all(isinstance(label, str) for label in y)
+    return y.dtype.kind in "biuU"
+
+
+def kind_of(labels):
+    """Kind of labels: "text", "numbers" or a dtype. One kind can be sorted together."""
+    if all(isinstance(label, str) for label in labels.tolist()):
+        return "text"
+    return "numbers" if labels.dtype.kind in "biuf" else labels.dtype
+
+
+def union_of_classes(first, second):
+    """The distinct labels of two arrays, sorted.
+
+    Raises
+    ------
+    ValueError
+        If no dtype of NumPy holds all of them exactly, such as integers and floats
+        above 2^53.
+    """
+    if first.dtype == second.dtype and np.array_equal(first, second):
+        return first
+    union, labels = np.union1d(first, second), {*first.tolist(), *second.tolist()}
+    if union.dtype.kind == "f" and not {first.dtype.kind, second.dtype.kind} - {*"iu"}:
+        # The common dtype of int64 and uint64 is float64.
+        dtype = np.int64 if max(labels) < 2**63 else np.uint64
+        if dtype is np.int64 or min(labels) >= 0:
+            union = np.array(sorted(labels), dtype=dtype)
+    if labels != set(union.tolist()):
+        raise ValueError(
+            f"No dtype holds the labels of dtypes {first.dtype} and {second.dtype} "
+            "exactly. Convert all labels to one dtype, or to text."
+        )
+    return union
 
 
 def check_two_classes(classes, name):
