@@ -8,6 +8,7 @@ from sklearn.base import clone
 from skgeom import SQFA, ClassStatistics, GaussianClassifier, _held_out
 from skgeom._held_out import (
     held_out_folds,
+    in_distinct_samples,
     training_statistics,
 )
 
@@ -59,3 +60,38 @@ def test_part_of_the_samples_does_not_depend_on_their_order(model, monkeypatch, 
         again = clone(model).fit(X[order], y[order])
         for name in ("shrinkage_", "regularization_"):
             np.testing.assert_allclose(getattr(again, name), getattr(expected, name))
+
+
+def test_a_class_of_equal_samples_is_never_held_out(rng):
+    X, y = samples(rng)
+    X[y == 2] = 1
+    folds = held_out_folds(X, y)
+    assert (folds[y == 2] == -1).all()
+    assert (folds[y != 2] >= 0).all()
+
+
+def test_statistics_of_distinct_samples_do_not_depend_on_a_common_weight(rng):
+    X, y = samples(rng)
+    X = X + 1e-3 * rng.normal(size=X.shape)  # distinct
+    expected = ClassStatistics.from_data(X, y)
+    weights = np.full(len(y), 0.2)
+    total = ClassStatistics.from_data(X, y, sample_weight=weights)
+    found, restated = in_distinct_samples(total, y, weights)
+    assert_allclose(restated, 1)
+    assert_allclose(found.counts, expected.counts)
+    assert_allclose(found.covariances, expected.covariances)
+    out = held_out_folds(X, y) == 0
+    found = training_statistics(found, X[out], y[out], restated[out], distinct=True)
+    rest = ClassStatistics.from_data(X[~out], y[~out])
+    assert_allclose(found.counts, rest.counts)
+    assert_allclose(found.covariances, rest.covariances)
+
+
+def test_classes_without_remaining_samples_are_absent(rng):
+    X, y = samples(rng, (10, 4, 2))
+    total = ClassStatistics.from_data(X, y)
+    out = (y == 1) | (np.arange(len(y)) == len(y) - 1)
+    found = training_statistics(total, X[out], y[out])
+    assert_array_equal(found.classes, [0, 2])
+    assert_array_equal(found.counts, [10, 1])
+    assert_array_equal(found.covariances[1], 0)

@@ -107,10 +107,10 @@ EXPLAINED = {
     ): "any distances will do, since the circle is in random order",
     ("skgeom/objectives/_posterior.py", "True"): SAME,  # strict=True
     ("skgeom/objectives/_posterior.py", "2"): SPEED,  # numbers of a block
-    ("skgeom/objectives/_projection.py", "1"): SPEED,  # one block more
+    ("skgeom/objectives/_pairwise.py", "1"): SPEED,  # one block more
     ("skgeom/objectives/_posterior.py", "False"): SPEED,  # copy=False
     (
-        "skgeom/objectives/_projection.py",
+        "skgeom/objectives/_pairwise.py",
         "self.covariances.size // _NUMBERS_PER_BLOCK",
     ): SPEED,
 }

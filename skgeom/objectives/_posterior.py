@@ -4,7 +4,7 @@ from copy import copy
 
 import numpy as np
 
-from skgeom.objectives._projection import ProjectedClasses
+from skgeom.objectives._pairwise import ProjectedClasses
 from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
 from skgeom.utils.threads import map_threads
 

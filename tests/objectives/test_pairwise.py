@@ -12,7 +12,7 @@ from skgeom.objectives import (
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
 )
-from skgeom.objectives._projection import ProjectedClasses
+from skgeom.objectives._pairwise import ProjectedClasses
 
 FISHER_RAO = DISTANCES["fisher-rao"]
 # Those of second moments alone do not use the means.
@@ -236,7 +236,7 @@ def test_projection_is_the_composition(name, squared, make_problem, rng):
 
 def test_threads_change_nothing(make_gaussians, monkeypatch):
     """Blocks of classes and of pairs are the same whatever the number of threads."""
-    monkeypatch.setattr("skgeom.objectives._projection._NUMBERS_PER_BLOCK", 100)
+    monkeypatch.setattr("skgeom.objectives._pairwise._NUMBERS_PER_BLOCK", 100)
     arguments = *make_gaussians((40,), 6), 0.1, DISTANCES["fisher-rao"]
     filters = np.random.default_rng(0).standard_normal((6, 3))
     basis = np.linalg.qr(filters)[0]
