@@ -91,7 +91,10 @@ EXPLAINED = {
     ("skgeom/geometry/_fisher_rao.py", "-1"): SAME,  # the last of two axes
     # next to a float32, numpy takes the infinity of Python for one
     ("skgeom/geometry/_fisher_rao.py", "np.float32(np.inf)"): SAME,
-    ("skgeom/objectives/_distances.py", "1"): SAME,  # scipy drops what is too much
+    (
+        "skgeom/objectives/_class_distances.py",
+        "1",
+    ): SAME,  # scipy drops the rest
     ("skgeom/objectives/_callable.py", "True"): SAME,  # a graph of torch is used once
     (
         "skgeom/objectives/_callable.py",
@@ -99,10 +102,10 @@ EXPLAINED = {
     ): ELSEWHERE,  # where JAX is installed
     ("skgeom/objectives/_callable.py", "np.abs(values)"): SAME,  # checked before
     ("skgeom/objectives/_callable.py", "1e-06"): TOLERANCE,
-    ("skgeom/objectives/_distances.py", "1e-05"): TOLERANCE,
-    ("skgeom/objectives/_pair_samples.py", "4"): SPEED,
+    ("skgeom/objectives/_class_distances.py", "1e-05"): TOLERANCE,
+    ("skgeom/objectives/_pairwise.py", "4"): SPEED,
     (
-        "skgeom/objectives/_pair_samples.py",
+        "skgeom/objectives/_pairwise.py",
         "rng.permutation(np.arange(1, (len(self.circle) + 1) // 2))",
     ): "any distances will do, since the circle is in random order",
     ("skgeom/objectives/_posterior.py", "True"): SAME,  # strict=True
