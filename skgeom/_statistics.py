@@ -40,7 +40,7 @@ from skgeom.utils.validation import (
 )
 
 # The estimators of pyriemann.geometry.covariance that estimate a covariance.
-# The M-estimators "hub", "stu" and "tyl" are left out: they estimate a covariance up to
+# The M-estimators "hub", "stu" and "tyl" are excluded: they estimate a covariance up to
 # a factor, and distances between Gaussians compare covariances with mean differences.
 _ESTIMATOR_NAMES = ("cov", "lwf", "mcd", "oas", "sch", "scm")
 
@@ -712,7 +712,7 @@ class ClassStatistics:
         - ``axes``, (n, n_features); ``covariance_estimator``, a text;
           ``feature_names_in_``, (n_features,).
 
-        Entries that are None are left out.
+        Entries that are None are omitted.
 
         Parameters
         ----------

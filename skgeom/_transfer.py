@@ -877,7 +877,7 @@ def _select_shrinkage(V, y, groups, priors):
     ]
     if not accuracies and groups.max() > 0:
         warn_user(
-            "shrinkage='auto' cannot be selected: no fold of domains can be left out, "
+            "shrinkage='auto' cannot be selected: no fold of domains can be held out, "
             "as some class is in that fold only. shrinkage=1 is used. Pass domains of "
             "several classes each, or a number as shrinkage.",
             UserWarning,

@@ -87,7 +87,7 @@ class SQFA(BaseFilters):
         estimate may have a variance outside of the span.
     class_weight : None, "balanced" or dict, default=None
         How much each class counts: the mean over pairs has the weights
-        :math:`w_i w_j`. None and ``"balanced"``: all alike, whatever the number of
+        :math:`w_i w_j`. None and ``"balanced"``: equal weights, whatever the number of
         their samples. Classes that a dictionary of labels lacks have weight one.
     init : str or array-like of shape (n_components, n_features), default="auto"
         Where to start: ``"pca"``, the leading principal axes; ``"lda"``, the linear

@@ -63,7 +63,7 @@ class Metric(ABC):
 
     name = "given"  # in messages, as in "the log-Euclidean metric"
     # Whether each point that an optimization can reach is an SPD matrix. Where it is
-    # not, "lbfgs" is refused, and stochastic steps project onto SPD matrices.
+    # not, "lbfgs" raises an error, and stochastic steps project onto SPD matrices.
     keeps_definite = True
     # Whether PLRSQ can learn a subspace together with the prototypes.
     learns_subspace = False

@@ -99,7 +99,7 @@ def prototype_counts(n_prototypes, classes):
 
 
 def given_prototypes(init, shape, labels, dtype):
-    """The parameter ``init``, an array, as prototypes beside their labels."""
+    """The parameter ``init``, an array, as prototypes and their labels."""
     init = check_array(
         init if namespace(init) is np else to_numpy(init),
         dtype=np.float64,
@@ -264,7 +264,7 @@ class PrototypeClassifier(
         Number of prototypes of each class, in the order of ``classes_``.
     class_weight : None, "balanced" or dict, default=None
         What the weights of the samples are multiplied by in training, for each class.
-        ``"balanced"`` makes all classes count alike: the sums of their weights become
+        ``"balanced"`` gives all classes equal weight: the sums of their weights become
         equal, and they are equally probable in training. In ``partial_fit``, the sums
         are those of all samples so far. A dict of labels and positive numbers says what
         an error in a class costs: a class of larger weight is predicted more often.
@@ -552,7 +552,7 @@ class PrototypeClassifier(
     def _weighted(self, X, y, sample_weight):
         """X in float64, class indices, weights, and their sums by class.
 
-        Samples of weight zero are left out.
+        Samples of weight zero are omitted.
         """
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:

@@ -261,7 +261,7 @@ class PrototypeCost:
         return point if len(point) > 1 else point[0]
 
     def split(self, point):
-        """Prototypes, scale and matrix of a point, beside the samples."""
+        """Prototypes, scale and matrix of a point, on the device of the samples."""
         prototypes, *others = point if isinstance(point, list) else [point]
         scale = self._scale if self._scale is not None else float(np.exp(others[0][0]))
         matrix = None if self._reduction is None else like(others[-1], self._training.y)
@@ -289,7 +289,7 @@ class PrototypeCost:
 
         The model is the Gauss-Newton matrix :math:`J^\top (\operatorname{diag} p - p
         p^\top) J`, J being the Jacobian of the scores for the prototypes, and a
-        diagonal. The rest of the Hessian, which has no sign, is left out: the second
+        diagonal. The rest of the Hessian, which has no sign, is omitted: the second
         derivatives of the squared distances times the derivatives of the loss for these
         and, with several prototypes a class, the part of the correct class in the
         curvature of the loss. Instead, twice the absolute derivatives count by 0.02 in
@@ -700,7 +700,7 @@ def _held_out_score(training, prototypes, scale):
 
 
 def _folds(training):
-    """The fold of each sample; -1 for those that are left out, where these are many.
+    """The fold of each sample; -1 for unused samples, if there are many.
 
     Samples are dealt out by their distances from the first prototypes of their class.
     """

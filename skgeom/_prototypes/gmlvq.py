@@ -238,7 +238,7 @@ def _unit(Z, weights):
 
 
 class Relevance:
-    """Vectors, samples and prototypes alike, are multiplied by a matrix.
+    """Samples and prototypes are multiplied by a matrix.
 
     Parameters
     ----------

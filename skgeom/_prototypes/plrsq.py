@@ -239,10 +239,10 @@ class PLRSQ(LikelihoodClassifier):
         ``partial_fit`` and warm starts keep the metric of the first call, which is
         learnt from ``init`` instead if its samples do not have all classes.
     sigma2 : float, "auto" or "learn", default="auto"
-        The variance :math:`\sigma^2`, in squared units of distance: the softness of the
-        assignment. ``"auto"`` is half of the mean squared distance of the samples from
-        the nearest prototype of their class at the start. ``"learn"`` starts there and
-        is learnt together with the prototypes by ``solver="lbfgs"``.
+        The variance :math:`\sigma^2`, in squared units of distance: the bandwidth of
+        the assignment. ``"auto"`` is half of the mean squared distance of the samples
+        from the nearest prototype of their class at the start. ``"learn"`` starts there
+        and is learnt together with the prototypes by ``solver="lbfgs"``.
     {sigma2_scale}
     {representability}
     n_components : int or None, default=None

@@ -209,7 +209,7 @@ def _warn_of_rounding(residual, widest, precision):
     """Warn if the mean logarithm is not near zero, or is one of hidden eigenvalues."""
     # As large a ratio of eigenvalues is what ``_kept_positive`` leaves.
     if widest > -np.log(2 * precision):
-        reason = "beside the mean, a matrix has a condition number of at least "
+        reason = "compared with the mean, a matrix has a condition number of at least "
         reason += f"{np.exp(widest):.0e}, which rounding hides"
     elif residual > _INACCURATE * precision**0.5:
         reason = f"the mean logarithm there is {residual:.1e} instead of 0"

@@ -55,7 +55,7 @@ class MeanInformation:
     log_priors : ndarray of shape (c,)
         Logarithms of the prior probabilities :math:`\pi_i`.
     weights : ndarray of shape (N,), default=None
-        Weights of the samples in the mean; None: all count alike.
+        Weights of the samples in the mean; None: equal weights.
     """
 
     terms = "samples"

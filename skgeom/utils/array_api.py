@@ -324,8 +324,8 @@ def by_numpy(function, model, /, *args, **kwargs):
     """The result for NumPy arguments, in the namespace and on the device of a model."""
     args = [on_host(arg) for arg in args]
     kwargs = {name: on_host(arg) for name, arg in kwargs.items()}
-    beside = partial(_moved, convert=partial(like, model=model))
-    return each(beside, function(*args, **kwargs))
+    move = partial(_moved, convert=partial(like, model=model))
+    return each(move, function(*args, **kwargs))
 
 
 def each(convert, result):

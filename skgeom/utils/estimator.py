@@ -130,7 +130,7 @@ def _fit(method):
             if hasattr(self, "classes_"):
                 self.classes_ = on_host(self.classes_)
             if is_by_numpy(X) and not getattr(self, "_needs_library", False):
-                current_progress().beside(X, y)
+                current_progress().set_data(X, y)
                 vars(self).update(moved(vars(self), on_host))
                 by_numpy(partial(method, self), X, X, *args, **kwargs)
                 move_attributes(self, X)
@@ -276,7 +276,7 @@ class FitProgress:
         self._models = None
         self._printed = monotonic()
 
-    def beside(self, X, y):
+    def set_data(self, X, y):
         """Give the callbacks arrays of the namespace of X, and of that of y."""
         self._models = X, y
 
@@ -336,7 +336,7 @@ class FitProgress:
             )
 
     def _placed(self, attributes):
-        """Fitted attributes beside X."""
+        """Fitted attributes on the device of X."""
         found = attributes() if callable(attributes) else attributes
         return moved(found, partial(like, model=self._models[0]))
 

@@ -68,7 +68,9 @@ def float64_arrays(*names, cast=None, complex_allowed=False):
             given = [bound.arguments[name] for name in names]
             xp = namespace(*given)
             model = None
-            if xp is not np:  # lists and numbers become arrays beside the first one
+            if (
+                xp is not np
+            ):  # lists and numbers become arrays on the device of the first one
                 theirs = [array for array in given if namespace(array) is xp]
                 model = theirs[0]
                 for name, array in zip(names, given, strict=True):
@@ -260,7 +262,7 @@ def checked_samples(X, y, sample_weight, some=True):
     """Valid samples, labels and weights; ``some`` of the weights must be positive."""
     y = known_labels(y)
     X, y = check_X_y(X, on_host(y), dtype=float_dtypes(X))
-    # Of a block, few labels may be alike, which scikit-learn's check warns of.
+    # A block may hold few equal labels, which scikit-learn's check warns of.
     if some or not _are_classes(y):
         check_classification_targets(y)
     if sample_weight is not None:

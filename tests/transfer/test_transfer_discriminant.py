@@ -413,6 +413,6 @@ def test_shrinkage_does_not_depend_on_the_names_of_domains(moved, capsys):
 
 def test_shrinkage_that_cannot_be_selected():
     X, y = make_spd_classes(2, 10, 3, random_state=0)
-    with pytest.warns(UserWarning, match="no fold of domains can be left out"):
+    with pytest.warns(UserWarning, match="no fold of domains can be held out"):
         model = TransferDiscriminantAnalysis().fit(X, y, domain=y)
     assert model.shrinkage_ == 1
