@@ -130,7 +130,8 @@ def in_distinct_samples(statistics, y, sample_weight):
     weights, counts = known[labels] * sample_weight, statistics.counts
     shares = np.full(len(counts), np.median(known))
     shares[np.searchsorted(statistics.classes, classes)] = known
-    distinct = np.maximum(shares * counts, 1.0)
+    # Rounded, so that whole numbers of distinct samples are exact.
+    distinct = np.maximum(np.round(shares * counts, 6), 1.0)
     if np.array_equal(distinct, counts):
         return statistics, weights
     variances = distinct * (counts - 1) / counts / np.maximum(distinct - 1, 1)

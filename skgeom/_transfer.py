@@ -804,7 +804,6 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         return accuracy_score(y, predicted, sample_weight=sample_weight)
 
     def _joint_log_likelihood(self, X, domain):
-        check_is_fitted(self)
         X = check_spd_samples(self, X, reset=False)
         return _log_joint(self._whitened_vectors(X, domain), self._means, self.priors_)
 

@@ -95,3 +95,16 @@ def test_classes_without_remaining_samples_are_absent(rng):
     assert_array_equal(found.classes, [0, 2])
     assert_array_equal(found.counts, [10, 1])
     assert_array_equal(found.covariances[1], 0)
+
+
+@pytest.mark.parametrize("seed", [5, 8, 9])
+def test_a_single_remaining_distinct_sample_has_no_covariance(seed):
+    # For these weights, rounding makes three distinct samples slightly more than three.
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(9, 3)) + 5, np.repeat([0, 1, 2], 3)
+    weights = rng.uniform(0.5, 3, 9)
+    total = ClassStatistics.from_data(X, y, sample_weight=weights)
+    total, weights = in_distinct_samples(total, y, weights)
+    assert_array_equal(total.counts, 3)
+    found = training_statistics(total, X[:2], y[:2], weights[:2], distinct=True)
+    assert_array_equal(found.covariances[0], 0)

@@ -66,8 +66,6 @@ def optimize_filters(
     regularization,
     span_only,
     constraint,
-    init,
-    n_init,
     group_size,
     random_state,
     warm_start=None,
@@ -94,10 +92,6 @@ def optimize_filters(
         The variance that is added to that of each filter's output.
     span_only : bool
         Whether the objective depends on the span of the filters only.
-    init : str or ndarray of shape (n_components, n)
-        A key of ``_NAMED_INITIALIZATIONS``, or filters to start from.
-    n_init : int
-        Number of initializations by ``init``, completed by random ones.
     warm_start : ndarray of shape (n, n_components) or None
         Filters to start from as well.
     distinct : bool
@@ -105,6 +99,10 @@ def optimize_filters(
     callback : callable, default=None
         Called as ``callback(stage, filters, value)`` after each iteration, with the
         name of the stage and all filters so far; the stage ends if it returns True.
+    init : str or ndarray of shape (n_components, n)
+        A key of ``_NAMED_INITIALIZATIONS``, or filters to start from.
+    n_init : int
+        Number of initializations by ``init``, completed by random ones.
     **options
         Parameters of :func:`skgeom.optim.maximize_on_samples`.
 
@@ -119,59 +117,20 @@ def optimize_filters(
         rng = check_random_state(random_state)
         filters, groups = np.empty((len(total), 0)), []
         for size in sizes:
-            group = _Group(objective, within, total, filters, filters, None)
-            if filters.shape[1] > 0 and constraint == "orthonormal" and not span_only:
-                group = _in_complement(group)
-            n_fixed = filters.shape[1]
-            if span_only:
-                coordinates = whitening_coordinates(group.total)
-            else:
-                coordinates = principal_coordinates(
-                    group.total,
-                    regularization,
-                    group.spanned.shape[1] + size,
-                    # Given filters may lie outside of a coarse subspace.
-                    allow_coarse=isinstance(init, str)
-                    and objective.projection_dominates(n_fixed + size),
-                    # Some distances make as much of small variances as of large ones.
-                    down_to_noise=getattr(objective, "affine_invariant", False),
-                )
-            if isinstance(init, str):
-                starts = _named(init, n_init, group, coordinates, size, regularization)
-            else:
-                starts = [_given(init.T, group, coordinates, size, constraint)]
-            shape = (coordinates.basis.shape[1], size)
-            while len(starts) < n_init:
-                random = rng.standard_normal(shape)
-                starts.append(CONSTRAINTS[constraint].nearest(random))
-            if warm_start is not None:
-                starts.append(_given(warm_start, group, coordinates, size, constraint))
-            append = partial(_appended, group, filters, constraint)
-            report = None
-            if callback is not None:
-                report = _reporter(append, callback)
-                if len(sizes) > 1:
-                    report = prefixed(f"group {len(groups) + 1}", report)
-            metric = None
-            # Up to rotations a filter of little value may be shortened until it is
-            # lost, so that given filters are optimized as they are.
-            if isinstance(init, str) and not span_only and constraint == "unit-norm":
-                metric = _metric(objective, group, regularization)
-            with one_blas_thread() if objective.parallel else nullcontext():
-                result, values = maximize_on_samples(
-                    group.objective,
-                    starts,
-                    coordinates.basis,
-                    complete=coordinates.complete,
-                    constraint=constraint,
-                    fixed=group.fixed,
-                    metric=metric,
-                    callback=report,
-                    random_state=random_state,
-                    **options,
-                )
-            filters = append(result.point)
-            groups.append((result, values))
+            label = f"group {len(groups) + 1}"
+            filters, *ended = _optimize_group(
+                _Group(objective, within, total, filters, filters, None),
+                size,
+                rng,
+                regularization=regularization,
+                span_only=span_only,
+                constraint=constraint,
+                warm_start=warm_start,
+                callback=prefixed(label, callback) if len(sizes) > 1 else callback,
+                random_state=random_state,
+                **options,
+            )
+            groups.append(tuple(ended))
         rank = independent_directions(filters, 10 * DEPENDENT)
         if not distinct or rank == n_components:
             return filters, groups
@@ -179,6 +138,68 @@ def optimize_filters(
         # features that differ.
         constraint, distinct = "orthonormal", False
         callback = prefixed("orthonormal", callback)
+
+
+def _optimize_group(
+    group,
+    size,
+    rng,
+    *,
+    regularization,
+    span_only,
+    constraint,
+    init,
+    n_init,
+    warm_start,
+    callback,
+    **options,
+):
+    """All filters so far, how the optimization ended, and what each start reached."""
+    earlier, objective = group.fixed, group.objective
+    n_fixed = earlier.shape[1]
+    if n_fixed > 0 and constraint == "orthonormal" and not span_only:
+        group = _in_complement(group)
+    if span_only:
+        coordinates = whitening_coordinates(group.total)
+    else:
+        coordinates = principal_coordinates(
+            group.total,
+            regularization,
+            group.spanned.shape[1] + size,
+            # Given filters may lie outside of a coarse subspace.
+            allow_coarse=isinstance(init, str)
+            and objective.projection_dominates(n_fixed + size),
+            # Some distances make as much of small variances as of large ones.
+            down_to_noise=getattr(objective, "affine_invariant", False),
+        )
+    if isinstance(init, str):
+        starts = _named(init, n_init, group, coordinates, size, regularization)
+    else:
+        starts = [_given(init.T, group, coordinates, size, constraint)]
+    shape = (coordinates.basis.shape[1], size)
+    while len(starts) < n_init:
+        starts.append(CONSTRAINTS[constraint].nearest(rng.standard_normal(shape)))
+    if warm_start is not None:
+        starts.append(_given(warm_start, group, coordinates, size, constraint))
+    append = partial(_appended, group, earlier, constraint)
+    metric = None
+    # Up to rotations a filter of little value may be shortened until it is lost, so
+    # that given filters are optimized as they are.
+    if isinstance(init, str) and not span_only and constraint == "unit-norm":
+        metric = _metric(objective, group, regularization)
+    with one_blas_thread() if objective.parallel else nullcontext():
+        result, values = maximize_on_samples(
+            group.objective,
+            starts,
+            coordinates.basis,
+            complete=coordinates.complete,
+            constraint=constraint,
+            fixed=group.fixed,
+            metric=metric,
+            callback=None if callback is None else _reporter(append, callback),
+            **options,
+        )
+    return append(result.point), result, values
 
 
 @dataclass(frozen=True)

@@ -193,9 +193,6 @@ def _layers(coefs, intercepts, activation):
     return model.after(lambda X: X @ coefs[0] + intercepts[0], coefs[0].T)
 
 
-ACTIVATIONS = "identity", "logistic", "relu", "tanh"
-
-
 def activate(a, activation):
     """Value, and first and second derivative, of an activation; None for zero.
 

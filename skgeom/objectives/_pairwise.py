@@ -271,10 +271,9 @@ class MeanPairwiseDistance:
         return projected
 
     def growing_samples(self, random_state):
-        """Samples of the pairs for a search to begin with; none if the pairs are few.
+        """Samples of the pairs for the first iterations; none if the pairs are few.
 
-        A sample has none either. See
-        :func:`growing_samples`.
+        A sample has none either. See :func:`growing_samples`.
         """
         if self.is_sample:
             return []
@@ -286,10 +285,6 @@ class MeanPairwiseDistance:
         sampled._pairs, sampled.n_pairs = pairs, len(pairs)
         sampled.is_sample = True
         return sampled
-
-    def small_sample(self, n_pairs):
-        """The same objective, estimated from about so many pairs, always the same."""
-        return self.sample(large_sample(self.weights, n_pairs, random_state=0))
 
     def __call__(self, filters):
         """Value and gradient, (n, m), at ``filters``, (n, m).

@@ -158,22 +158,7 @@ def maximize_on_samples(
         ascend = partial(_ascend, part, coarse_fixed, manifold, basis, **options)
         part_tol = tol if complete and whole else stage_tol
         if run is None:
-            # Several starts are optimized loosely, and then the best one of them.
-            runs, several = [], len(starts) > 1
-            loose = max(part_tol, _SCREENING_TOL) if several else part_tol
-            most = _SCREENING_ITERATIONS if several else np.inf
-            for k, start in enumerate(starts, 1):
-                name = label + (f"start {k}" if several else "search")
-                with suppress(StartError):
-                    runs.append(ascend(name, start, loose, most=most))
-            if not runs:
-                raise ValueError(
-                    "The objective is not finite at any start: the classes are too "
-                    "close to singular. Increase regularization, or give another init."
-                )
-            run, values = min(runs, key=attrgetter("cost")), [-run.cost for run in runs]
-            if part_tol < loose:
-                run = ascend(label + "best start", run.point, part_tol, before=run)
+            run, values = _best_start(ascend, starts, label, part_tol)
             continue
         before, _ = part(_beside(coarse_fixed, run.point))
         run = ascend(label + "search", run.point, part_tol, before=run)
@@ -193,6 +178,31 @@ def maximize_on_samples(
     elif single:
         run = replace(run, cost=-objective(_beside(fixed, run.point))[0])
     return run, values
+
+
+def _best_start(ascend, starts, label, tol):
+    """Optimize from several starts, loosely, and then from the best one.
+
+    Returns the result, and the value that each start reached.
+    """
+    several = len(starts) > 1
+    loose = max(tol, _SCREENING_TOL) if several else tol
+    most = _SCREENING_ITERATIONS if several else np.inf
+    runs = []
+    for number, start in enumerate(starts, 1):
+        name = label + (f"start {number}" if several else "search")
+        with suppress(StartError):
+            runs.append(ascend(name, start, loose, most=most))
+    if not runs:
+        raise ValueError(
+            "The objective is not finite at any start: the classes are too close to "
+            "singular. Increase regularization, or give another init."
+        )
+    best = min(runs, key=attrgetter("cost"))
+    values = [-run.cost for run in runs]
+    if tol < loose:
+        best = ascend(label + "best start", best.point, tol, before=best)
+    return best, values
 
 
 def _manifold(constraint, metric, *shape):

@@ -26,7 +26,6 @@ from sklearn.preprocessing import (
 
 from skgeom import input_hessian
 from skgeom._hessian.input_hessian import cross_entropy_derivatives
-from skgeom._hessian.models import ACTIVATIONS
 
 CURVATURES = ["hessian", "gauss-newton"]
 LAYERS = [(), (3,), (9, 4, 3)]
@@ -92,7 +91,7 @@ def assert_close(actual, expected, tolerance=1e-6):
 
 @pytest.mark.parametrize("curvature", CURVATURES)
 @pytest.mark.parametrize("layers", LAYERS, ids=str)
-@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+@pytest.mark.parametrize("activation", ["identity", "logistic", "relu", "tanh"])
 def test_network(data, rng, activation, layers, curvature):
     X, y = data
     model = network(X, y, rng, activation, layers, gain=4)
