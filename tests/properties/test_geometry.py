@@ -303,6 +303,18 @@ def check_mean(draw):
     assert_close(found @ mean, np.eye(draw.n), rtol * draw.condition)
 
 
+def check_geodesics(draw):
+    """The midpoint is at half the distance, also after an affine map."""
+    a, b, change = gaussian(draw), gaussian(draw), affine(draw)
+    middle = geometry.geodesic_fisher_rao(*a, *b, 0.5)
+    moved = geometry.geodesic_fisher_rao(*change(a), *change(b), 0.5)
+    half = geometry.distance_fisher_rao(*a, *b) / 2
+    atol = 1e-6 + 1e3 * tolerance(draw)
+    for first, point in [(a, middle), (b, middle), (change(a), moved)]:
+        first, point = symmetric_point(first), symmetric_point(point)
+        assert_allclose(geometry.distance_fisher_rao(*first, *point), half, atol=atol)
+
+
 def assert_close(found, expected, rtol=1e-10, unit=0.0):
     """Compare matrices relative to their largest entry, or the unit if that is less."""
     size = max(np.abs(expected).max(), unit)
@@ -311,9 +323,12 @@ def assert_close(found, expected, rtol=1e-10, unit=0.0):
 
 OTHERS = {
     "calvo_oller_embedding": check_embedding,
+    "exp_map_fisher_rao": check_geodesics,
     "expm": check_expm_and_logm,
     "generalized_eigenvalues": check_generalized_eigenvalues,
+    "geodesic_fisher_rao": check_geodesics,
     "invsqrtm": check_invsqrtm,
+    "log_map_fisher_rao": check_geodesics,
     "logm": check_expm_and_logm,
     "mean_affine_invariant": check_mean,
     "real_embedding": check_real_embedding,
