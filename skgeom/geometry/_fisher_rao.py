@@ -12,7 +12,7 @@ from skgeom.geometry._distances import (
     distance_calvo_oller,
 )
 from skgeom.geometry._fibres import EPS, INJECTIVITY_RADIUS, shortest_on_fibres
-from skgeom.utils.array_api import computed_on_host, namespace, to_numpy
+from skgeom.utils.array_api import namespace, to_numpy
 from skgeom.utils.validation import check_finite, cholesky, float64_arrays, warn_user
 
 # Entries of a stack of matrices: few enough that the stacks in use stay in the cache.
@@ -33,9 +33,13 @@ def _cast_outward(result, arguments):
     return cast
 
 
-@computed_on_host
 @float64_arrays(
-    "means_a", "covariances_a", "means_b", "covariances_b", cast=_cast_outward
+    "means_a",
+    "covariances_a",
+    "means_b",
+    "covariances_b",
+    cast=_cast_outward,
+    on_cpu=True,
 )
 def distance_fisher_rao(
     means_a,
