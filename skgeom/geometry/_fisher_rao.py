@@ -13,10 +13,8 @@ from skgeom.geometry._distances import (
 )
 from skgeom.geometry._fibres import EPS, INJECTIVITY_RADIUS, shortest_on_fibres
 from skgeom.utils.array_api import namespace, to_numpy
+from skgeom.utils.linalg import ENTRIES_AT_ONCE
 from skgeom.utils.validation import check_finite, cholesky, float64_arrays, warn_user
-
-# Entries of a stack of matrices: few enough that the stacks in use stay in the cache.
-ENTRIES_AT_ONCE = 2**17
 
 
 def _cast_outward(result, arguments):
