@@ -229,9 +229,9 @@ def space_of(X, *, centred, n_least=1):
     Numbers so large that the sum of their squares overflows are left as they are:
     whatever is computed from them raises the error.
     """
-    largest = np.sqrt(np.finfo(np.float64).max / X.size)
     n_samples, n_features = X.shape
     xp = namespace(X)
+    largest = np.sqrt(np.finfo(np.float64).max / (n_samples * n_features))
     if n_samples < n_features and float(max(xp.max(X), -xp.min(X))) < largest:
         return SampleSpan(X, centred=centred, n_least=n_least)
     return WholeSpace(X)
