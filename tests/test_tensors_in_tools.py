@@ -24,7 +24,7 @@ def test_scorers(scoring, library):
 DISPLAYS = {
     "AccuracyRejectionDisplay": (
         lambda cls, X, y: cls.from_estimator(GaussianClassifier().fit(X, y), X, y),
-        lambda display: display.accuracy,
+        lambda display: display.accuracies,
     ),
     "ClassEllipsesDisplay": (
         lambda cls, X, y: cls.from_estimator(sqfa_of(X, y), X, y),
@@ -47,10 +47,11 @@ def sqfa_of(X, y):
 
 @pytest.mark.parametrize("name", DISPLAYS)
 def test_displays(name, library):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
     draw, drawn = DISPLAYS[name]
     cls = getattr(plotting, name)
     found = drawn(draw(cls, library.array(X), library.array(y)))
     assert isinstance(found, np.ndarray)
     assert_allclose(found, drawn(draw(cls, X, y)), atol=1e-2)
-    pyplot.close("all")
+    plt.close("all")
