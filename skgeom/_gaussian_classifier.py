@@ -11,7 +11,6 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -48,7 +47,7 @@ from skgeom.utils.array_api import (
     on_host,
     to_numpy,
 )
-from skgeom.utils.estimator import estimator_method
+from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.validation import (
     check_priors,
     check_two_classes,
