@@ -492,6 +492,7 @@ class MatrixMetric(Metric):
     def check_representable(self, prototypes):
         xp, size = namespace(prototypes), prototypes.shape[-1]
         eigenvalues = xp.linalg.eigvalsh(prototypes)
+        # Rounding makes eigenvalues of some singular matrices negative.
         rounding = size * xp.finfo(prototypes.dtype).eps * eigenvalues[:, -1]
         if not xp.all(eigenvalues[:, 0] > rounding):
             raise np.linalg.LinAlgError("a prototype is singular up to rounding")
