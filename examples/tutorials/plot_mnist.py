@@ -62,8 +62,9 @@ def fitted(n_filters, sigma2):
 # -------------------------
 #
 # ``regularization`` is the variance :math:`\sigma^2` that is added to the covariance of
-# each class: by SQFA to the covariance of the filter outputs, by the Gaussian classifier
-# to the covariance of its input. Both are selected by the accuracy on validation images.
+# each class: by SQFA to the covariance of the filter outputs, by the Gaussian
+# classifier to the covariance of its input. Both are selected by the accuracy on
+# validation images.
 
 values = [1, 0.3, 0.1, 0.03, 0.01]
 scores = []

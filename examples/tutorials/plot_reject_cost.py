@@ -3,8 +3,8 @@ Reject option with costs: which patients to refer
 =================================================
 
 A classifier of heart disease may refer a patient to an expert instead of deciding. With
-the cost of an error and the cost of a referral, the optimal rule rejects a sample if its
-largest class probability is below a threshold. This tutorial checks that the
+the cost of an error and the cost of a referral, the optimal rule rejects a sample if
+its largest class probability is below a threshold. This tutorial checks that the
 probabilities are calibrated, sets the threshold from the costs, and compares the cost
 with that of always deciding, on held-out patients.
 """
@@ -13,8 +13,9 @@ with that of always deciding, on held-out patients.
 # A classifier with calibrated probabilities
 # ------------------------------------------
 #
-# :class:`~skgeom.KernelDiscriminantAnalysis` calibrates its probabilities in ``fit``. All
-# predictions below are held-out: ten folds, with the preprocessing inside each fold.
+# :class:`~skgeom.KernelDiscriminantAnalysis` calibrates its probabilities in ``fit``.
+# All predictions below are held-out: ten folds, with the preprocessing inside each
+# fold.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -46,7 +47,9 @@ print(f"mean confidence:            {confidence.mean():.1%}")
 # Accuracy equals confidence in a calibrated classifier. Each dot is a quarter of the
 # patients, with two standard errors.
 
-observed, expected = calibration_curve(correct, confidence, n_bins=4, strategy="quantile")
+observed, expected = calibration_curve(
+    correct, confidence, n_bins=4, strategy="quantile"
+)
 errors = 2 * np.sqrt(observed * (1 - observed) / (len(y) / 4))
 figure, axis = plt.subplots(figsize=(4.5, 3.6), layout="constrained")
 axis.plot([0.5, 1], [0.5, 1], color="gray", ls="--", label="calibrated")

@@ -13,8 +13,8 @@ saves the model.
 # Load and preprocess
 # -------------------
 #
-# :func:`~skgeom.datasets.fetch_heart` returns a pandas frame. Four columns are codes and
-# become indicators. The other columns have different units (years, mmHg, mg/dl), so
+# :func:`~skgeom.datasets.fetch_heart` returns a pandas frame. Four columns are codes
+# and become indicators. The other columns have different units (years, mmHg, mg/dl), so
 # they are standardized: filters and kernels compare features with each other. Missing
 # values are imputed.
 
@@ -88,7 +88,9 @@ for name, model in models.items():
     scores[name] = cross_validate(pipeline, X, y, cv=folds, scoring=scoring)
 table = pd.DataFrame(
     {
-        "accuracy": {name: f"{s['test_accuracy'].mean():.1%}" for name, s in scores.items()},
+        "accuracy": {
+            name: f"{s['test_accuracy'].mean():.1%}" for name, s in scores.items()
+        },
         "log-loss": {
             name: f"{-s['test_neg_log_loss'].mean():.3f}"
             for name, s in scores.items()
@@ -99,9 +101,9 @@ table = pd.DataFrame(
 table.loc[list(models)]
 
 # %%
-# The bars are standard deviations over the folds. With 303 patients, differences between
-# the classifiers are smaller than the variation between folds: choose by probabilities,
-# interpretability and cost.
+# The bars are standard deviations over the folds. With 303 patients, differences
+# between the classifiers are smaller than the variation between folds: choose by
+# probabilities, interpretability and cost.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained", sharey=True)
 for axis, key, label in [
