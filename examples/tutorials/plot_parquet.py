@@ -69,15 +69,18 @@ print(f"{N_ROWS:,} rows, file of {size:.0f} MB")
 # Read blocks
 # -----------
 #
-# A generator yields pairs of X and y. :meth:`~skgeom.ClassStatistics.from_blocks` adds
-# each block to counts, means and covariances. Here the generator also logs the memory.
+# A generator yields X and y of each row group. (``iter_batches`` with its default
+# ``pre_buffer=True`` would keep all row groups in memory.)
+# :meth:`~skgeom.ClassStatistics.from_blocks` adds each block to counts, means and
+# covariances. Here the generator also logs the memory.
 
 log = []
 
 
 def blocks():
-    file = pq.ParquetFile(path, memory_map=False)
-    for batch in file.iter_batches(BLOCK):
+    file = pq.ParquetFile(path)
+    for group in range(file.num_row_groups):
+        batch = file.read_row_group(group)
         X = np.stack([batch[name].to_numpy() for name in columns], axis=1)
         yield X, batch["y"].to_numpy()
         log.append(memory())
