@@ -35,7 +35,6 @@ FIRST = [
     "plot_speed_videos.py",
     "plot_linear_baselines.py",
     "plot_sqfa_toys.py",
-    "plot_lvq.py",
     "plot_metrics.py",
     "plot_geometry.py",
     "plot_datasets.py",

@@ -1,6 +1,7 @@
 """What is written about the package outside its code agrees with the code."""
 
 import re
+import runpy
 import tarfile
 import tomllib
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import skgeom
+from skgeom.datasets._files import local_file
 
 ROOT = Path(__file__).parents[1]
 
@@ -37,6 +39,10 @@ def test_conda_recipe_needs_what_pyproject_needs():
     assert found == needed
 
 
+@pytest.mark.exhaustive
+@pytest.mark.skipif(
+    local_file("mnist.npz") is None, reason="mnist.npz is not in SKGEOM_DATA"
+)
 def test_readme_prints_what_it_shows(capsys):
     text = (ROOT / "README.md").read_text()
     pairs = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
@@ -47,9 +53,25 @@ def test_readme_prints_what_it_shows(capsys):
 
 
 def test_links_of_readme_lead_to_files():
-    targets = re.findall(r"\]\((?!https?:)([^)]+)\)", (ROOT / "README.md").read_text())
+    text = (ROOT / "README.md").read_text()
+    targets = re.findall(r"\]\((?!https?:|\.\./\.\./actions)([^)]+)\)", text)
     assert targets
     assert all((ROOT / target).exists() for target in targets)
+
+
+def test_readme_has_absolute_links_on_a_package_index():
+    pytest.importorskip("hatchling")
+    hook = runpy.run_path(str(ROOT / "hatch_build.py"))["with_addresses"]
+    source, documentation = "https://github.com/me/skgeom", "https://me.example/skgeom"
+    text = hook((ROOT / "README.md").read_text(), source, documentation)
+    links = re.findall(r'\]\(([^)]+)\)|(?:src|srcset)="([^"]+)"', text)
+    assert len(links) > 20
+    assert all((link or image).startswith("https://") for link, image in links)
+    assert f"{documentation}/stable/which.html" in text
+    assert f"{source}/actions/workflows/tests.yml" in text
+    raw = "https://raw.githubusercontent.com/me/skgeom/main/doc/_static/why-light.svg"
+    assert raw in text
+    assert "OWNER" not in text
 
 
 @pytest.mark.parametrize("name", ["fetch_heart", "fetch_mnist", "fetch_pima"])

@@ -1,9 +1,9 @@
 """
-Straight lines and geodesics
-============================
+Geodesics of Gaussians and covariance matrices
+==============================================
 
-Two pictures of the geometry behind this package: Gaussians as points of a curved plane,
-and covariance matrices as points of a cone.
+The geometry of the objectives: one-dimensional Gaussians are points of a curved
+surface, and covariance matrices are points of a cone.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -17,10 +17,10 @@ from skgeom.geometry import distance_fisher_rao
 # Gaussians of one dimension
 # --------------------------
 #
-# A Gaussian is a point: its mean to the right, its standard deviation upwards. In the
-# Fisher-Rao metric, the same step counts less where the deviation is large: wide
-# Gaussians are harder to tell apart. So the shortest way between two Gaussians is an
-# arc that goes through wide ones, and not the straight line.
+# The coordinates are mean and standard deviation. In the Fisher-Rao metric, the same
+# step is shorter where the deviation is large, because wide Gaussians are harder to
+# distinguish. The geodesic between two Gaussians is therefore an arc through wide
+# Gaussians.
 
 
 def geodesic(a, b, n_points=60):
@@ -60,10 +60,10 @@ plt.show()
 # Covariance matrices
 # -------------------
 #
-# The 2 x 2 covariance matrices fill a cone. Its border, the singular matrices, is
-# infinitely far away in the affine-invariant metric. In the middle of the straight line
-# between two narrow ellipses lies a circle that is larger than both: the determinant
-# swells. Along the geodesic it does not.
+# The 2 x 2 covariance matrices fill a cone. Singular matrices, on its surface, are
+# infinitely far away in the affine-invariant metric. The midpoint of the straight line
+# between two narrow ellipses is a circle with a larger determinant (swelling). The
+# determinant is constant along the geodesic.
 
 start, end = np.diag([4.0, 0.25]), np.diag([0.25, 4.0])
 times = np.linspace(0, 1, 7)

@@ -132,10 +132,9 @@ model = make_pipeline(preprocess, SQFA(2, random_state=0), GaussianClassifier())
 disease = y.map({0: "absent", 1: "present"})
 model.fit(X, disease)
 display = ClassEllipsesDisplay.from_estimator(model, X, disease, label="heart disease")
-for color, (_, features) in zip(
-    ["C0", "C1"], model[:-1].transform(X).groupby(disease), strict=True
-):
-    display.ax_.scatter(*features.to_numpy().T, s=6, color=color, alpha=0.6)
+features = model[:-1].transform(X)
+for color, name in [("C0", "absent"), ("C1", "present")]:
+    display.ax_.scatter(*features[disease == name].T, s=6, color=color, alpha=0.6)
 display.ax_.set(xlabel="feature 1", ylabel="feature 2")
 plt.show()
 
