@@ -1,8 +1,4 @@
-"""README.md for package indexes: relative links and pictures become whole addresses.
-
-The addresses of the project in pyproject.toml are the only setting. Pages of ``doc``
-lead to the documentation, other files to the repository.
-"""
+"""Metadata that depend on the address of the repository in pyproject.toml."""
 
 import re
 from pathlib import Path
@@ -10,20 +6,27 @@ from pathlib import Path
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 
-def with_addresses(text, source, documentation):
-    """The text of README.md with absolute links and pictures."""
-    raw = source.replace("//github.com/", "//raw.githubusercontent.com/")
-    text = re.sub(
-        r"\]\(doc/([^)]+)\.rst\)", rf"]({documentation}/stable/\1.html)", text
-    )
-    text = re.sub(r"\]\((?:\.\./){2}(actions[^)]+)\)", rf"]({source}/\1)", text)
-    text = re.sub(r'(src|srcset)="(?!https?:)', rf'\1="{raw}/main/', text)
-    return re.sub(r"\]\((?!https?:)([^)]+)\)", rf"]({source}/blob/main/\1)", text)
+def absolute(text, repository, tag):
+    """README with absolute links, for package indexes, which do not hold its files."""
+    raw = repository.replace("github.com", "raw.githubusercontent.com")
+    text = re.sub(r'(src|srcset)="(?!https:)', rf'\1="{raw}/{tag}/', text)
+    text = text.replace("](../../", f"]({repository}/")  # pages that are no files
+    return re.sub(r"\]\((?!https?:)", f"]({repository}/blob/{tag}/", text)
 
 
-class ReadmeHook(MetadataHookInterface):
+class Address(MetadataHookInterface):
+    """Set the addresses of the project, and README as a package index shows it."""
+
     def update(self, metadata):
-        urls = metadata["urls"]
-        text = Path(self.root, "README.md").read_text(encoding="utf-8")
-        text = with_addresses(text, urls["Source"], urls["Documentation"])
-        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+        repository = self.config["repository"]
+        metadata["urls"] = {
+            "Source": repository,
+            "Issues": f"{repository}/issues",
+            "Documentation": self.config["documentation"],
+            "Changelog": f"{self.config['documentation']}/changelog.html",
+        }
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": absolute(text, repository, f"v{metadata['version']}"),
+        }

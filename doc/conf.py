@@ -4,6 +4,7 @@ SKGEOM_DOC_ONLINE=1 adds outside links, and SKGEOM_DOC_LITE=1 a button to each p
 the gallery that runs it in the reader's browser, by JupyterLite.
 """
 
+import importlib.metadata
 import os
 import sys
 import tempfile
@@ -154,7 +155,13 @@ html_static_path = ["_static"]
 html_css_files = ["skgeom.css"]
 html_favicon = "_static/logo.svg"
 html_title = "skgeom"
+SOURCE = next(  # pyproject.toml sets the address
+    url.partition(", ")[2]
+    for url in importlib.metadata.metadata("skgeom").get_all("Project-URL")
+    if url.startswith("Source")
+)
 html_theme_options = {
+    "github_url": SOURCE,
     "show_prev_next": False,
     "show_toc_level": 2,  # the methods of a class
     "logo": {

@@ -25,7 +25,7 @@ from skgeom import objectives as objectives
 from skgeom import optim as optim
 from skgeom import plotting as plotting
 
-__all__ = ['AMAGauss', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'KernelDiscriminantAnalysis', 'LandmarkKernelPCA', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentering', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SecondMomentSQFA', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'spatial_filters']
+__all__ = ['AMAGauss', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'KernelDiscriminantAnalysis', 'LandmarkKernelPCA', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentering', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SecondMomentSQFA', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'make_domain_scorer', 'spatial_filters']
 __version__: str
 
 class AMAGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -375,5 +375,7 @@ def activation_patterns(filters: ArrayLike, covariance: ArrayLike) -> NDArray[An
 def bayes_error(statistics: ClassStatistics, *, regularization: float = 0.0, priors: Literal['empirical', 'uniform'] | None | _Array = None, tol: float = 0.01, random_state: int | np.random.RandomState | None = 0) -> Any: ...
 
 def input_hessian(estimator: Any, X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None, curvature: Literal['hessian', 'gauss-newton'] = 'hessian', derivatives: Literal['auto', 'analytic', 'differences'] = 'auto') -> NDArray[Any]: ...
+
+def make_domain_scorer(score_func: Callable[..., Any], *, response_method: Literal['predict', 'predict_proba', 'decision_function'] = 'predict', adapt: bool = False, **kwargs: Any) -> Callable[..., Any]: ...
 
 def spatial_filters(matrix: ArrayLike, reference: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]: ...

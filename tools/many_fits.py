@@ -22,7 +22,7 @@ import numpy as np
 import sklearn
 from threadpoolctl import threadpool_info
 
-TABLE = Path(__file__).parents[1] / "tests" / "properties" / "test_estimators.py"
+TABLE = Path(__file__).parents[1] / "tests" / "public_estimators.py"
 
 
 def table_of_estimators():

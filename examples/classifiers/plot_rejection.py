@@ -42,7 +42,7 @@ models = {
 figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
 for name, model in models.items():
     model.fit(X_train, y_train)
-    AccuracyRejectionDisplay.from_estimator(model, X_test, y_test, name=name, ax=axis)
+    AccuracyRejectionDisplay.from_estimator(model, X_test, y_test, label=name, ax=axis)
 axis.set(xlim=(0, 0.4), ylim=(0.9, 1.002))
 plt.show()
 

@@ -88,7 +88,6 @@ FilterDisplay.from_estimator(
     ylabel="time (ms)",
     n_columns=4,
     limits="shared",
-    colorbar=True,
 )
 plt.show()
 

@@ -29,9 +29,7 @@ def draw(axis, statistics, methods, dims, label=False, limit=1.6):
     )
     for (name, filters), color in zip(methods.items(), COLORS, strict=False):
         unit = filters / np.linalg.norm(filters, axis=1, keepdims=True)
-        display.plot_filters(
-            unit[:, dims], color=color, label=name if label else None, start=(0, 0)
-        )
+        display.plot_filters(unit[:, dims], color=color, label=name if label else None)
     axis.set(
         xlim=(-limit, limit),
         ylim=(-limit, limit),
