@@ -19,10 +19,13 @@ import copy
 
 import matplotlib.pyplot as plt
 import numpy as np
+import sklearn
 from pyriemann.classification import MDM
 from sklearn.decomposition import PCA
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import LeaveOneGroupOut, cross_val_score
 
-from skgeom import Recentering, TransferDiscriminantAnalysis
+from skgeom import Recentering, TransferDiscriminantAnalysis, make_domain_scorer
 from skgeom.datasets import fetch_bci_iv_2a
 from skgeom.geometry import logm
 
@@ -76,18 +79,23 @@ for k, data in enumerate(subjects):
 # -------------
 #
 # Train on the first day of three subjects, test on the first day of the fourth.
+# ``make_domain_scorer`` passes the domain of each matrix to the predictions.
 
-across = np.empty((len(methods), 4))
-for k in range(4):
-    test = subject == k + 1
-    train = ~test
+scorer = make_domain_scorer(accuracy_score)
+folds = LeaveOneGroupOut()
+domains = {"domain": subject, "groups": subject}
+across = [
+    cross_val_score(MDM(), first, labels, groups=subject, cv=folds),
+    cross_val_score(MDM(), centered, labels, groups=subject, cv=folds),
+]
+with sklearn.config_context(enable_metadata_routing=True):
     transfer = TransferDiscriminantAnalysis()
-    transfer.fit(first[train], labels[train], domain=subject[train])
-    across[:, k] = [
-        MDM().fit(first[train], labels[train]).score(first[test], labels[test]),
-        MDM().fit(centered[train], labels[train]).score(centered[test], labels[test]),
-        transfer.score(first[test], labels[test], domain=["new"] * 288),
-    ]
+    across.append(
+        cross_val_score(
+            transfer, first, labels, scoring=scorer, cv=folds, params=domains
+        )
+    )
+across = np.array(across)
 
 # %%
 # Mean accuracy over the subjects. With 288 trials, the standard error of one subject is
