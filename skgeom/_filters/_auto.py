@@ -108,15 +108,13 @@ class Fold:
     """Held-out samples, and statistics of the remaining ones, in few coordinates.
 
     ``shares`` are the weights of the held-out samples in the mean over all folds, in
-    which all classes have the same weight. ``samples`` are the remaining samples, their
-    labels and their weights, for objectives of samples.
+    which all classes have the same weight.
     """
 
     training: ClassStatistics
     held_out: np.ndarray
     labels: np.ndarray
     shares: np.ndarray
-    samples: tuple = ()
 
 
 def folds_of_samples(
@@ -176,8 +174,7 @@ def folds_of_samples(
             training = training_statistics(
                 training, features[out], y[out], weights[out], distinct=True
             )
-        remaining = features[~out], labels[~out], weights[~out]
-        folds.append(Fold(training, features[out], labels[out], shares[out], remaining))
+        folds.append(Fold(training, features[out], labels[out], shares[out]))
     if not any(map(_varies, folds)):
         return [], []
     return folds, _regularizations(coordinates.basis, within, statistics.counts)
@@ -234,8 +231,7 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
     ----------
     folds : list of Fold
     objective_of : callable
-        Maps the statistics of a fold, sigma^2, and the samples of the fold to an
-        objective of filters.
+        Maps the statistics of a fold and sigma^2 to an objective of filters.
     shrinkages : sequence of float
         Candidates in descending order; a single None leaves covariances as they are.
     regularizations : sequence of float
@@ -344,7 +340,7 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
     statistics, iterations = fold.training, _NEXT_ITERATIONS
     if shrinkage is not None:
         statistics = statistics.shrunk(class_intensities(shrinkage, statistics.counts))
-    objective = objective_of(statistics, sigma2, *fold.samples)
+    objective = objective_of(statistics, sigma2)
     for pairs in objective.growing_samples(random_state=0)[:1]:
         objective = objective.sample(pairs)
     if start is None:

@@ -379,7 +379,7 @@ class BaseFilters(
         if folds:
             return select(
                 folds,
-                self._objective_of_fold,
+                self._distance_objective,
                 SHRINKAGES if shrinks else (None,),
                 candidates if sigma2 == "auto" else (sigma2,),
                 self._n_filters,

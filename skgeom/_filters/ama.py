@@ -1,7 +1,6 @@
 """Accuracy maximisation analysis with Gaussian responses, AMA-Gauss."""
 
 from copy import copy
-from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -300,11 +299,6 @@ class AMAGauss(BaseFilters):
     def _distance_objective(statistics, sigma2):
         means, covariances = to_numpy(statistics.means), statistics.covariances
         return MeanPairwiseDistance(means, covariances, sigma2, _DISTANCE)
-
-    @property
-    def _objective_of_fold(self):
-        """The objective of filters, as a function of a fold and sigma^2."""
-        return partial(_information, priors=self.priors)
 
     def _objective_reached(self):
         return np.nan  # the samples are not kept

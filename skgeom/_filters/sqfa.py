@@ -464,9 +464,6 @@ class SQFA(BaseFilters):
             **own | parameters,
         )
 
-    def _objective_of_fold(self, statistics, sigma2, *samples):
-        return self._distance_objective(statistics, sigma2)
-
 
 @substitute_docs(**documented_parameters(SQFA))
 class SecondMomentSQFA(SQFA):

@@ -60,6 +60,8 @@ class MeanInformation:
 
     terms = "samples"
     complete = True  # whether all samples are there
+    # Invertible linear maps of the features change nothing but their noise.
+    rotation_invariant = affine_invariant = True
 
     def __init__(
         self,
