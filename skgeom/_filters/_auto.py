@@ -13,9 +13,11 @@ from scipy.special import logsumexp
 
 from skgeom._filters._optimization import (
     principal_coordinates,
+    rotation_metric,
     whitening_coordinates,
 )
 from skgeom._held_out import (
+    MOST_SAMPLES,
     held_out_folds,
     in_distinct_samples,
     remaining_weights,
@@ -24,7 +26,7 @@ from skgeom._held_out import (
     within_one_standard_error,
 )
 from skgeom._statistics import ClassStatistics
-from skgeom.optim import CONSTRAINTS, StartError, minimize
+from skgeom.optim import StartError, filter_manifold, minimize
 from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.estimator import current_progress
 from skgeom.utils.linalg import project
@@ -38,8 +40,6 @@ _STEP = 4.0
 _TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
 # A variance below this fraction of the largest one is rounding.
 _ROUNDING = 1e-12
-# Draws from the Gaussian of a held-out class of which only the moments are known.
-_MOST_DRAWS = 1_000
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def folds_of_summaries(parts, total, n_components, whiten):
     Returns the folds, and the candidates of sigma^2.
 
     The score of a held-out class is estimated by draws from the Gaussian with its
-    moments.
+    moments, at most ``MOST_SAMPLES`` of all classes and folds.
     """
     occurrences = sum(np.isin(total.classes, part.classes) for part in parts)
     if (occurrences == 1).any():
@@ -203,9 +203,10 @@ def folds_of_summaries(parts, total, n_components, whiten):
     within, total_covariance = map(to_numpy, total.pooled_covariances())
     basis = _coordinates(within, total_covariance, n_components, whiten).basis
     rng, features, labels, weights = np.random.default_rng(0), [], [], []
+    most = max(MOST_SAMPLES // sum(len(part.classes) for part in parts), 1)
     for part in parts:
         own = part.project(basis.T)
-        sizes = np.minimum(own.counts, _MOST_DRAWS).astype(int)
+        sizes = np.minimum(own.counts, most).astype(int)
         draws = [
             mean + rng.standard_normal((size, len(mean))) @ _root(covariance)
             for mean, covariance, size in zip(
@@ -291,18 +292,12 @@ def _selection(chosen, posteriors, shares):
         "regularization": np.array(regularizations),
         "mean_log_posterior": np.array([shares @ p for p in posteriors.values()]),
     }
-    shrinkage, regularization = chosen
     current_progress().end_stage()
-    current_progress().print(
-        f"shrinkage {shrinkage} and regularization {regularization:.6g} selected: "
-        f"held-out log posterior {shares @ posteriors[chosen]:.6f}"
-    )
     best = posteriors[
         max(posteriors, key=lambda candidate: shares @ posteriors[candidate])
     ]
     error = standard_error(best, shares) if np.isfinite(best).all() else np.nan
-    rule = "held-out log posterior"
-    return Selection(shrinkage, regularization, rule, scores, error)
+    return Selection(*chosen, "held-out log posterior", scores, error)
 
 
 def warn_if_uninformative(selection, n_classes):
@@ -348,17 +343,21 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
         start = discriminant_directions(
             classes.means, classes.covariances, sigma2, n_components
         )
-    manifold = CONSTRAINTS[constraint](*start.shape)
+    pooled = statistics.pooled_covariances()
+    metric = rotation_metric(objective, constraint, *pooled, sigma2)
+    manifold = filter_manifold(constraint, metric, *start.shape)
 
-    def cost(filters):
-        value, gradient = objective(filters)
+    def cost(point):
+        value, gradient = objective(manifold.filters_of(point))
         return -value, -gradient
 
     options = {"max_iter": iterations, "tol": _TOL}
     try:
         with one_blas_thread() if objective.parallel else nullcontext():
-            result = minimize(cost, manifold, manifold.nearest(start), **options)
-        return _log_posteriors(statistics, sigma2, result.point, fold), result.point
+            point = manifold.point_of(manifold.nearest(start))
+            result = minimize(cost, manifold, point, **options)
+        filters = manifold.filters_of(result.point)
+        return _log_posteriors(statistics, sigma2, filters, fold), filters
     except (StartError, np.linalg.LinAlgError):  # singular covariances
         return np.full(len(fold.labels), -np.inf), start
 

@@ -397,6 +397,10 @@ class BaseFilters(
         self.regularization_ = selection.regularization
         self.selection_rule_ = selection.rule
         self.selection_scores_ = selection.scores
+        current_progress().print(
+            f"shrinkage {selection.shrinkage} and regularization "
+            f"{selection.regularization:.6g} ({selection.rule})"
+        )
 
     def _shrunk(self, statistics, selection):
         """The statistics with the selected shrinkage."""

@@ -170,7 +170,7 @@ def _optimize_group(
             allow_coarse=isinstance(init, str)
             and objective.projection_dominates(n_fixed + size),
             # Some distances make as much of small variances as of large ones.
-            down_to_noise=getattr(objective, "affine_invariant", False),
+            down_to_noise=objective.affine_invariant,
         )
     if isinstance(init, str):
         starts = _named(init, n_init, group, coordinates, size, regularization)
@@ -185,8 +185,10 @@ def _optimize_group(
     metric = None
     # Up to rotations a filter of little value may be shortened until it is lost, so
     # that given filters are optimized as they are.
-    if isinstance(init, str) and not span_only and constraint == "unit-norm":
-        metric = _metric(objective, group, regularization)
+    if isinstance(init, str) and not span_only:
+        metric = rotation_metric(
+            objective, constraint, group.within, group.total, regularization
+        )
     with one_blas_thread() if objective.parallel else nullcontext():
         result, values = maximize_on_samples(
             group.objective,
@@ -258,16 +260,18 @@ def _reporter(append, callback):
     return lambda stage, new, value: callback(stage, append(new), value)
 
 
-def _metric(objective, group, regularization):
-    """The metric of an optimization up to rotations, or None."""
-    if not getattr(objective, "rotation_invariant", False):
+def rotation_metric(objective, constraint, within, total, regularization):
+    """The metric of an optimization up to rotations; None if rotations matter.
+
+    A step then changes the outputs of the filters equally in all directions, relative
+    to the noise and the variance within the classes.
+    """
+    if constraint != "unit-norm" or not objective.rotation_invariant:
         return None
-    identity = np.eye(len(group.within))
+    identity = np.eye(len(within))
     if not objective.affine_invariant:
         return identity
-    # Where outputs are compared with the noise and the variance within classes.
-    noise = max(regularization, 1e-10 * np.trace(group.total))
-    return group.within + noise * identity
+    return within + max(regularization, 1e-10 * np.trace(total)) * identity
 
 
 def _named(init, n_init, group, coordinates, size, regularization):

@@ -117,6 +117,9 @@ class AMAGauss(BaseFilters):
     begins with a fixed random part of them, which grows to all; ``tol`` is then at
     least 1e-5. That is so for ``optimizer="lbfgs"`` and without ``batch_size``.
 
+    The automatic selection of shrinkage and regularization optimizes the filters of a
+    fold for the Hellinger distance, as those that the optimization starts from.
+
     There is no ``partial_fit``, since every iteration needs all samples, not their
     statistics alone. Samples that come in blocks can be a Dask array.
 
@@ -360,6 +363,7 @@ class BlockInformation:
 
     # Each block is a task of Dask, and takes threads as it likes.
     parallel = False
+    rotation_invariant = affine_invariant = True
 
     def __init__(self, blocks, statistics, regularization, log_priors, factors):
         import dask

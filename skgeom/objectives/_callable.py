@@ -7,9 +7,8 @@ import numpy as np
 
 from skgeom.objectives._class_distances import Distance, DistanceTraits
 
-# Rounding errors of a zero: relative to the other values, and after numbers of order 1
-# were added and subtracted.
-_RELATIVE, _ABSOLUTE = 1e-12, 100 * np.finfo(float).eps
+# Rounding error of a distance of zero, relative to the others where these exceed 1.
+_ROUNDING = 1e-12
 
 _INDEPENDENT = "Its result does not depend on its arguments."
 
@@ -101,7 +100,7 @@ class _CalledDistance(Distance):
 
     def _checked(self, values, i, j):
         finite = np.abs(values[np.isfinite(values)])
-        rounding = _RELATIVE * finite.max(initial=0) + _ABSOLUTE
+        rounding = _ROUNDING * finite.max(initial=1)
         wrong = np.isnan(values) | (values < -rounding)
         if wrong.any():
             pair = np.flatnonzero(wrong)[0]
@@ -115,7 +114,7 @@ class _CalledDistance(Distance):
 
     def _check_symmetric(self, values, moments):
         swapped, _ = self._parent.differentiate((*moments[2:], *moments[:2]))
-        atol = 1e-9 * np.abs(values).max() + _ABSOLUTE
+        atol = 1e-9 * np.abs(values).max() + _ROUNDING
         if not np.allclose(swapped, values, rtol=1e-6, atol=atol):
             raise ValueError(
                 f"The distance {self._parent.name} must be symmetric, but it changes "

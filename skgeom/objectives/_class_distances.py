@@ -267,8 +267,6 @@ def _spectrum(quotients):
 # Error of a distance, relative to it where it exceeds 1. That of the gradient is about
 # the same, as the bracket of the distance has the width of a gradient.
 _TOL = 1e-12
-# Numbers in the coordinates of a pair beyond which their squares could overflow.
-_LARGEST = 1e50
 
 
 class FisherRaoDistance(_FactoredDistance):
@@ -308,8 +306,10 @@ class FisherRaoDistance(_FactoredDistance):
 
 
 def _check_range(offsets, scales):
+    """Raise LinAlgError if the cubes of numbers of a pair could overflow."""
     extent = (1 + np.abs(offsets) * np.maximum(1, 1 / scales)) ** 2
-    if not (extent * np.maximum(scales, 1 / scales) < _LARGEST**2).all():
+    largest = np.cbrt(np.finfo(float).max)
+    if not (extent * np.maximum(scales, 1 / scales) < largest).all():
         raise np.linalg.LinAlgError("A projected class is singular.")
 
 

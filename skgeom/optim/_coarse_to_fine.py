@@ -21,7 +21,7 @@ import numpy as np
 
 from skgeom.optim._batches import minimize_in_batches
 from skgeom.optim._lbfgs import EPS
-from skgeom.optim._manifolds import CONSTRAINTS, RotationQuotient
+from skgeom.optim._manifolds import filter_manifold
 from skgeom.optim._minimize import INFINITE_COST, StartError, minimize
 
 # How closely all starts are optimized before the best one is chosen: on digits and on
@@ -139,7 +139,7 @@ def maximize_on_samples(
     coarse_fixed = np.eye(n_fixed + rank, n_fixed)
     metric = metric if by_lbfgs else None
     coarse_metric = None if metric is None else basis.T @ metric @ basis
-    manifold = _manifold(constraint, coarse_metric, rank, n_filters)
+    manifold = filter_manifold(constraint, coarse_metric, rank, n_filters)
     options = {
         "optimizer": optimizer,
         "max_iter": max_iter,
@@ -170,7 +170,7 @@ def maximize_on_samples(
     run = replace(run, point=manifold.nearest(basis @ run.point))
     if not complete:
         part = fast if sample is None else fast.sample(sample)
-        manifold = _manifold(constraint, metric, *run.point.shape)
+        manifold = filter_manifold(constraint, metric, *run.point.shape)
         tol = tol if whole else stage_tol
         run = _in_whole_space(part, fixed, manifold, label, run, tol, single, options)
     if not whole:
@@ -203,12 +203,6 @@ def _best_start(ascend, starts, label, tol):
     if tol < loose:
         best = ascend(label + "best start", best.point, tol, before=best)
     return best, values
-
-
-def _manifold(constraint, metric, *shape):
-    if metric is not None:
-        return RotationQuotient(*shape, metric=metric)
-    return CONSTRAINTS[constraint](*shape)
 
 
 def _beside(fixed, filters):
