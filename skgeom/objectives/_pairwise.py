@@ -19,9 +19,6 @@ from skgeom.utils.threads import map_threads
 # With several threads, classes are projected in blocks of about so many numbers.
 _NUMBERS_PER_BLOCK = 2**21
 
-# Least regularization for single precision, relative to the variance of a class.
-_LEAST_NOISE = 100 * float(np.finfo(np.float32).eps)
-
 # Up to so many pairs (those of 100 classes) are taken all at once.
 FEW_PAIRS = 5000
 # Samples begin with about so many pairs, or so many for each class; they grow by this
@@ -72,40 +69,12 @@ class ProjectedClasses:
         )
         self.regularization = regularization
         self.parallel = parallel and of_numpy
-        # The unit of covariances in single precision.
-        is_double = covariances.dtype == namespace(covariances).float64
-        self._unit = None if is_double else 1.0
-
-    def in_single_precision(self):
-        """The same with covariances in single precision, which takes half the time.
-
-        All else is in double precision. Where rounding would be visible next to the
-        regularization, this is the object itself.
-        """
-        xp, covariances = namespace(self.covariances), self.covariances
-        largest = float(xp.max(xp.linalg.trace(covariances)))
-        if not self.regularization > _LEAST_NOISE * largest > 0:
-            return self
-        if covariances.dtype == xp.float32:
-            return self
-        single = copy(self)
-        # Neither small nor large numbers may leave the range of single precision.
-        single._unit = float(2.0 ** np.round(np.log2(largest)))
-        if xp is np:  # without an array in double precision
-            rounded = np.empty(covariances.shape, dtype=np.float32)
-            np.multiply(covariances, 1 / single._unit, out=rounded)
-        else:
-            rounded = xp.astype(covariances * (1 / single._unit), xp.float32)
-        single.covariances = rounded
-        return single
 
     def project(self, basis):
         """Arguments of the same for filters ``basis @ G``, as a function of G."""
         columns = like(basis, self.covariances, self.covariances.dtype)
         products = self._by_blocks(lambda part: columns.T @ (part @ columns))
-        covariances = namespace(products[0]).concat(products)
-        if self._unit is not None:
-            covariances = in_double(covariances) * self._unit
+        covariances = in_double(namespace(products[0]).concat(products))
         return (
             self.means @ basis,
             np.asarray(to_numpy(covariances), dtype=np.float64),
@@ -127,9 +96,7 @@ class ProjectedClasses:
         halves = self._by_blocks(
             lambda part: rows @ xp.reshape(part, (-1, n_features)).T
         )
-        half = xp.concat(halves, axis=1)
-        if self._unit is not None:
-            half = in_double(half) * self._unit
+        half = in_double(xp.concat(halves, axis=1))
         by_class = xp.reshape(half, (n_filters, n_classes, n_features))
         products = xp.permute_dims(by_class, (1, 0, 2)) @ like(filters, half)
         covariances = np.asarray(to_numpy(products), dtype=np.float64)
@@ -252,12 +219,6 @@ class MeanPairwiseDistance:
     def affine_invariant(self):
         """Whether, without noise, linear maps of the features change nothing."""
         return self.distance.affine_invariant
-
-    def in_single_precision(self):
-        """The same objective, from covariances in single precision if that will do."""
-        single = copy(self)
-        single.classes = self.classes.in_single_precision()
-        return self if single.classes is self.classes else single
 
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G.

@@ -116,10 +116,6 @@ class MeanInformation:
         """No samples of pairs, as :class:`MeanPairwiseDistance` has."""
         return []
 
-    def in_single_precision(self):
-        """The objective itself: its samples keep their precision."""
-        return self
-
     def sample(self, rows):
         """The same objective of some samples only; the classes remain as they are."""
         if len(rows) == self.n_samples:

@@ -2,8 +2,7 @@
 
 An evaluation of an objective of n x m filters reads c n^2 numbers. In the span of k
 leading principal axes it reads c k^2 numbers only, so that starts are compared and most
-iterations are made there; the whole space follows, with covariances in single precision
-as long as rounding does not matter, which are half as many bytes.
+iterations are made there; the whole space follows.
 
 Many samples, or pairs of classes, are another dimension. The filters that are best for
 p of them lose a part of the objective that falls with 1 / p. So most iterations are
@@ -20,20 +19,16 @@ from operator import attrgetter
 import numpy as np
 
 from skgeom.optim._batches import minimize_in_batches
-from skgeom.optim._lbfgs import EPS
 from skgeom.optim._manifolds import filter_manifold
-from skgeom.optim._minimize import INFINITE_COST, StartError, minimize
+from skgeom.optim._minimize import StartError, minimize
 
 # How closely all starts are optimized before the best one is chosen: on digits and on
 # the statistics of MNIST, the chosen start is that of a full optimization.
-_SCREENING_TOL, _SCREENING_ITERATIONS = 1e-3, 100
+_SCREENING_TOL = 1e-3
 # The least tolerance in the subspace, if the whole space follows, and for samples that
 # are not the whole objective: the last digits of the optimum would be wasted. What such
 # a sample may lose of the objective, relatively, is five times as much.
 _STAGE_TOL = 1e-4
-# The least tolerance with covariances in single precision, and the relative error of
-# the objective, generously.
-_SINGLE_TOL, _SINGLE_PRECISION = 1e-6, 2.0**-26
 
 # Samples of the first part of many samples, in all and for each entry of the filters: a
 # part that is too small would have an optimum of its own (digit images, AMAGauss). Each
@@ -130,11 +125,8 @@ def maximize_on_samples(
         If the objective is not finite at any start; other starts are ignored.
     """
     fixed = np.empty((len(basis), 0)) if fixed is None else fixed
-    fast, run, by_lbfgs = objective, None, optimizer == "lbfgs" and batches is None
-    if by_lbfgs and not complete and tol >= _SINGLE_TOL:
-        fast = objective.in_single_precision()
-    single = fast is not objective
-    coarse = fast.project(_beside(fixed, basis))
+    run, by_lbfgs = None, optimizer == "lbfgs" and batches is None
+    coarse = objective.project(_beside(fixed, basis))
     n_fixed, (rank, n_filters) = fixed.shape[1], starts[0].shape
     coarse_fixed = np.eye(n_fixed + rank, n_fixed)
     metric = metric if by_lbfgs else None
@@ -169,14 +161,12 @@ def maximize_on_samples(
             break
     run = replace(run, point=manifold.nearest(basis @ run.point))
     if not complete:
-        part = fast if sample is None else fast.sample(sample)
+        part = objective if sample is None else objective.sample(sample)
         manifold = filter_manifold(constraint, metric, *run.point.shape)
         tol = tol if whole else stage_tol
-        run = _in_whole_space(part, fixed, manifold, label, run, tol, single, options)
+        run = _in_whole_space(part, fixed, manifold, label, run, tol, options)
     if not whole:
         run = replace(run, cost=-objective.mean(_beside(fixed, run.point)))
-    elif single:
-        run = replace(run, cost=-objective(_beside(fixed, run.point))[0])
     return run, values
 
 
@@ -187,12 +177,11 @@ def _best_start(ascend, starts, label, tol):
     """
     several = len(starts) > 1
     loose = max(tol, _SCREENING_TOL) if several else tol
-    most = _SCREENING_ITERATIONS if several else np.inf
     runs = []
     for number, start in enumerate(starts, 1):
         name = label + (f"start {number}" if several else "search")
         with suppress(StartError):
-            runs.append(ascend(name, start, loose, most=most))
+            runs.append(ascend(name, start, loose))
     if not runs:
         raise ValueError(
             "The objective is not finite at any start: the classes are too close to "
@@ -233,9 +222,9 @@ def prefixed(label, callback):
     return lambda stage, *report: callback(f"{label}, {stage}", *report)
 
 
-def _in_whole_space(objective, fixed, manifold, label, before, tol, single, options):
-    """Optimize among all features; ``single`` for single precision."""
-    stage, precision = label + "all features", _SINGLE_PRECISION if single else EPS
+def _in_whole_space(objective, fixed, manifold, label, before, tol, options):
+    """Optimize among all features."""
+    stage = label + "all features"
     try:
         run = _ascend(
             objective,
@@ -246,7 +235,6 @@ def _in_whole_space(objective, fixed, manifold, label, before, tol, single, opti
             before.point,
             tol,
             before=before,
-            precision=precision,
             **options,
         )
     except StartError:
@@ -256,10 +244,7 @@ def _in_whole_space(objective, fixed, manifold, label, before, tol, single, opti
             "covariances are too close to singular, or their numbers too far "
             "apart. Increase regularization, or scale the features."
         ) from None
-    # In single precision, it has converged where rounding hides any progress.
-    ended = run.n_iter - before.n_iter < options["max_iter"]
-    converged = run.converged or (single and ended and run.reason != INFINITE_COST)
-    return replace(run, point=manifold.nearest(run.point), converged=converged)
+    return replace(run, point=manifold.nearest(run.point))
 
 
 def _ascend(
@@ -275,9 +260,7 @@ def _ascend(
     max_iter,
     batches,
     callback,
-    most=np.inf,
     before=None,
-    precision=EPS,
 ):
     """Optimize from given filters; the point of the result are filters, too.
 
@@ -297,7 +280,7 @@ def _ascend(
         return callback(stage, filters, -cost)
 
     options = {
-        "max_iter": min(max_iter, most),
+        "max_iter": max_iter,
         "callback": None if callback is None else report,
     }
     point = manifold.point_of(start)
@@ -305,7 +288,7 @@ def _ascend(
         n_samples = objective.n_samples
         run = minimize_in_batches(cost, n_samples, manifold, point, *batches, **options)
     else:
-        options |= {"optimizer": optimizer, "tol": tol, "precision": precision}
+        options |= {"optimizer": optimizer, "tol": tol}
         run = minimize(cost, manifold, point, **options)
     filters = manifold.aligned(manifold.filters_of(run.point), start)
     if before is None:

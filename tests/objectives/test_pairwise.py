@@ -4,7 +4,7 @@ import autograd
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from skgeom.geometry import distance_calvo_oller
 from skgeom.objectives import (
@@ -12,7 +12,6 @@ from skgeom.objectives import (
     SECOND_MOMENT_DISTANCES,
     MeanPairwiseDistance,
 )
-from skgeom.objectives._pairwise import ProjectedClasses
 
 FISHER_RAO = DISTANCES["fisher-rao"]
 # Those of second moments alone do not use the means.
@@ -256,19 +255,6 @@ def test_threads_change_nothing(make_gaussians, monkeypatch):
     assert_allclose(results[0][1], gradient, rtol=1e-11)
 
 
-@pytest.mark.parametrize("power", [-400, -60, 0, 61, 400])
-def test_unit_of_single_precision_costs_no_digits(power, rng):
-    """It is a power of two: small integers times another one are projected exactly."""
-    unit = 2.0**power
-    roots = rng.integers(-3, 4, size=(3, 5, 6)).astype(float)
-    covariances = unit * (roots @ roots.mT)
-    filters = rng.integers(-2, 3, size=(5, 2)).astype(float)
-    classes = ProjectedClasses(np.zeros((3, 5)), covariances, unit)
-    single = classes.in_single_precision()
-    assert single is not classes and single.covariances.dtype == np.float32
-    assert_array_equal(single(filters)[1], classes(filters)[1])
-
-
 def test_classes_on_a_device(device_library, make_problem):
     library, (means, covariances, filters) = device_library, make_problem()
     expected = reference_value(filters, means, covariances, 0.5, False)
@@ -277,14 +263,10 @@ def test_classes_on_a_device(device_library, make_problem):
     )
     there = library.array(means), library.array(covariances)
     objective = MeanPairwiseDistance(*there, 0.5, FISHER_RAO)
-    single = objective.in_single_precision()
-    assert (single is objective) == (library.dtype == "float32")
-    assert single.classes.covariances.dtype == library.xp.float32
-    for classes, tolerance in ((objective, library.tolerance), (single, 1e-4)):
-        value, gradient = classes(filters)
-        assert_allclose(value, expected, rtol=tolerance)
-        assert isinstance(gradient, np.ndarray)
-        assert_close_gradients(gradient, expected_gradient, rtol=tolerance)
+    value, gradient = objective(filters)
+    assert_allclose(value, expected, rtol=library.tolerance)
+    assert isinstance(gradient, np.ndarray)
+    assert_close_gradients(gradient, expected_gradient, rtol=library.tolerance)
     basis, coordinates = np.linalg.qr(filters)
     value, _ = objective.project(basis)(coordinates)
     assert_allclose(value, expected, rtol=library.tolerance)

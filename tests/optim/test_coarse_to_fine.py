@@ -15,13 +15,10 @@ N, K, M = 12, 5, 2
 
 
 class Whole:
-    """An objective without samples or single precision."""
+    """An objective without samples."""
 
     def growing_samples(self, random_state):
         return []
-
-    def in_single_precision(self):
-        return self
 
 
 class Recorded(Whole):

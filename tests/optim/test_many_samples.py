@@ -26,9 +26,6 @@ class WeightedVariances:
     def growing_samples(self, random_state):
         return []
 
-    def in_single_precision(self):
-        return self
-
     def project(self, basis):
         projected = WeightedVariances(self.X @ basis)
         projected.sizes = self.sizes
