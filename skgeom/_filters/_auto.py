@@ -420,7 +420,7 @@ def _coordinates(within, total, n_components, whiten):
     """The coordinates in which filters are optimized."""
     if whiten:
         return whitening_coordinates(total)
-    return principal_coordinates(total, n_components)
+    return principal_coordinates(total, np.inf, n_components)
 
 
 def _training_discriminants(statistics, within, points, labels, out, n_components):
