@@ -82,11 +82,14 @@ def held_out_folds(X, y, n_folds=5):
     return folds
 
 
-def distinct_samples(X, y, sample_weight):
-    """Distinct samples, sorted as for ``held_out_folds``, and their summed weights."""
+def distinct_rows(X, y, sample_weight=None):
+    """Rows of distinct samples, sorted as for ``held_out_folds``, and their weights.
+
+    A weight is the sum over equal samples.
+    """
     order, is_first = _sort(X, y)
-    rows, first = order[is_first], np.flatnonzero(is_first)
-    return X[rows], y[rows], np.add.reduceat(sample_weight[order], first)
+    weights = np.ones(len(y)) if sample_weight is None else sample_weight[order]
+    return order[is_first], np.add.reduceat(weights, np.flatnonzero(is_first))
 
 
 def folds_of_distinct(y, n_folds):

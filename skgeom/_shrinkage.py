@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from skgeom._held_out import (
-    distinct_samples,
+    distinct_rows,
     held_out_folds,
     sample_rows,
     training_statistics,
@@ -44,7 +44,8 @@ class HeldOutSamples:
             X, y, weights = take(X, rows), y[rows], weights[rows]
         rows = sample_rows(X)
         X = to_numpy(take(X, rows)).astype(np.float64, copy=False)
-        self.X, self.y, self.weights = distinct_samples(X, y[rows], weights[rows])
+        distinct, self.weights = distinct_rows(X, y[rows], weights[rows])
+        self.X, self.y = X[distinct], y[rows][distinct]
         self.folds = held_out_folds(self.X, self.y)
 
     def distinct_shares(self):

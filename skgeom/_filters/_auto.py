@@ -18,6 +18,7 @@ from skgeom._filters._optimization import (
 )
 from skgeom._held_out import (
     MOST_SAMPLES,
+    distinct_rows,
     held_out_folds,
     in_distinct_samples,
     remaining_weights,
@@ -38,8 +39,6 @@ SHRINKAGES = (0.9, 0.6, 0.3, 0.1, 0.0)
 _STEP = 4.0
 # Filters of a fold are optimized loosely, from the filters of the previous candidate.
 _TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
-# A variance below this fraction of the largest one is rounding.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def sampling_noise(within, total, counts):
     covariance replaces W; without any variance, the value is 1.
     """
     within, total = np.trace(within), np.trace(total)
-    trace = within if within > _ROUNDING**2 * total else total
+    trace = within if within > np.finfo(float).eps ** 2 * total else total
     return float(trace / (2 * counts.mean())) if trace > 0 else 1.0
 
 
@@ -142,7 +141,7 @@ def folds_of_samples(
     """
     X = X.toarray() if hasattr(X, "toarray") else to_numpy(X)
     labels = np.searchsorted(statistics.classes, y)
-    rows, weights = _distinct(X, labels, sample_weight)
+    rows, weights = distinct_rows(X, labels, sample_weight)
     y, labels, points = y[rows], labels[rows], take(points, rows)
     numbers = held_out_folds(X[rows], y)
     if estimator is None:
@@ -183,7 +182,7 @@ def folds_of_samples(
 def _varies(fold):
     """Whether the remaining samples vary within their classes."""
     within, total = fold.training.pooled_covariances()
-    return np.trace(within) > _ROUNDING * np.trace(total)
+    return np.trace(within) > len(within) * np.finfo(float).eps * np.trace(total)
 
 
 def folds_of_summaries(parts, total, n_components, whiten):
@@ -372,7 +371,7 @@ def discriminant_directions(means, covariances, sigma2, n_components):
     """
     within = covariances.mean(axis=0)
     variances, axes = np.linalg.eigh(within + sigma2 * np.eye(len(within)))
-    variances = np.maximum(variances, _ROUNDING * variances[-1])
+    variances = np.maximum(variances, _rounding(variances))
     whitener = axes / np.sqrt(variances)
     offsets = (means - means.mean(axis=0)) @ whitener
     differences = whitener.T @ (covariances - within) @ whitener
@@ -408,12 +407,17 @@ def _regularizations(basis, within, counts):
     errors of about d / n, and the end is smaller by the square of that.
     """
     variances = np.linalg.eigvalsh(basis.T @ within @ basis)
-    variances = variances[variances > _ROUNDING * variances[-1]]
+    variances = variances[variances > _rounding(variances)]
     ratio = min(1.0, len(variances) / counts.mean())
     smallest = np.exp(np.log(variances).mean()) * ratio**2
     n_steps = int(np.log(variances[-1] / smallest) / np.log(_STEP))
     values = variances[-1] / _STEP ** np.arange(n_steps + 1)
     return [float(f"{value:.8g}") for value in values]  # equal in spite of rounding
+
+
+def _rounding(variances):
+    """The variance along principal axes that may be rounding; they are ascending."""
+    return len(variances) * np.finfo(float).eps * variances[-1]
 
 
 def _coordinates(within, total, n_components, whiten):
@@ -448,15 +452,6 @@ def _training_discriminants(statistics, within, points, labels, out, n_component
     directions = np.linalg.solve(scatter, means.T)
     left, sizes, _ = np.linalg.svd(directions, full_matrices=False)
     return left[:, sizes > 1e-10 * sizes[0]][:, :n_components]
-
-
-def _distinct(X, labels, sample_weight):
-    """Rows of the distinct samples in a fixed order, and their total weights."""
-    columns = np.column_stack([labels, X])
-    columns += 0.0  # no -0.0
-    keys = columns.view(np.dtype((np.void, columns.strides[0])))[:, 0]
-    _, rows, group = np.unique(keys, return_index=True, return_inverse=True)
-    return rows, np.bincount(group, sample_weight, len(rows))
 
 
 def _shares(labels, weights):

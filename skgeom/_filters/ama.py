@@ -25,8 +25,6 @@ from skgeom.utils.validation import check_priors, class_factors
 
 # Initializations of the filters of SQFA, from which the optimization starts.
 _N_INIT_OF_SQFA = 4
-# The least tolerance of many samples, which do not determine more digits.
-_LEAST_TOL = 1e-5
 _DISTANCE = DISTANCES["hellinger"]
 
 
@@ -114,8 +112,8 @@ class AMAGauss(BaseFilters):
     Notes
     -----
     With 64,000 samples or more, and 800 for each entry of the filters, the search
-    begins with a fixed random part of them, which grows to all; ``tol`` is then at
-    least 1e-5. That is so for ``optimizer="lbfgs"`` and without ``batch_size``.
+    begins with a fixed random part of them, which grows to all. That is so for
+    ``optimizer="lbfgs"`` and without ``batch_size``.
 
     The automatic selection of shrinkage and regularization optimizes the filters of a
     fold for the Hellinger distance, as those that the optimization starts from.
@@ -284,8 +282,7 @@ class AMAGauss(BaseFilters):
         parts = growing_rows(objective.n_samples, n_entries)
         if not parts or self.optimizer != "lbfgs":
             return {}
-        tol = max(self.tol, _LEAST_TOL)
-        return {"samples": parts, "tol": tol, "stage_tol": tol}
+        return {"samples": parts}
 
     def _filters_of_sqfa(self, optimization, statistics, within, total):
         """Filters of SQFA with the Hellinger distance."""

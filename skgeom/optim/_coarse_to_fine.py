@@ -52,7 +52,6 @@ def maximize_on_samples(
     callback=None,
     random_state=None,
     samples=None,
-    stage_tol=_STAGE_TOL,
 ):
     """Maximise an objective over constrained filters, from several starts.
 
@@ -107,9 +106,6 @@ def maximize_on_samples(
         Draws the samples.
     samples : list, default=None
         The samples, instead of ``objective.growing_samples``.
-    stage_tol : float, default=1e-4
-        The least tolerance in the subspace, if the whole space follows, and on samples
-        that are not the whole objective.
 
     Returns
     -------
@@ -138,7 +134,7 @@ def maximize_on_samples(
         "batches": batches,
         "callback": callback,
     }
-    stage_tol = max(tol, stage_tol)
+    stage_tol = max(tol, _STAGE_TOL)
     if samples is None:
         samples = objective.growing_samples(random_state)
     samples = samples or [None]
@@ -163,8 +159,18 @@ def maximize_on_samples(
     if not complete:
         part = objective if sample is None else objective.sample(sample)
         manifold = filter_manifold(constraint, metric, *run.point.shape)
+        ascend = partial(_ascend, part, fixed, manifold, None, **options)
         tol = tol if whole else stage_tol
-        run = _in_whole_space(part, fixed, manifold, label, run, tol, options)
+        try:
+            run = ascend(label + "all features", run.point, tol, before=run)
+        except StartError:
+            raise ValueError(
+                "The objective is finite for filters in the subspace of the leading "
+                "principal axes, but not for the same ones among all features: some "
+                "covariances are too close to singular, or their numbers too far "
+                "apart. Increase regularization, or scale the features."
+            ) from None
+        run = replace(run, point=manifold.nearest(run.point))
     if not whole:
         run = replace(run, cost=-objective.mean(_beside(fixed, run.point)))
     return run, values
@@ -222,31 +228,6 @@ def prefixed(label, callback):
     return lambda stage, *report: callback(f"{label}, {stage}", *report)
 
 
-def _in_whole_space(objective, fixed, manifold, label, before, tol, options):
-    """Optimize among all features."""
-    stage = label + "all features"
-    try:
-        run = _ascend(
-            objective,
-            fixed,
-            manifold,
-            None,
-            stage,
-            before.point,
-            tol,
-            before=before,
-            **options,
-        )
-    except StartError:
-        raise ValueError(
-            "The objective is finite for filters in the subspace of the leading "
-            "principal axes, but not for the same ones among all features: some "
-            "covariances are too close to singular, or their numbers too far "
-            "apart. Increase regularization, or scale the features."
-        ) from None
-    return replace(run, point=manifold.nearest(run.point))
-
-
 def _ascend(
     objective,
     fixed,
@@ -279,17 +260,13 @@ def _ascend(
         filters = manifold.nearest(filters if basis is None else basis @ filters)
         return callback(stage, filters, -cost)
 
-    options = {
-        "max_iter": max_iter,
-        "callback": None if callback is None else report,
-    }
     point = manifold.point_of(start)
+    limits = {"max_iter": max_iter, "callback": callback and report}
     if batches is not None:
         n_samples = objective.n_samples
-        run = minimize_in_batches(cost, n_samples, manifold, point, *batches, **options)
+        run = minimize_in_batches(cost, n_samples, manifold, point, *batches, **limits)
     else:
-        options |= {"optimizer": optimizer, "tol": tol}
-        run = minimize(cost, manifold, point, **options)
+        run = minimize(cost, manifold, point, optimizer=optimizer, tol=tol, **limits)
     filters = manifold.aligned(manifold.filters_of(run.point), start)
     if before is None:
         return replace(run, point=filters)

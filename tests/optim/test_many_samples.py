@@ -53,7 +53,7 @@ def objective(rng, monkeypatch):
 
 def by_parts(objective, starts, basis, *, tol=1e-5, **options):
     options |= {"samples": growing_rows(objective.n_samples, 12), "tol": tol}
-    return maximize_on_samples(objective, starts, basis, stage_tol=tol, **options)
+    return maximize_on_samples(objective, starts, basis, **options)
 
 
 def run(maximize, objective, constraint, **options):
