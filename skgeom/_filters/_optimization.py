@@ -168,8 +168,7 @@ def _optimize_group(
             regularization,
             group.spanned.shape[1] + size,
             # Given filters may lie outside of a coarse subspace.
-            allow_coarse=isinstance(init, str)
-            and objective.projection_dominates(n_fixed + size),
+            allow_coarse=isinstance(init, str),
             # Some distances make as much of small variances as of large ones.
             down_to_noise=objective.affine_invariant,
         )

@@ -390,10 +390,6 @@ class BlockInformation:
         """No samples of pairs, as :class:`MeanPairwiseDistance` has."""
         return []
 
-    def projection_dominates(self, n_filters):
-        """Whether an evaluation mostly projects samples and classes."""
-        return True
-
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G."""
         projected = copy(self)

@@ -30,10 +30,7 @@ methods and attributes.
 ``Distance.rotation_invariant``
     says that an orthogonal map of the features changes nothing;
 ``Distance.parallel``
-    says that several threads may call ``pairs``;
-``Distance.decomposes_pairs``
-    says that ``pairs`` takes an eigendecomposition for each pair, so that where classes
-    are many most of the work is there.
+    says that several threads may call ``pairs``.
 
 Estimators, displays and tests support all distances that are named in ``DISTANCES`` or
 ``SECOND_MOMENT_DISTANCES`` at the end of this file.
@@ -63,7 +60,6 @@ class DistanceTraits:
     translation_invariant = True
     rotation_invariant = True
     parallel = True
-    decomposes_pairs = False
 
 
 class Distance(DistanceTraits):
@@ -164,7 +160,6 @@ class _FactoredDistance(Distance):
     """A distance by Cholesky factors of the classes and one decomposition per pair."""
 
     returns_square = True
-    decomposes_pairs = True
 
     def __init__(self, means, covariances):
         super().__init__(means, covariances)
@@ -551,7 +546,6 @@ class StudentT(DistanceTraits):
     df: float
 
     returns_square = True
-    decomposes_pairs = True
 
     def __post_init__(self):
         if not (isinstance(self.df, Real) and 1 <= self.df < np.inf):

@@ -35,9 +35,6 @@ _PAIRS_PER_BLOCK, _MOST_BLOCKS = 512, 64
 # from as many if there are more.
 _PAIRS_OF_MEAN = 2**19
 
-# An eigendecomposition of a small matrix costs as much as about this many products.
-_PRODUCTS_PER_DECOMPOSITION = 60
-
 
 class ProjectedClasses:
     r"""Means and covariances of the features of some classes.
@@ -200,16 +197,6 @@ class MeanPairwiseDistance:
         """Whether threads share the work, so that BLAS should have one thread."""
         return self.distance.parallel and self.n_pairs > _PAIRS_PER_BLOCK
 
-    def projection_dominates(self, n_filters):
-        """Whether an evaluation mostly projects covariances, not decomposes pairs."""
-        if not self.distance.decomposes_pairs:
-            return True
-        n_classes, n_features = self.classes.means.shape
-        projecting = n_classes * n_features**2 * n_filters
-        n_pairs = n_first_pairs(self.weights)
-        decomposing = n_pairs * n_filters**3 * _PRODUCTS_PER_DECOMPOSITION
-        return projecting > decomposing
-
     @property
     def rotation_invariant(self):
         """Whether filters F and F R are worth the same for an orthogonal R."""
@@ -365,14 +352,6 @@ def all_pairs(weights):
     return Pairs(i, j, of_pairs / of_pairs.sum())
 
 
-def n_first_pairs(weights):
-    """About how many pairs most evaluations of a search are of."""
-    n_pairs = n_weighted_pairs(weights)
-    if n_pairs <= FEW_PAIRS:
-        return n_pairs
-    return max(_LEAST, _FIRST * np.count_nonzero(weights))
-
-
 def growing_samples(weights, random_state):
     """Samples of the pairs, each part of the next one; none if the pairs are few.
 
@@ -397,7 +376,7 @@ def growing_samples(weights, random_state):
     largest = _LAST * np.count_nonzero(weights)
     last = all_pairs(weights) if n_pairs <= largest else draw.sample(largest)
     sizes = []
-    size = n_first_pairs(weights)
+    size = max(_LEAST, _FIRST * np.count_nonzero(weights))
     while size <= len(last) / 2:
         sizes.append(size)
         size *= _GROWTH

@@ -95,10 +95,6 @@ class MeanInformation:
         """Whether threads share the work, so that those of BLAS are in their way."""
         return self.n_samples > _SAMPLES_PER_BLOCK
 
-    def projection_dominates(self, n_filters):
-        """Whether an evaluation mostly projects samples and classes."""
-        return True
-
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G."""
         xp, on_device = namespace(self.X), like(basis, self.X)

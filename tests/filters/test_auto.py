@@ -266,9 +266,6 @@ def test_few_summaries(n_parts):
         SQFA(2).fit_statistics(parts)
 
 
-# Errors and warnings
-
-
 # Data without variance
 
 
@@ -289,6 +286,7 @@ def test_data_without_variance():
     with pytest.warns(UserWarning, match="All class distances are zero"):
         sqfa = SQFA(1).fit(X, np.repeat([0, 1], 10))
     assert sqfa.regularization_ == 1
+    assert sqfa.objective_ == 0
 
 
 @pytest.mark.parametrize("estimator", [SQFA(2), SQFA(2, distance="hellinger")])

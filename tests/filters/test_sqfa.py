@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from pymanopt.optimizers import ConjugateGradient
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.covariance import LedoitWolf
@@ -124,21 +123,6 @@ def test_objective_is_the_mean_distance_of_the_projected_classes(iris):
         2, covariance_estimator=None, regularization=0.05, squared=True, random_state=0
     ).fit(*iris)
     assert squared.objective_ > np.mean(np.square(distances))
-
-
-@pytest.mark.parametrize(
-    "optimizer",
-    ["conjugate-gradient", "trust-regions", "steepest-descent", ConjugateGradient()],
-    ids=lambda optimizer: optimizer if isinstance(optimizer, str) else "instance",
-)
-def test_optimizers_agree(iris, optimizer, capsys):
-    settings = {"init": "lda", "tol": 1e-9, "max_iter": 3000, "regularization": 0.1}
-    if not isinstance(optimizer, str):
-        optimizer._verbosity = 0
-    expected = SQFA(2, **settings).fit(*iris).objective_
-    found = SQFA(2, optimizer=optimizer, **settings).fit(*iris).objective_
-    assert found == pytest.approx(expected, rel=1e-6)
-    assert capsys.readouterr().out == ""
 
 
 def test_orthonormal_constraint(wide):
@@ -454,15 +438,13 @@ def test_too_many_components(iris):
 def test_wrong_init(iris):
     with pytest.raises(ValueError, match=r"init must have .*\(2, 4\), got \(4, 2\)"):
         SQFA(2, init=np.ones((4, 2))).fit(*iris)
-    X = np.c_[iris[0], np.ones(150)]
-    with pytest.raises(ValueError, match="Row 1 of init is zero on all directions"):
-        SQFA(2, init=np.eye(5)[[0, 4]]).fit(X, iris[1])
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("distance", "manhattan"),
+        ("n_components", 1.5),
         ("regularization", -1.0),
         ("init", "zeros"),
         ("optimizer", "adam"),
@@ -486,8 +468,6 @@ def test_constant_features(iris):
     np.testing.assert_allclose(wider.components_[:, 4], 0, atol=1e-9)
     unregularized = SQFA(2, regularization=0, random_state=0)
     assert np.isfinite(unregularized.fit(np.c_[X, np.zeros(150)], y).objective_)
-    with pytest.warns(UserWarning, match="All class distances are zero"):
-        assert SQFA(2).fit(np.ones((150, 3)), y).objective_ == 0
 
 
 def test_no_convergence(iris):
