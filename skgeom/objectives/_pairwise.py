@@ -129,9 +129,6 @@ class ProjectedClasses:
         )
 
 
-projected_classes = ProjectedClasses
-
-
 class MeanPairwiseDistance:
     r"""Mean distance between the class-conditional Gaussians of projected data.
 
@@ -159,7 +156,6 @@ class MeanPairwiseDistance:
     """
 
     terms = "pairs"
-    is_sample = False
 
     def __init__(
         self,
@@ -185,7 +181,7 @@ class MeanPairwiseDistance:
     @property
     def complete(self):
         """Whether this is the mean over all pairs, not over a sample of them."""
-        return not self.is_sample or self._pairs.complete
+        return self._pairs.complete
 
     @property
     def n_features(self):
@@ -221,17 +217,14 @@ class MeanPairwiseDistance:
     def growing_samples(self, random_state):
         """Samples of the pairs for the first iterations; none if the pairs are few.
 
-        A sample has none either. See :func:`growing_samples`.
+        See :func:`growing_samples`.
         """
-        if self.is_sample:
-            return []
         return growing_samples(self.weights, random_state)
 
     def sample(self, pairs):
         """The same objective, estimated from some pairs only."""
         sampled = copy(self)
         sampled._pairs, sampled.n_pairs = pairs, len(pairs)
-        sampled.is_sample = True
         return sampled
 
     def __call__(self, filters):

@@ -146,16 +146,6 @@ class MeanInformation:
         value, of_filters, *sums = self._means(evaluate, filters, means.size)
         return value, of_filters + pull_back(*gaussians.pull_back(*sums))
 
-    def value(self, filters):
-        """The value alone, for about half of the time."""
-        means, covariances, _ = self.classes(filters)
-        gaussians = _Gaussians(means, covariances, self.log_priors, self.X)
-
-        def evaluate(X, *columns):
-            return (gaussians.value(*columns),)
-
-        return float(self._means(evaluate, filters, means.size)[0])
-
     def _means(self, evaluate, filters, n_more):
         """Means of what depends on samples, features, labels and weights of a block.
 
@@ -219,10 +209,6 @@ class _Gaussians:
         spread = weighted @ whitened.mT
         mass = xp.sum(a, axis=1)
         return value, of_features, xp.sum(weighted, axis=2), spread, mass
-
-    def value(self, features, labels, weights):
-        """The sum of the information alone."""
-        return self._gains(features, labels)[0] @ weights
 
     def _gains(self, features, labels):
         """What each sample tells, (N,), and what that is computed from.
