@@ -18,9 +18,10 @@ from skgeom.utils.array_api import like, to_numpy
 from skgeom.utils.validation import checked_samples
 
 # Samples that are held out, over all folds: the standard error of a mean of as many
-# differences of log posteriors is below .01 nats.
+# differences of log posteriors is below .01 nats (benchmarks/bench_shapes.py).
 MOST_SAMPLES = 10_000
-# Features that samples are sorted by at a time: each key of a sort needs 2 kB.
+# Features that samples are sorted by at a time: each key of a sort needs 2 kB
+# (benchmarks/bench_shapes.py).
 _KEYS = 64
 # A smaller part of the weight of a class is rounding.
 _ROUNDING = 1e-9

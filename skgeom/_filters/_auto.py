@@ -35,9 +35,10 @@ from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import warn_user
 
 SHRINKAGES = (0.9, 0.6, 0.3, 0.1, 0.0)
-# Ratio of successive values of sigma^2.
+# Ratio of successive values of sigma^2; both grids by benchmarks/bench_defaults.py.
 _STEP = 4.0
-# Filters of a fold are optimized loosely, from the filters of the previous candidate.
+# Filters of a fold are optimized loosely, from the filters of the previous candidate
+# (benchmarks/bench_defaults.py).
 _TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
 
 

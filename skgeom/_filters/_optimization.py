@@ -18,13 +18,12 @@ from skgeom.optim import CONSTRAINTS, maximize_on_samples, prefixed
 from skgeom.utils.threads import one_blas_thread
 
 # The initializations that each value of ``init`` names; others are random.
-_NAMED_INITIALIZATIONS = {
+INITIALIZATIONS = {
     "auto": ("lda", "pca"),
     "pca": ("pca",),
     "lda": ("lda",),
     "random": (),
 }
-INITS = tuple(_NAMED_INITIALIZATIONS)
 
 # A subspace of this many principal axes is small; with fewer features there is none.
 # Up to four times as many are used, but at most .4 of all, where the data vary along
@@ -33,22 +32,19 @@ INITS = tuple(_NAMED_INITIALIZATIONS)
 FEW_FEATURES = 100
 _ABOVE_NOISE = 6.0
 
-# With more classes an initialization is expensive, mostly for their pairs.
+# With more classes an initialization is expensive, mostly for their pairs
+# (benchmarks/bench_many_classes.py).
 FEW_CLASSES = 50
 
 # Filters of unit norm are taken for dependent below this smallest singular value. An
-# optimization up to rotations comes to such filters more slowly: ten times as much.
+# optimization up to rotations comes to such filters more slowly: ten times as much
+# (benchmarks/bench_defaults.py).
 DEPENDENT = 1e-3
 
 
 def independent_directions(filters, tol=DEPENDENT):
     """Number of directions that filters of unit norm, in columns, span."""
     return np.linalg.matrix_rank(filters, tol=tol)
-
-
-def n_named_initializations(init):
-    """Number of initializations that are not random."""
-    return len(_NAMED_INITIALIZATIONS[init]) if isinstance(init, str) else 1
 
 
 def group_sizes(n_components, group_size):
@@ -101,7 +97,7 @@ def optimize_filters(
         Called as ``callback(stage, filters, value)`` after each iteration, with the
         name of the stage and all filters so far; the stage ends if it returns True.
     init : str or ndarray of shape (n_components, n)
-        A key of ``_NAMED_INITIALIZATIONS``, or filters to start from.
+        A key of ``INITIALIZATIONS``, or filters to start from.
     n_init : int
         Number of initializations by ``init``, completed by random ones.
     **options
@@ -277,7 +273,7 @@ def rotation_metric(objective, constraint, within, total, regularization):
 def _named(init, n_init, group, coordinates, size, regularization):
     """The initializations that ``init`` names, in the coordinates."""
     starts = []
-    for name in _NAMED_INITIALIZATIONS[init][:n_init]:
+    for name in INITIALIZATIONS[init][:n_init]:
         leading = np.empty((coordinates.basis.shape[1], 0))
         if name == "lda":
             leading = _discriminants(group, coordinates.basis, size, regularization)

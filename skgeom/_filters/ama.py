@@ -23,9 +23,9 @@ from skgeom.utils.estimator import (
 )
 from skgeom.utils.validation import check_priors, class_factors
 
-# Initializations of the filters of SQFA, from which the optimization starts.
+# Initializations of the filters of SQFA, from which the optimization starts
+# (benchmarks/bench_defaults.py).
 _N_INIT_OF_SQFA = 4
-_DISTANCE = DISTANCES["hellinger"]
 
 
 @substitute_docs(**documented_parameters(SQFA))
@@ -277,12 +277,10 @@ class AMAGauss(BaseFilters):
         if batch_size is not None:
             # Batches and random initializations share one source of random numbers.
             rng = check_random_state(self.random_state)
-            return {"random_state": rng, "batches": (batch_size, rng)}
+            return {"random_state": rng, "batches": (batch_size, rng), "samples": []}
         n_entries = self._n_filters * objective.n_features
         parts = growing_rows(objective.n_samples, n_entries)
-        if not parts or self.optimizer != "lbfgs":
-            return {}
-        return {"samples": parts}
+        return {"samples": parts if self.optimizer == "lbfgs" else []}
 
     def _filters_of_sqfa(self, optimization, statistics, within, total):
         """Filters of SQFA with the Hellinger distance."""
@@ -298,7 +296,8 @@ class AMAGauss(BaseFilters):
     @staticmethod
     def _distance_objective(statistics, sigma2):
         means, covariances = to_numpy(statistics.means), statistics.covariances
-        return MeanPairwiseDistance(means, covariances, sigma2, _DISTANCE)
+        distance = DISTANCES["hellinger"]
+        return MeanPairwiseDistance(means, covariances, sigma2, distance)
 
     def _objective_reached(self):
         return np.nan  # the samples are not kept
@@ -385,10 +384,6 @@ class BlockInformation:
         sampled = copy(self)
         sampled.blocks = [self.blocks[number] for number in numbers]
         return sampled
-
-    def growing_samples(self, random_state):
-        """No samples of pairs, as :class:`MeanPairwiseDistance` has."""
-        return []
 
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G."""

@@ -48,7 +48,8 @@ from scipy.sparse import csc_array
 from skgeom.geometry._affine_invariant import inverse_factors as _inverse_factors
 from skgeom.geometry._fibres import shortest_on_fibres, squared_distance_gradients
 
-# A sum over so many pairs and classes is faster by products than by a sparse matrix.
+# A sum over so many pairs and classes is faster by products than by a sparse matrix
+# (benchmarks/bench_many_classes.py).
 _FEW = 2**14
 
 
@@ -260,7 +261,8 @@ def _spectrum(quotients):
 
 
 # Error of a distance, relative to it where it exceeds 1. That of the gradient is about
-# the same, as the bracket of the distance has the width of a gradient.
+# the same, as the bracket of the distance has the width of a gradient
+# (benchmarks/bench_fisher_rao.py).
 _TOL = 1e-12
 
 

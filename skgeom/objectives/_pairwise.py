@@ -16,23 +16,26 @@ from sklearn.utils import check_random_state
 from skgeom.utils.array_api import in_double, like, namespace, to_numpy
 from skgeom.utils.threads import map_threads
 
-# With several threads, classes are projected in blocks of about so many numbers.
+# With several threads, classes are projected in blocks of about so many numbers
+# (benchmarks/bench_many_classes.py).
 _NUMBERS_PER_BLOCK = 2**21
 
-# Up to so many pairs (those of 100 classes) are taken all at once.
+# Up to so many pairs (those of 100 classes) are taken all at once
+# (benchmarks/bench_many_classes.py).
 FEW_PAIRS = 5000
 # Samples begin with about so many pairs, or so many for each class; they grow by this
-# factor, and end with all pairs, if these are no more than so many for each class.
+# factor, and end with all pairs, if these are no more than so many for each class
+# (benchmarks/bench_many_classes.py).
 _LEAST, _FIRST, _GROWTH, _LAST = 2500, 8, 4, 100
 
 # Pairs are evaluated in blocks, each by one thread: with many classes, most of the work
 # is in the factorizations of small matrices, which keep one core busy only. The blocks,
 # and so the result, do not depend on the number of threads. Each block has gradients of
-# all classes, which limits the number of blocks.
+# all classes, which limits the number of blocks (benchmarks/bench_many_classes.py).
 _PAIRS_PER_BLOCK, _MOST_BLOCKS = 512, 64
 
 # The mean is computed from up to so many pairs (those of 1,024 classes), and estimated
-# from as many if there are more.
+# from as many if there are more (benchmarks/bench_many_classes.py).
 _PAIRS_OF_MEAN = 2**19
 
 

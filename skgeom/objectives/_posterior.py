@@ -11,7 +11,8 @@ from skgeom.utils.threads import map_threads
 # Samples are evaluated in blocks, each by one thread. The blocks, and so the result, do
 # not depend on the number of threads. They have so many samples, or up to sixteen times
 # as many if these have few numbers: a block should fit into a processor's cache, but
-# threads that work on small ones mostly wait for each other.
+# threads that work on small ones mostly wait for each other
+# (benchmarks/bench_shapes.py).
 _SAMPLES_PER_BLOCK = 1024
 _NUMBERS_PER_BLOCK = 2**19
 
@@ -107,10 +108,6 @@ class MeanInformation:
             self.log_priors,
             self.weights,
         )
-
-    def growing_samples(self, random_state):
-        """No samples of pairs, as :class:`MeanPairwiseDistance` has."""
-        return []
 
     def sample(self, rows):
         """The same objective of some samples only; the classes remain as they are."""

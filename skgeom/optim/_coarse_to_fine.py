@@ -23,16 +23,18 @@ from skgeom.optim._manifolds import filter_manifold
 from skgeom.optim._minimize import StartError, minimize
 
 # How closely all starts are optimized before the best one is chosen: on digits and on
-# the statistics of MNIST, the chosen start is that of a full optimization.
+# the statistics of MNIST, the chosen start is that of a full optimization
+# (benchmarks/bench_sqfa.py).
 _SCREENING_TOL = 1e-3
 # The least tolerance in the subspace, if the whole space follows, and for samples that
 # are not the whole objective: the last digits of the optimum would be wasted. What such
-# a sample may lose of the objective, relatively, is five times as much.
+# a sample may lose of the objective, relatively, is five times as much
+# (benchmarks/bench_many_classes.py).
 _STAGE_TOL = 1e-4
 
 # Samples of the first part of many samples, in all and for each entry of the filters: a
 # part that is too small would have an optimum of its own (digit images, AMAGauss). Each
-# part is four times as large as the one before.
+# part is four times as large as the one before (benchmarks/bench_growth.py).
 _LEAST_SAMPLES, _SAMPLES_PER_ENTRY = 16_000, 200
 
 

@@ -25,13 +25,16 @@ _LIMITS = {
     "max_cost_evaluations": 5000,
 }
 
-# Iterations without progress after which rounding hides any further progress.
+# Iterations without progress after which rounding hides any further progress
+# (benchmarks/bench_optimizers.py).
 _PATIENCE = 5
 
-# How much longer the history may make a direction than the preconditioner alone does.
+# How much longer the history may make a direction than the preconditioner alone does
+# (benchmarks/bench_lvq.py).
 _LONGER = 4.0
 
-# Least curvature of a pair, relative to the gradient norm times the squared step.
+# Least curvature of a pair, relative to the gradient norm times the squared step
+# (benchmarks/bench_optimizers.py).
 _LEAST_CURVATURE = 1e-6
 
 

@@ -29,11 +29,12 @@ _NO_LIMITS = {
 }
 
 # The decrease of the cost is measured over this many iterations: a few short steps on a
-# plateau must not stop the optimizer.
+# plateau must not stop the optimizer (benchmarks/bench_sqfa.py).
 _WINDOW = 10
 
 # A gradient is zero up to rounding if it is this much smaller than the first one, or
-# if a step across the manifold would change the cost by this fraction of it.
+# if a step across the manifold would change the cost by this fraction of it
+# (benchmarks/bench_optimizers.py).
 _NEGLIGIBLE = 1e-4
 
 

@@ -12,9 +12,7 @@ from sklearn.discriminant_analysis import (
 
 from benchmarks.suite import factors, irrelevant_features
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
-from skgeom._filters._auto import (
-    class_intensities,
-)
+from skgeom._filters._auto import class_intensities
 
 
 def first_ones(values, n_fast):

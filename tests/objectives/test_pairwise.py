@@ -7,11 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skgeom.geometry import distance_calvo_oller
-from skgeom.objectives import (
-    DISTANCES,
-    SECOND_MOMENT_DISTANCES,
-    MeanPairwiseDistance,
-)
+from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES, MeanPairwiseDistance
 
 FISHER_RAO = DISTANCES["fisher-rao"]
 # Those of second moments alone do not use the means.

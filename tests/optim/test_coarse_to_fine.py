@@ -5,11 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-from skgeom.optim import (
-    CONSTRAINTS,
-    OPTIMIZERS,
-    maximize_on_samples,
-)
+from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples
 
 N, K, M = 12, 5, 2
 

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skgeom.optim import (
-    CONSTRAINTS,
-    _coarse_to_fine,
-    growing_rows,
-    maximize_on_samples,
-)
+from skgeom.optim import CONSTRAINTS, _coarse_to_fine, growing_rows, maximize_on_samples
 
 
 class WeightedVariances:
