@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from skgeom._bayes_error import bayes_error
+from skgeom._domain_scorer import make_domain_scorer
 from skgeom._filters.ama import AMAGauss
 from skgeom._filters.sqfa import SQFA, SecondMomentSQFA
 from skgeom._gaussian_classifier import GaussianClassifier
@@ -45,6 +46,7 @@ __all__ = [
     "activation_patterns",
     "bayes_error",
     "input_hessian",
+    "make_domain_scorer",
     "spatial_filters",
 ]
 __version__ = "0.1.0.dev0"

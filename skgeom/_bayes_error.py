@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from skgeom._statistics import ClassStatistics
+from skgeom.geometry._fisher_rao import ENTRIES_AT_ONCE
 from skgeom.objectives import DISTANCES
 from skgeom.utils.array_api import to_numpy
 from skgeom.utils.validation import check_priors, warn_user
@@ -19,8 +20,6 @@ from skgeom.utils.validation import check_priors, warn_user
 _N_SHIFTS = 16
 # Directions of a set, at first and at most.
 _FIRST, _MOST = 256, 2**15
-# Numbers of an array that are handled at a time.
-_BLOCK = 2**21
 
 
 @dataclass(frozen=True)
@@ -222,7 +221,7 @@ def _directions(points, shift):
 def _errors(gaussians, priors, directions):
     """Mean probability of an error over the directions, for each class."""
     errors = np.zeros(len(priors))
-    n_parts = -(-directions.size * len(priors) // _BLOCK)
+    n_parts = -(-directions.size * len(priors) // ENTRIES_AT_ONCE)
     for part in np.array_split(directions, n_parts):
         for i in range(len(priors)):
             errors[i] += _probabilities(i, *gaussians, priors, part).sum()

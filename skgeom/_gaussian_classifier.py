@@ -1,24 +1,14 @@
 """Discriminant analysis by Gaussian classes, from samples or from their statistics."""
 
-from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Real
-from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_array,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_array, validate_data
 
 from skgeom._held_out import statistics_and_sample
 from skgeom._shrinkage import (
@@ -28,45 +18,28 @@ from skgeom._shrinkage import (
     maximum_likelihood,
     prior_intensities,
     shrunk_to_diagonal,
+    whitener,
 )
-from skgeom._statistics import (
-    ClassStatistics,
-    checked_statistics,
-    make_statistics,
-    without_axes,
-)
+from skgeom._statistics import ClassStatistics, checked_statistics, without_axes
 from skgeom.utils._dask import empty_block
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
     ARRAY_API,
-    device_of,
     float_dtypes,
     in_double,
     is_dask,
     like,
+    move_attributes,
     namespace,
     on_host,
     to_numpy,
 )
-from skgeom.utils.estimator import estimator_method
+from skgeom.utils.estimator import BaseEstimator, current_progress, estimator_method
 from skgeom.utils.validation import (
     check_priors,
     check_two_classes,
-    kind_of,
     known_labels,
     union_of_classes,
-)
-
-# Variances down to this have all their digits.
-_SMALLEST = np.finfo(np.float64).tiny
-# Products of two numbers up to this can be computed.
-_LARGE = np.sqrt(np.finfo(np.float64).max)
-# What is fitted to the statistics, if no covariance is singular.
-_OF_GAUSSIANS = (
-    "regularization_",
-    "shrinkage_",
-    "diagonal_shrinkage_",
-    "shrinkage_selection_",
 )
 
 
@@ -105,7 +78,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         Probabilities of the classes, in the order of ``classes_``. None: their
         proportions in training.
     verbose : int, default=0
-        If positive, the shrinkage that ``regularization="auto"`` selects is printed.
+        If positive, a fit prints ``shrinkage_``, ``prior_samples_`` and
+        ``diagonal_shrinkage_``.
 
     Attributes
     ----------
@@ -265,20 +239,16 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             names the class.
         """
         X, y = self._validated(X, y, reset=True)
-        if self.regularization != "auto" or self.covariance_estimator is not None:
-            estimator = self.covariance_estimator
+        estimator = self.covariance_estimator
+        selects = self.regularization == "auto" and estimator is None
+        if selects and is_dask(X):
+            statistics, sample = statistics_and_sample(X, y, sample_weight)
+        else:
+            sample = X, y, sample_weight
             statistics = ClassStatistics.from_data(
                 X, y, estimator, sample_weight=sample_weight
             )
-            return self._fit(statistics, None)
-        if is_dask(X):
-            statistics, sample = statistics_and_sample(X, y, sample_weight)
-        else:
-            statistics = ClassStatistics.from_data(X, y, sample_weight=sample_weight)
-            if sample_weight is not None:
-                sample_weight = np.asarray(on_host(sample_weight), dtype=np.float64)
-            sample = X, y, sample_weight
-        return self._fit(statistics, HeldOutSamples(*sample))
+        return self._fit(statistics, HeldOutSamples(*sample) if selects else None)
 
     @estimator_method
     def fit_statistics(self, statistics):
@@ -318,7 +288,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         if statistics.feature_names_in_ is not None:
             self.feature_names_in_ = statistics.feature_names_in_
         self.n_features_in_ = statistics.n_features
-        return self._fit(statistics, None)
+        return self._fit(statistics)
 
     @estimator_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -370,18 +340,23 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             statistics = copy(self.statistics_).update(X, y, sample_weight)
         known = statistics.classes
         if classes is not None:
-            known = _announced(classes, known)
-        if not first:
+            classes = check_array(
+                on_host(classes), ensure_2d=False, dtype=None, input_name="classes"
+            )
+            unique_labels(classes, known)  # raises unless they are of one kind
+            known = union_of_classes(classes, known)
+        if first:
+            self.prior_samples_ = self.selection_scores_ = None
+            self._distinct_shares = {}
+        else:
             known = union_of_classes(known, self.classes_)
         self._store(statistics, known)
-        if first:
-            self._set_selection(None, None, {})
         # A class that came late may be singular with the selected number.
         for prior in dict.fromkeys([self.prior_samples_, None]):
-            # Predictions raise the error.
-            with suppress(ValueError):
-                self._set_gaussians(self._solve(prior=prior))
-                break
+            try:
+                return self._fit_gaussians(prior=prior)
+            except ValueError as error:
+                self._fault = str(error)
         return self
 
     def _validated(self, X, y, reset):
@@ -393,104 +368,85 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         return X, y
 
-    def _fit(self, statistics, sample):
+    def _fit(self, statistics, held_out=None):
         check_two_classes(statistics.classes, type(self).__name__)
         self._store(statistics, statistics.classes)
-        shares = {} if sample is None else sample.distinct_shares()
-        self._set_selection(None, None, shares)
-        gaussians = self._solve(sample)
-        self._set_selection(gaussians.prior, gaussians.scores, shares)
-        self._set_gaussians(gaussians)
-        return self
-
-    def _set_selection(self, prior, scores, distinct_shares):
-        self.prior_samples_ = prior
-        self.selection_scores_ = scores
-        self._distinct_shares = distinct_shares
+        self._distinct_shares = held_out.distinct_shares() if held_out else {}
+        self.prior_samples_ = self.selection_scores_ = None
+        return self._fit_gaussians(held_out)
 
     def _store(self, statistics, classes):
         # Statistics of validated samples have no names.
         statistics.feature_names_in_ = getattr(self, "feature_names_in_", None)
-        self.statistics_ = statistics
-        self.classes_ = classes
-        counts = np.zeros(len(classes))
-        counts[_positions(classes, statistics)] = statistics.counts
-        self.priors_ = like(check_priors(self.priors, counts), statistics.means)
-        self._gaussians = None
-        for name in _OF_GAUSSIANS:
-            vars(self).pop(name, None)
+        self.statistics_, self.classes_ = statistics, classes
+        seen, counts = statistics.classes.astype(classes.dtype), np.zeros(len(classes))
+        counts[np.searchsorted(classes, seen)] = statistics.counts
+        priors = check_priors(self.priors, counts) * (counts > 0)
+        self.priors_ = like(priors / priors.sum(), statistics.means)
 
-    def _set_gaussians(self, gaussians):
-        self._gaussians = gaussians
-        self.regularization_ = gaussians.regularization
-        self.shrinkage_ = gaussians.intensities
-        self.diagonal_shrinkage_ = gaussians.diagonal
-        self.shrinkage_selection_ = gaussians.selection
-        if self.verbose:
-            intensities = to_numpy(self.shrinkage_)
-            intensities = np.array2string(intensities, precision=3, threshold=20)
-            print(
-                f"[GaussianClassifier] shrinkage_ {intensities} of the classes "
-                f"({self.shrinkage_selection_}), diagonal_shrinkage_ "
-                f"{self.diagonal_shrinkage_:.3g}"
-            )
+    def _fit_gaussians(self, held_out=None, prior=None):
+        """Fit the Gaussians to the statistics.
 
-    def _solve(self, sample=None, prior=None):
-        """The Gaussians of the statistics, with a given number of prior samples.
-
-        If it is None, HeldOutSamples select it. Without them, a closed form is used.
+        Held-out samples select the number of prior samples, unless it is given. Without
+        both, the shrinkage is that of a closed form.
         """
         # By LAPACK, in double precision.
         statistics = self.statistics_.__sklearn_array_api_convert__(to_numpy)
-        gaussians = self._solved(statistics, sample, prior)
-        if namespace(self.statistics_.means) is np:
-            return gaussians
-        return gaussians._moved(partial(like, model=self.statistics_.means))
-
-    def _solved(self, statistics, sample, prior):
-        """The Gaussians of statistics in NumPy arrays."""
-        statistics, total = _without_rounding(statistics)
-        counts, covariances = statistics.counts, _class_covariances(statistics)
+        counts = statistics.counts
+        covariances, total = _without_rounding(statistics)
         pooled = np.tensordot(counts / counts.sum(), covariances, axes=1)
-        selects = self.regularization == "auto"
-        noise = 0.0 if selects else float(self.regularization)
-        selects = selects and statistics.covariance_estimator is None
-        span = _Span.of(statistics, total, noise)
-        means, basis = statistics.means, None
-        n_distinct, diagonal = counts, 0.0
-        if selects:
+        shrinks = self.regularization == "auto"
+        self.regularization_ = 0.0 if shrinks else float(self.regularization)
+        shrinks = shrinks and statistics.covariance_estimator is None
+        self.diagonal_shrinkage_, self.shrinkage_selection_ = 0.0, "none"
+        if shrinks:
             n_distinct = counts * self._shares_of(statistics.classes)
-            pooled, diagonal = shrunk_to_diagonal(pooled, np.diag(total), n_distinct)
-        if span is not None:
-            means, basis = span.coordinates(means), span.basis
+            pooled, self.diagonal_shrinkage_ = shrunk_to_diagonal(
+                pooled, np.diag(total), n_distinct
+            )
+        basis, log_volume = (None, 0.0) if self.regularization_ else _span(total)
+        if basis is not None:
             covariances = basis.T @ covariances @ basis
             pooled = basis.T @ pooled @ basis
-            statistics = statistics.project(basis.T)
-        shared = self.covariance == "shared"
         names = [f"class {label}" for label in statistics.classes]
-        intensities, selection = np.full(len(counts), float(shared)), "none"
-        scores = None
-        if shared:
+        self.shrinkage_ = np.zeros(len(counts))
+        if self.covariance == "shared":
+            self.shrinkage_ = np.ones(len(counts))
             covariances, names = pooled[None], ["all classes together"]
-        elif selects:
-            if sample is not None:
-                priors = to_numpy(self.priors_)
-                prior, scores = sample.select_prior(
-                    statistics, basis, pooled, diagonal, n_distinct, priors
+        elif shrinks:
+            if held_out is not None:
+                prior, self.selection_scores_ = held_out.select_prior(
+                    statistics, basis, pooled, self.diagonal_shrinkage_, self.priors_
                 )
+                self.prior_samples_ = prior
             if prior is None:
-                selection = "closed-form"
-                intensities = closed_form_intensities(covariances, counts, pooled)
+                self.shrinkage_selection_ = "closed-form"
+                self.shrinkage_ = closed_form_intensities(covariances, counts, pooled)
             else:
-                selection = "held-out"
-                intensities = prior_intensities(prior * len(pooled), n_distinct)
-            covariances += intensities[:, None, None] * (pooled - covariances)
-        whiteners = [
-            _whitener(covariance, noise, name)
-            for covariance, name in zip(covariances, names, strict=True)
-        ]
-        selected = intensities, diagonal, selection, prior, scores
-        return _Gaussians(noise, span, means, whiteners, shared, *selected)
+                self.shrinkage_selection_ = "held-out"
+                self.shrinkage_ = prior_intensities(prior * len(pooled), n_distinct)
+            covariances += self.shrinkage_[:, None, None] * (pooled - covariances)
+        covariances = covariances + self.regularization_ * np.eye(len(pooled))
+        whiteners, log_scales = zip(*map(_whitener, covariances, names), strict=True)
+        if basis is not None:
+            whiteners = [basis @ whitener for whitener in whiteners]
+        # A class without samples has the prior zero, so that any Gaussian will do.
+        seen = statistics.classes.astype(self.classes_.dtype)
+        rows = np.minimum(np.searchsorted(seen, self.classes_), len(seen) - 1)
+        self._means = statistics.means[rows]
+        rows = rows if len(whiteners) > 1 else [0]
+        self._whiteners = np.stack(whiteners)[rows]
+        self._log_scales = np.array(log_scales)[rows] + log_volume
+        self._fault = None
+        move_attributes(self, self.statistics_.means)
+        intensities = np.array2string(
+            to_numpy(self.shrinkage_), precision=3, threshold=20, max_line_width=np.inf
+        )
+        current_progress().print(
+            f"shrinkage_ {intensities} ({self.shrinkage_selection_}), prior_samples_ "
+            f"{self.prior_samples_}, diagonal_shrinkage_ {self.diagonal_shrinkage_:.3g}"
+        )
+        return self
 
     def _shares_of(self, classes):
         """The share of samples that are distinct, of each class.
@@ -511,24 +467,21 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         """
         X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
         xp, X = namespace(X), in_double(X)
-        gaussians = self._gaussians or self._solve()
-        span, means = gaussians.span, gaussians.means
-        constant = 0.0
-        if span is not None:
-            X, constant = span.coordinates(X), span.log_density_across(X)
-        constant = constant - X.shape[1] * float(np.log(2 * np.pi)) / 2
+        if self._fault is not None:
+            raise ValueError(self._fault)
+        means, whiteners, log_scales = self._means, self._whiteners, self._log_scales
+        constant = -whiteners.shape[2] * float(np.log(2 * np.pi)) / 2
         with np.errstate(over="ignore", divide="ignore"):
-            if gaussians.shared:
-                ((whitener, log_scale),) = gaussians.whiteners
-                center = xp.mean(means, axis=0)
+            if whiteners.shape[0] == 1:
+                whitener, center = whiteners[0, ...], xp.mean(means, axis=0)
                 Z, M = (X - center) @ whitener, (means - center) @ whitener
                 densities = Z @ M.T - xp.sum(xp.square(M), axis=1) / 2
-                common = constant - log_scale - xp.sum(xp.square(Z), axis=1) / 2
+                common = constant - log_scales[0] - xp.sum(xp.square(Z), axis=1) / 2
             else:
                 densities = []
-                for k, (whitener, log_scale) in enumerate(gaussians.whiteners):
-                    Z = (X - means[k, :]) @ whitener
-                    densities.append(-xp.vecdot(Z, Z) / 2 - log_scale)
+                for k in range(whiteners.shape[0]):
+                    Z = (X - means[k, :]) @ whiteners[k, ...]
+                    densities.append(-xp.vecdot(Z, Z) / 2 - log_scales[k])
                 densities = xp.stack(densities, axis=1)
                 # A finite bound keeps the classes comparable where squares overflow.
                 lowest = float(xp.finfo(densities.dtype).min) / 4
@@ -536,24 +489,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
                 largest = xp.max(densities, axis=1)
                 densities = densities - largest[:, None]
                 common = constant + largest
-            return self._with_priors(densities), common
-
-    def _with_priors(self, densities):
-        """Densities of the classes with samples, times priors, for all classes."""
-        xp, priors = namespace(densities), self.priors_
-        if priors.shape[0] == densities.shape[1]:
-            return densities + xp.log(priors / xp.sum(priors))
-        classes = to_numpy(self.classes_)
-        seen = like(_positions(classes, self.statistics_), densities)
-        priors = xp.take(priors, seen)
-        joint = densities + xp.log(priors / xp.sum(priors))
-        # Those without samples come last.
-        unseen = np.setdiff1d(classes, self.statistics_.classes)
-        shape = joint.shape[0], len(unseen)
-        impossible = xp.full(shape, -xp.inf, dtype=joint.dtype, device=device_of(joint))
-        order = np.argsort(np.concatenate([self.statistics_.classes, unseen]))
-        joint = xp.concat([joint, impossible], axis=1)
-        return xp.take(joint, like(order, joint), axis=1)
+            return densities + xp.log(self.priors_), common
 
     def _joint_log_likelihood(self, X):
         joint, _ = self._log_joint(X)
@@ -582,195 +518,73 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         return logsumexp(joint, axis=1) + common
 
 
-@dataclass(frozen=True)
-class _Gaussians:
-    """The densities, in coordinates of the span of the samples if that is not None."""
-
-    regularization: float
-    span: "_Span | None"
-    means: Any  # arrays
-    whiteners: list  # of each class, or one that all share; with its log-scale
-    shared: bool  # as in the fit: the parameter may have been set since
-    intensities: np.ndarray  # of the shrinkage of each class
-    diagonal: float  # that of the pooled covariance
-    selection: str
-    prior: float | None
-    scores: dict | None
-
-    def _moved(self, convert):
-        """The same, with arrays that lie elsewhere."""
-        return replace(
-            self,
-            span=self.span and self.span._moved(convert),
-            means=convert(self.means),
-            whiteners=[(convert(w), scale) for w, scale in self.whiteners],
-            intensities=convert(self.intensities),
-        )
-
-    # For scikit-learn's move_estimator_to.
-    def __sklearn_array_api_convert__(self, converter):
-        return self._moved(converter)
-
-
-def _positions(classes, statistics):
-    """Where the classes of the statistics are among all classes, of any dtype."""
-    return np.searchsorted(classes, statistics.classes.astype(classes.dtype))
-
-
-def _announced(classes, labels):
-    """Classes that will come, with those of the labels."""
-    classes = check_array(
-        on_host(classes), ensure_2d=False, dtype=None, input_name="classes"
-    )
-    classes = column_or_1d(classes)
-    if kind_of(classes) != kind_of(labels):
-        raise ValueError(
-            f"classes and y must be labels of one kind, got {classes} and {labels}."
-        )
-    return union_of_classes(classes, labels)
-
-
 def _without_rounding(statistics):
-    """Statistics and total covariance without variances that are rounding errors.
+    """Covariances of the classes, and of all samples, without rounding errors.
 
     The computed mean of equal numbers differs from them by rounding, and so does their
     standard deviation from zero: by some units in the last digit of the mean, or of the
     total standard deviation if the samples were centered before.
     """
-    sizes, weights = np.abs(statistics.means), statistics.counts
-    offsets = statistics.means - np.average(statistics.means, axis=0, weights=weights)
-    within = np.average(_class_covariances(statistics), axis=0, weights=weights)
-    total = within + (offsets.T * (weights / weights.sum())) @ offsets
+    covariances, sizes = statistics.covariances, np.abs(statistics.means)
+    if statistics.covariance_estimator is None:
+        covariances = maximum_likelihood(statistics)
+    weights = statistics.counts / statistics.counts.sum()
+    offsets = statistics.means - weights @ statistics.means
+    total = np.tensordot(weights, covariances, axes=1) + (offsets.T * weights) @ offsets
     deviations = np.sqrt(np.diag(total))
     varies = deviations > ROUNDING * sizes.max(axis=0)
     total = total * varies * varies[:, None]
-    own = np.sqrt(np.diagonal(statistics.covariances, axis1=1, axis2=2))
+    own = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
     varies = (own > ROUNDING * (sizes + deviations)) & varies
-    if not varies.all():
-        covariances = statistics.covariances * varies[:, :, None] * varies[:, None]
-        statistics = make_statistics(
-            statistics.classes,
-            weights,
-            statistics.means,
-            covariances,
-            covariance_estimator=statistics.covariance_estimator,
-        )
-    return statistics, total
+    return covariances * varies[:, :, None] * varies[:, None], total
 
 
-def _class_covariances(statistics):
-    """Maximum-likelihood estimates, as in scikit-learn since 1.8, if of samples."""
-    if statistics.covariance_estimator is None:
-        return maximum_likelihood(statistics)
-    return statistics.covariances
+def _span(total):
+    """The directions in which the samples differ, where these are not all.
 
-
-class _Span:
-    """The directions in which the samples differ, where these are not all."""
-
-    def __init__(self, center, scales, axes, noise=None):
-        # Standardised samples have the coordinates ``axes.T @ (x - center) / scales``.
-        self.center = center
-        self.basis = axes / scales[:, None]
-        self.log_volume = _log_volume(scales[:, None] * axes)
-        self.noise = noise  # across the span, where the scales are 1
-
-    @classmethod
-    def of(cls, statistics, total, noise):
-        """The span of all samples, or None if that is the whole space.
-
-        If a variance is added, all classes have that variance across the span, and it
-        is used only if there are fewer samples than features.
-        """
-        few = statistics.covariance_estimator is None
-        few = few and statistics.counts.sum() < statistics.n_features
-        if noise and not few:
-            return None
-        variances = np.diag(total)
-        if not noise and not variances.max() > _SMALLEST:
-            raise ValueError(
-                "All features are constant, or their variances, which are up to "
-                f"{variances.max():.3g}, are too small for floating-point numbers. "
-                "Multiply X by a common factor, or use StandardScaler."
-            )
-        scales = np.sqrt(np.where((variances > 0) & (noise == 0), variances, 1))
-        correlations = total / scales / scales[:, None]
-        eigenvalues, axes = (_leading_eigh if few else np.linalg.eigh)(correlations)
-        if not len(eigenvalues):
-            return None
-        kept = eigenvalues > len(total) * ROUNDING * eigenvalues[-1]
-        # Products of extreme numbers leave the range of floating-point numbers.
-        extreme = not 1 / _LARGE < variances.max() < _LARGE
-        if kept.all() and len(kept) == len(total) and not extreme:
-            return None
-        return cls(statistics.means.mean(axis=0), scales, axes[:, kept], noise)
-
-    def coordinates(self, X):
-        return (X - self.center) @ self.basis
-
-    def log_density_across(self, X):
-        """What samples have in common: by the change of units, and across the span."""
-        if not self.noise:
-            return -self.log_volume
-        xp, n_across = namespace(X), self.basis.shape[0] - self.basis.shape[1]
-        across = (X - self.center) - self.coordinates(X) @ self.basis.T
-        squares = xp.sum(xp.square(across), axis=1) / self.noise
-        return -(squares + n_across * float(np.log(2 * np.pi * self.noise))) / 2
-
-    def _moved(self, convert):
-        moved = copy(self)
-        moved.center, moved.basis = convert(self.center), convert(self.basis)
-        return moved
-
-
-def _leading_eigh(matrix):
-    """Rising eigenvalues that are not zero, and eigenvectors, of a matrix of low rank.
-
-    By a Cholesky decomposition with pivots, which ends when nothing but rounding is
-    left: for rank r in n r^2 steps instead of n^3.
+    Returns
+    -------
+    basis : ndarray of shape (n_features, rank) or None
+        The columns are orthonormal for features of variance one.
+    log_volume : float
+        The logarithm of the factor by which ``X @ basis`` decreases volumes.
     """
-    tol = np.finfo(np.float64).eps * np.diag(matrix).max()
-    factor, pivots, rank, _ = dpstrf(matrix, tol=tol, lower=True)
-    rows = np.empty((len(matrix), rank))
-    rows[pivots - 1] = np.tril(factor[:, :rank])
-    axes, sizes, _ = np.linalg.svd(rows, full_matrices=False)
-    return sizes[::-1] ** 2, axes[:, ::-1]
-
-
-def _log_volume(columns):
-    """Logarithm of the volume of the parallelepiped of linearly independent columns."""
-    return float(np.log(np.abs(np.diag(np.linalg.qr(columns, mode="r")))).sum())
-
-
-def _whitener(covariance, regularization, name):
-    """W with W' (covariance + regularization I) W = I, and log det of W's inverse."""
-    n_features = len(covariance)
-    if not n_features:
+    variances = np.diag(total)
+    if not variances.max() > np.finfo(np.float64).tiny:
         raise ValueError(
-            "The samples vary in no direction, or by no more than the rounding of "
-            "numbers of their size. Subtract the mean of X before it is rounded, or "
-            "use a positive regularization."
+            "All features are constant, or their variances, which are up to "
+            f"{variances.max():.3g}, are too small for floating-point numbers. "
+            "Multiply X by a common factor, or use StandardScaler."
         )
-    covariance = covariance + regularization * np.eye(n_features)
-    # In units of the class's own deviations, no scale of X is near under- or overflow.
-    deviations = np.sqrt(np.diag(covariance))
-    positive = deviations > 0
-    units = np.where(positive, deviations, 1)
-    correlations = covariance / units / units[:, None]
+    scales = np.sqrt(np.where(variances > 0, variances, 1))
+    correlations = total / scales / scales[:, None]
+    # Ends when rounding is left: for rank r, in n r^2 steps.
+    tol = len(total) * ROUNDING
+    factor, pivots, rank, _ = dpstrf(correlations, tol=tol, lower=True)
+    if rank == len(total):
+        return None, 0.0
+    columns = np.empty((len(total), rank))
+    columns[pivots - 1] = np.tril(factor[:, :rank])
+    axes, _ = np.linalg.qr(columns)
+    volumes = np.abs(np.diag(np.linalg.qr(scales[:, None] * axes, mode="r")))
+    return axes / scales[:, None], float(np.log(volumes).sum())
+
+
+def _whitener(covariance, name):
+    """W with W' covariance W = I, and the log-determinant of its inverse."""
+    n_features, deviations = len(covariance), np.sqrt(np.diag(covariance))
     try:
-        factor = np.linalg.cholesky(correlations)
-        regular = np.diag(factor).min() ** 2 > n_features * ROUNDING
+        found = whitener(covariance)
     except np.linalg.LinAlgError:
-        regular = False
-    if not regular:
-        eigenvalues = np.linalg.eigvalsh(correlations)
-        rank = (eigenvalues > n_features * ROUNDING * eigenvalues[-1]).sum()
+        found = np.full_like(covariance, np.inf)
+    # Squares of ``scales`` are variances that do not depend on previous features.
+    scales = 1 / np.diag(found)
+    if not (scales > np.sqrt(n_features * ROUNDING) * deviations).all():
+        rank = np.linalg.matrix_rank(covariance, hermitian=True)
         raise ValueError(
             f"The covariance of {name} is singular: its rank is {rank}, but the "
             f"samples span {n_features} dimensions. Use a positive regularization, a "
             'shrinking covariance_estimator such as "oas", fewer features, or more '
             "samples."
         )
-    inverse = solve_triangular(factor, np.eye(n_features), lower=True)
-    whitener = (inverse / units).T
-    return whitener, float(np.log(np.diag(factor)).sum() + np.log(units).sum())
+    return found, float(np.log(scales).sum())

@@ -6,12 +6,14 @@ from scipy.linalg import solve_triangular
 from skgeom._held_out import (
     distinct_rows,
     held_out_folds,
+    in_distinct_samples,
     sample_rows,
     training_statistics,
     within_one_standard_error,
 )
-from skgeom._statistics import closed_form_shrinkage, reweighted
+from skgeom._statistics import closed_form_shrinkage
 from skgeom.utils.array_api import take, to_numpy
+from skgeom.utils.validation import weighted_samples
 
 # The pooled covariance counts as so many samples per feature. On wine, breast cancer,
 # iris and digits, these are as accurate as a finer grid.
@@ -19,11 +21,9 @@ PRIOR_SAMPLES = np.array([0.0, 0.3, 1.0, 3.0, 10.0, np.inf])
 # Folds are held out until so many samples are: the standard error is about .01 to .02.
 _ENOUGH = 500
 _TEMPERATURES = (1, 4, 16)
-# Scores are equal to so many digits.
-_DIGITS = 6
 # A variance below this multiple of the number of features, relative to the feature's
 # own or pooled variance, is rounding.
-ROUNDING = 10 * np.finfo(np.float64).eps
+ROUNDING = np.finfo(np.float64).resolution
 
 
 class HeldOutSamples:
@@ -38,13 +38,12 @@ class HeldOutSamples:
     """
 
     def __init__(self, X, y, sample_weight=None):
-        weights = np.ones(len(y)) if sample_weight is None else sample_weight
-        rows = np.flatnonzero(weights)
-        if len(rows) < len(weights):
-            X, y, weights = take(X, rows), y[rows], weights[rows]
+        if sample_weight is not None:
+            X, y, sample_weight = weighted_samples(X, y, sample_weight)
         rows = sample_rows(X)
+        weights = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
         X = to_numpy(take(X, rows)).astype(np.float64, copy=False)
-        distinct, self.weights = distinct_rows(X, y[rows], weights[rows])
+        distinct, self.weights = distinct_rows(X, y[rows], weights)
         self.X, self.y = X[distinct], y[rows][distinct]
         self.folds = held_out_folds(self.X, self.y)
 
@@ -54,7 +53,7 @@ class HeldOutSamples:
         shares = np.bincount(labels) / np.bincount(labels, self.weights)
         return dict(zip(classes.tolist(), shares.tolist(), strict=True))
 
-    def select_prior(self, total, basis, pooled, diagonal, n_distinct, priors):
+    def select_prior(self, total, basis, pooled, diagonal, priors):
         """The best element of ``PRIOR_SAMPLES``, and the Brier scores of all.
 
         Both are None if all samples are equal.
@@ -68,31 +67,31 @@ class HeldOutSamples:
         Parameters
         ----------
         total : ClassStatistics
-            Those of ``X @ basis``, of all samples.
+            Those of all samples.
         basis : ndarray of shape (n_features, n) or None
+            The coordinates are ``X @ basis``.
         pooled : ndarray of shape (n, n)
             The covariance that those of the classes are shrunk towards.
         diagonal : float
             The intensity by which the pooled one was shrunk towards its diagonal.
-        n_distinct, priors : ndarray of shape (n_classes,)
+        priors : array of shape (n_classes,)
         """
-        X = self.X if basis is None else self.X @ basis
+        X, priors = self.X, to_numpy(priors)
+        if basis is not None:
+            X, total = X @ basis, total.project(basis.T)
+        total, sample_weights = in_distinct_samples(total, self.y, self.weights)
         offset = pooled - (1 - diagonal) * _within(total)
-        # Distinct samples have a mean weight of one, whatever the common factor was.
-        scale = n_distinct.sum() / total.counts.sum()
-        total = reweighted(total, scale)
-        sample_weights = scale * self.weights
         rows, densities, n_rows = [], [], 0
         for fold in range(self.folds.max() + 1):
             out = np.flatnonzero(self.folds == fold)
             if n_rows >= _ENOUGH or not len(out):
                 continue
             sums = X[out], self.y[out], sample_weights[out]
-            training = training_statistics(total, *sums)
+            training = training_statistics(total, *sums, distinct=True)
             if len(training.classes) < len(total.classes):  # by rounding of weights
                 continue
-            counts = n_distinct * training.counts / total.counts
-            intensities = prior_intensities(PRIOR_SAMPLES[:, None] * X.shape[1], counts)
+            n_prior = PRIOR_SAMPLES[:, None] * X.shape[1]
+            intensities = prior_intensities(n_prior, training.counts)
             target = offset + (1 - diagonal) * _within(training)
             densities.append(_log_densities(training, target, intensities, X[out]))
             rows.append(out)
@@ -123,7 +122,7 @@ def _scores(densities, labels, log_priors, weights):
         own = posteriors[np.arange(len(labels)), labels]
         of_temperatures.append(2 * own - np.square(posteriors).sum(axis=1))
     of_temperatures = np.array(of_temperatures)
-    best = np.argmax(np.round(weights @ of_temperatures, _DIGITS), axis=0)
+    best = np.argmax(weights @ of_temperatures, axis=0)
     return of_temperatures[best, :, np.arange(len(best))].T
 
 
@@ -164,8 +163,8 @@ def shrunk_to_diagonal(within, total_variances, n_distinct):
 
 def closed_form_intensities(covariances, counts, pooled):
     """Those of ``ClassStatistics.shrunk`` if pooled is made the identity."""
-    whitener = _whitener(pooled)
-    return closed_form_shrinkage(whitener.T @ covariances @ whitener, counts)
+    W = whitener(pooled)
+    return closed_form_shrinkage(W.T @ covariances @ W, counts)
 
 
 def _within(statistics):
@@ -173,16 +172,17 @@ def _within(statistics):
     return np.tensordot(weights, maximum_likelihood(statistics), axes=1)
 
 
-def _whitener(covariance):
+def whitener(covariance):
+    """A matrix W with W' covariance W = I."""
     factor = np.linalg.cholesky(covariance)
     return solve_triangular(factor, np.eye(len(factor)), lower=True).T
 
 
 def _log_densities(training, pooled, intensities, X):
     """Of each sample, class and prior; NaN for priors that leave a class singular."""
-    whitener = _whitener(pooled)
-    X, means = X @ whitener, training.means @ whitener
-    covariances = whitener.T @ maximum_likelihood(training) @ whitener
+    W = whitener(pooled)
+    X, means = X @ W, training.means @ W
+    covariances = W.T @ maximum_likelihood(training) @ W
     densities = np.empty((len(X), len(means), len(intensities)))
     for k, covariance in enumerate(covariances):
         variances, axes = np.linalg.eigh(covariance)

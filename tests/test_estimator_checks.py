@@ -7,9 +7,11 @@ reason.
 
 import inspect
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
@@ -26,6 +28,7 @@ from sklearn.utils.validation import validate_data as validate
 import skgeom
 from skgeom import baselines
 
+PAGE = Path(__file__).parents[1] / "doc" / "results" / "estimator_checks.rst"
 # The first parameter of estimators that require one
 REQUIRED = {
     "ClusterClassifier": [KMeans(4, n_init=3, random_state=0)],
@@ -127,6 +130,13 @@ def estimators():
             yield cls(*REQUIRED.get(name, ()))
 
 
+def title(estimator):
+    """Name on the page of the documentation; in italics through an adapter."""
+    name = type(estimator).__name__
+    adapted = name.startswith("Vector")
+    return f"*{name.removeprefix('Vector')}*" if adapted else f"``{name}``"
+
+
 ESTIMATORS = list(estimators())
 # Parameters that lead through other code, which the defaults never reach
 VARIANTS = [
@@ -198,3 +208,22 @@ def test_no_tag_silences_the_battery():
         assert len(names) > 40, estimator
         assert {"check_estimators_pickle", "check_fit2d_1sample"} <= names, estimator
         assert not estimator.__sklearn_tags__().no_validation, estimator
+
+
+def test_page_lists_the_checks_and_the_declared_failures():
+    """``python tools/estimator_checks.py --write`` renews the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^   (\S+), (\d+), (\d+), (\d+), (\d+)$", text, re.MULTILINE)
+    counts = {name: [int(number) for number in numbers] for name, *numbers in rows}
+    for estimator in ESTIMATORS:
+        *_, n_declared, n_failed = counts[title(estimator)]
+        declared = EXPECTED_FAILURES.get(repr(estimator), {})
+        for check, reason in declared.items():
+            assert f"- {title(estimator)}, ``{check}``, declared: {reason}.\n" in text
+        assert n_failed == 0
+        assert (n_declared > 0) == (len(declared) > 0)
+        if f"scikit-learn {sklearn.__version__}," in text:
+            n_checks = len(list(estimator_checks_generator(estimator)))
+            assert sum(counts[title(estimator)]) == n_checks
+    ours = list(counts)[: len(ESTIMATORS)]
+    assert ours == [title(estimator) for estimator in ESTIMATORS]

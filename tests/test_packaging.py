@@ -1,5 +1,6 @@
 """What is written about the package outside its code agrees with the code."""
 
+import importlib.util
 import re
 import tarfile
 import tomllib
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import skgeom
+from skgeom.datasets._files import local_file
 
 ROOT = Path(__file__).parents[1]
 
@@ -37,6 +39,55 @@ def test_conda_recipe_needs_what_pyproject_needs():
     assert found == needed
 
 
+def load(name):
+    spec = importlib.util.spec_from_file_location(Path(name).stem, ROOT / name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_files_have_the_address_and_version_of_the_project():
+    texts = load("tools/write_address.py").written()
+    assert len(texts) == 2
+    for path, text in texts.items():
+        assert path.read_text() == text, "run python tools/write_address.py"
+
+
+def test_readme_of_a_package_index_has_absolute_links():
+    pytest.importorskip("hatchling")
+    text = load("hatch_build.py").absolute(
+        (ROOT / "README.md").read_text(), "https://github.com/me/skgeom", "v1.2.0"
+    )
+    links = re.findall(r'\]\(([^)]+)\)|(?:src|srcset)="([^"]+)"', text)
+    assert len(links) > 10
+    assert all("".join(link).startswith("https://") for link in links)
+    assert "](https://github.com/me/skgeom/blob/v1.2.0/CONTRIBUTING.md)" in text
+    assert "](https://github.com/me/skgeom/actions/workflows/tests.yml)" in text
+
+
+@pytest.mark.parametrize("name", ["paper/paper.md", "SECURITY.md"])
+def test_claims_name_tests_and_results_that_exist(name):
+    text = (ROOT / name).read_text()
+    paths = re.findall(r"(?:tests|benchmarks|tools|doc)/[\w/.]+", text)
+    assert len(paths) > 3
+    assert all((ROOT / path).exists() for path in paths)
+
+
+def test_pre_commit_runs_the_commands_of_the_lint_job():
+    job = (ROOT / ".github/workflows/lint.yml").read_text().split("[lint,examples]")[1]
+    commands = re.findall(r"- run: (.+)", job)
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    hooks = hooks.replace(" --force-exclude", "")
+    assert len(commands) > 5
+    for command in commands:
+        command = re.sub(r" --pythonpath .*|\"", "", command)
+        assert f"entry: {command}, language" in hooks
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(
+    local_file("mnist.npz") is None, reason="mnist.npz is not in SKGEOM_DATA"
+)
 def test_readme_prints_what_it_shows(capsys):
     text = (ROOT / "README.md").read_text()
     pairs = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
@@ -47,7 +98,8 @@ def test_readme_prints_what_it_shows(capsys):
 
 
 def test_links_of_readme_lead_to_files():
-    targets = re.findall(r"\]\((?!https?:)([^)]+)\)", (ROOT / "README.md").read_text())
+    text = (ROOT / "README.md").read_text()
+    targets = re.findall(r"\]\((?!https?:|\.\./\.\./actions)([^)]+)\)", text)
     assert targets
     assert all((ROOT / target).exists() for target in targets)
 

@@ -23,7 +23,6 @@ def transformers() -> list[NDArray[np.float64]]:
         SQFA(distance="fisher-rao", n_init="auto", optimizer="lbfgs")
         .fit(X, y)
         .transform(X),
-        skgeom.AMAGauss(priors=[0.5, 0.5]).fit(X, y).components_,
         skgeom.CovarianceHessianProjection().fit(X, y).transform(X),
         skgeom.LandmarkKernelPCA(3, kernel="rbf").fit(X).transform(X),
         skgeom.Recentering(metric="riemann").fit(COVARIANCES).transform(COVARIANCES),
@@ -80,22 +79,11 @@ def functions() -> float:
 
 def misspellings() -> None:
     SQFA(distance="fisher_raoo")  # type: ignore[arg-type]
-    SQFA(init="pcaa")  # type: ignore[arg-type]
-    SQFA(optimizer="lbgfs")  # type: ignore[arg-type]
-    SQFA(constraint="unit_norm")  # type: ignore[arg-type]
     SQFA(regularisation=1.0)  # type: ignore[call-arg]
     SecondMomentSQFA(distance="affine_invariant")  # type: ignore[arg-type]
     skgeom.AMAGauss(priors="unifrom")  # type: ignore[arg-type]
-    GaussianClassifier(covariance="ful")  # type: ignore[arg-type]
     skgeom.KernelDiscriminantAnalysis(kernel="rfb")  # type: ignore[arg-type]
-    skgeom.KernelDiscriminantAnalysis(solver="nystrom")  # type: ignore[arg-type]
-    skgeom.LandmarkKernelPCA(gamma="auto")  # type: ignore[arg-type]
     skgeom.GMLVQ(class_weight="balance")  # type: ignore[arg-type]
-    skgeom.PLRSQ(sigma2="lern")  # type: ignore[arg-type]
-    skgeom.GLRSQ(solver="adam")  # type: ignore[arg-type]
-    skgeom.RSLVQ(init="kmean")  # type: ignore[arg-type]
-    skgeom.Recentering(metric="reimann")  # type: ignore[arg-type]
-    skgeom.TransferDiscriminantAnalysis(priors="empirical")  # type: ignore[arg-type]
     skgeom.CovarianceHessianProjection(curvature="gauss")  # type: ignore[arg-type]
     skgeom.datasets.fetch_mnist(subset="training")  # type: ignore[arg-type]
     baselines.LocalFisherDiscriminantAnalysis(embedding="w")  # type: ignore[arg-type]

@@ -2,123 +2,139 @@
 
 Usage, from the root of the repository::
 
-    python tools/estimator_checks.py
+    python tools/estimator_checks.py [--write]
 
 The estimators, with default parameters, and the failures that are declared are those of
 ``tests/test_estimator_checks.py``, where each check is a test. Estimators of
-scikit-learn and pyRiemann are counted in the same way for comparison.
+scikit-learn and pyRiemann are counted in the same way for comparison. With ``--write``,
+the page of the documentation is written, otherwise it is printed.
 """
 
-import importlib.util
+import os
 import sys
 import warnings
 from collections import Counter
+from importlib.metadata import version
 from pathlib import Path
 
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before scipy is imported
+
+from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.utils._test_common.instance_generator import _get_expected_failed_checks
 from sklearn.utils.estimator_checks import check_estimator
 
 ROOT = Path(__file__).parents[1]
-HEAD = """.. list-table::
-   :header-rows: 1
+sys.path.append(str(ROOT / "tests"))
+import test_estimator_checks as module  # noqa: E402
 
-   * - Estimator
-     - Checks
-     - Passed
-     - Skipped
-     - Declared failures
-     - Other failures
-"""
+PAGE = ROOT / "doc" / "results" / "estimator_checks.rst"
+TEXT = """.. _estimator_checks:
+
+=======================================
+Scikit-learn's checks of all estimators
+=======================================
+
+.. This page is written by "python tools/estimator_checks.py --write".
+
+scikit-learn tests estimators with ``check_estimator``. The table counts the results for every
+public estimator with default parameters, and for similar estimators of scikit-learn and pyRiemann.
+``RejectionClassifier`` and ``ClusterClassifier``, which require an estimator, use
+``LogisticRegression`` and ``KMeans``. Estimators of SPD matrices or images, in italics, run through an
+adapter that converts the vectors of the checks. The adapter is the same for pyRiemann, but it was
+written for skgeom, so that it may cause some failures.
+Skipped checks require an array library or a device that was not available. A declared failure is
+expected, for the reason below the table.
+
+Versions: scikit-learn {sklearn}, pyRiemann {pyriemann}.
+
+.. csv-table::
+   :header: Estimator, Passed, Skipped, Declared failures, Other failures
+
+{rows}
+Failures
+========
+
+{failures}"""  # noqa: E501
+STATUS = "passed", "skipped", "xfail", "failed"
 
 
-def tests():
-    """The module of the tests."""
-    path = ROOT / "tests" / "test_estimator_checks.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module  # some checks pickle the adapters
-    spec.loader.exec_module(module)
-    return module
+def groups():
+    """Package, and pairs of an estimator and its declared failures."""
+    declared = module.EXPECTED_FAILURES
+    yield "skgeom", [(e, declared.get(repr(e), {})) for e in module.ESTIMATORS]
+    peers = [
+        LinearDiscriminantAnalysis(),
+        QuadraticDiscriminantAnalysis(),
+        LogisticRegression(),
+        NeighborhoodComponentsAnalysis(),
+        KernelPCA(),
+    ]
+    yield "scikit-learn", [(e, _get_expected_failed_checks(e)) for e in peers]
+    from pyriemann import classification, tangentspace
+
+    adapters = [
+        module.on_vectors(cls, module.spd_matrices)
+        for cls in (
+            classification.MDM,
+            classification.FgMDM,
+            classification.KNearestNeighbor,
+            classification.TSClassifier,
+            tangentspace.TangentSpace,
+        )
+    ]
+    vars(module).update({adapter.__name__: adapter for adapter in adapters})
+    yield "pyRiemann", [(adapter(), {}) for adapter in adapters]
 
 
-def peers(module):
-    """Estimators of other packages, by the package."""
-    yield "scikit-learn", LinearDiscriminantAnalysis()
-    yield "scikit-learn", QuadraticDiscriminantAnalysis()
-    yield "scikit-learn", NeighborhoodComponentsAnalysis()
-    from pyriemann.classification import MDM, TSClassifier
-
-    for cls in (MDM, TSClassifier):
-        adapter = module.on_vectors(cls, module.spd_matrices)
-        vars(module)[adapter.__name__] = adapter
-        yield "pyRiemann", adapter()
-
-
-def results_of(estimator, failures):
+def results_of(estimator, declared):
     """The result of each check: its name, status and the exception, if any."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return check_estimator(
-            estimator, on_fail=None, on_skip=None, expected_failed_checks=failures
+            estimator, on_fail=None, on_skip=None, expected_failed_checks=declared
         )
 
 
-def row_of(name, results):
-    """Cells of the table, and the number of failures that are not declared."""
-    n_of = Counter(result["status"] for result in results)
-    cells = [len(results), *(n_of[k] for k in ("passed", "skipped", "xfail", "failed"))]
-    text = f"   * - {name}\n" + "".join(f"     - {number:,}\n" for number in cells)
-    return text, cells
+def row(name, count):
+    return ", ".join([f"   {name}", *(str(count[status]) for status in STATUS)]) + "\n"
 
 
-def table_of_skgeom(module):
-    """Rows, lines about declared failures, and the sums of the columns."""
-    rows, failures, totals = "", "", [0] * 5
-    for estimator in module.ESTIMATORS:
-        name = type(estimator).__name__.removeprefix("Vector")
-        declared = module.EXPECTED_FAILURES.get(repr(estimator), {})
-        results = results_of(estimator, declared)
-        row, cells = row_of(f"``{name}``", results)
-        totals = [total + cell for total, cell in zip(totals, cells, strict=True)]
-        rows += row
-        for check, reason in declared.items():
-            failures += f"- ``{name}``, ``{check}``: {reason}.\n"
-        for result in results:
-            if result["status"] == "failed":
-                print(name, result["check_name"], result["exception"], file=sys.stderr)
-    rows += "   * - All of skgeom\n" + "".join(f"     - {n:,}\n" for n in totals)
-    return rows, failures, totals
+def names_of(results, status):
+    """Names of the checks with a status, each once."""
+    return sorted({r["check_name"] for r in results if r["status"] == status})
 
 
-def table_of_peers(module):
-    """Rows, and lines about failures."""
-    rows, failures = "", ""
-    for package, estimator in peers(module):
-        name = type(estimator).__name__.removeprefix("Vector")
-        results = results_of(estimator, {})
-        rows += row_of(f"``{name}`` ({package})", results)[0]
-        failed = {r["check_name"] for r in results if r["status"] == "failed"}
-        if failed:
-            names = ", ".join(f"``{check}``" for check in sorted(failed))
-            failures += f"- ``{name}`` ({package}): {names}.\n"
-    return rows, failures
-
-
-def main():
-    module = tests()
-    rows, declared, totals = table_of_skgeom(module)
-    rows_of_peers, failures_of_peers = table_of_peers(module)
-    text = (
-        f"{HEAD}{rows}{rows_of_peers}\nDeclared failures of skgeom, with the reason:\n"
-        f"\n{declared}\nFailures of the others:\n\n{failures_of_peers}"
-    )
-    print(text)
-    return totals[-1] > 0
+def page():
+    """The text of the page."""
+    rows = failures = ""
+    for package, estimators in groups():
+        total = Counter()
+        for estimator, declared in estimators:
+            title = module.title(estimator)
+            results = results_of(estimator, declared)
+            count = Counter(result["status"] for result in results)
+            total += count
+            rows += row(title, count)
+            for check in names_of(results, "xfail"):
+                failures += f"- {title}, ``{check}``, declared: {declared[check]}.\n"
+            undeclared = names_of(results, "failed")
+            if undeclared:
+                checks = ", ".join(f"``{check}``" for check in undeclared)
+                failures += f"- {title}, not declared: {checks}.\n"
+        rows += row(f"Total ({package})", total)
+    versions = {"sklearn": version("scikit-learn"), "pyriemann": version("pyriemann")}
+    return TEXT.format(rows=rows, failures=failures, **versions)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    text = page()
+    if "--write" in sys.argv:
+        PAGE.write_text(text, encoding="utf-8")
+    else:
+        print(text)

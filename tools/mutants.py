@@ -1,11 +1,11 @@
 """Mutation testing: are there faults that the tests do not see?
 
 ``python tools/mutants.py --state mutants.jsonl`` makes a random sample of mutants, each
-with one small fault in a module of ``TESTED_BY``, in a copy of the checkout. Each is
-run against the tests of its own folder, which must fail. The state file has a line for
-each mutant: an interrupted run goes on where it was. ``--report`` prints the score and
-what survived. Several processes take a part each, ``--part 0/2`` and ``--part 1/2``,
-with state files of their own.
+with one small fault in a module of ``TESTED_BY``, in a copy of the checkout. The tests
+of the module must fail: those of the fast tier, or else those of the exhaustive tier.
+The state file has a line for each mutant: an interrupted run goes on where it was.
+``--report`` prints the scores and the survivors. Several processes take a part each,
+``--part 0/2`` and ``--part 1/2``, with state files of their own.
 """
 
 import argparse
@@ -20,103 +20,30 @@ import signal
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# What is mutated, and the runs of pytest that must find it: quick ones first. The
-# checks of scikit-learn in tests/prototypes are excluded: they take as long as all
-# others, and test neither metrics nor losses.
-OF_METRICS = [
-    "tests/prototypes/test_metrics.py",
-    "tests/prototypes/test_tangent_spaces.py",
+# What is mutated, and the runs of pytest that must find it: quick ones first.
+OF_PROTOTYPES = [
+    [f"tests/prototypes/test_{name}.py" for name in ("metrics", "losses", "lvq")],
+    ["tests/prototypes"],
 ]
-OF_PROTOTYPES = ["tests/prototypes", "-k", "not test_scikit_learn"]
 TESTED_BY = {
-    "skgeom/geometry": [["tests/geometry"]],
-    "skgeom/objectives": [["tests/objectives"]],
-    "skgeom/_prototypes/_metrics.py": [
-        OF_METRICS,
-        [*OF_PROTOTYPES, *(f"--ignore={x}" for x in OF_METRICS)],
+    "skgeom/geometry": [["tests/geometry"], ["tests/properties/test_geometry.py"]],
+    "skgeom/objectives": [
+        ["tests/objectives"],
+        ["tests/properties/test_objectives.py"],
     ],
-    "skgeom/_prototypes/_losses.py": [OF_PROTOTYPES],
-    "skgeom/_prototypes/plrsq.py": [OF_PROTOTYPES],
-    "skgeom/_prototypes/_training.py": [OF_PROTOTYPES],
+    "skgeom/_prototypes/_metrics.py": OF_PROTOTYPES,
+    "skgeom/_prototypes/_losses.py": OF_PROTOTYPES,
+    "skgeom/_prototypes/plrsq.py": OF_PROTOTYPES,
+    "skgeom/_prototypes/_training.py": OF_PROTOTYPES,
 }
+TIERS = ["not exhaustive", "exhaustive"]
 MEMORY = 4 * 2**30  # bytes a mutant may take
 NO_RUN = 99  # exit code where pytest was not reached
-
-# Mutants of the sample of seed 0 that no test can or should find, and why. They count
-# as survivors.
-SPEED = "only the time or memory of the same result changes"
-TOLERANCE = "a tolerance or threshold, on either side of which the result is as good"
-SAME = "the same in all cases that occur"
-ELSEWHERE = "tests that are skipped without an optional package see it"
-EXPLAINED = {
-    (
-        "skgeom/_prototypes/_training.py",
-        "True",
-    ): SAME,  # strict=True, of lists of one length
-    ("skgeom/_prototypes/_training.py", "1"): SAME,  # nobody asks for the shape
-    (
-        "skgeom/_prototypes/_training.py",
-        "alone and n_kept <= _KEPT",
-    ): TOLERANCE,
-    ("skgeom/_prototypes/_metrics.py", "-1"): SAME,  # the last axis of two
-    (
-        "skgeom/geometry/_affine_invariant.py",
-        "at.size < best.size",
-    ): SAME,  # but for ties
-    ("skgeom/geometry/_affine_invariant.py", "500000"): SPEED,
-    ("skgeom/geometry/_affine_invariant.py", "100"): TOLERANCE,  # of a warning
-    # torch refuses a length of -2, which numpy takes for -1
-    ("skgeom/geometry/_affine_invariant.py", "1"): ELSEWHERE,
-    ("skgeom/geometry/_fibres.py", "1e-05"): TOLERANCE,
-    (
-        "skgeom/geometry/_fibres.py",
-        "rounding ** 2",
-    ): TOLERANCE,  # of the slack for rounding
-    ("skgeom/geometry/_fibres.py", "0.0001"): SPEED,  # of inner iterations
-    ("skgeom/geometry/_fibres.py", "1 + sums"): TOLERANCE,
-    ("skgeom/geometry/_fibres.py", "1"): TOLERANCE,
-    ("skgeom/geometry/_fibres.py", "2"): TOLERANCE,  # of the slack for rounding
-    ("skgeom/geometry/_fibres.py", "np.sqrt(squared)"): SPEED,  # of inner iterations
-    ("skgeom/geometry/_fibres.py", "0"): SAME,  # the room of a step that is inside
-    (
-        "skgeom/geometry/_fibres.py",
-        "0.0",
-    ): SAME,  # limit of a quotient that is never 0/0
-    ("skgeom/geometry/_fibres.py", "700"): SAME,  # sinh(701) is finite as well
-    ("skgeom/geometry/_fisher_rao.py", "ENTRIES_AT_ONCE // m ** 2"): SPEED,
-    ("skgeom/geometry/_fisher_rao.py", "1"): SAME,  # an empty piece more
-    ("skgeom/geometry/_fisher_rao.py", "-1"): SAME,  # the last of two axes
-    # next to a float32, numpy takes the infinity of Python for one
-    ("skgeom/geometry/_fisher_rao.py", "np.float32(np.inf)"): SAME,
-    (
-        "skgeom/objectives/_class_distances.py",
-        "1",
-    ): SAME,  # scipy drops the rest
-    ("skgeom/objectives/_callable.py", "True"): SAME,  # a graph of torch is used once
-    (
-        "skgeom/objectives/_callable.py",
-        "if enable_x64 is None:\n    from jax.experimental import enable_x64",
-    ): ELSEWHERE,  # where JAX is installed
-    ("skgeom/objectives/_callable.py", "np.abs(values)"): SAME,  # checked before
-    ("skgeom/objectives/_callable.py", "1e-06"): TOLERANCE,
-    ("skgeom/objectives/_class_distances.py", "1e-05"): TOLERANCE,
-    ("skgeom/objectives/_pairwise.py", "4"): SPEED,
-    (
-        "skgeom/objectives/_pairwise.py",
-        "rng.permutation(np.arange(1, (len(self.circle) + 1) // 2))",
-    ): "any distances will do, since the circle is in random order",
-    ("skgeom/objectives/_posterior.py", "True"): SAME,  # strict=True
-    ("skgeom/objectives/_posterior.py", "2"): SPEED,  # numbers of a block
-    ("skgeom/objectives/_pairwise.py", "1"): SPEED,  # one block more
-    ("skgeom/objectives/_posterior.py", "False"): SPEED,  # copy=False
-    (
-        "skgeom/objectives/_pairwise.py",
-        "self.covariances.size // _NUMBERS_PER_BLOCK",
-    ): SPEED,
-}
+NO_TESTS = 5  # exit code where no test is of the tier
 
 OTHER = {
     ast.Add: ast.Sub,
@@ -239,56 +166,58 @@ def run_tests(tree, arguments, limit):
             quiet = os.open(os.devnull, os.O_WRONLY)
             os.dup2(quiet, 1)
             os.dup2(quiet, 2)
-            options = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
-            os._exit(pytest.main([*arguments, *options]))
+            options = ["-x", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly"]
+            os._exit(pytest.main([*options, *arguments]))
         finally:  # never go on as a second process
             os._exit(NO_RUN)
     end = time.monotonic() + limit
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            if os.waitstatus_to_exitcode(status) == NO_RUN:
+            code = os.waitstatus_to_exitcode(status)
+            if code == NO_RUN:
                 raise SystemExit(f"No tests were run: {arguments}")
-            return "survived" if status == 0 else "killed"
+            return "survived" if code in (0, NO_TESTS) else "killed"
         time.sleep(0.05)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return "killed (time)"
 
 
+@cache
+def usual_time(tree, *arguments):
+    """Seconds that tests take without a mutant."""
+    start = time.monotonic()
+    if run_tests(tree, arguments, 1200) != "survived":
+        raise SystemExit(f"The tests fail without a mutant: {arguments}")
+    return time.monotonic() - start
+
+
 def try_mutant(tree, module, tests, source):
+    """The fate of a mutant, and the tier of the tests that killed it."""
+    runs = [(tier, ["-m", tier, *paths]) for tier in TIERS for paths in tests]
     path = tree / module
     good = path.read_text(encoding="utf-8")
-    path.write_text(source, encoding="utf-8")
-    try:
-        for arguments in tests:
-            key = " ".join(arguments)
-            if key not in usual_time:
-                path.write_text(good, encoding="utf-8")
-                start = time.monotonic()
-                if run_tests(tree, arguments, 600) != "survived":
-                    raise SystemExit(f"The tests fail without a mutant: {key}")
-                usual_time[key] = time.monotonic() - start
-                path.write_text(source, encoding="utf-8")
-            fate = run_tests(tree, arguments, 20 + 3 * usual_time[key])
-            if fate != "survived":
-                return fate
-        return fate
-    finally:
-        path.write_text(good, encoding="utf-8")
+    for tier, arguments in runs:
+        limit = 30 + 5 * usual_time(tree, *arguments)
+        path.write_text(source, encoding="utf-8")
+        try:
+            fate = run_tests(tree, arguments, limit)
+        finally:
+            path.write_text(good, encoding="utf-8")
+        if fate != "survived":
+            return fate, tier
+    return fate, None
 
 
 def report(lines):
     survived = [line for line in lines if line["fate"] == "survived"]
-    unexplained = 0
     for line in sorted(survived, key=lambda line: (line["module"], line["line"])):
         print("{module}:{line}\n    - {before}\n    + {after}".format(**line))
-        reason = EXPLAINED.get((line["module"], line["before"]))
-        unexplained += reason is None
-        print(f"    {reason or 'NOT EXPLAINED'}")
-    print(f"{len(survived)} survived, {unexplained} of them not explained.")
-    killed = len(lines) - len(survived)
-    print(f"{killed} of {len(lines)} mutants killed, {killed / len(lines):.1%}.")
+    for tiers in (TIERS[:1], TIERS):
+        killed = sum(line["tier"] in tiers for line in lines)
+        share = killed / len(lines)
+        print(f"Killed, {' or '.join(tiers)}: {killed} of {len(lines)}, {share:.1%}.")
 
 
 def main():
@@ -325,7 +254,7 @@ def main():
                 continue
             module, tests, (line, before, after, source) = mutants[number]
             start = time.monotonic()
-            fate = try_mutant(tree, module, tests, source)
+            fate, tier = try_mutant(tree, module, tests, source)
             result = {
                 "number": number,
                 "module": module,
@@ -333,13 +262,12 @@ def main():
                 "before": before[:300],
                 "after": after[:300],
                 "fate": fate,
+                "tier": tier,
                 "seconds": round(time.monotonic() - start, 1),
             }
             with open(options.state[0], "a", encoding="utf-8") as file:
                 file.write(json.dumps(result) + "\n")
 
-
-usual_time = {}
 
 if __name__ == "__main__":
     # Imported once, before the forks; skgeom is imported in each of them.

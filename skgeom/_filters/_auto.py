@@ -81,8 +81,9 @@ def sampling_noise(within, total, counts):
     their mean number of samples. If the data do not vary within the classes, the total
     covariance replaces W; without any variance, the value is 1.
     """
+    rounding = len(within) * np.finfo(float).eps  # of means, and so of deviations
     within, total = np.trace(within), np.trace(total)
-    trace = within if within > np.finfo(float).eps ** 2 * total else total
+    trace = within if within > rounding**2 * total else total
     return float(trace / (2 * counts.mean())) if trace > 0 else 1.0
 
 

@@ -5,8 +5,8 @@ take complex Hermitian matrices as well. Nothing here knows an estimator.
 
 Arrays of another library than numpy that follows the array API standard, such as torch,
 CuPy or JAX, give arrays of that library, on the same device, and with gradients where
-it has them. Only :func:`distance_fisher_rao` computes with numpy always, and moves its
-result.
+it has them. Only :func:`distance_fisher_rao` and the functions of geodesics always
+compute with numpy, and move their results.
 """
 
 from skgeom.geometry._affine_invariant import mean_affine_invariant
@@ -20,6 +20,11 @@ from skgeom.geometry._fisher_rao import (
     distance_fisher_rao,
     distance_fisher_rao_diagonal,
     distance_fisher_rao_equal_covariance,
+)
+from skgeom.geometry._gaussian_geodesics import (
+    exp_map_fisher_rao,
+    geodesic_fisher_rao,
+    log_map_fisher_rao,
 )
 from skgeom.geometry._spd import (
     expm,
@@ -37,9 +42,12 @@ __all__ = [
     "distance_fisher_rao",
     "distance_fisher_rao_diagonal",
     "distance_fisher_rao_equal_covariance",
+    "exp_map_fisher_rao",
     "expm",
     "generalized_eigenvalues",
+    "geodesic_fisher_rao",
     "invsqrtm",
+    "log_map_fisher_rao",
     "logm",
     "mean_affine_invariant",
     "real_embedding",

@@ -153,7 +153,7 @@ def distance_fisher_rao(
         raise ValueError(f"tol must be a positive number, got {tol!r}.")
     # This bound checks the arguments as well.
     bound = distance_calvo_oller(means_a, covariances_a, means_b, covariances_b)
-    offsets, scales = _normal_form(means_a, covariances_a, means_b, covariances_b)
+    offsets, scales, _ = normal_form(means_a, covariances_a, means_b, covariances_b)
     # The factor allows for the rounding of the formulas of the two bounds.
     bound = np.maximum(bound, _marginal_bound(offsets, scales)) * (1 - 1e-14)
     m = scales.shape[-1]
@@ -284,11 +284,11 @@ def distance_fisher_rao_equal_covariance(means_a, means_b, covariances):
     return xp.asinh(xp.linalg.vector_norm(offsets, axis=-1) / root) * root
 
 
-def _normal_form(means_a, covariances_a, means_b, covariances_b):
+def normal_form(means_a, covariances_a, means_b, covariances_b):
     """Mean and standard deviations of the second Gaussian after an affine map.
 
     The map takes the first Gaussian to the standard one, and makes the covariance of
-    the second diagonal.
+    the second diagonal. The linear part of its inverse is returned, too.
     """
     factor = cholesky(covariances_a, "covariances_a")
     quotient = np.linalg.solve(factor, cholesky(covariances_b, "covariances_b"))
@@ -307,7 +307,7 @@ def _normal_form(means_a, covariances_a, means_b, covariances_b):
             f"its standard deviations are {scales.min():.2g} to {scales.max():.2g}. "
             "Remove the variables that hardly vary in a class."
         )
-    return offsets, scales
+    return offsets, scales, factor @ rotations
 
 
 def _rounding_of_factors(covariances):

@@ -1,0 +1,96 @@
+"""Scores of classifiers whose predictions need the domain of each sample."""
+
+from copy import copy
+from functools import partial
+
+import numpy as np
+from sklearn.utils.metadata_routing import MetadataRequest
+
+
+def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **kwargs):
+    """Make a scorer that passes the domain of each sample to the predictions.
+
+    Scorers of scikit-learn never pass metadata to ``predict``. This one does, for
+    ``cross_validate``, ``cross_val_score`` and ``GridSearchCV`` with metadata routing
+    enabled.
+
+    Parameters
+    ----------
+    score_func : callable
+        Function of true labels and predictions, such as
+        :func:`sklearn.metrics.cohen_kappa_score`; larger is better.
+    response_method : {"predict", "predict_proba", "decision_function"}, \
+            default="predict"
+        Method whose results are the predictions. Of two classes, the probability of
+        the second one is passed, as for ``roc_auc_score``.
+    adapt : bool, default=False
+        Whether to adapt a copy of the estimator to the scored samples without their
+        labels first, by its method ``adapt``.
+    **kwargs : dict
+        Further arguments of ``score_func``.
+
+    Returns
+    -------
+    scorer : callable
+        Function ``scorer(estimator, X, y, domain=None)``, which requests the metadata
+        ``domain``.
+
+    Raises
+    ------
+    ValueError
+        If ``response_method`` is none of the three.
+
+    See Also
+    --------
+    TransferDiscriminantAnalysis : Classifier of SPD matrices from several domains.
+
+    Examples
+    --------
+    Cohen's kappa on subjects that are held out, with adaptation:
+
+    >>> import numpy as np
+    >>> import sklearn
+    >>> from sklearn.metrics import cohen_kappa_score
+    >>> from sklearn.model_selection import LeaveOneGroupOut, cross_val_score
+    >>> from skgeom import TransferDiscriminantAnalysis, make_domain_scorer
+    >>> from skgeom.datasets import make_spd_classes
+    >>> X, y = make_spd_classes(2, 60, 3, random_state=0)
+    >>> subject = np.arange(len(y)) % 3
+    >>> scorer = make_domain_scorer(cohen_kappa_score, adapt=True)
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     scores = cross_val_score(
+    ...         TransferDiscriminantAnalysis(), X, y, scoring=scorer,
+    ...         cv=LeaveOneGroupOut(), params={"domain": subject, "groups": subject},
+    ...     )
+    >>> scores.shape
+    (3,)
+    """
+    methods = ("predict", "predict_proba", "decision_function")
+    if response_method not in methods:
+        raise ValueError(
+            f"response_method must be one of {', '.join(methods)}, got "
+            f"{response_method!r}."
+        )
+    return _DomainScorer(partial(score_func, **kwargs), response_method, adapt)
+
+
+class _DomainScorer:
+    def __init__(self, score_func, response_method, adapt):
+        self.score_func = score_func
+        self.response_method = response_method
+        self.adapt = adapt
+
+    def __call__(self, estimator, X, y, domain=None):
+        metadata = {} if domain is None else {"domain": domain}
+        if self.adapt:
+            estimator = copy(estimator).adapt(X, **metadata)
+        predictions = getattr(estimator, self.response_method)(X, **metadata)
+        if self.response_method == "predict_proba" and np.shape(predictions)[1] == 2:
+            predictions = predictions[:, 1]
+        return self.score_func(y, predictions)
+
+    def get_metadata_routing(self):
+        """Return the request of ``domain`` by the scorer."""
+        requests = MetadataRequest(owner=self)
+        requests.score.add_request(param="domain", alias=True)
+        return requests

@@ -1,0 +1,84 @@
+"""Exponential map, logarithm and geodesics of Gaussians."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
+
+from skgeom.geometry import (
+    distance_fisher_rao,
+    exp_map_fisher_rao,
+    geodesic_fisher_rao,
+    log_map_fisher_rao,
+)
+from skgeom.utils.array_api import to_numpy
+
+
+def gaussians(rng, *shape, m=3):
+    factors = rng.standard_normal((*shape, m, 2 * m))
+    return rng.standard_normal((*shape, m)), factors @ factors.mT / m
+
+
+def test_exponential_map_solves_the_geodesic_equation():
+    rng = np.random.default_rng(0)
+    (mean, covariance), v = gaussians(rng), rng.standard_normal(3)
+    V = rng.standard_normal((3, 3))
+    V = V + V.T
+
+    def slope(_, state):
+        _, S, v, V = np.split(state, [3, 12, 15])
+        S, V = S.reshape(3, 3), V.reshape(3, 3)
+        product = V @ np.linalg.inv(S)
+        acceleration = product @ V - np.outer(v, v)
+        return np.concatenate([v, V.ravel(), product @ v, acceleration.ravel()])
+
+    state = np.concatenate([mean, covariance.ravel(), v, V.ravel()])
+    end = solve_ivp(slope, (0, 1), state, rtol=1e-11, atol=1e-12).y[:, -1]
+    found = exp_map_fisher_rao(mean, covariance, v, V)
+    assert_allclose(found[0], end[:3], rtol=1e-8)
+    assert_allclose(found[1].ravel(), end[3:12], rtol=1e-8)
+
+
+def test_logarithm_is_the_inverse_and_has_the_length_of_the_distance():
+    rng = np.random.default_rng(1)
+    a, b = gaussians(rng, 20), gaussians(rng, 20)
+    v, V = log_map_fisher_rao(*a, *b)
+    for found, expected in zip(exp_map_fisher_rao(*a, v, V), b, strict=True):
+        assert_allclose(found, expected, atol=1e-8)
+    inverse = np.linalg.inv(a[1])
+    squares = (v[:, None] @ inverse @ v[..., None])[:, 0, 0]
+    squares += np.trace(inverse @ V @ inverse @ V, axis1=1, axis2=2) / 2
+    assert_allclose(np.sqrt(squares), distance_fisher_rao(*a, *b), rtol=1e-8)
+
+
+@pytest.mark.parametrize("m", [1, 4])
+def test_points_divide_the_geodesic(m):
+    rng = np.random.default_rng(m)
+    a, b = gaussians(rng, 5, m=m), gaussians(rng, m=m)
+    whole = distance_fisher_rao(*a, *b)
+    for t in (0.0, 0.3, 1.0):
+        point = geodesic_fisher_rao(*a, *b, t)
+        assert_allclose(distance_fisher_rao(*a, *point), t * whole, atol=1e-6)
+        assert_allclose(distance_fisher_rao(*point, *b), (1 - t) * whole, atol=1e-6)
+
+
+def test_vectors_that_are_not_symmetric_or_finite_are_errors():
+    mean, covariance = np.zeros(2), np.eye(2)
+    with pytest.raises(ValueError, match="covariance_vectors"):
+        exp_map_fisher_rao(mean, covariance, mean, [[0, 1], [0, 0]])
+    with pytest.raises(ValueError, match="mean_vectors"):
+        exp_map_fisher_rao(mean, covariance, [0, np.nan], covariance)
+
+
+def test_stacks_equal_loops_in_every_precision_and_library(library):
+    rng = np.random.default_rng(2)
+    a, b = gaussians(rng, 3, 1), gaussians(rng, 2)
+    expected = geodesic_fisher_rao(*a, *b, 0.3)
+    single = geodesic_fisher_rao(a[0][1, 0], a[1][1, 0], b[0][0], b[1][0], 0.3)
+    arrays = [library.array(array.astype(library.dtype)) for array in (*a, *b)]
+    found = geodesic_fisher_rao(*arrays, 0.3)
+    for i in range(2):
+        assert_allclose(expected[i][1, 0], single[i], rtol=1e-12)
+        assert library.is_mine(found[i])
+        assert found[i].dtype == getattr(library.xp, library.dtype)
+        assert_allclose(to_numpy(found[i]), expected[i], rtol=1e-3, atol=1e-3)

@@ -1,0 +1,51 @@
+"""Write the address and the version of the project into files that cannot read them.
+
+    python tools/write_address.py
+
+pyproject.toml sets the address, and skgeom/__init__.py the version. The files are
+CITATION.cff and the conda recipe; a test checks that they agree.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+import skgeom
+
+ROOT = Path(__file__).parents[1]
+
+
+def written():
+    """Return the text of each file, by its path, with the current values."""
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        tools = tomllib.load(file)["tool"]
+    address = tools["hatch"]["metadata"]["hooks"]["custom"]
+    version = skgeom.__version__.partition(".dev")[0]
+    values = {
+        "CITATION.cff": {
+            "repository-code": address["repository"],
+            "url": address["documentation"],
+            "version": version,
+        },
+        ".github/conda/recipe.yaml": {
+            "  version": version,
+            "  homepage": address["documentation"],
+            "  repository": address["repository"],
+            "  documentation": address["documentation"],
+        },
+    }
+    texts = {}
+    for name, fields in values.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for field, value in fields.items():
+            pattern = rf'^{field}: "[^"$]*"$'
+            text, count = re.subn(pattern, f'{field}: "{value}"', text, flags=re.M)
+            if count != 1:
+                raise ValueError(f"{name} needs one line '{field.strip()}: \"...\"'")
+        texts[ROOT / name] = text
+    return texts
+
+
+if __name__ == "__main__":
+    for path, text in written().items():
+        path.write_text(text, encoding="utf-8")
