@@ -22,7 +22,8 @@ from skgeom.utils.validation import (
     warn_user,
 )
 
-# Operations of a batch, n^3 for each pair, from which on two threads are worth it.
+# Operations of a batch, n^3 for each pair, from which on two threads are worth it;
+# benchmarks/bench_lvq.py times such batches.
 _PARALLEL = 500_000
 
 # The mean is found if the mean logarithm there is this small.

