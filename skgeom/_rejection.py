@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.stats import binom
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, check_array, get_tags, indexable
@@ -37,7 +37,12 @@ from skgeom.utils.array_api import (
     on_host,
     to_numpy,
 )
-from skgeom.utils.estimator import check_method_params, estimator_method, safe_split
+from skgeom.utils.estimator import (
+    BaseEstimator,
+    check_method_params,
+    estimator_method,
+    safe_split,
+)
 from skgeom.utils.validation import (
     check_sample_weight,
     check_two_classes,

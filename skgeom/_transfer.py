@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import multivariate_normal
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import ClassifierMixin, TransformerMixin, clone
 from sklearn.covariance import shrunk_covariance
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -27,7 +27,7 @@ from skgeom.geometry import (
     mean_affine_invariant,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.utils.estimator import current_progress, estimator_method
+from skgeom.utils.estimator import BaseEstimator, current_progress, estimator_method
 from skgeom.utils.linalg import fold_order
 from skgeom.utils.validation import (
     check_priors,
@@ -46,7 +46,7 @@ _N_FOLDS = 5
 _EM_TOLERANCE = 1e-3
 _EM_MAX_ITER = 200
 # Chosen in benchmarks/bench_transfer.py, part checks: matrices per class from which on
-# the test of an adaptation is reliable, which is also the weight of the given priors
+# the test of an adaptation is reliable, half of which is the weight of the given priors
 # in estimated priors; and standard errors that the gain must exceed.
 _MATRICES_PER_CLASS = 10
 _STANDARD_ERRORS = 2
@@ -933,7 +933,9 @@ def _adapted(V, source, adaptation):
 def _estimated_priors(V, source):
     """Class probabilities of a new domain, by expectation maximization."""
     priors = source.priors
-    counts_before = _MATRICES_PER_CLASS * len(priors) * source.priors
+    # As many as the fewest matrices of a class in each half that an adaptation is tested
+    # with.
+    counts_before = _MATRICES_PER_CLASS / 2 * len(priors) * source.priors
     for _ in range(_EM_MAX_ITER):
         joint = _log_joint(V, _recentered_means(source, priors), priors)
         counts = counts_before + softmax(joint, axis=1).sum(axis=0)

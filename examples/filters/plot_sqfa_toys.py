@@ -1,12 +1,12 @@
 """
-What SQFA finds
-===============
+SQFA compared with LDA and PCA on toy problems
+==============================================
 
 Toy problems with known class statistics, after Herrera-Esposito and Burge (2025). Each
 panel shows two axes of the data, the classes as ellipses of one standard deviation, and
-filters as arrows. A filter without length in a panel is in other axes. No samples are
-drawn: everything is learned from the statistics, which
-:func:`~skgeom.datasets.sqfa_toy_statistics` returns.
+filters as arrows. A filter without length in a panel lies in different axes. The
+filters are computed from the statistics of
+:func:`~skgeom.datasets.sqfa_toy_statistics`, without samples.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -29,9 +29,7 @@ def draw(axis, statistics, methods, dims, label=False, limit=1.6):
     )
     for (name, filters), color in zip(methods.items(), COLORS, strict=False):
         unit = filters / np.linalg.norm(filters, axis=1, keepdims=True)
-        display.plot_filters(
-            unit[:, dims], color=color, label=name if label else None, start=(0, 0)
-        )
+        display.plot_filters(unit[:, dims], color=color, label=name if label else None)
     axis.set(
         xlim=(-limit, limit),
         ylim=(-limit, limit),

@@ -16,10 +16,6 @@ class AccuracyRejectionDisplay(Display):
         Accuracy of the samples that are not rejected.
     rejection_rates : ndarray of shape (n_thresholds,)
         Fraction of the samples that are rejected, increasing.
-    thresholds : ndarray of shape (n_thresholds,), default=None
-        The confidences below which samples are rejected; not drawn.
-    name : str, default=None
-        Name of the curve in the legend; None for no legend.
 
     Attributes
     ----------
@@ -47,23 +43,20 @@ class AccuracyRejectionDisplay(Display):
     'Rejection rate'
     """
 
-    def __init__(self, *, accuracies, rejection_rates, thresholds=None, name=None):
+    def __init__(self, *, accuracies, rejection_rates):
         self.accuracies = accuracies
         self.rejection_rates = rejection_rates
-        self.thresholds = thresholds
-        self.name = name
 
-    def plot(self, ax=None, *, name=None, **kwargs):
+    def plot(self, ax=None, **kwargs):
         """Draw the curve as steps; each holds the accuracy of the point on its left.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
-        name : str, default=None
-            Name of the curve in the legend; None for ``self.name``.
         **kwargs : dict
-            Properties of the line, for matplotlib's ``plot``.
+            Properties of the line, for matplotlib's ``plot``. A legend shows its
+            ``label``, if given.
 
         Returns
         -------
@@ -78,14 +71,7 @@ class AccuracyRejectionDisplay(Display):
             If ``ax`` is no matplotlib Axes.
         """
         ax = self._set_axes(ax)
-        from matplotlib.cbook import normalize_kwargs
-        from matplotlib.lines import Line2D
-
-        name = self.name if name is None else name
-        properties = {"drawstyle": "steps-post"}
-        if name is not None:
-            properties["label"] = name
-        properties |= normalize_kwargs(kwargs, Line2D)
+        properties = {"drawstyle": "steps-post"} | kwargs
         (self.line_,) = ax.plot(self.rejection_rates, self.accuracies, **properties)
         ax.set(xlabel="Rejection rate", ylabel="Accuracy of accepted samples")
         ax.set_xlim(0, 1)
@@ -94,9 +80,7 @@ class AccuracyRejectionDisplay(Display):
         return self
 
     @classmethod
-    def from_estimator(
-        cls, estimator, X, y, *, sample_weight=None, name=None, ax=None, **kwargs
-    ):
+    def from_estimator(cls, estimator, X, y, *, sample_weight=None, ax=None, **kwargs):
         """Draw the curve of a fitted classifier for samples.
 
         Parameters
@@ -109,12 +93,11 @@ class AccuracyRejectionDisplay(Display):
             Their true labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
-        name : str, default=None
-            Name of the curve in the legend; None for the name of its class.
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
         **kwargs : dict
-            Properties of the line, for matplotlib's ``plot``.
+            Properties of the line, as for :meth:`plot`. By default, its ``label`` is
+            the name of the class of the classifier.
 
         Returns
         -------
@@ -134,26 +117,17 @@ class AccuracyRejectionDisplay(Display):
                 "CalibratedClassifierCV, or use from_predictions."
             )
         return cls.from_predictions(
-            y,
+            on_host(y),
             on_host(estimator.predict_proba(X)),
             labels=on_host(estimator.classes_),
             sample_weight=sample_weight,
-            name=type(estimator).__name__ if name is None else name,
             ax=ax,
-            **kwargs,
+            **{"label": type(estimator).__name__} | kwargs,
         )
 
     @classmethod
     def from_predictions(
-        cls,
-        y_true,
-        y_score,
-        *,
-        labels=None,
-        sample_weight=None,
-        name=None,
-        ax=None,
-        **kwargs,
+        cls, y_true, y_score, *, labels=None, sample_weight=None, ax=None, **kwargs
     ):
         """Draw the curve from probabilities, or from other scores of the classes.
 
@@ -169,12 +143,10 @@ class AccuracyRejectionDisplay(Display):
             ``y_true``.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
-        name : str, default=None
-            Name of the curve in the legend; None for no legend.
         ax : matplotlib Axes, default=None
             Axes to draw in; None for new ones.
         **kwargs : dict
-            Properties of the line, for matplotlib's ``plot``.
+            Properties of the line, as for :meth:`plot`.
 
         Returns
         -------
@@ -186,13 +158,8 @@ class AccuracyRejectionDisplay(Display):
         ValueError
             As :func:`~skgeom.accuracy_rejection_curve`.
         """
-        accuracies, rejection_rates, thresholds = accuracy_rejection_curve(
+        accuracies, rejection_rates, _ = accuracy_rejection_curve(
             y_true, y_score, labels=labels, sample_weight=sample_weight
         )
-        display = cls(
-            accuracies=accuracies,
-            rejection_rates=rejection_rates,
-            thresholds=thresholds,
-            name=name,
-        )
+        display = cls(accuracies=accuracies, rejection_rates=rejection_rates)
         return display.plot(ax=ax, **kwargs)

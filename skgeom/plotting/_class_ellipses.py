@@ -14,6 +14,7 @@ from skgeom.plotting._display import (
     label_text,
     sparse_labels,
 )
+from skgeom.utils.array_api import on_host
 from skgeom.utils.validation import check_finite
 
 
@@ -59,9 +60,8 @@ class ClassEllipsesDisplay(Display):
     >>> X, y = load_iris(return_X_y=True)
     >>> statistics = ClassStatistics.from_data(X, y)
     >>> sqfa = SQFA(1, random_state=0).fit_statistics(statistics)
-    >>> display = ClassEllipsesDisplay.from_statistics(
-    ...     statistics, sqfa.components_, dims=(2, 3)
-    ... )
+    >>> display = ClassEllipsesDisplay.from_statistics(statistics, dims=(2, 3))
+    >>> display = display.plot_filters(sqfa.components_[:, 2:])
     >>> len(display.ellipses_), display.ax_.get_xlabel()
     (3, 'feature 2')
 
@@ -83,14 +83,7 @@ class ClassEllipsesDisplay(Display):
 
     @classmethod
     def from_statistics(
-        cls,
-        statistics,
-        components=None,
-        dims=(0, 1),
-        *,
-        feature_names=None,
-        ax=None,
-        **kwargs,
+        cls, statistics, *, dims=(0, 1), feature_names=None, ax=None, **kwargs
     ):
         """Draw the class statistics of two features.
 
@@ -99,8 +92,6 @@ class ClassEllipsesDisplay(Display):
         statistics : ClassStatistics
             The statistics. If they hold second moments only, the means are drawn as
             zero.
-        components : array-like of shape (n_filters, n_features), default=None
-            Filters to draw as arrows, by :meth:`plot_filters`.
         dims : tuple of two ints, default=(0, 1)
             The two features.
         feature_names : array-like of str of shape (n_features,), default=None
@@ -120,34 +111,21 @@ class ClassEllipsesDisplay(Display):
         TypeError
             If ``statistics`` is no :class:`~skgeom.ClassStatistics`.
         ValueError
-            If ``dims`` are not two features, or if ``components`` or ``feature_names``
-            have another number of features.
+            If ``dims`` are not two features, or if ``feature_names`` has another number
+            of features.
         """
         check_statistics(statistics)
         n_features = statistics.n_features
         dims = _checked_dims(dims, n_features)
-        if components is not None:
-            components = check_array(components, input_name="components")
-            if components.shape[1] != n_features:
-                raise ValueError(
-                    f"components must have {n_features} columns, one a feature, got "
-                    f"shape {components.shape}."
-                )
-            scale = _scale_of_arrows(statistics, dims, components)
         if feature_names is None:
             feature_names = [f"feature {k}" for k in range(n_features)]
         if len(feature_names) != n_features:
             raise ValueError(
                 f"feature_names must have {n_features} names, got {len(feature_names)}."
             )
-        display = cls(
-            statistics.classes,
-            *_moments_of_two(statistics, dims),
-            tuple(str(feature_names[k]) for k in dims),
-        ).plot(ax=ax, **kwargs)
-        if components is not None:
-            display.plot_filters(components[:, dims], scale=scale)
-        return display
+        names = tuple(str(feature_names[k]) for k in dims)
+        moments = _moments_of_two(statistics, dims)
+        return cls(on_host(statistics.classes), *moments, names).plot(ax=ax, **kwargs)
 
     @classmethod
     def from_estimator(
@@ -287,10 +265,8 @@ class ClassEllipsesDisplay(Display):
                 bar.set_ticks(positions, labels=texts)
         return self
 
-    def plot_filters(
-        self, filters, *, color="black", label=None, scale=1.0, start=None
-    ):
-        """Add filters to the display, as arrows.
+    def plot_filters(self, filters, *, color="black", label=None, scale=1.0):
+        """Add filters to the display, as arrows from the mean of the class means.
 
         Parameters
         ----------
@@ -302,8 +278,6 @@ class ClassEllipsesDisplay(Display):
             Name of the filters in the legend; None for no entry.
         scale : float, default=1.0
             Length of the arrow of a filter of unit norm, in units of the axes.
-        start : array-like of shape (2,), default=None
-            Where the arrows begin; None for the mean of the class means.
 
         Returns
         -------
@@ -323,9 +297,8 @@ class ClassEllipsesDisplay(Display):
             )
         if not hasattr(self, "ax_"):
             self.plot()
-        start = np.mean(self.means, axis=0) if start is None else np.asarray(start)
         arrows = scale * filters
-        starts = np.broadcast_to(start, arrows.shape)
+        starts = np.broadcast_to(np.mean(self.means, axis=0), arrows.shape)
         self.arrows_.append(
             self.ax_.quiver(
                 *starts.T,
@@ -378,8 +351,6 @@ class ClassEllipsesDisplay(Display):
 
 
 def _checked_dims(dims, n_features):
-    if n_features == 1:
-        raise ValueError("dims requires two features, but there is one only.")
     indices = np.asarray(dims)
     if indices.shape == (2,) and indices.dtype.kind in "iu":
         inside = (-n_features <= indices) & (indices < n_features)
@@ -396,9 +367,9 @@ def _moments_of_two(statistics, dims):
     """Means and covariances of two features; second moments as centred classes."""
     block = np.ix_(range(len(statistics.classes)), dims, dims)
     if statistics.means is None:
-        moments = statistics.second_moments[block]
+        moments = on_host(statistics.second_moments)[block]
         return np.zeros(moments.shape[:2]), moments
-    return statistics.means[:, dims], statistics.covariances[block]
+    return on_host(statistics.means)[:, dims], on_host(statistics.covariances)[block]
 
 
 def _axes_of_ellipses(covariances):
@@ -407,11 +378,3 @@ def _axes_of_ellipses(covariances):
     # Covariances of rank 1 may have eigenvalues of -1e-17.
     half_axes = np.sqrt(np.maximum(eigenvalues[:, ::-1], 0))
     return half_axes, np.degrees(np.arctan2(vectors[:, 1, 1], vectors[:, 0, 1]))
-
-
-def _scale_of_arrows(statistics, dims, components):
-    """Factor by which the longest filter gets the length of the largest half axis."""
-    _, covariances = _moments_of_two(statistics, dims)
-    half_axis = _axes_of_ellipses(covariances)[0].max()
-    longest = np.linalg.norm(components, axis=1).max()
-    return half_axis / longest if half_axis > 0 and longest > 0 else 1.0

@@ -162,15 +162,7 @@ class DistanceMatrixDisplay(Display):
         matrix = _distances(statistics, distance, regularization)
         return cls(matrix, statistics.classes, _label(distance)).plot(ax=ax, **kwargs)
 
-    def plot(
-        self,
-        ax=None,
-        *,
-        values_format=".2f",
-        cmap="viridis",
-        colorbar=True,
-        im_kw=None,
-    ):
+    def plot(self, ax=None, *, values_format=".2f", **kwargs):
         """Draw the matrix, with the numbers in the cells for up to ten classes.
 
         Parameters
@@ -179,12 +171,9 @@ class DistanceMatrixDisplay(Display):
             Axes to draw in; None for new ones.
         values_format : str, default=".2f"
             How the numbers are written.
-        cmap : str or matplotlib Colormap, default="viridis"
-            The colour map, which begins at zero.
-        colorbar : bool, default=True
-            Whether to draw a colour bar.
-        im_kw : dict, default=None
-            Other parameters of matplotlib's ``imshow``.
+        **kwargs : dict
+            Parameters of matplotlib's ``imshow``, such as ``cmap``. The colours begin
+            at zero by default.
 
         Returns
         -------
@@ -202,8 +191,7 @@ class DistanceMatrixDisplay(Display):
         matrix, classes = _checked(self.matrix, self.classes)
         ax = self._set_axes(ax)
         vmax = matrix.max() if matrix.max() > 0 else 1.0
-        properties = {"cmap": cmap, "vmin": 0, "vmax": vmax} | (im_kw or {})
-        self.im_ = ax.imshow(matrix, **properties)
+        self.im_ = ax.imshow(matrix, **{"vmin": 0, "vmax": vmax} | kwargs)
         positions, texts = sparse_labels(classes)
         ax.set(xlabel="class", ylabel="class")
         too_long = len(texts) * max(map(len, texts)) > 30  # labels would overlap
@@ -213,8 +201,7 @@ class DistanceMatrixDisplay(Display):
         self.text_ = None
         if len(matrix) <= 10:
             self._write(matrix, values_format)
-        if colorbar:
-            self.figure_.colorbar(self.im_, ax=ax, label=self.label)
+        self.figure_.colorbar(self.im_, ax=ax, label=self.label)
         return self
 
     def _write(self, matrix, values_format):

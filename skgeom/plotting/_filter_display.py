@@ -1,12 +1,13 @@
 """Display of linear filters as images."""
 
 from math import isqrt, prod
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skgeom.plotting._display import Display, check_axes, fitted_step
+from skgeom.utils.array_api import on_host
 from skgeom.utils.validation import check_finite, real_array
 
 
@@ -98,7 +99,7 @@ class FilterDisplay(Display):
         filters = _filters_of(estimator)
         shape = _checked_shape(shape, filters.shape[1])
         if isinstance(titles, str) and titles == "auto":
-            titles = _names_of(estimator, len(filters))
+            titles = _names_of(estimator)
         display = cls(filters.reshape(len(filters), *shape), titles)
         return display.plot(axes=axes, **kwargs)
 
@@ -108,8 +109,6 @@ class FilterDisplay(Display):
         axes=None,
         n_columns=None,
         limits="each",
-        cmap="RdBu_r",
-        colorbar=False,
         xlabel=None,
         ylabel=None,
         extent=None,
@@ -124,22 +123,17 @@ class FilterDisplay(Display):
         n_columns : int, default=None
             Number of columns of the grid; None for a number that leaves few places
             empty.
-        limits : {"each", "shared"} or float, default="each"
+        limits : {"each", "shared"}, default="each"
             The magnitude at the ends of the colour map: ``"each"`` for the largest one
-            of each filter, ``"shared"`` for the largest one of all filters, or a
-            number.
-        cmap : str or matplotlib Colormap, default="RdBu_r"
-            The colour map.
-        colorbar : bool, default=False
-            Whether to draw colour bars: one per filter, or a single one if all filters
-            have the same limits.
+            of each filter, or ``"shared"`` for the largest one of all filters, with a
+            colour bar.
         xlabel, ylabel : str, default=None
             Names of the columns and the rows, such as "position (deg)" and "time (ms)".
         extent : tuple of four floats, default=None
             The coordinates (left, right, bottom, top) of the edges of the images, where
             bottom is below the last row. None for pixel numbers, without ticks.
         **kwargs : dict
-            Other parameters of matplotlib's ``imshow``.
+            Other parameters of matplotlib's ``imshow``, such as ``cmap``.
 
         Returns
         -------
@@ -158,34 +152,32 @@ class FilterDisplay(Display):
         filters = _checked_filters(self.filters)
         count = len(filters)
         titles = [None] * count if self.titles is None else list(self.titles)
-        if len(titles) != count:
-            raise ValueError(
-                f"titles must have one entry for each of the {count} filters, got "
-                f"{len(titles)}."
-            )
-        if "ax" in kwargs:
-            raise TypeError("FilterDisplay takes axes=, one for each filter, not ax=.")
+        axes = None if axes is None else np.ravel(np.asarray(axes, dtype=object))
+        for name, given in ("titles", titles), ("axes", axes):
+            if given is not None and len(given) != count:
+                raise ValueError(
+                    f"{name} must have one entry for each of the {count} filters, got "
+                    f"{len(given)}."
+                )
         bounds = _bounds(filters, limits)
         # Axes given by the caller count as one column: each has its own labels.
         n_columns = _checked_columns(n_columns, count) if axes is None else 1
         width, height = _panel(filters[0], titles)
-        width += 0.2 * (ylabel is not None) + 0.6 * (colorbar and limits == "each")
+        width += 0.2 * (ylabel is not None)
         self._set_grid(axes, count, n_columns, (width, height))
-        kwargs = {"aspect": "equal" if extent is None else "auto"} | kwargs
+        properties = {"cmap": "RdBu_r", "extent": extent}
+        properties |= {"aspect": "equal" if extent is None else "auto"} | kwargs
         self.images_ = []
-        for k, (ax, image, bound) in enumerate(
-            zip(self.axes_, filters, bounds, strict=True)
+        for ax, image, bound, title in zip(
+            self.axes_, filters, bounds, titles, strict=True
         ):
-            colours = {"cmap": cmap, "vmin": -bound, "vmax": bound}
-            self.images_.append(ax.imshow(image, extent=extent, **colours | kwargs))
-            ax.set_title(titles[k] or "", fontsize="medium")
+            colours = {"vmin": -bound, "vmax": bound} | properties
+            self.images_.append(ax.imshow(image, **colours))
+            ax.set_title(title or "", fontsize="medium")
             if extent is None:
                 ax.set(xticks=[], yticks=[])
         self._label(n_columns, xlabel, ylabel)
-        if colorbar and limits == "each":
-            for ax, image in zip(self.axes_, self.images_, strict=True):
-                self.figure_.colorbar(image, ax=ax)
-        elif colorbar:
+        if limits == "shared":
             self.figure_.colorbar(self.images_[0], ax=list(self.axes_))
         return self
 
@@ -203,15 +195,10 @@ class FilterDisplay(Display):
             for ax in axes.ravel()[count:]:
                 ax.remove()
             axes = axes.ravel()[:count]
-        self.axes_ = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
-        if len(self.axes_) != count:
-            raise ValueError(
-                f"axes must have one entry for each of the {count} filters, got "
-                f"{len(self.axes_)}."
-            )
-        for ax in self.axes_:
+        self.axes_ = axes
+        for ax in axes:
             check_axes(ax, "each of axes")
-        self.figure_ = self.axes_[0].figure
+        self.figure_ = axes[0].figure
 
     def _label(self, n_columns, xlabel, ylabel):
         """Label the left column and the lowest panel of each column."""
@@ -229,19 +216,18 @@ class FilterDisplay(Display):
 def _filters_of(estimator):
     """The filters of a fitted transformer, one per row."""
     if hasattr(estimator, "components_"):
-        return np.atleast_2d(estimator.components_)
+        return np.atleast_2d(on_host(estimator.components_))
     # Linear discriminant analysis keeps more scalings than it uses.
     n_components = len(estimator.get_feature_names_out())
     return np.asarray(estimator.scalings_)[:, :n_components].T
 
 
-def _names_of(estimator, count):
+def _names_of(estimator):
     """Names of the outputs if they fit above an image, or else numbers."""
-    if hasattr(estimator, "get_feature_names_out"):
-        names = list(estimator.get_feature_names_out())
-        if max(map(len, names)) <= 15:  # longer names do not fit above an image
-            return names
-    return [f"filter {k}" for k in range(count)]
+    names = list(estimator.get_feature_names_out())
+    if max(map(len, names)) > 15:  # they would not fit above an image
+        names = [f"filter {k}" for k in range(len(names))]
+    return names
 
 
 def _checked_shape(shape, n_features):
@@ -286,18 +272,12 @@ def _checked_columns(n_columns, count):
 
 def _bounds(filters, limits):
     """The magnitude at the end of the colour map, for each filter."""
+    if limits not in ("each", "shared"):
+        raise ValueError(f"limits must be 'each' or 'shared', got {limits!r}.")
     largest = np.abs(filters).max(axis=(1, 2))
-    if isinstance(limits, str):
-        if limits not in ("each", "shared"):
-            raise ValueError(
-                f"limits must be 'each', 'shared' or a number, got {limits!r}."
-            )
-        if limits == "shared":
-            largest[:] = largest.max()
-        return np.where(largest > 0, largest, 1)  # an image of zeros has no range
-    if not (isinstance(limits, Real) and 0 < limits < np.inf):
-        raise ValueError(f"limits must be positive, got {limits!r}.")
-    return np.full(len(filters), limits)
+    if limits == "shared":
+        largest[:] = largest.max()
+    return np.where(largest > 0, largest, 1)  # an image of zeros has no range
 
 
 def _panel(image, titles):

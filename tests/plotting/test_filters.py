@@ -78,9 +78,9 @@ def test_colour_limits(pca):
     largest = np.abs(pca.components_).max(axis=1)
     each = limits(FilterDisplay.from_estimator(pca))
     assert_array_equal(each, np.transpose([-largest, largest]))
-    shared = limits(FilterDisplay.from_estimator(pca, limits="shared"))
-    assert_array_equal(shared, [(-largest.max(), largest.max())] * 7)
-    assert limits(FilterDisplay.from_estimator(pca, limits=2)) == [(-2, 2)] * 7
+    display = FilterDisplay.from_estimator(pca, limits="shared")
+    assert_array_equal(limits(display), [(-largest.max(), largest.max())] * 7)
+    assert len(display.figure_.axes) == 8  # with the colour bar
 
 
 def test_space_time_plot(pca):
@@ -121,23 +121,15 @@ def test_errors(digits, pca):
         FilterDisplay.from_estimator(pca, titles=["a"])
     with pytest.raises(ValueError, match=r"axes must have one .* 7 filters, got 3"):
         FilterDisplay.from_estimator(pca, axes=plt.subplots(3)[1])
-    with pytest.raises(TypeError, match="takes axes=, one for each filter"):
-        FilterDisplay.from_estimator(pca, ax=plt.subplots()[1])
     with pytest.raises(TypeError, match="each of axes must be a matplotlib Axes"):
         FilterDisplay.from_estimator(pca, axes=["top"] * 7)
-    with pytest.raises(ValueError, match="'each', 'shared' or a number, got 'all'"):
+    with pytest.raises(ValueError, match="'each' or 'shared', got 'all'"):
         FilterDisplay.from_estimator(pca, limits="all")
-    for bad in (0, -1, np.nan, np.inf, None):
-        with pytest.raises(ValueError, match="limits must be positive"):
-            FilterDisplay.from_estimator(pca, limits=bad)
-    for bad in (0, 1.5, "2"):
-        match = f"n_columns must be an integer >= 1, got {bad!r}"
-        with pytest.raises(ValueError, match=match):
-            FilterDisplay.from_estimator(pca, n_columns=bad)
+    with pytest.raises(ValueError, match="n_columns must be an integer >= 1, got 0"):
+        FilterDisplay.from_estimator(pca, n_columns=0)
     with pytest.raises(ValueError, match=r"got shape \(7, 64\)"):
         FilterDisplay(pca.components_).plot()
     with pytest.raises(ValueError, match=r"filters\[1\] contains NaN"):
         FilterDisplay([np.eye(2), np.full((2, 2), np.nan)]).plot()
-    for bad in ([[[1j, 0]]], [[["a", "b"]]]):
-        with pytest.raises(TypeError, match="filters must hold real numbers, got dty"):
-            FilterDisplay(bad).plot()
+    with pytest.raises(TypeError, match="filters must hold real numbers, got dtype"):
+        FilterDisplay([[[1j, 0]]]).plot()
