@@ -249,7 +249,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         name = type(self).__name__
         if y is None:
             raise ValueError(
-                f"{name} requires y to be passed, but the target y is None."
+                f"{name} requires y to be passed, but the target y is None"
             )
         # Unlike X, they fit into memory.
         y, sample_weight = (
@@ -682,25 +682,6 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     >>> thresholds
     array([0.6, 0.8, 0.9])
     """
-    correct, confidences = _scored(y_true, y_score, labels)
-    weights = check_sample_weight(sample_weight, confidences, ensure_non_negative=True)
-    if not weights.any():
-        raise ValueError("sample_weight is zero for all samples.")
-    # Samples of weight zero are omitted: a threshold of theirs could give 0 / 0.
-    seen = weights > 0
-    thresholds, which = np.unique(confidences[seen], return_inverse=True)
-    weights = weights[seen]
-    totals = np.bincount(which, weights)
-    hits = np.bincount(which, weights * correct[seen])
-    # Summed from the largest confidence down: the last accuracies are of few samples,
-    # and differences of large sums would lose their digits.
-    accuracies = np.cumsum(hits[::-1])[::-1] / np.cumsum(totals[::-1])[::-1]
-    rejected = np.concatenate([[0.0], np.cumsum(totals)])
-    return accuracies, rejected[:-1] / rejected[-1], thresholds
-
-
-def _scored(y_true, y_score, labels):
-    """Whether each prediction is correct, and its confidence."""
     y_true = column_or_1d(y_true)
     y_score = check_array(y_score, dtype=[np.float64, np.float32], input_name="y_score")
     check_consistent_length(y_true, y_score)
@@ -717,4 +698,19 @@ def _scored(y_true, y_score, labels):
         raise ValueError(
             f"y_true holds {unknown}, not among the labels {labels.tolist()}."
         )
-    return labels[y_score.argmax(axis=1)] == y_true, y_score.max(axis=1)
+    correct = labels[y_score.argmax(axis=1)] == y_true
+    confidences = y_score.max(axis=1)
+    weights = check_sample_weight(sample_weight, confidences, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight is zero for all samples.")
+    # Samples of weight zero are omitted: a threshold of theirs could give 0 / 0.
+    seen = weights > 0
+    thresholds, which = np.unique(confidences[seen], return_inverse=True)
+    weights = weights[seen]
+    totals = np.bincount(which, weights)
+    hits = np.bincount(which, weights * correct[seen])
+    # Summed from the largest confidence down: the last accuracies are of few samples,
+    # and differences of large sums would lose their digits.
+    accuracies = np.cumsum(hits[::-1])[::-1] / np.cumsum(totals[::-1])[::-1]
+    rejected = np.concatenate([[0.0], np.cumsum(totals)])
+    return accuracies, rejected[:-1] / rejected[-1], thresholds

@@ -933,8 +933,7 @@ def _adapted(V, source, adaptation):
 def _estimated_priors(V, source):
     """Class probabilities of a new domain, by expectation maximization."""
     priors = source.priors
-    # As many as the fewest matrices of a class in each half that an adaptation is tested
-    # with.
+    # As many as the fewest matrices of a class in each half of an adaptation's test.
     counts_before = _MATRICES_PER_CLASS / 2 * len(priors) * source.priors
     for _ in range(_EM_MAX_ITER):
         joint = _log_joint(V, _recentered_means(source, priors), priors)

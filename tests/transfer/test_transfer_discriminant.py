@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.base import logm as logm_of_pyriemann
-from pyriemann.transfer import TLCenter, encode_domains
 from scipy.linalg import fractional_matrix_power
 from scipy.stats import multivariate_normal
 from sklearn import config_context
@@ -51,23 +50,6 @@ def moved(rng, make_symmetric):
             domain += 40 * [person]
     order = rng.permutation(600)
     return np.concatenate(X)[order], np.array(y)[order], np.array(domain)[order]
-
-
-@pytest.mark.filterwarnings("ignore:Convergence not reached")
-@pytest.mark.parametrize("shrinkage", [0.1, 0.7])
-def test_without_adaptation_it_is_lda_of_recentered_matrices(moved, shrinkage):
-    """pyriemann's centring, logarithms, and scikit-learn's shrunk discriminant."""
-    X, y, domain = moved
-    _, encoded = encode_domains(X, y, domain)
-    vectors = tangent(TLCenter("4").fit_transform(X, encoded))
-    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage)
-    known = domain < 4
-    lda.fit(vectors[known], y[known])
-    model = TransferDiscriminantAnalysis(shrinkage=shrinkage, relevance=0)
-    model.fit(X[known], y[known], domain[known])
-    expected = lda.predict_proba(vectors)
-    assert_allclose(model.predict_proba(X, domain=domain), expected, atol=1e-4)
-    assert model.score(X, y, domain=domain) == lda.score(vectors, y)
 
 
 def fitted(moved, **parameters):
@@ -217,21 +199,23 @@ def test_domains_of_one_matrix(moved):
     assert model.predict(X[:1], domain=["new"])[0] in model.classes_
 
 
-def test_relevance_in_so_many_words(moved):
+@pytest.mark.parametrize("relevance", [0, 0.3])
+def test_without_adaptation_it_is_lda_of_weighted_logarithms(relevance, moved):
     """Logarithms times R on both sides, and shrunk discriminant analysis of these."""
     X, y, domain = moved
     Z = Recentering().fit_transform(X, domain=domain)
     logarithms = logm_of_pyriemann(Z)
     means = [logarithms[y == c].mean(axis=0) for c in "abc"]
-    R = fractional_matrix_power(sum(mean @ mean for mean in means), 0.3)
+    R = fractional_matrix_power(sum(mean @ mean for mean in means), relevance)
     R = R / np.linalg.norm(R, 2)
-    assert_allclose(_relevance_matrix(logarithms, y, 0.3), R, atol=1e-10)
+    assert_allclose(_relevance_matrix(logarithms, y, relevance), R, atol=1e-10)
     weighted = R @ logarithms @ R
     rows, columns = np.triu_indices(4)
     scale = np.where(rows == columns, 1, np.sqrt(2))
     vectors = scale * weighted[:, rows, columns]
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.4).fit(vectors, y)
-    model = TransferDiscriminantAnalysis(shrinkage=0.4, relevance=0.3).fit(X, y, domain)
+    model = TransferDiscriminantAnalysis(shrinkage=0.4, relevance=relevance)
+    model.fit(X, y, domain)
     expected = lda.predict_proba(vectors)
     assert_allclose(model.predict_proba(X, domain=domain), expected, atol=1e-8)
     # The class means are given without the weights.
