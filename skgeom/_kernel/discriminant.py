@@ -6,7 +6,6 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
@@ -76,7 +75,7 @@ from skgeom.utils.array_api import (
     take,
     to_numpy,
 )
-from skgeom.utils.estimator import estimator_method
+from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_priors,

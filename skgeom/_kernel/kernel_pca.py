@@ -5,7 +5,6 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
@@ -36,7 +35,7 @@ from skgeom._kernel._training_data import RowSummary, TrainingData, gamma_scale
 from skgeom._statistics import ROWS_PER_BLOCK
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import check_library
-from skgeom.utils.estimator import estimator_method
+from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.linalg import signs
 from skgeom.utils.validation import known_labels
 

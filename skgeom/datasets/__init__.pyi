@@ -19,7 +19,7 @@ _Array = _SupportsArray | list[Any] | tuple[Any, ...]
 
 from skgeom import ClassStatistics
 
-__all__ = ['fetch_bci_iv_2a', 'fetch_eth80', 'fetch_heart', 'fetch_mnist', 'fetch_pima', 'fetch_svhn', 'make_gaussian_classes', 'make_spd_classes', 'make_speed_videos', 'make_syn_spd', 'sqfa_toy_statistics']
+__all__ = ['fetch_bci_iv_2a', 'fetch_eth80', 'fetch_heart', 'fetch_mnist', 'fetch_pima', 'fetch_ssvep', 'fetch_svhn', 'make_gaussian_classes', 'make_spd_classes', 'make_speed_videos', 'make_syn_spd', 'sqfa_toy_statistics']
 
 def fetch_bci_iv_2a(subject: int = 1, *, return_X_y: bool = False) -> Any: ...
 
@@ -30,6 +30,8 @@ def fetch_heart(*, data_home: Any = None, download_if_missing: bool = True, retu
 def fetch_mnist(*, subset: Literal['all', 'train', 'test'] = 'all', data_home: Any = None, download_if_missing: bool = True, return_X_y: bool = False) -> Any: ...
 
 def fetch_pima(*, data_home: Any = None, download_if_missing: bool = True, return_X_y: bool = False, as_frame: bool = False) -> Any: ...
+
+def fetch_ssvep(*, return_X_y: bool = False) -> Any: ...
 
 def fetch_svhn(*, subset: Literal['all', 'train', 'test'] = 'all', color: bool = False, return_X_y: bool = False) -> Any: ...
 

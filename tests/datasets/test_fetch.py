@@ -158,6 +158,7 @@ FILES = {
     "fetch_pima": ("pima_diabetes.csv", "https://www.openml.org/"),
     "fetch_eth80": ("eth80_covariances.npz", "https://github.com/Kai-Xuan/ETH-80"),
     "fetch_bci_iv_2a": ("bci_iv_2a_s1_to_s4.npz", "https://www.bbci.de/"),
+    "fetch_ssvep": ("eeg_ssvep.npz", "https://github.com/sylvchev/"),
 }
 
 
@@ -192,6 +193,24 @@ def test_eth80(features, n):
     assert_array_equal(objects.group, 10 * objects.target + objects.object)
     assert np.linalg.eigvalsh(objects.data).min() > 0
     assert objects.target_names[7] == "tomato"
+
+
+@needs("eeg_ssvep.npz")
+def test_ssvep():
+    trials = datasets.fetch_ssvep()
+    assert trials.data.shape == (864, 8, 1536) and trials.data.dtype == np.float32
+    assert_array_equal(np.bincount(trials.target), [216] * 4)
+    assert_array_equal(np.unique(trials.subject), np.arange(1, 13))
+    assert trials.channels[0] == "Oz" and len(trials.channels) == 8
+    # The spectrum of a frequency has its peak there.
+    times = trials.tmin + np.arange(1536) / trials.sfreq
+    window = (times >= 1) & (times < 5)
+    spectrum = np.abs(np.fft.rfft(trials.data[..., window])) ** 2
+    hertz = np.fft.rfftfreq(window.sum(), 1 / trials.sfreq)
+    for label, frequency in enumerate([13, 17, 21], 1):
+        near = (hertz > frequency - 2) & (hertz < frequency + 2)
+        power = np.median(spectrum[trials.target == label], axis=0).mean(axis=0)
+        assert hertz[near][power[near].argmax()] == frequency
 
 
 @needs("bci_iv_2a_s1_to_s4.npz")

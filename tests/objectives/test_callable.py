@@ -76,6 +76,10 @@ def with_numpy(means_a, covariances_a, means_b, covariances_b):
     return np.linalg.det(covariances_a + covariances_b)
 
 
+def wrong_shape_of_numpy(means_a, covariances_a, means_b, covariances_b):
+    return np.zeros(1)
+
+
 def one_way(means_a, covariances_a, means_b, covariances_b):
     """The Kullback-Leibler divergence of centred Gaussians, in one direction."""
     quotients = anp.linalg.solve(covariances_b, covariances_a)
@@ -96,6 +100,7 @@ def without_derivative(means_a, covariances_a, means_b, covariances_b):
             wrong_shape,
             r"wrong_shape must return .* array of shape \(6,\), got shape \(",
         ),
+        (wrong_shape_of_numpy, r"must return .* of shape \(6,\), got shape \(1,\)"),
         (wrong_type, "wrong_type must return a real number .* dtype <U3"),
         (not_a_number, "not_a_number must return numbers of at least 0, got nan for"),
         (negative, "negative must return numbers of at least 0, got -"),
