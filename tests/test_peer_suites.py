@@ -8,17 +8,17 @@ Tests that cannot agree are listed with the reason.
 import hashlib
 import importlib.util
 import inspect
-import itertools
 import subprocess
 import sys
 import tarfile
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 import sklearn
 
-from skgeom import PLRSQ, GaussianClassifier
+from skgeom import GLRSQ, PLRSQ, GaussianClassifier
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.filterwarnings("ignore")]
 
@@ -26,35 +26,24 @@ SKLEARN_TESTS = "fb0c594ac38695f9aba7adb43cc86731940c81d257b165c7d71b3335a1d313c
 PYRIEMANN = "pyriemann==0.12"
 PYRIEMANN_SDIST = "a1450307bf3360fafe4e2e11a5db81889245f34b0042094bf8b59b7fe2bdeb9f"
 
-TRANSFORMS = "GaussianClassifier is no transformer"
-COEFFICIENTS = "GaussianClassifier has no coef_"
-SHRINKAGE = "shrinkage is selected differently, and has no parameter"
-MESSAGE = "the message is a different one"
-ATTRIBUTES = "the covariances are in statistics_"
+# Names without "test_", by the reason why they are deselected.
 DESELECTED = {
-    "test_covariance": "it tests a private function",
-    "test_get_feature_names_out": TRANSFORMS,
-    "test_lda_coefs": COEFFICIENTS,
-    "test_lda_dimension_warning": TRANSFORMS,
-    "test_lda_dtype_match": COEFFICIENTS,
-    "test_lda_explained_variance_ratio": TRANSFORMS,
-    "test_lda_ledoitwolf": SHRINKAGE,
-    "test_lda_numeric_consistency_float32_float64": COEFFICIENTS,
-    "test_lda_orthogonality": TRANSFORMS,
-    "test_lda_predict": "there is no parameter solver that could be wrong",
-    "test_lda_priors": MESSAGE,
-    "test_lda_shrinkage": SHRINKAGE,
-    "test_lda_solver_agreement": TRANSFORMS,
-    "test_lda_store_covariance": ATTRIBUTES,
-    "test_lda_transform": TRANSFORMS,
-    "test_qda_coefs": ATTRIBUTES,
-    "test_qda_covariance_estimator": SHRINKAGE,
-    "test_qda_ledoitwolf": SHRINKAGE,
-    "test_qda_regularization": "regularization is an absolute variance",
-    "test_qda_shrinkage_performance": SHRINKAGE,
-    "test_qda_store_covariance": ATTRIBUTES,
-    "test_raises_value_error_on_one_sample_per_class": MESSAGE,
-    "test_raises_value_error_on_same_number_of_classes_and_samples": MESSAGE,
+    "GaussianClassifier is no transformer": """
+        get_feature_names_out lda_dimension_warning lda_explained_variance_ratio
+        lda_orthogonality lda_solver_agreement lda_transform""",
+    "GaussianClassifier has no coef_": """
+        lda_coefs lda_dtype_match lda_numeric_consistency_float32_float64""",
+    "shrinkage is selected differently, and has no parameter": """
+        lda_ledoitwolf lda_shrinkage qda_covariance_estimator qda_ledoitwolf
+        qda_shrinkage_performance""",
+    "the message is a different one": """
+        lda_priors raises_value_error_on_one_sample_per_class
+        raises_value_error_on_same_number_of_classes_and_samples""",
+    "the covariances are in statistics_": """
+        lda_store_covariance qda_coefs qda_store_covariance""",
+    "regularization is an absolute variance": "qda_regularization",
+    "there is no parameter solver that could be wrong": "lda_predict",
+    "it tests a private function": "covariance",
 }
 SELECTED = {
     "test_lda_predict_proba",
@@ -64,6 +53,23 @@ SELECTED = {
     "test_qda_prior_type",
     "test_qda_priors",
     "test_qda_solver_agreement",
+}
+DESELECTED_OF_PYRIEMANN = {
+    "it tests parameters of one classifier of pyRiemann": """
+        fgmdm knn mdm meanfield meanfield_transformer nch svc_cref_callable
+        svc_cref_error svc_cref_metric svc_kernel_callable svc_kernel_error
+        svc_kernel_precomputed svc_params svc_params_error tsclassifier_clf_error
+        tsclassifier_fit tsclassifier_metrics""",
+    "skgeom has no such function": "class_distinctiveness",
+    "complex matrices are refused": "mdm_hpd",
+    "it tests a private function": "mode",
+}
+# GLRSQ has no probabilities, which test_classifier requires.
+SELECTED_OF_PYRIEMANN = {
+    "test_classifier": [PLRSQ],
+    "test_metric_dict_error": [PLRSQ, GLRSQ],
+    "test_metric_errors": [PLRSQ, GLRSQ],
+    "test_metric_str": [PLRSQ, GLRSQ],
 }
 
 
@@ -112,35 +118,39 @@ def discriminants():
     return module
 
 
-def calls(test):
-    """The arguments of each parametrised case of a test."""
+def calls(test, **given):
+    """The arguments of each case of a parametrised test; given ones are fixed."""
     choices = []
     for mark in getattr(test, "pytestmark", []):
         names, values = mark.args
         names = [name.strip() for name in names.split(",")]
-        choices.append(
-            [
-                dict(zip(names, [v] if len(names) == 1 else v, strict=True))
-                for v in values
-            ]
-        )
-    for parts in itertools.product(*choices):
-        arguments = {name: value for part in parts for name, value in part.items()}
-        if "global_random_seed" in inspect.signature(test).parameters:
-            arguments["global_random_seed"] = 0
-        yield arguments
+        values = values if len(names) > 1 else [[value] for value in values]
+        if not set(names) & set(given):
+            choices.append([dict(zip(names, value, strict=True)) for value in values])
+    parameters = inspect.signature(test).parameters
+    fixed = {name: given[name] for name in given if name in parameters}
+    for parts in product(*choices):
+        yield {k: v for part in parts for k, v in part.items()} | fixed
+
+
+def unlisted(module, selected, deselected):
+    """Names of tests that are in the module or in the lists only."""
+    names = {name for name in vars(module) if name.startswith("test_")}
+    listed = {f"test_{x}" for names in deselected.values() for x in names.split()}
+    return names ^ (listed | set(selected))
 
 
 @pytest.mark.parametrize("name", sorted(SELECTED))
 def test_discriminant_analysis(discriminants, name):
     test = getattr(discriminants, name)
-    for arguments in calls(test):
+    for arguments in calls(test, global_random_seed=0):
         test(**arguments)
 
 
-def test_every_test_of_discriminant_analysis_is_listed(discriminants):
-    names = {name for name in vars(discriminants) if name.startswith("test_")}
-    assert names == SELECTED | set(DESELECTED)
+def test_every_test_is_listed(discriminants, classification):
+    assert not unlisted(discriminants, SELECTED, DESELECTED)
+    listed = SELECTED_OF_PYRIEMANN, DESELECTED_OF_PYRIEMANN
+    assert not unlisted(classification, *listed)
 
 
 @pytest.fixture(scope="module")
@@ -150,13 +160,9 @@ def classification(tmp_path_factory, pytestconfig):
     folder = tmp_path_factory.mktemp("pyriemann")
     command = [
         sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--no-deps",
-        "--no-binary=:all:",
+        *"-m pip download -q --no-deps --no-binary=:all:".split(),
     ]
-    command += ["--no-build-isolation", "-q", "-d", str(folder), PYRIEMANN]
+    command += ["--no-build-isolation", "-d", str(folder), PYRIEMANN]
     if subprocess.run(command, capture_output=True, timeout=300).returncode:
         pytest.skip("the source distribution of pyRiemann cannot be downloaded")
     path = checked(next(folder.glob("*.tar.gz")), PYRIEMANN_SDIST)
@@ -165,19 +171,22 @@ def classification(tmp_path_factory, pytestconfig):
     return load(next(folder.glob("*/tests/test_classification.py")))
 
 
-# Complex matrices, which pyRiemann's tests have as well, are refused: real_embedding
-# makes real ones of them. GLRSQ has no probabilities, which the test requires. Other
-# tests are of options of pyRiemann's classifiers.
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_classifiers_of_matrices(classification, n_classes):
+@pytest.mark.parametrize(
+    ("name", "classifier"),
+    [(name, c) for name, classes in SELECTED_OF_PYRIEMANN.items() for c in classes],
+)
+def test_classifiers_of_matrices(classification, name, classifier):
     from pyriemann.datasets import make_matrices
 
     rng = np.random.RandomState(17)
-    classification.test_classifier(
-        "spd",
-        n_classes,
-        PLRSQ,
-        lambda n, size, kind: make_matrices(n, size, kind, rng),
-        lambda n, n_labels: np.arange(n_labels).repeat(n // n_labels),
-        lambda n: rng.uniform(size=n),
+    test = getattr(classification, name)
+    cases = calls(
+        test,
+        kind="spd",
+        classif=classifier,
+        get_mats=lambda n, size, kind: make_matrices(n, size, kind, rng),
+        get_labels=lambda n, n_labels: np.arange(n_labels).repeat(n // n_labels),
+        get_weights=lambda n: rng.uniform(size=n),
     )
+    for arguments in cases:
+        test(**arguments)

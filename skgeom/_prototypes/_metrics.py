@@ -16,7 +16,7 @@ the parameter ``metric`` of the estimators, and the tests of the registry find i
 from abc import ABC, abstractmethod
 from copy import copy
 from functools import cached_property
-from math import log
+from math import exp, log
 
 import numpy as np
 from scipy.sparse import issparse
@@ -520,9 +520,9 @@ class MatrixMetric(Metric):
     def check_representable(self, prototypes):
         xp = namespace(prototypes)
         eigenvalues = xp.linalg.eigvalsh(prototypes)
-        condition = xp.log(eigenvalues[:, -1]) - xp.log(eigenvalues[:, 0])
-        limit = largest_log_condition(prototypes, prototypes.shape[-1])
-        if not xp.all(condition <= limit):
+        largest = exp(largest_log_condition(prototypes, prototypes.shape[-1]))
+        # Rounding makes eigenvalues of some singular matrices negative.
+        if not xp.all(eigenvalues[:, -1] <= largest * eigenvalues[:, 0]):
             raise np.linalg.LinAlgError("a prototype is singular up to rounding")
 
 

@@ -117,7 +117,7 @@ class AccuracyRejectionDisplay(Display):
                 "CalibratedClassifierCV, or use from_predictions."
             )
         return cls.from_predictions(
-            y,
+            on_host(y),
             on_host(estimator.predict_proba(X)),
             labels=on_host(estimator.classes_),
             sample_weight=sample_weight,

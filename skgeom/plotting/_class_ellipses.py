@@ -14,6 +14,7 @@ from skgeom.plotting._display import (
     label_text,
     sparse_labels,
 )
+from skgeom.utils.array_api import on_host
 from skgeom.utils.validation import check_finite
 
 
@@ -124,7 +125,7 @@ class ClassEllipsesDisplay(Display):
             )
         names = tuple(str(feature_names[k]) for k in dims)
         moments = _moments_of_two(statistics, dims)
-        return cls(statistics.classes, *moments, names).plot(ax=ax, **kwargs)
+        return cls(on_host(statistics.classes), *moments, names).plot(ax=ax, **kwargs)
 
     @classmethod
     def from_estimator(
@@ -366,9 +367,9 @@ def _moments_of_two(statistics, dims):
     """Means and covariances of two features; second moments as centred classes."""
     block = np.ix_(range(len(statistics.classes)), dims, dims)
     if statistics.means is None:
-        moments = statistics.second_moments[block]
+        moments = on_host(statistics.second_moments)[block]
         return np.zeros(moments.shape[:2]), moments
-    return statistics.means[:, dims], statistics.covariances[block]
+    return on_host(statistics.means)[:, dims], on_host(statistics.covariances)[block]
 
 
 def _axes_of_ellipses(covariances):

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skgeom.plotting._display import Display, check_axes, fitted_step
+from skgeom.utils.array_api import on_host
 from skgeom.utils.validation import check_finite, real_array
 
 
@@ -215,7 +216,7 @@ class FilterDisplay(Display):
 def _filters_of(estimator):
     """The filters of a fitted transformer, one per row."""
     if hasattr(estimator, "components_"):
-        return np.atleast_2d(estimator.components_)
+        return np.atleast_2d(on_host(estimator.components_))
     # Linear discriminant analysis keeps more scalings than it uses.
     n_components = len(estimator.get_feature_names_out())
     return np.asarray(estimator.scalings_)[:, :n_components].T

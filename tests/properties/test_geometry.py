@@ -1,4 +1,4 @@
-"""Every function of skgeom.geometry by its properties, for matrices of any condition.
+"""Distances and means of skgeom.geometry by their properties, for any condition.
 
 Tolerances are in units of rounding: results of well-conditioned problems keep twelve
 digits, and an eigenvalue of a matrix of condition number k has a relative error of
@@ -212,28 +212,6 @@ def test_distance_of_any_condition_and_scale_is_a_number(name, draw, power):
 # What defines each function.
 
 
-def check_sqrtm(draw):
-    A = draw.spd()
-    root = geometry.sqrtm(A)
-    assert_close(root @ root, A)
-    assert_close(root, root.T)
-
-
-def check_invsqrtm(draw):
-    A = draw.spd()
-    root = geometry.invsqrtm(A)
-    assert_allclose(root @ A @ root, np.eye(draw.n), atol=tolerance(draw))
-
-
-def check_expm_and_logm(draw):
-    A = draw.spd()
-    log = geometry.logm(A)
-    assert_close(log, log.T, unit=1)
-    assert_close(geometry.expm(log), A, 1e-10)
-    assert_close(geometry.logm(geometry.expm(log)), log, tolerance(draw), unit=1)
-    assert_close(geometry.expm(-log) @ A, np.eye(draw.n), tolerance(draw))
-
-
 def check_embedding(draw):
     mean, covariance = gaussian(draw)
     embedded = geometry.calvo_oller_embedding(mean, covariance)
@@ -246,44 +224,6 @@ def check_embedding(draw):
         symmetrised(G[:-1, :-1] @ covariance @ G[:-1, :-1].T),
     )
     assert_close(moved, G @ embedded @ G.T, 1e-12)
-
-
-def check_generalized_eigenvalues(draw):
-    A, B, G = draw.symmetric(), draw.spd(), draw.linear()
-    found = geometry.generalized_eigenvalues(A, B)
-    size = np.abs(found).max() + 1
-    trace = np.trace(np.linalg.solve(B, A))
-    assert (np.abs(np.diff(np.sort(found)) - np.abs(np.diff(found))) <= 1e-9).all()
-    assert_allclose(found.sum(), trace, atol=tolerance(draw) * size * draw.n)
-    moved = geometry.generalized_eigenvalues(
-        *(symmetrised(G @ M @ G.T) for M in (A, B))
-    )
-    assert_allclose(moved, found, atol=1e3 * tolerance(draw) * size)
-
-
-def check_whiten(draw):
-    A, B = draw.symmetric(), draw.spd()
-    assert_allclose(geometry.whiten(B, B), np.eye(draw.n), atol=tolerance(draw))
-    white = geometry.whiten(A, B)
-    assert_close(white, white.T)
-    size = np.abs(white).max() + 1
-    expected = np.sort(geometry.generalized_eigenvalues(A, B))
-    found = np.linalg.eigvalsh(white)
-    assert_allclose(found, expected, atol=1e3 * tolerance(draw) * size)
-
-
-def check_real_embedding(draw):
-    A, B = (draw.symmetric() + 1j * np.triu(draw.symmetric(), 1) for _ in range(2))
-    A, B = A + A.conj().T, B + B.conj().T
-    embed = geometry.real_embedding
-    assert_close(embed(A), embed(A).T)
-    assert_close(embed(A) @ embed(B), embed_any(A @ B))
-    assert_close(np.linalg.eigvalsh(embed(A))[::2], np.linalg.eigvalsh(A), unit=1)
-
-
-def embed_any(matrix):
-    """[[Re, -Im], [Im, Re]] of any matrix."""
-    return np.block([[matrix.real, -matrix.imag], [matrix.imag, matrix.real]])
 
 
 def check_mean(draw):
@@ -321,26 +261,10 @@ def assert_close(found, expected, rtol=1e-10, unit=0.0):
     assert_allclose(found, expected, rtol=0, atol=rtol * size)
 
 
-OTHERS = {
-    "calvo_oller_embedding": check_embedding,
-    "exp_map_fisher_rao": check_geodesics,
-    "expm": check_expm_and_logm,
-    "generalized_eigenvalues": check_generalized_eigenvalues,
-    "geodesic_fisher_rao": check_geodesics,
-    "invsqrtm": check_invsqrtm,
-    "log_map_fisher_rao": check_geodesics,
-    "logm": check_expm_and_logm,
-    "mean_affine_invariant": check_mean,
-    "real_embedding": check_real_embedding,
-    "sqrtm": check_sqrtm,
-    "whiten": check_whiten,
-}
-
-
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("check", [check_embedding, check_geodesics, check_mean])
 @given(draw=MILD)
-def test_what_defines_it(name, draw):
-    OTHERS[name](draw)
+def test_what_defines_it(check, draw):
+    check(draw)
 
 
 @given(draw=MILD)
@@ -363,5 +287,6 @@ def test_distances_of_gaussians_agree_where_they_must(draw):
     assert_allclose(full, shared, rtol=1e-6, atol=atol)
 
 
-def test_every_public_function_has_its_properties():
-    assert {*DISTANCES, *OTHERS} == set(geometry.__all__)
+def test_every_distance_has_its_properties():
+    names = {name for name in geometry.__all__ if name.startswith("distance_")}
+    assert set(DISTANCES) == names

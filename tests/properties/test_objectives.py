@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -82,32 +82,6 @@ def test_distance_is_one(name, problem):
     if name in TRIANGLE:
         detours = (table[:, :, None] + table[None]).min(axis=1)
         assert (table <= detours + atol).all()
-
-
-def slope(objective, filters, direction):
-    """Central difference of fourth order."""
-    value = {k: objective(filters + k * 1e-3 * direction)[0] for k in (-2, -1, 1, 2)}
-    return (8 * (value[1] - value[-1]) - (value[2] - value[-2])) / 12e-3
-
-
-def assert_gradient(objective, filters, rng):
-    direction = rng.normal(size=filters.shape)
-    value, gradient = objective(filters)
-    size = np.linalg.norm(gradient) * np.linalg.norm(direction) + abs(value)
-    expected = slope(objective, filters, direction)
-    assert_allclose(np.vdot(gradient, direction), expected, atol=1e-4 * size)
-
-
-@pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("name", EVERY)
-@given(problem=problems(powers=(0.5, 1, 2)))
-def test_gradient_by_differences(name, squared, problem):
-    objective = problem.mean_distance(EVERY[name], squared)
-    if not squared:  # which has a kink where two classes coincide
-        means, covariances, _ = objective.classes(problem.filters)
-        table = problem.distance_of_classes(EVERY[name], means, covariances)
-        assume(table[np.triu_indices(problem.n_classes, 1)].min() > 0.05)
-    assert_gradient(objective, problem.filters, problem.rng)
 
 
 @pytest.mark.parametrize("name", EVERY)
