@@ -75,6 +75,9 @@ ESTIMATORS = {
         lambda: skgeom.GaussianClassifier(regularization=0),
         holds=LINEAR | {SHIFT, WEIGHTS},
     ),
+    "GaussianRegressor": Case(
+        skgeom.GaussianRegressor, holds=frozenset({SCALE, SHIFT, ORDER, WEIGHTS})
+    ),
     "KernelDiscriminantAnalysis": Case(
         skgeom.KernelDiscriminantAnalysis, holds=LINEAR | {SHIFT, WEIGHTS}
     ),
