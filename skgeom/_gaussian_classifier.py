@@ -6,7 +6,6 @@ from numbers import Real
 import numpy as np
 from scipy.linalg.lapack import dpstrf
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_array, validate_data
@@ -35,7 +34,7 @@ from skgeom.utils.array_api import (
     on_host,
     to_numpy,
 )
-from skgeom.utils.estimator import current_progress, estimator_method
+from skgeom.utils.estimator import BaseEstimator, current_progress, estimator_method
 from skgeom.utils.validation import (
     check_priors,
     check_two_classes,

@@ -6,7 +6,6 @@ import numpy as np
 from scipy.stats import binom
 from sklearn import get_config
 from sklearn.base import (
-    BaseEstimator,
     ClassifierMixin,
     MetaEstimatorMixin,
     clone,
@@ -43,6 +42,7 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.estimator import (
+    BaseEstimator,
     check_method_params,
     estimator_method,
     safe_split,

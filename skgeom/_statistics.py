@@ -1,7 +1,6 @@
 """Class-conditional means and covariances: from data, in pieces, merged, projected."""
 
-import zipfile
-import zlib
+from contextlib import nullcontext
 from copy import copy
 from functools import partial, reduce
 from itertools import zip_longest
@@ -694,7 +693,7 @@ class ClassStatistics:
         """
         try:
             return _statistics_of_state(state)
-        except _STATE_ERRORS as error:
+        except Exception as error:
             raise ValueError(f"No valid state of statistics: {error}") from error
 
     def save(self, path):
@@ -702,7 +701,8 @@ class ClassStatistics:
 
         The entries of the archive are
 
-        - ``format``: the text "skgeom.ClassStatistics"; ``version``: 1;
+        - ``format``: the text "skgeom.ClassStatistics"; ``version``: 1; ``entries``:
+          the names of all entries;
         - ``classes``, (c,), sorted, and ``labels``: their dtype as text, "O" for texts
           that are Python objects; ``counts``, (c,): sums of weights;
         - ``matrices``, (c, n, n): scatters about the means, divided by count - 1 where
@@ -716,8 +716,8 @@ class ClassStatistics:
 
         Parameters
         ----------
-        path : str or path-like
-            The file, which is replaced if it exists.
+        path : str, path-like or binary file
+            The file, which is replaced if it exists, or an open one.
 
         Examples
         --------
@@ -730,7 +730,7 @@ class ClassStatistics:
         ...     ClassStatistics.load(path)
         ClassStatistics(1 classes, 1 features, 2 samples)
         """
-        with open(path, "wb") as file:
+        with _opened(path, "wb") as file:
             np.savez(file, allow_pickle=False, **_state(self))
 
     @classmethod
@@ -739,8 +739,8 @@ class ClassStatistics:
 
         Parameters
         ----------
-        path : str or path-like
-            The file.
+        path : str, path-like or binary file
+            The file, or an open one.
 
         Returns
         -------
@@ -752,14 +752,15 @@ class ClassStatistics:
         ValueError
             If the file is truncated, of another kind, or of a later version.
         """
-        try:
-            with open(path, "rb") as file, np.load(file) as archive:
-                state = {name: archive[name] for name in archive.files}
-            return _statistics_of_state(state)
-        except (*_STATE_ERRORS, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise ValueError(
-                f"{path} is not a complete file of ClassStatistics.save: {error}"
-            ) from error
+        with _opened(path, "rb") as file:
+            try:
+                with np.load(file) as archive:
+                    state = {name: archive[name] for name in archive.files}
+                return _statistics_of_state(state)
+            except Exception as error:  # of many classes, by what is wrong in the file
+                raise ValueError(
+                    f"{path} is not a complete file of ClassStatistics.save: {error}"
+                ) from error
 
     def __repr__(self):
         features = f"{self.n_features} features"
@@ -1164,8 +1165,11 @@ def _in_leading_axes(n_axes, read):
 
 _FORMAT = "skgeom.ClassStatistics"
 _VERSION = 1
-# What a malformed state raises.
-_STATE_ERRORS = (AttributeError, KeyError, TypeError, ValueError)
+
+
+def _opened(path, mode):
+    """The open file of a path, or a file that is open, and remains open."""
+    return nullcontext(path) if hasattr(path, "seek") else open(path, mode)
 
 
 def _state(statistics):
@@ -1191,12 +1195,19 @@ def _state(statistics):
         "covariance_estimator": None if estimator is None else str(estimator),
         "feature_names_in_": None if names is None else names.astype(str),
     }
-    return {name: value for name, value in state.items() if value is not None}
+    state = {name: value for name, value in state.items() if value is not None}
+    return state | {"entries": ["entries", *state]}
 
 
 def _statistics_of_state(state):
+    lost = sorted(set(np.ravel(state["entries"])) ^ set(state))
+    if lost:
+        raise ValueError(f"entries are missing or unknown: {lost}.")
     if str(state["format"]) != _FORMAT or int(state["version"]) > _VERSION:
-        raise ValueError(f"its format is {state['format']}, {state['version']}.")
+        raise ValueError(
+            f"its format is {state['format']}, version {state['version']}, but this "
+            f"release of skgeom reads {_FORMAT}, up to version {_VERSION}."
+        )
     labels = str(state["labels"]).lstrip("<>|")
     classes = np.array(state["classes"], dtype=object if labels == "O" else labels)
     counts, (n_classes,) = np.array(state["counts"]), classes.shape
@@ -1211,9 +1222,15 @@ def _statistics_of_state(state):
             raise ValueError(f"{name} has the shape {array.shape}, or is not finite.")
     if counts.shape != (n_classes,) or not (counts > 0).all():
         raise ValueError(f"counts are {counts}.")
+    if not np.array_equal(classes, np.unique(classes)):
+        raise ValueError(f"classes are not sorted, or not distinct: {classes}.")
     if axes is not None and (axes.ndim != 2 or len(axes) != n_features):
         raise ValueError(f"axes have the shape {axes.shape}.")
     names = state.get("feature_names_in_")
+    if names is not None and len(names) != (
+        n_features if axes is None else axes.shape[1]
+    ):
+        raise ValueError(f"feature_names_in_ has {len(names)} names.")
     estimator = state.get("covariance_estimator")
     return make_statistics(
         classes,

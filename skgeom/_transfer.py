@@ -9,7 +9,6 @@ from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import multivariate_normal
 from sklearn.base import (
-    BaseEstimator,
     ClassifierMixin,
     TransformerMixin,
     clone,
@@ -31,7 +30,7 @@ from skgeom.geometry import (
     mean_affine_invariant,
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
-from skgeom.utils.estimator import current_progress, estimator_method
+from skgeom.utils.estimator import BaseEstimator, current_progress, estimator_method
 from skgeom.utils.linalg import fold_order
 from skgeom.utils.validation import (
     check_priors,

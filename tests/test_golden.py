@@ -1,9 +1,9 @@
 """The results of ``golden.json``, on this platform. ``tools/golden.py`` renews them."""
 
-import importlib.util
 import json
 from pathlib import Path
 
+import golden
 import pytest
 from numpy.testing import assert_allclose
 
@@ -27,19 +27,12 @@ TOLERANCES = {
 }
 
 
-def tool():
-    spec = importlib.util.spec_from_file_location("golden", ROOT / "tools/golden.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 EXPECTED = json.loads((ROOT / "tests" / "golden.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
 def found():
-    return tool().results()
+    return golden.results()
 
 
 def test_the_same_results_are_computed(found):

@@ -199,6 +199,7 @@ TOO_LARGE_OR_SMALL = (
 # These run in the fast tier: one for vectors and one for matrices.
 SAMPLE = {"GaussianClassifier", "mdrm"}
 TAKE_SPARSE = [name for name in VECTORS if get_tags(ESTIMATORS[name]).input_tags.sparse]
+TAKEN_CELLS = [*product(ESTIMATORS, TAKEN), *product(TAKE_SPARSE, ["sparse"])]
 OF_VECTORS = product(VECTORS, REFUSED)
 OF_MATRICES = product(MATRICES, REFUSED | REFUSED_MATRICES)
 
@@ -237,18 +238,11 @@ def test_refused(name, case):
         clone(ESTIMATORS[name]).fit(*change(*data_for(name)))
 
 
-@pytest.mark.parametrize("name, case", cells(product(ESTIMATORS, TAKEN)))
+@pytest.mark.parametrize("name, case", cells(TAKEN_CELLS))
 def test_taken(name, case):
     """The result is that of the data as they were."""
-    found = outcome(ESTIMATORS[name], *TAKEN[case](*data_for(name)))
-    np.testing.assert_allclose(found, expected_of(name), rtol=1e-5)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", TAKE_SPARSE)
-def test_sparse_taken(name):
-    X, y = data_for(name)
-    found = outcome(ESTIMATORS[name], sparse.csc_array(X), y)
+    change = TAKEN.get(case, lambda X, y: (sparse.csc_array(X), y))
+    found = outcome(ESTIMATORS[name], *change(*data_for(name)))
     np.testing.assert_allclose(found, expected_of(name), rtol=1e-5)
 
 

@@ -72,8 +72,7 @@ def test_fits_bring_nothing_that_was_not_asked_for():
     modules, asked = imported(f"""
 sys.path.insert(0, {str(TOOLS)!r})
 import many_fits
-table = many_fits.table_of_estimators()
-for _ in many_fits.fit_all(table, 1, skip={OF_PYRIEMANN}):
+for _ in many_fits.fit_all(1, skip={OF_PYRIEMANN}):
     pass
 """)
     assert "skgeom" in packages(modules)

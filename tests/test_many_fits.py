@@ -1,44 +1,31 @@
 """Many fits in one process, one after another or at once, leave nothing behind."""
 
-import importlib.util
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
+import many_fits
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from public_estimators import ESTIMATORS, data_of, outcome
 from threadpoolctl import threadpool_limits
-
-ROOT = Path(__file__).parents[1]
-
-
-def load(path):
-    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MANY_FITS = load("tools/many_fits.py")
-TABLE = MANY_FITS.table_of_estimators()
 
 
 @pytest.mark.exhaustive
 def test_nothing_is_left_behind():
     """About 200 fits: the same memory in each round, threads and settings as before."""
-    list(MANY_FITS.fit_all(TABLE, 1))  # imports, caches
-    before = MANY_FITS.global_state()
-    growth = MANY_FITS.growth_of(MANY_FITS.fit_all(TABLE, 6))
-    assert MANY_FITS.changed_state(before) == []
+    list(many_fits.fit_all(1))  # imports, caches
+    before = many_fits.global_state()
+    growth = many_fits.growth_of(many_fits.fit_all(6))
+    assert many_fits.changed_state(before) == []
     # An array or a model that is kept takes at least one block for each of the fits.
-    assert np.median(growth) < 3 * len(TABLE.ESTIMATORS)
+    assert np.median(growth) < 3 * len(ESTIMATORS)
 
 
 def test_a_change_is_found():
-    before = MANY_FITS.global_state()
+    before = many_fits.global_state()
     with np.errstate(all="raise"), np.printoptions(precision=3):
-        assert MANY_FITS.changed_state(before) == ["numpy errors", "print options"]
+        assert many_fits.changed_state(before) == ["numpy errors", "print options"]
     kept = []
 
     def leak():
@@ -46,7 +33,7 @@ def test_a_change_is_found():
             kept.extend(np.empty(10) for _ in range(100))
             yield
 
-    assert np.median(MANY_FITS.growth_of(leak())) >= 100
+    assert np.median(many_fits.growth_of(leak())) >= 100
 
 
 # Before Python 3.14, a forest of scikit-learn may start while another one has emptied
@@ -57,7 +44,7 @@ def test_a_change_is_found():
     "names",
     [
         ["SQFA", "GaussianClassifier", "PLRSQ", "KernelDiscriminantAnalysis"],
-        pytest.param(list(TABLE.ESTIMATORS), marks=pytest.mark.exhaustive),
+        pytest.param(list(ESTIMATORS), marks=pytest.mark.exhaustive),
     ],
     ids=["few", "all"],
 )
@@ -65,9 +52,9 @@ def test_fits_at_once_give_what_fits_in_turn_give(names):
     """Eight threads that change places as often as possible."""
 
     def result(name):
-        case = TABLE.ESTIMATORS[name]
-        X, y = TABLE.data_of(case, seed=0, n_per_class=8)
-        return TABLE.outcome(case.make().fit(X, y), X)
+        case = ESTIMATORS[name]
+        X, y = data_of(case, seed=0, n_per_class=8)
+        return outcome(case.make().fit(X, y), X)
 
     expected = [result(name) for name in names]
     interval = sys.getswitchinterval()
@@ -76,10 +63,10 @@ def test_fits_at_once_give_what_fits_in_turn_give(names):
         # scikit-learn's k-means limits the threads of BLAS and restores what it found,
         # which may be the limit of a fit in another thread.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(8) as pool:
-            before = MANY_FITS.global_state()
+            before = many_fits.global_state()
             found = [list(pool.map(result, names[k:] + names[:k])) for k in (0, 3)]
             pool.shutdown()
-            changed = set(MANY_FITS.changed_state(before))
+            changed = set(many_fits.changed_state(before))
     finally:
         sys.setswitchinterval(interval)
     # Before Python 3.14, scikit-learn's own checks change the filters for all threads.

@@ -379,6 +379,7 @@ def test_what_cannot_be_shrunk(rng):
 
 
 LARGE = 2**60
+EXTENSIONS = ["UInt64", "int64[pyarrow]", "category"]
 
 
 @pytest.mark.parametrize("dtypes", [("int64", "uint64"), ("uint64", "int64")])
@@ -447,15 +448,25 @@ def test_missing_labels_of_a_list_are_counted(missing, rng):
             fit(rng.normal(size=(12, 2)), y)
 
 
-def test_labels_of_pyarrow(rng):
-    pa = pytest.importorskip("pyarrow")
-    X, y = rng.normal(size=(12, 2)), ["a", "b"] * 6
-    expected = ClassStatistics.from_data(X, y)
-    for labels in (pa.array(y), pa.chunked_array([y[:4], y[4:]])):
-        found = ClassStatistics.from_data(X, labels)
-        np.testing.assert_array_equal(found.classes, expected.classes)
-        np.testing.assert_array_equal(found.covariances, expected.covariances)
-    assert GaussianClassifier().fit(X, pa.array(y)).classes_.tolist() == ["a", "b"]
+def test_labels_of_pandas_and_pyarrow_stay_exact(rng):
+    pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    X, text, flags = rng.normal(size=(12, 2)), ["a", "b"] * 6, [True, False] * 6
+    large = [LARGE, LARGE + 1] * 6
+    encoded = pa.array(large).dictionary_encode()
+    for y, kind, found in (
+        (text, "OU", [pa.array(text), pa.chunked_array([text[:4], text[4:]])]),
+        (text, "OU", [pd.Series(text, dtype="category"), pd.Categorical(text)]),
+        (large, "iu", [encoded, *(pd.Series(large, dtype=d) for d in EXTENSIONS)]),
+        (flags, "b", [pa.array(flags), pd.Series(flags, dtype="boolean")]),
+    ):
+        expected = ClassStatistics.from_data(X, np.array(y))
+        for labels in found:
+            parts = (ClassStatistics.from_data(X[i::2], labels[i::2]) for i in (0, 1))
+            for same in (ClassStatistics.from_data(X, labels), sum(parts)):
+                assert same.classes.dtype.kind in kind
+                assert same.classes.tolist() == expected.classes.tolist()
+            model = GaussianClassifier().fit(X, labels)
+            assert model.classes_.tolist() == sorted(set(y))
 
 
 class Duck:
@@ -491,7 +502,9 @@ def same_bits(first, second):
 def test_parts_of_any_weights_merge_to_the_whole(owners, powers, offset):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(12, 3)).round(3) + offset, np.arange(12) % 3
-    weights, owners = 2.0 ** np.array(powers), np.array(owners)
+    powers, owners = np.array(powers), np.array(owners)
+    weights = np.where(powers == -9, 0, 2.0**powers)
+    weights[0] = 1
     parts = [
         ClassStatistics.from_blocks([(X[k], y[k], weights[k])])
         for k in (np.flatnonzero(owners == number) for number in range(5))
@@ -597,6 +610,14 @@ def test_files_that_are_no_statistics(statistics, tmp_path):
         path.write_bytes(content[:length])
         with pytest.raises(ValueError, match="is not a complete file of"):
             ClassStatistics.load(path)
+    for position in range(0, len(content), 3):
+        changed = bytearray(content)
+        changed[position] ^= 4
+        path.write_bytes(changed)
+        try:  # an error, or a bit that says nothing about the statistics
+            assert same_bits(ClassStatistics.load(path), statistics)
+        except ValueError as error:
+            assert "is not a complete file of" in str(error)
     np.save(tmp_path / "array.npy", np.ones(3))
     np.savez(tmp_path / "other.npz", means=np.ones(3))
     for name in ("array.npy", "other.npz"):
@@ -613,6 +634,9 @@ def test_files_that_are_no_statistics(statistics, tmp_path):
         {"means": [[np.nan] * 4] * 3},
         {"matrices": [1.0]},
         {"axes": [[1.0, 2.0]]},
+        {"classes": [2, 1, 0]},
+        {"labels": "no dtype"},
+        {"other": 1},
     ):
         with pytest.raises(ValueError, match="No valid state of statistics"):
             ClassStatistics.from_dict(state | change)

@@ -1,28 +1,18 @@
 """The type stubs say what the docstrings say."""
 
-import importlib.util
 import re
 from pathlib import Path
 
+import make_stubs
 import pytest
 
 ROOT = Path(__file__).parents[1]
 
 
-def tool():
-    spec = importlib.util.spec_from_file_location("stubs", ROOT / "tools/make_stubs.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MAKE_STUBS = tool()
-
-
-@pytest.mark.parametrize("module", MAKE_STUBS.MODULES)
+@pytest.mark.parametrize("module", make_stubs.MODULES)
 def test_stubs_are_up_to_date(module):
-    found = MAKE_STUBS.path(module).read_text(encoding="utf-8")
-    assert found == MAKE_STUBS.stub(module), "run python tools/make_stubs.py"
+    found = make_stubs.path(module).read_text(encoding="utf-8")
+    assert found == make_stubs.stub(module), "run python tools/make_stubs.py"
 
 
 def test_script_for_type_checkers_uses_every_estimator():
@@ -30,7 +20,7 @@ def test_script_for_type_checkers_uses_every_estimator():
     names = [
         name
         for module in ["skgeom", "skgeom.baselines"]
-        for name, value in MAKE_STUBS._public(module)
+        for name, value in make_stubs._public(module)
         if isinstance(value, type)
     ]
     assert len(names) > 15
@@ -49,8 +39,8 @@ def test_mypy_accepts_what_users_write_and_finds_misspellings(tmp_path):
 
 
 def test_names_in_constraints_replace_strings():
-    assert MAKE_STUBS.annotation("str or callable", {"a"}) == (
+    assert make_stubs.annotation("str or callable", {"a"}) == (
         "Literal['a'] | Callable[..., Any]"
     )
     # ArrayLike includes str.
-    assert MAKE_STUBS.annotation('"a" or array-like') == "Literal['a'] | _Array"
+    assert make_stubs.annotation('"a" or array-like') == "Literal['a'] | _Array"

@@ -8,7 +8,6 @@ states and other global settings are at the end as they were at the beginning.
 """
 
 import gc
-import importlib.util
 import os
 import random
 import signal
@@ -22,15 +21,9 @@ import numpy as np
 import sklearn
 from threadpoolctl import threadpool_info
 
-TABLE = Path(__file__).parents[1] / "tests" / "public_estimators.py"
-
-
-def table_of_estimators():
-    """The module with the table of all estimators, and what makes data for them."""
-    spec = importlib.util.spec_from_file_location("estimators", TABLE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+# The table of all estimators, and what makes data for them.
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+import public_estimators as table
 
 
 def global_state():
@@ -62,7 +55,7 @@ def changed_state(before):
     return [name for name in before if before[name] != after[name]]
 
 
-def fit_all(table, n_rounds, skip=()):
+def fit_all(n_rounds, skip=()):
     """Fit each estimator once a round, to other data each time; yield the round."""
     for seed in range(n_rounds):
         for name, case in table.ESTIMATORS.items():
@@ -79,15 +72,14 @@ def memory():
 
 
 def main(n_fits):
-    table = table_of_estimators()
     n_rounds = -(-n_fits // len(table.ESTIMATORS))
-    for _ in fit_all(table, 1):  # imports, caches
+    for _ in fit_all(1):  # imports, caches
         pass
     before, start = global_state(), time.perf_counter()
     sizes = []
     gc.collect()
     print(f"{'fits':>7} {'seconds':>8} {'MB':>8} {'blocks':>9}", flush=True)
-    for seed in fit_all(table, n_rounds):
+    for seed in fit_all(n_rounds):
         if (seed + 1) % max(n_rounds // 10, 1) == 0:
             gc.collect()
             n_done = (seed + 1) * len(table.ESTIMATORS)

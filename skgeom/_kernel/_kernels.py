@@ -1,27 +1,14 @@
 """Kernels of samples: parameters, checks and values."""
 
 from dataclasses import dataclass, field, replace
-from numbers import Real
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom.utils.array_api import astype, like, on_host, take, to_numpy
 from skgeom.utils.validation import check_symmetric, warn_user
 
-# The parameters that estimators with a kernel have in common.
-KERNEL_CONSTRAINTS = {
-    "gamma": [
-        None,
-        StrOptions({"auto", "scale"}),
-        Interval(Real, 0, None, closed="neither"),
-    ],
-    "degree": [Interval(Real, 0, None, closed="left")],
-    "coef0": [Interval(Real, None, None, closed="neither")],
-    "kernel_params": [None, dict],
-}
 # Kernels that are positive semidefinite whatever their parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
 # Kernels of inner products, which may be sparse.

@@ -28,7 +28,8 @@ from skgeom._kernel._system import (
     check_finite_kernel,
     discriminants_of,
 )
-from skgeom._kernel._training_data import BLOCK, BlockedRows
+from skgeom._kernel._training_data import BlockedRows
+from skgeom._statistics import ROWS_PER_BLOCK
 from skgeom.utils.array_api import in_double, like, namespace, on_host, take, to_numpy
 
 # Largest number of samples for k-means: with all of a million samples, it would take
@@ -127,7 +128,7 @@ class LandmarkFeatures:
         sums, moment = np.zeros((n_classes, rank)), 0.0
         members = np.eye(n_classes, dtype=self.dtype)
         roots = np.sqrt(weights).astype(self.dtype)
-        for batch in gen_batches(X.shape[0], BLOCK):
+        for batch in gen_batches(X.shape[0], ROWS_PER_BLOCK):
             rows = X[batch] if namespace(X) is np else X[batch, ...]
             root = roots[batch, None]
             z = self(rows) * like(root, rows)

@@ -15,7 +15,7 @@ and so do its inverse and all products with it. Vectors with one entry a sample 
 NumPy arrays.
 """
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from skgeom._kernel._eigenproblems import (
     class_contrasts,
     rank_tolerance,
     solve_dual,
+    solve_iteratively,
     solve_primal,
 )
 from skgeom._kernel._held_out_errors import complement_of, held_out_residuals
@@ -137,9 +138,21 @@ class KernelSystem:
         Whether the kernel is known to be positive semidefinite.
     precision : float
         The relative precision of the kernel matrix.
+    iterate : bool
+        Whether an iteration may replace the square of the matrix, for a penalty R = I.
+        Then there is no factor for :meth:`complement`.
     """
 
-    def __init__(self, matrix, data, *, identity, definite=False, precision=_EPS):
+    def __init__(
+        self,
+        matrix,
+        data,
+        *,
+        identity,
+        definite=False,
+        precision=_EPS,
+        iterate=False,
+    ):
         # The system is solved for a kernel of size one, so that no square of a very
         # large or small one overflows or vanishes.
         self.kernel_max = float(check_finite_kernel(matrix))
@@ -147,7 +160,7 @@ class KernelSystem:
             raise ValueError(ALL_SAMPLES_EQUAL)
         self.codes, self.weights = data.codes, data.weights
         self.class_weights, self.precision = data.class_weights, precision
-        self.identity, self.definite = identity, definite
+        self.identity, self.definite, self.iterate = identity, definite, iterate
         self.root_weights = np.sqrt(self.weights)
         self.kernel_mean = to_numpy(like(self.weights, matrix) @ matrix)
         # K is symmetric, so the means of its rows are those of its columns.
@@ -182,7 +195,7 @@ class KernelSystem:
         """Trace of the total scatter matrix where the penalty is the identity."""
         xp = namespace(self.centered)
         if self.identity:
-            return float(xp.sum(self.centered**2))
+            return float(xp.tensordot(self.centered, self.centered))
         return float(xp.linalg.trace(self.centered))
 
     def check_definite(self):
@@ -295,6 +308,10 @@ class KernelSystem:
         tol = rank_tolerance(regularization)
         settings = self._settings(regularization, criterion, n_components, tol)
         penalty = settings["penalty"]
+        if self.iterate and self.identity and namespace(self.centered) is np:
+            with suppress(LinAlgError):
+                found = solve_iteratively(self.centered, self.indicators, **settings)
+                return self._discriminants(*found, penalty)
         if self.identity:
             gram = self.centered @ self.centered.T
             images = self._times(self._means)

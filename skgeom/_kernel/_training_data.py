@@ -16,12 +16,11 @@ from sklearn.utils import check_X_y, gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import _check_sample_weight
 
+from skgeom._statistics import ROWS_PER_BLOCK
 from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
 from skgeom.utils.array_api import block, take, to_numpy
 
 _EPS = np.finfo(np.float64).eps
-# Rows that are processed at once: enough for fast products, at little memory.
-BLOCK = 4096
 
 
 @dataclass
@@ -41,7 +40,7 @@ class RowSummary:
         digests = np.array([_digest(row) for row in _rows_of_bytes(X)], dtype=np.int64)
         weight, n_features = weights.sum(), X.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
-            batches = list(gen_batches(X.shape[0], BLOCK))
+            batches = list(gen_batches(X.shape[0], ROWS_PER_BLOCK))
             total = sum(X[batch].T @ weights[batch] for batch in batches)
             center = total / (weight or 1)
             means, variances = _moments_of_rows(X)
@@ -88,7 +87,7 @@ def gamma_scale(summary):
 def _rows_of_bytes(X):
     """The bytes of each row; those of equal rows are equal."""
     if not issparse(X):
-        for batch in gen_batches(len(X), BLOCK):
+        for batch in gen_batches(len(X), ROWS_PER_BLOCK):
             # Zeros may have a sign, which the sum removes.
             yield from (row.tobytes() for row in np.ascontiguousarray(X[batch] + 0.0))
         return

@@ -5,7 +5,6 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
@@ -23,7 +22,6 @@ from sklearn.utils.validation import (
 )
 
 from skgeom._kernel._kernels import (
-    KERNEL_CONSTRAINTS,
     make_kernel,
     warn_if_nearly_diagonal,
 )
@@ -33,10 +31,11 @@ from skgeom._kernel._nystroem import (
     n_landmarks_of,
     random_landmarks,
 )
-from skgeom._kernel._training_data import BLOCK, RowSummary, TrainingData, gamma_scale
+from skgeom._kernel._training_data import RowSummary, TrainingData, gamma_scale
+from skgeom._statistics import ROWS_PER_BLOCK
 from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import check_library
-from skgeom.utils.estimator import estimator_method
+from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.linalg import signs
 from skgeom.utils.validation import known_labels
 
@@ -151,12 +150,14 @@ class LandmarkKernelPCA(
             Interval(Integral, 1, None, closed="left"),
         ],
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS)), callable],
-        **KERNEL_CONSTRAINTS,
         "gamma": [
             None,
             StrOptions({"scale"}),
             Interval(Real, 0, None, closed="neither"),
         ],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [None, dict],
         "random_state": ["random_state"],
     }
 
@@ -270,7 +271,7 @@ class LandmarkKernelPCA(
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         dtype = np.result_type(X.dtype, self.dual_coef_.dtype)
         Z = np.empty((len(X), len(self.offset_)), X.dtype)
-        for batch in gen_batches(len(X), BLOCK):
+        for batch in gen_batches(len(X), ROWS_PER_BLOCK):
             kernel = self._kernel(X[batch].astype(dtype, copy=False), self.landmarks_)
             Z[batch] = kernel @ self.dual_coef_ - self.offset_
         return Z

@@ -12,7 +12,6 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     clone,
@@ -56,6 +55,7 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.estimator import (
+    BaseEstimator,
     CallbackSupportMixin,
     current_progress,
     estimator_method,

@@ -3,13 +3,13 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from skgeom.geometry import logm, mean_affine_invariant, sqrtm
 from skgeom.optim import CONSTRAINTS, minimize
-from skgeom.utils.estimator import estimator_method
+from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.linalg import fix_signs
 from skgeom.utils.validation import check_spd_samples, warn_user
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
     ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -20,7 +19,7 @@ from skgeom.utils.array_api import (
     take_labels,
     to_numpy,
 )
-from skgeom.utils.estimator import estimator_method
+from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.validation import check_two_classes
 
 

@@ -104,6 +104,14 @@ def _is_recorded(array):
     return unpack_dual(array).tangent is not None
 
 
+def is_traced(X):
+    """Whether JAX records a function of X, for ``jit``, ``vmap`` or ``grad``.
+
+    X then has neither numbers nor a device.
+    """
+    return is_dispatched(X) and device_of(X) is None
+
+
 def check_holds_numbers(array, name="X"):
     """Raise ValueError if a tensor has no numbers, or not all of them, in its memory.
 

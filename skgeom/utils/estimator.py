@@ -9,6 +9,7 @@ direction, except read-only arrays.
 
 import inspect
 import re
+import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
@@ -17,7 +18,10 @@ from threading import RLock
 from time import monotonic
 
 import numpy as np
+from sklearn import config_context
+from sklearn.base import BaseEstimator as _BaseEstimator
 from sklearn.base import _fit_context
+from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.metaestimators import _safe_split as safe_split  # noqa: F401
 from sklearn.utils.validation import (  # noqa: F401
     _check_feature_names as check_feature_names,
@@ -38,6 +42,7 @@ from skgeom.utils.array_api import (
     is_by_numpy,
     is_dask,
     is_dispatched,
+    is_traced,
     like,
     move_attributes,
     moved,
@@ -63,6 +68,35 @@ _SECONDS = 1.0
 
 # Attributes that scikit-learn needs to end its callbacks after a fit, and then removes.
 _OF_CALLBACKS = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
+
+
+class BaseEstimator(_BaseEstimator):
+    """scikit-learn's, whose stored state has the version of skgeom.
+
+    It warns where the state of another version is loaded, as scikit-learn does for its
+    own estimators.
+    """
+
+    def __getstate__(self):
+        from skgeom import __version__
+
+        return super().__getstate__() | {"_skgeom_version": __version__}
+
+    def __setstate__(self, state):
+        from skgeom import __version__
+
+        state = dict(state)
+        stored_by = state.pop("_skgeom_version", "unknown")
+        if stored_by != __version__:
+            warnings.warn(
+                InconsistentVersionWarning(
+                    estimator_name=type(self).__name__,
+                    current_sklearn_version=__version__,
+                    original_sklearn_version=stored_by,
+                ),
+                stacklevel=2,
+            )
+        super().__setstate__(state)
 
 
 def estimator_method(method=None, *, nested_validation=False):
@@ -163,6 +197,9 @@ def _predict(method):
         check_is_fitted(self)
         if not has_array:
             return method(self, X, *args, **kwargs)
+        if is_traced(X):
+            with config_context(assume_finite=True):  # there are no numbers to check
+                return method(self, X, *args, **kwargs)
         check_same_namespace(X, self, attribute=self._fitted_array, method=name)
         if not is_by_numpy(X) or getattr(self, "_needs_library", False):
             return method(self, X, *args, **kwargs)

@@ -285,7 +285,10 @@ def weighted_samples(X, y, sample_weight, *, some=True):
 
 
 def known_labels(y):
-    """The labels, as an array if they are of pyarrow.
+    """The labels, as an array if they are of pandas or pyarrow.
+
+    The types of pandas that allow missing values become those of NumPy: scikit-learn
+    would convert integers and booleans to floating-point numbers.
 
     Raises
     ------
@@ -295,7 +298,7 @@ def known_labels(y):
     if type(y).__module__.partition(".")[0] == "pyarrow":
         y = y.to_pandas()
     if hasattr(y, "isna"):
-        missing = np.asarray(y.isna())
+        missing, y = np.asarray(y.isna()), np.asarray(y)
     elif isinstance(y, list | tuple) or getattr(y, "dtype", None) == "O":
         labels = np.empty(len(y), dtype=object)
         labels[:] = list(y)

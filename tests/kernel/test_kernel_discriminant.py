@@ -9,6 +9,7 @@ from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import KernelDiscriminantAnalysis
+from skgeom._kernel import _system
 
 PENALTIES = ["identity", "kernel"]
 CRITERIA = ["total", "between"]
@@ -128,6 +129,31 @@ def test_solvers_agree(digits, regularization, penalty, criterion):
         np.testing.assert_allclose(
             model.means_, models[0].means_, atol=1e-6 * size, rtol=0
         )
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("regularization", [1, 1e-3, 1e-8])
+def test_iteration(regularization, criterion, monkeypatch):
+    """Without calibration, large problems do not need the square of K."""
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:1100] / 16, y[:1100]
+    kda = KernelDiscriminantAnalysis(
+        gamma=0.03,
+        penalty="identity",
+        regularization=regularization,
+        criterion=criterion,
+    ).fit(X, y)
+    kda.temperature = 1
+    expected = kda.eigenvalues_, kda.transform(X)
+    with monkeypatch.context() as patch:
+        patch.setattr(_system, "solve_dual", None)
+        kda.fit(X, y)
+    np.testing.assert_allclose(kda.eigenvalues_, expected[0], rtol=1e-6)
+    size = 1e-6 * np.abs(expected[1]).max()
+    np.testing.assert_allclose(kda.transform(X), expected[1], rtol=0, atol=size)
+    # Minus the kernel has the same solutions, but no Cholesky factor.
+    kda.set_params(kernel=lambda X, Y: -rbf_kernel(X, Y, gamma=0.03)).fit(X, y)
+    np.testing.assert_allclose(kda.transform(X), expected[1], rtol=0, atol=size)
 
 
 # Kernels.
