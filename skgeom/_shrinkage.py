@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from skgeom._held_out import (
-    distinct_samples,
+    distinct_rows,
     held_out_folds,
     in_distinct_samples,
     sample_rows,
@@ -43,7 +43,8 @@ class HeldOutSamples:
         rows = sample_rows(X)
         weights = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
         X = to_numpy(take(X, rows)).astype(np.float64, copy=False)
-        self.X, self.y, self.weights = distinct_samples(X, y[rows], weights)
+        distinct, self.weights = distinct_rows(X, y[rows], weights)
+        self.X, self.y = X[distinct], y[rows][distinct]
         self.folds = held_out_folds(self.X, self.y)
 
     def distinct_shares(self):
