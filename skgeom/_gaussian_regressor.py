@@ -12,7 +12,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skgeom._held_out import distinct_samples, held_out_folds
+from skgeom._held_out import distinct_rows, held_out_folds
 from skgeom._shrinkage import maximum_likelihood, prior_intensities, shrunk_to_diagonal
 from skgeom._statistics import statistics_of_samples
 from skgeom.utils.estimator import estimator_method
@@ -143,7 +143,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         self.levels_ = np.bincount(labels, weights * y) / statistics.counts
         self.means_ = statistics.means
         covariances = maximum_likelihood(statistics)
-        n_distinct = np.bincount(distinct_samples(_rows(X, y), labels, weights)[1])
+        rows, _ = distinct_rows(_rows(X, y), labels)
+        n_distinct = np.bincount(labels[rows])
         shares = statistics.counts / statistics.counts.sum()
         total = np.average((X - shares @ self.means_) ** 2, axis=0, weights=weights)
         total[total == 0] = 1.0  # a constant feature
