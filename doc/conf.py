@@ -50,6 +50,7 @@ GUIDES = {
     "GLRSQ": "lvq",
     "GMLVQ": "lvq",
     "GaussianClassifier": "large_data",
+    "GaussianRegressor": "sqfa",
     "KernelDiscriminantAnalysis": "kernel_discriminant",
     "LandmarkKernelPCA": "nonlinear_sqfa",
     "PLRSQ": "lvq",
