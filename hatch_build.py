@@ -10,6 +10,7 @@ def absolute(text, repository, tag):
     """README with absolute links, for package indexes, which do not hold its files."""
     raw = repository.replace("github.com", "raw.githubusercontent.com")
     text = re.sub(r'(src|srcset)="(?!https:)', rf'\1="{raw}/{tag}/', text)
+    text = text.replace("](../../", f"]({repository}/")  # pages that are no files
     return re.sub(r"\]\((?!https?:)", f"]({repository}/blob/{tag}/", text)
 
 

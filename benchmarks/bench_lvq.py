@@ -228,6 +228,7 @@ def solvers(folder):
     problems = {
         "BCI, subject 1": (load_bci(folder, 1), 1, 9.5),
         "ETH-80, 8 categories": (load_eth(folder, 8, 0), 5, 0.5),
+        "ETH-80, small variance": (load_eth(folder, 6, 0), 6, 0.02),
     }
     for name, ((X, y, Xt, yt), n_prototypes, sigma2) in problems.items():
         problem = X, y, n_prototypes

@@ -15,16 +15,26 @@ import skgeom
 
 ROOT = Path(__file__).parents[1]
 # Packages that are not those of skgeom itself, and what tells that a page needs them.
-EXTRAS = {"import dask": "dask", "import plot_topomap": "mne"}
+EXTRAS = {
+    "import dask": "dask",
+    "import mne": "mne",
+    "import plot_topomap": "mne",
+    "import pyarrow": "pyarrow",
+}
 
 # The pages that come first in their section, in this order.
 FIRST = [
-    "plot_speed_videos.py",
+    "plot_tabular.py",
+    "plot_mnist.py",
+    "plot_ssvep.py",
+    "plot_motor_imagery.py",
+    "plot_transfer_sessions.py",
+    "plot_explain_network.py",
+    "plot_reject_cost.py",
     "plot_digits.py",
+    "plot_speed_videos.py",
     "plot_linear_baselines.py",
     "plot_sqfa_toys.py",
-    "plot_tabular.py",
-    "plot_lvq.py",
     "plot_metrics.py",
     "plot_geometry.py",
     "plot_datasets.py",
@@ -34,6 +44,18 @@ FIRST = [
 def order(name):
     """Sort key of the pages of a section."""
     return FIRST.index(name) if name in FIRST else len(FIRST), name
+
+
+def set_style(gallery_conf, name):
+    """The style of all figures of the gallery, set before each page."""
+    plt.rcParams.update(
+        {
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+            "font.size": 11,
+            "legend.frameon": False,
+        }
+    )
 
 
 class FewColours(PillowWriter):

@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import skgeom
+from skgeom.datasets._files import local_file
 
 sys.path.append(str(Path(__file__).parent))  # of _gallery
 
@@ -83,14 +84,22 @@ if os.environ.get("SKGEOM_DOC_ONLINE"):
         "pymanopt": ("https://pymanopt.org/docs/stable", None),
     }
 
+# Tutorials whose data cannot be downloaded. Without the files they have no output.
+DATA_OF = {
+    "motor_imagery": "bci_iv_2a_s1_to_s4.npz",
+    "ssvep": "eeg_ssvep.npz",
+    "transfer_sessions": "bci_iv_2a_s1_to_s4.npz",
+}
+NOT_RUN = [page for page, file in DATA_OF.items() if local_file(file) is None]
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "subsection_order": [
         f"../examples/{section}"
         for section in [
-            "filters",
             "tutorials",
+            "filters",
             "kernels",
             "spd",
             "classifiers",
@@ -99,7 +108,9 @@ sphinx_gallery_conf = {
         ]
     ],
     "within_subsection_order": "_gallery.order",
+    "filename_pattern": rf"/plot_(?!({'|'.join(NOT_RUN) or ' '})\.py)",
     "image_scrapers": ("_gallery.scraper",),
+    "reset_modules": ("matplotlib", "_gallery.set_style"),
     "doc_module": ("skgeom",),
     "backreferences_dir": "generated/backreferences",
     "reference_url": {"skgeom": None},
@@ -159,7 +170,7 @@ html_theme_options = {
         "image_dark": "_static/logo.svg",
     },
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 9,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 if "SKGEOM_DOC_URL" in os.environ:  # where the versions are published, side by side
@@ -172,6 +183,6 @@ if "SKGEOM_DOC_URL" in os.environ:  # where the versions are published, side by 
         "navbar_start": ["navbar-logo", "version-switcher"],
     }
 # Pages without others beside them.
-SINGLE = ["coming_from", "faq", "glossary", "index", "installation", "references"]
-html_sidebars = {page: [] for page in [*SINGLE, "changelog", "which"]}
+SINGLE = ["changelog", "index"]
+html_sidebars = {page: [] for page in SINGLE}
 html_show_sourcelink = False

@@ -18,9 +18,10 @@ from skgeom.utils.array_api import like, to_numpy
 from skgeom.utils.validation import checked_samples
 
 # Samples that are held out, over all folds: the standard error of a mean of as many
-# differences of log posteriors is below .01 nats.
+# differences of log posteriors is below .01 nats (benchmarks/bench_shapes.py).
 MOST_SAMPLES = 10_000
-# Features that samples are sorted by at a time: each key of a sort needs 2 kB.
+# Features that samples are sorted by at a time: each key of a sort needs 2 kB
+# (benchmarks/bench_shapes.py).
 _KEYS = 64
 # A smaller part of the weight of a class is rounding.
 _ROUNDING = 1e-9
@@ -82,11 +83,14 @@ def held_out_folds(X, y, n_folds=5):
     return folds
 
 
-def distinct_samples(X, y, sample_weight):
-    """Distinct samples, sorted as for ``held_out_folds``, and their summed weights."""
+def distinct_rows(X, y, sample_weight=None):
+    """Rows of distinct samples, sorted as for ``held_out_folds``, and their weights.
+
+    A weight is the sum over equal samples.
+    """
     order, is_first = _sort(X, y)
-    rows, first = order[is_first], np.flatnonzero(is_first)
-    return X[rows], y[rows], np.add.reduceat(sample_weight[order], first)
+    weights = np.ones(len(y)) if sample_weight is None else sample_weight[order]
+    return order[is_first], np.add.reduceat(weights, np.flatnonzero(is_first))
 
 
 def folds_of_distinct(y, n_folds):

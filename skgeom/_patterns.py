@@ -4,7 +4,6 @@ import numpy as np
 
 from skgeom.geometry._affine_invariant import log_spectra
 from skgeom.geometry._spd import check_same_order
-from skgeom.utils.array_api import computed_on_host
 from skgeom.utils.validation import (
     check_finite,
     check_symmetric,
@@ -13,8 +12,7 @@ from skgeom.utils.validation import (
 )
 
 
-@computed_on_host
-@float64_arrays("filters", "covariance")
+@float64_arrays("filters", "covariance", on_cpu=True)
 def activation_patterns(filters, covariance):
     r"""Activation patterns of linear filters: what each of them extracts.
 
@@ -108,8 +106,7 @@ def _check_semidefinite(covariance):
         )
 
 
-@computed_on_host
-@float64_arrays("matrix", "reference")
+@float64_arrays("matrix", "reference", on_cpu=True)
 def spatial_filters(matrix, reference):
     r"""Filters of signals whose power differs most between two SPD matrices.
 

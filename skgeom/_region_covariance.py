@@ -1,5 +1,6 @@
 """Region covariance: one symmetric positive definite descriptor for each image."""
 
+from functools import cache
 from numbers import Real
 
 import numpy as np
@@ -8,10 +9,11 @@ from sklearn.utils import check_array, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom.utils.estimator import BaseEstimator, estimator_method
+from skgeom.utils.linalg import ENTRIES_AT_ONCE
 from skgeom.utils.threads import map_threads
 from skgeom.utils.validation import check_finite
 
-_LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
+LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
 _SETS = {
     "intensity": ("x", "y", "I", "|I_x|", "|I_y|"),
     "color": ("x", "y", "channels", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|"),
@@ -19,8 +21,6 @@ _SETS = {
 
 _NAMES = ("x", "y", "I", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|", "channels")
 
-# Size of a block of features that is computed at a time: it should stay in the cache.
-_BLOCK_BYTES = 2**20
 # Features are linearly dependent if their correlations have an eigenvalue below this,
 # such as those of a grey image in colors (tests/test_region_covariance.py).
 _DEPENDENT = 1e-13
@@ -162,16 +162,17 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
     def _describe(self, X, mask=None):
         """The descriptors of images of one size."""
         X, names = self._check(X)
-        mask = _check_mask(mask, X.shape[:3])
+        if mask is not None:
+            mask = _check_mask(mask, X.shape[:3])
         descriptors = np.empty((len(X), len(names), len(names)))
         constant = np.empty((len(X), len(names)), dtype=bool)
 
         def describe(block):
             features = _pixel_features(X[block], names)
-            descriptors[block], constant[block] = _covariances(features, mask[block])
+            part = None if mask is None else mask[block]
+            descriptors[block], constant[block] = _covariances(features, part)
 
-        bytes_per_image = 8 * len(names) * X.shape[1] * X.shape[2]
-        n_images = max(1, _BLOCK_BYTES // bytes_per_image)
+        n_images = max(1, ENTRIES_AT_ONCE // (len(names) * X.shape[1] * X.shape[2]))
         map_threads(describe, list(gen_batches(len(X), n_images)))
         _check_finite(descriptors)
         if self.regularization:
@@ -278,7 +279,7 @@ def _check_layout(shape):
 
 def _check_mask(mask, shape):
     """Mask of shape (n_samples, height, width)."""
-    mask = np.ones(shape[1:], bool) if mask is None else np.asarray(mask)
+    mask = np.asarray(mask)
     if mask.shape not in (shape, shape[1:]):
         raise ValueError(
             f"mask must have shape {shape} or {shape[1:]}, as the images, got "
@@ -307,18 +308,26 @@ def _pixel_features(images, names):
     images = images.astype(np.float64)
     n_samples, height, width, n_channels = images.shape
     features = np.empty((n_samples, len(names), height, width))
-    weights = _LUMA if n_channels == 3 else np.full(n_channels, 1 / n_channels)
+    weights = LUMA if n_channels == 3 else np.full(n_channels, 1 / n_channels)
     intensity = images @ weights
-    coordinates = dict(zip("yx", np.indices((height, width)), strict=True))
+    coordinates = dict(zip("yx", np.ogrid[:height, :width], strict=True))
+
+    @cache  # both orders need the first derivative
+    def derivative(axis, order):  # one-sided differences at the border
+        if order == 0:
+            return intensity
+        return np.gradient(derivative(axis, order - 1), axis=axis + 1)
+
     for number, name in enumerate(names):
         if name in coordinates:
             features[:, number] = coordinates[name]
         elif name in _NAMES:
             axis, order = _derivative(name)
-            values = intensity
-            for _ in range(order):  # one-sided differences at the border
-                values = np.gradient(values, axis=axis + 1)
-            features[:, number] = np.abs(values) if order else values
+            values = derivative(axis, order)
+            if order:
+                np.abs(values, out=features[:, number])
+            else:
+                features[:, number] = values
         else:
             features[:, number] = images[..., name]
     return features
@@ -333,12 +342,15 @@ def _covariances(features, mask):
     sums, as by integral images [1], would lose the digits of a small variance.
     """
     features = features.reshape(*features.shape[:2], -1)
-    mask = mask.reshape(len(mask), 1, -1).astype(np.float64)
-    n_pixels = mask.sum(axis=2, keepdims=True)
+    n_pixels, inside = features.shape[2], True
+    if mask is not None:
+        inside = mask.reshape(len(mask), 1, -1)
+        n_pixels = inside.sum(axis=2, keepdims=True)
     with np.errstate(over="ignore", invalid="ignore"):  # _check_finite raises
-        means = features @ mask.mT / n_pixels
+        means = features.mean(axis=2, where=inside, keepdims=True)
         features -= means
-        features *= mask  # zero after centering: such pixels add nothing
+        if mask is not None:
+            features *= inside  # zero after centering: such pixels add nothing
         covariances = features @ features.mT / (n_pixels - 1)
         variances = np.diagonal(covariances, axis1=1, axis2=2)
         rounding = np.finfo(np.float64).eps * (n_pixels * means)[..., 0]

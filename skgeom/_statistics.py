@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples, check_array, column_or_1d
 
-from skgeom.objectives import projected_classes
+from skgeom.objectives import ProjectedClasses
 from skgeom.utils._dask import map_row_blocks, merged, naming_block
 from skgeom.utils.array_api import (
     has_float64,
@@ -545,7 +545,7 @@ class ClassStatistics:
             components = _coordinates(components, self.axes)
         matrices, means = self._matrices, self.means
         given = np.zeros(matrices.shape[:2]) if means is None else means
-        projected, products, _ = projected_classes(given, matrices, 0.0)(components.T)
+        projected, products, _ = ProjectedClasses(given, matrices, 0.0)(components.T)
         return make_statistics(
             self.classes,
             self.counts,

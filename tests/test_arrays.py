@@ -72,24 +72,16 @@ FITTED = [
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", FITTED, ids=lambda e: type(e).__name__)
-def test_the_switch_of_the_fit_is_needed_after_it(estimator, library, blobs):
+def test_switch_of_the_fit_and_imaginary_parts(estimator, library, blobs):
     X, y = blobs
-    fitted = clone(estimator).fit(library.array(X), y)
+    there = library.array(X)
+    fitted = clone(estimator).fit(there, y)
     method = "transform" if hasattr(fitted, "transform") else "predict"
     with config_context(array_api_dispatch=False):
         with pytest.raises(ValueError, match=f"For {method}, set_config"):
             getattr(fitted, method)(X)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("estimator", FITTED, ids=lambda e: type(e).__name__)
-def test_imaginary_parts_are_not_dropped(estimator, library, blobs):
-    X, y = blobs
-    there = library.array(X)
-    fitted = clone(estimator).fit(there, y)
     waves = there * (1 + 1j)
     with pytest.raises(ValueError, match="Complex data not supported"):
         clone(estimator).fit(waves, y)
-    method = "transform" if hasattr(fitted, "transform") else "predict"
     with pytest.raises(ValueError, match="Complex data not supported"):
         getattr(fitted, method)(waves)

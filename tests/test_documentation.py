@@ -20,13 +20,22 @@ SECTIONS = [
 # Words that have a standard term: equal, compared with, baselines, account for, ...
 FORBIDDEN = (
     r"(?<!-)\b(alike|beside|comparators?|heed|honest|left out|made data|mended|modest"
-    r"|recentring|softness|borders?|(is|are) refused|per cent|right in|too sure)\b"
+    r"|recentring|softness|borders?|(is|are) refused|per cent|right in|too sure|learnt"
+    r"|of (a|an)other|made of them|gets right|carr(y|ies) (it )?over|comes? out)\b"
 )
+EXAMPLES = sorted(ROOT.glob("examples/*/plot_*.py"))
 FOLDERS = [ROOT / "doc", ROOT / "doc/user_guide", ROOT / "doc/results"]
 PAGES = [
     ROOT / "README.md",
     *(page for f in FOLDERS for page in f.glob("*.[ri][sn][tc]")),
+    *(page for page in EXAMPLES if page.parent.name != "scale"),
 ]
+RESULTS = ROOT / "doc/results"
+LABELS = {
+    label: page
+    for page in RESULTS.glob("*.rst")
+    for label in re.findall(r"^\.\. _(\w+):$", page.read_text(), re.MULTILINE)
+}
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
@@ -51,3 +60,51 @@ def test_documentation_uses_standard_terms():
             context = text[max(match.start() - 40, 0) : match.end() + 40]
             found.append(f"{page.relative_to(ROOT)}: {context}")
     assert not found, "\n".join(found)
+
+
+def stored_numbers(page):
+    """Numbers of a page of results and of the tables that it includes."""
+    text = page.read_text()
+    if page.suffix == ".rst":
+        files = re.findall(r":file: (\S+)|include:: (\S+)", text)
+        text += "".join((page.parent / (a or b)).read_text() for a, b in files)
+    return [float(n.replace(",", "")) for n in re.findall(r"\d[\d,]*\.?\d*", text)]
+
+
+def rows_of_results():
+    """Rows of README.md and index.rst, and the page of results to which each links."""
+    for line in (ROOT / "README.md").read_text().splitlines():
+        if line.startswith("| ["):
+            link = re.search(r"\]\((doc/results/\w+\.rst)\)", line)
+            yield line, ROOT / link[1]
+    index = (ROOT / "doc/index.rst").read_text()
+    table = index.split("   * - Task")[1].split("\n\n:ref:")[0]
+    for row in table.split("   * - ")[1:]:
+        yield row, LABELS[re.search(r":ref:`(\w+)`", row)[1]]
+
+
+def test_numbers_of_readme_and_landing_page_are_stored_results():
+    rows = list(rows_of_results())
+    assert len(rows) >= 8
+    for row, page in rows:
+        stored = stored_numbers(page)
+        found = re.findall(r"(\d+\.\d+) (%|s\b)", row)
+        assert found, row
+        for number, unit in found:
+            digits = len(number.split(".")[1])
+            known = {round(value, digits) for value in stored}
+            if unit == "%":  # tables of the papers have fractions
+                known |= {round(100 * value, digits) for value in stored}
+            assert float(number) in known, f"{number} {unit}, {page.name}: {row}"
+
+
+def test_accuracies_of_the_first_example_are_stored_results():
+    table = (RESULTS / "first_example.csv").read_text().replace(" %", "%")
+    stored = set(re.findall(r"\d+\.\d%", table))
+    readme = (ROOT / "README.md").read_text()
+    readme = readme.split("## Quick start")[1].split("## Comparison")[0]
+    index = (ROOT / "doc/index.rst").read_text()
+    index = index.split(".. code-block:: pycon")[1].split("What are your data?")[0]
+    quoted = re.findall(r"\d+\.\d ?%", readme + index)
+    assert len(quoted) >= 7
+    assert {number.replace(" ", "") for number in quoted} <= stored

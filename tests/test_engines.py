@@ -210,7 +210,7 @@ def test_one_process_a_file(files, frame, tmp_path):
     script.write_text(SCRIPT)
     command = (
         f"cd {folder}; ls *.parquet | xargs -P 2 -I{{}} sh -c '[ -f {{}}.npz ] || "
-        f"{sys.executable} {script} {{}} {{}}.tmp && mv {{}}.tmp {{}}.npz'"
+        f"({sys.executable} {script} {{}} {{}}.tmp && mv {{}}.tmp {{}}.npz)'"
     )
     options = {"shell": True, "env": os.environ | {"PYTHONPATH": str(ROOT)}}
     first = subprocess.Popen(command, start_new_session=True, **options)

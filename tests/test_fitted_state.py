@@ -32,22 +32,20 @@ CASES = {
     # The former has no state, the others are of scikit-learn and pyRiemann.
     and name not in ("RegionCovariance", "mdrm", "tslda")
 } | {
-    "SQFA, squared": public.Case(lambda: clone(FILTERS[0])),
+    "SQFA, squared": public.Case(FILTERS[0]),
     "KernelDiscriminantAnalysis, poly": public.Case(
-        lambda: skgeom.KernelDiscriminantAnalysis(kernel="poly", degree=2)
+        skgeom.KernelDiscriminantAnalysis(kernel="poly", degree=2)
     ),
     "KernelDiscriminantAnalysis, nystroem": public.Case(
-        lambda: skgeom.KernelDiscriminantAnalysis(solver="nystroem")
+        skgeom.KernelDiscriminantAnalysis(solver="nystroem")
     ),
     "LandmarkKernelPCA, poly": public.Case(
-        lambda: skgeom.LandmarkKernelPCA(3, kernel="poly", degree=2, random_state=0)
+        skgeom.LandmarkKernelPCA(3, kernel="poly", degree=2, random_state=0)
     ),
-    "GaussianClassifier, shared": public.Case(
-        lambda: skgeom.GaussianClassifier("shared")
-    ),
-    "GMLVQ, 2": public.Case(lambda: skgeom.GMLVQ(n_components=2)),
+    "GaussianClassifier, shared": public.Case(skgeom.GaussianClassifier("shared")),
+    "GMLVQ, 2": public.Case(skgeom.GMLVQ(n_components=2)),
     "PLRSQ, 2": public.Case(
-        lambda: skgeom.PLRSQ(n_components=2, metric="logeuclid"), "matrices"
+        skgeom.PLRSQ(n_components=2, metric="logeuclid"), "matrices"
     ),
 }
 METHODS = ["transform", "predict", "predict_proba", "decision_function"]

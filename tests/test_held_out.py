@@ -6,11 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier, _held_out
-from skgeom._held_out import (
-    held_out_folds,
-    in_distinct_samples,
-    training_statistics,
-)
+from skgeom._held_out import held_out_folds, in_distinct_samples, training_statistics
 
 
 def samples(rng, counts=(40, 17, 8)):

@@ -242,15 +242,12 @@ def test_classes_follow_y_as_in_scikit_learn(classifier, library, wine):
 
 
 REFUSED = {
-    "complex": (lambda X: X * 1j, "Complex data not supported"),
     "sparse": (lambda X: X.to_sparse(), r"X is a sparse tensor.*X\.to_dense\(\)"),
-    "rows": (lambda X: X.to_sparse_csr(), r"X is a sparse tensor.*X\.to_dense\(\)"),
     "meta": (lambda X: X.to("meta"), "X lies on the device 'meta'"),
 }
 
 
 @pytest.mark.exhaustive
-@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
 @pytest.mark.parametrize("kind", REFUSED)
 @pytest.mark.parametrize(
     "estimator", [*CLASSIFIERS, *PROJECTIONS, PLRSQ(max_iter=2)], ids=repr
@@ -260,8 +257,6 @@ def test_tensors_without_real_numbers_are_refused(estimator, kind, wine):
     from sklearn import config_context
 
     X, y = samples_for(estimator, wine[0]), wine[1]
-    if kind == "rows" and X.ndim == 3:
-        pytest.skip("A matrix has rows.")
     make, message = REFUSED[kind]
     tensor = torch.asarray(X)
     with config_context(array_api_dispatch=True):

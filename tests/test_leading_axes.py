@@ -8,11 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from skgeom import (
-    SQFA,
-    ClassStatistics,
-    _statistics,
-)
+from skgeom import SQFA, ClassStatistics, _statistics
 from skgeom.utils import validation
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import skgeom
+from skgeom.datasets._files import local_file
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,6 +62,7 @@ def test_readme_of_a_package_index_has_absolute_links():
     assert len(links) > 10
     assert all("".join(link).startswith("https://") for link in links)
     assert "](https://github.com/me/skgeom/blob/v1.2.0/CONTRIBUTING.md)" in text
+    assert "](https://github.com/me/skgeom/actions/workflows/tests.yml)" in text
 
 
 @pytest.mark.parametrize("name", ["paper/paper.md", "SECURITY.md"])
@@ -82,6 +84,10 @@ def test_pre_commit_runs_the_commands_of_the_lint_job():
         assert f"entry: {command}, language" in hooks
 
 
+@pytest.mark.exhaustive
+@pytest.mark.skipif(
+    local_file("mnist.npz") is None, reason="mnist.npz is not in SKGEOM_DATA"
+)
 def test_readme_prints_what_it_shows(capsys):
     text = (ROOT / "README.md").read_text()
     pairs = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
@@ -92,7 +98,8 @@ def test_readme_prints_what_it_shows(capsys):
 
 
 def test_links_of_readme_lead_to_files():
-    targets = re.findall(r"\]\((?!https?:)([^)]+)\)", (ROOT / "README.md").read_text())
+    text = (ROOT / "README.md").read_text()
+    targets = re.findall(r"\]\((?!https?:|\.\./\.\./actions)([^)]+)\)", text)
     assert targets
     assert all((ROOT / target).exists() for target in targets)
 

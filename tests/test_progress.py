@@ -1,10 +1,5 @@
 """How fits tell of their progress, and what is left of one that is interrupted."""
 
-import _thread
-import signal
-import threading
-import time
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -14,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 import skgeom
 from skgeom.utils.estimator import current_progress
-from skgeom.utils.threads import map_threads
 
 X, y = load_iris(return_X_y=True)
 MATRICES = np.array([make_spd_matrix(3, random_state=k) for k in range(40)])
@@ -161,37 +155,6 @@ def test_a_callback_ends_the_training(model, last, callbacks):
     model = clone(model).set_callbacks(Enough()).fit(X, y)
     assert model.n_iter_ == last
     assert model.predict(X).shape == y.shape
-
-
-# Interrupts
-
-
-@pytest.fixture
-def two_threads(monkeypatch):
-    """Two threads, however many cores there are, which an interrupt reaches."""
-    monkeypatch.setattr("skgeom.utils.threads.effective_n_threads", lambda: 2)
-    # Shells ignore it in what they run in the background, for all that it starts.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_an_interrupt_begins_no_more_items(two_threads):
-    """The caller waits for two items, and is interrupted."""
-    begun = []
-
-    def work(item):
-        begun.append(item)
-        if item == 1:
-            threading.Timer(0.05, _thread.interrupt_main).start()
-        time.sleep(0.2)
-
-    n_threads = threading.active_count()
-    with pytest.raises(KeyboardInterrupt):
-        map_threads(work, range(20))
-    assert len(begun) < 10
-    assert threading.active_count() <= n_threads + 1  # the timer may still end
-    assert map_threads(lambda x: x, range(3)) == [0, 1, 2]
 
 
 @ignores_warnings

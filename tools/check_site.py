@@ -16,6 +16,11 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from playwright.sync_api import sync_playwright
 
 PHONE, DESK = 390, 1400
+# Links of pages and of drawings (SVG), as whole addresses.
+LINKS = "main a[href], main svg a"
+HREFS = """elements => elements.map(
+    e => typeof e.href === "string" ? e.href
+        : new URL(e.href.baseVal, document.baseURI).href)"""
 CUT = """elements => elements
     .filter(e => e.scrollWidth > e.clientWidth + 1)
     .map(e => e.innerText.slice(0, 40).replaceAll("\\n", " "))"""
@@ -41,9 +46,7 @@ def main():
             places[page.resolve()] = set(
                 tab.eval_on_selector_all("[id]", "all => all.map(e => e.id)")
             )
-            links[name] = tab.eval_on_selector_all(
-                "main a[href]", "all => all.map(e => e.href)"
-            )
+            links[name] = tab.eval_on_selector_all(LINKS, HREFS)
         browser.close()
     faults += broken(links, places)
     print(*faults, sep="\n")

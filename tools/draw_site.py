@@ -2,10 +2,11 @@
 
     python tools/draw_site.py
 
-writes the logo, the picture of the landing page and the decision tree into
-``doc/_static``, for light and for dark pages.
+writes the logo and the picture of the landing page into ``doc/_static``, and the
+decision tree into ``doc``, for light and for dark pages.
 """
 
+import io
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -32,7 +33,7 @@ def main():
     for name, theme in THEMES.items():
         with plt.rc_context(colours_of(theme)):
             draw_reason(STATIC / f"why-{name}.svg")
-            draw_tree(STATIC / f"which-{name}.svg", theme)
+            draw_tree(STATIC.parent / f"which-{name}.inc", name, theme)
 
 
 def colours_of(theme):
@@ -42,13 +43,13 @@ def colours_of(theme):
     return {**colours, "axes.edgecolor": theme["line"], "axes.facecolor": "none"}
 
 
-def save(figure, path):
-    figure.savefig(path, transparent=True, metadata={"Date": None})
+def save(figure, path, **parameters):
+    figure.savefig(path, transparent=True, metadata={"Date": None}, **parameters)
     plt.close(figure)
 
 
 def draw_logo(path):
-    """Two classes with the same mean, and other covariances."""
+    """Two classes with equal means but different covariances."""
     figure = plt.figure(figsize=(1, 1))
     axis = figure.add_axes((0, 0, 1, 1), xlim=(-1, 1), ylim=(-1, 1))
     axis.axis("off")
@@ -64,7 +65,7 @@ def draw_logo(path):
 def two_classes(n_samples, rng):
     """Two classes in ten dimensions that differ in the covariance of two of them.
 
-    The variance is largest in two other features, where the classes are alike, and the
+    The variance is largest in two other features, where the classes are equal, and the
     means differ a little in one more.
     """
     labels = np.arange(n_samples) % 2
@@ -79,7 +80,7 @@ def two_classes(n_samples, rng):
 
 
 def draw_reason(path):
-    """What PCA, LDA and SQFA see of the two classes."""
+    """The features of PCA, LDA and SQFA of the two classes."""
     rng = np.random.default_rng(0)
     X, y = two_classes(4000, rng)
     X_test, y_test = two_classes(4000, rng)
@@ -101,62 +102,104 @@ def draw_reason(path):
                 panel.hist(Z[y == label], bins=40, color=colour, alpha=0.6)
         panel.set(xticks=[], yticks=[], xlabel="feature 1")
         panel.set_ylabel("feature 2" if Z.shape[1] == 2 else "samples")
-        panel.set_title(f"{name}: {score:.0%} right", fontsize=14)
+        panel.set_title(f"{name}: {score:.0%} accuracy", fontsize=14)
     save(figure, path)
 
 
-# Questions, each with its answers: another question, or the names of estimators, and
-# whether they are ours.
+# Questions with their answers: a further question, or estimators, the page to which
+# they link, and whether they are ours. The table of doc/which.rst has the same answers.
+API = "generated/skgeom.{}.html".format
 TREE = (
-    "What do you have?",
+    "What are your data?",
     [
         (
             "vectors",
             (
-                "What do you want?",
+                "What do you need?",
                 [
                     (
-                        "a few features",
+                        "a few linear features",
                         (
-                            "How do classes differ?",
+                            "Classes differ in",
                             [
-                                ("their means only", "LDA of scikit-learn", False),
-                                ("covariances, too", "SQFA", True),
-                                ("both, many samples", "AMAGauss", True),
+                                ("means only", "LDA of scikit-learn", "", False),
+                                ("covariances", "SQFA", API("SQFA"), True),
+                                (
+                                    "both; many samples",
+                                    "AMAGauss",
+                                    API("AMAGauss"),
+                                    True,
+                                ),
                             ],
                         ),
                     ),
                     (
-                        "accuracy, curved classes",
-                        "KernelDiscriminantAnalysis",
+                        "a few nonlinear features",
+                        "LandmarkKernelPCA, SQFA",
+                        "user_guide/nonlinear_filters.html",
                         True,
                     ),
-                    ("a class, and nothing else", "SVC of scikit-learn", False),
-                    ("prototypes to look at", "RSLVQ, GMLVQ", True),
+                    (
+                        "the highest accuracy",
+                        "KernelDiscriminantAnalysis",
+                        API("KernelDiscriminantAnalysis"),
+                        True,
+                    ),
+                    (
+                        "interpretable prototypes",
+                        "RSLVQ, GMLVQ",
+                        "user_guide/lvq.html",
+                        True,
+                    ),
                 ],
             ),
         ),
-        ("covariance matrices", "PLRSQ, GLRSQ", True),
-        ("those of many people or days", "Recentering, PLRSQ", True),
+        ("covariance matrices", "PLRSQ", API("PLRSQ"), True),
         (
-            "a classifier to look into",
-            "CovarianceHessianProjection",
+            "covariances of several subjects or sessions",
+            "Recentering, TransferDA",
+            "user_guide/transfer.html",
             True,
         ),
-        ("a classifier that should doubt", "RejectionClassifier", True),
+        (
+            "a trained classifier to explain",
+            "CovarianceHessianProjection",
+            API("CovarianceHessianProjection"),
+            True,
+        ),
+        (
+            "doubtful samples to reject",
+            "RejectionClassifier",
+            API("RejectionClassifier"),
+            True,
+        ),
+        (
+            "more data than memory",
+            "ClassStatistics",
+            "user_guide/large_data.html",
+            True,
+        ),
     ],
 )
 COLUMNS = 0, 3.2, 7.4, 11.9
 WIDTH, HEIGHT, ROW = 2.2, 0.5, 0.8
 
 
-def draw_tree(path, theme):
-    """Which estimator for which data."""
-    figure = plt.figure(figsize=(15, 8))
-    axis = figure.add_axes((0, 0, 1, 1), xlim=(-0.1, 14.9), ylim=(-7.5, 0.5))
+def draw_tree(path, name, theme):
+    """Which estimator for which data: part of a page, so that links can be followed."""
+    figure = plt.figure(figsize=(15, 8.2))
+    axis = figure.add_axes((0, 0, 1, 1), xlim=(-0.1, 14.9), ylim=(-7.6, 0.5))
     axis.axis("off")
     draw_branch(axis, theme, TREE, level=0, row=0)
-    save(figure, path)
+    drawing = io.StringIO()
+    save(figure, drawing, format="svg")
+    lines = drawing.getvalue()
+    lines = lines[lines.index("<svg") :].rstrip().replace(' target="_blank"', "")
+    label = "Decision tree with the questions and estimators of the table below"
+    path.write_text(
+        f'<div class="only-{name} decision-tree" role="img" aria-label="{label}">\n'
+        f"{lines}\n</div>\n"
+    )
 
 
 def draw_branch(axis, theme, branch, level, row):
@@ -182,18 +225,19 @@ def draw_branch(axis, theme, branch, level, row):
     return middle, row
 
 
-def draw_leaf(axis, theme, text, is_ours, height):
+def draw_leaf(axis, theme, text, page, is_ours, height):
     fill = BLUE if is_ours else theme["line"]
-    draw_box(axis, COLUMNS[-1], height, 2.9, text, fill, theme, "white")
+    draw_box(axis, COLUMNS[-1], height, 2.9, text, fill, theme, "white", page)
 
 
-def draw_box(axis, x, y, width, text, fill, theme, colour=None):
+def draw_box(axis, x, y, width, text, fill, theme, colour=None, page=""):
     style = "round,pad=0,rounding_size=0.12"
     place = x, y - HEIGHT / 2
     box = FancyBboxPatch(
         place, width, HEIGHT, boxstyle=style, fc=fill, ec=theme["line"]
     )
     axis.add_patch(box)
+    box.set_url(page or None)  # the page that a click opens
     centre = x + width / 2, y
     colour = colour or theme["text"]
     axis.text(

@@ -1,10 +1,10 @@
 """
-At most so many errors
-======================
+Guaranteed error rate: target_error of the reject option
+========================================================
 
-A classifier that may reject samples can promise something about the others: with
-``target_error=0.05``, at most one in twenty is wrong, except with a small probability.
-Here the promise is put to the test, 200 times.
+With ``target_error=0.05``, the error rate of the accepted samples is at most 5 %,
+except with a small probability. This example repeats the selection of the threshold 200
+times, and counts how often the error exceeds the target.
 """
 
 import matplotlib.pyplot as plt
@@ -19,14 +19,14 @@ means = [[0, 0], [3, 0], [0, 3]]
 
 
 def draw(n_samples):
-    """Three Gaussian classes in the plane, of as many samples each."""
+    """Three Gaussian classes in two dimensions, of equal size."""
     y = np.arange(n_samples) % 3
     return np.array(means)[y] + rng.normal(size=(n_samples, 2)), y
 
 
 # %%
-# A classifier is trained once. Then 1,200 labelled samples set the threshold, in each
-# of 200 draws, and 21,000 more tell what it did.
+# A classifier is trained once. In each of 200 draws, 1,200 labelled samples determine
+# the threshold, and 21,000 different samples measure the error.
 
 frozen = FrozenEstimator(LinearDiscriminantAnalysis().fit(*draw(900)))
 X_test, y_test = draw(21000)
@@ -47,9 +47,9 @@ for target, colour in zip(targets, ["C0", "C1", "C2"], strict=True):
     name = f"target {target}: missed in {above:.1%}"
     axis.hist(errors[target], bins=25, color=colour, alpha=0.7, label=name)
     axis.axvline(target, color=colour, ls="--", lw=2)
-axis.set(xlabel="error in the accepted samples", ylabel="draws", ylim=(0, 55))
-axis.legend(title="dashed: the targets", loc="upper left")
+axis.set(xlabel="error of the accepted samples", ylabel="draws", ylim=(0, 55))
+axis.legend(title="dashed: targets", loc="upper left")
 plt.show()
 
 for target in targets:
-    print(f"target {target}: {np.mean(rejected[target]):.2f} rejected on the mean")
+    print(f"target {target}: {np.mean(rejected[target]):.1%} rejected on average")

@@ -1,6 +1,6 @@
 """
-Shrinkage and regularization, selected by held-out samples
-==========================================================
+Automatic shrinkage and regularization of SQFA
+==============================================
 
 By default, :class:`~skgeom.SQFA` and :class:`~skgeom.AMAGauss` select the shrinkage of
 the class covariances and the regularization: those for which held-out samples have the

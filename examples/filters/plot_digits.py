@@ -1,6 +1,6 @@
 """
-Nine features of handwritten digits
-===================================
+SQFA, LDA and PCA: nine features of handwritten digits
+======================================================
 
 Three methods learn nine linear features of the 8 x 8 digits of scikit-learn, and a
 quadratic discriminant classifies the digits by them. The principal axes (PCA) do not

@@ -1,10 +1,10 @@
 """
-Looking at filters
-==================
+Plot filters, class ellipses and distances
+==========================================
 
-A filter that a linear method has learned from images is an image itself. This page
-draws filters of digits and of moving patterns, the classes in the space of the filters,
-and the distances between the classes, by the displays of :mod:`skgeom.plotting`.
+A linear filter of images is an image itself. The displays of :mod:`skgeom.plotting`
+draw filters of digits and of moving patterns, the classes in the space of the features,
+and the distances between classes.
 """
 
 # sphinx_gallery_thumbnail_number = 5

@@ -1,6 +1,6 @@
 """
-2-D projections of digits by eight linear methods
-=================================================
+Supervised dimensionality reduction: eight linear methods on digits
+===================================================================
 
 Two features of handwritten digits, by methods with different objectives: variance,
 class means, neighbours, second moments of pairs of classes, or distances between the

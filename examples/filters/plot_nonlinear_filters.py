@@ -1,6 +1,6 @@
 """
-Nonlinear filters, the number of filters, and parts of distances
-================================================================
+Nonlinear filters, number of filters, and parts of distances
+============================================================
 
 A filter on kernel components is a nonlinear function of the image. This page compares
 nine linear and nine nonlinear filters on digits, draws the preimages of the nonlinear
@@ -46,9 +46,9 @@ for name, model in [("linear", linear), ("nonlinear", nonlinear)]:
 # Preimages
 # ---------
 #
-# A nonlinear filter is no image. The upper row shows the image at which the output of
-# each filter is largest, the lower row the image at which it is smallest. The filter
-# distinguishes the first kind of digit from the second.
+# A nonlinear filter has no image of weights. The upper row shows the image at which the
+# output of each filter is largest, the lower row the image at which it is smallest. The
+# filter distinguishes the first kind of digit from the second.
 
 pca, filters = nonlinear[0], nonlinear[1].components_
 images = np.concatenate([pca.preimages(filters), pca.preimages(-filters)])
@@ -59,11 +59,11 @@ plt.show()
 # How many filters?
 # -----------------
 #
-# Filters that are learnt in groups are ordered, so that one fit serves for all numbers.
-# The cross-validated error decreases more slowly than the Bayes error of Gaussians with
-# the same statistics, because the classes of digits are not Gaussian. The dotted line
-# is the smallest number of filters whose error is within one standard error of the
-# lowest error.
+# Filters that are learned in groups are ordered, so that one fit serves for all
+# numbers. The cross-validated error decreases more slowly than the Bayes error of
+# Gaussians with the same statistics, because the classes of digits are not Gaussian.
+# The dotted line is the smallest number of filters whose error is within one standard
+# error of the lowest error.
 
 sqfa = SQFA(18, distance="hellinger", group_size=2, random_state=0)
 numbers = np.arange(2, 19, 2)

@@ -1,11 +1,11 @@
 """
-Filters in spite of outliers
-============================
+Robust filters for data with outliers
+=====================================
 
-Two classes differ in their covariance. One in fifteen samples is a gross error. The
-sample covariances, and so the filters, follow the errors. Robust estimates of the
-covariances, and the distance between Student t distributions, which have heavy tails,
-do not.
+Two classes differ in their covariance, and one in fifteen training samples is an
+outlier. Outliers change sample covariances and so the filters. Robust covariances
+(minimum covariance determinant) and the distance between Student t distributions resist
+them.
 """
 
 import matplotlib.pyplot as plt
@@ -33,8 +33,8 @@ wrong = rng.random(600) < 1 / 15
 X[wrong, 4:] += 30 * rng.standard_t(1, size=(np.count_nonzero(wrong), 4))
 
 # %%
-# The plain fit, and the robust one, in the plane of their two filters. Each title says
-# how many new samples, without errors, a quadratic classifier gets right.
+# Test samples without outliers in the plane of two filters. Titles contain the test
+# accuracy of a quadratic classifier.
 
 models = {
     "sample covariances": SQFA(2, covariance_estimator=None, random_state=0),
@@ -51,14 +51,14 @@ for panel, (name, model) in zip(panels, models.items(), strict=True):
     for label, colour in enumerate(["tab:blue", "tab:orange"]):
         Z = model.transform(X_test[y_test == label][:300])
         panel.plot(*Z.T, ".", color=colour, ms=4, label=f"class {label}")
-    panel.set(title=f"{name}: {score:.2f} right", xlabel="feature 1")
+    panel.set(title=f"{name}: {score:.1%} accuracy", xlabel="feature 1")
 panels[0].set_ylabel("feature 2")
 panels[0].legend()
 plt.show()
 
 # %%
-# Where the weight of the filters lies: the first two features are those that differ.
+# Weight of the filters on the first two features, in which the classes differ.
 
 for name, model in models.items():
     share = (model.components_[:, :2] ** 2).sum() / 2
-    print(f"{name:20s} {share:.2f} of the squared weight on the features that differ")
+    print(f"{name:20s} {share:.0%} of the squared weight on the features that differ")

@@ -1,8 +1,8 @@
 """
-Filters for the speed of natural images
-=======================================
+Motion filters from natural videos
+==================================
 
-How fast does a patch of the world move? The classes are speeds. The data are videos of
+The classes are speeds of moving image patches. The data are videos of
 natural textures, of 250 ms and one degree of the visual field, filtered as in the eye.
 All class means are nearly zero: only the class covariances differ. The filters that
 SQFA learns look like the receptive fields of neurons that respond to motion

@@ -1,12 +1,12 @@
 """
-What SQFA finds
-===============
+SQFA compared with LDA and PCA on toy problems
+==============================================
 
 Toy problems with known class statistics, after Herrera-Esposito and Burge (2025). Each
 panel shows two axes of the data, the classes as ellipses of one standard deviation, and
-filters as arrows. A filter without length in a panel is in other axes. No samples are
-drawn: everything is learned from the statistics, which
-:func:`~skgeom.datasets.sqfa_toy_statistics` returns.
+filters as arrows. A filter without length in a panel lies in different axes. The
+filters are computed from the statistics of
+:func:`~skgeom.datasets.sqfa_toy_statistics`, without samples.
 """
 
 # sphinx_gallery_thumbnail_number = 2

@@ -1,6 +1,6 @@
 """
-Variants of SQFA
-================
+AMA-Gauss and user-defined distances
+====================================
 
 Two ways to go beyond the default of :class:`~skgeom.SQFA`, on the digits of
 scikit-learn: :class:`~skgeom.AMAGauss` maximizes the posterior of the correct class

@@ -1,11 +1,11 @@
 """
-Kernel discriminants of rings, of a roll and of a diagnosis
-===========================================================
+Kernel discriminant analysis: nonlinear class boundaries
+========================================================
 
-If no line separates the classes, linear discriminant analysis (LDA) fails.
-Kernel discriminant analysis does the same in the feature space of a kernel, so its
-discriminants are curved functions of the data. Here they are drawn as filled contours,
-and compared with LDA, with kernel principal components followed by LDA, and with a
+If no line separates the classes, linear discriminant analysis (LDA) fails. Kernel
+discriminant analysis is LDA in the feature space of a kernel, so its discriminants are
+nonlinear functions of the data. This example draws them as filled contours, and
+compares them with LDA, with kernel principal components followed by LDA, and with a
 support vector machine.
 """
 

@@ -1,6 +1,6 @@
 """
-Number of landmarks of kernel discriminant analysis
-===================================================
+Kernel discriminant analysis of large data with landmarks
+=========================================================
 
 Exact kernel discriminant analysis computes the kernel of all pairs of samples. With
 ``solver="nystroem"``, only the kernel of all samples with some landmarks is computed.

@@ -1,5 +1,5 @@
 """
-Which way does the wave travel? Cross-spectra are complex
+Direction of a travelling wave from complex cross-spectra
 =========================================================
 
 A wave passes an array of sensors, from left to right or from right to left. Every

@@ -1,10 +1,10 @@
 """
-Means and functions of matrices
-===============================
+Geometric and arithmetic means of covariance matrices
+=====================================================
 
-The mean of covariance matrices can be the arithmetic one, or the geometric one that
-belongs to the affine-invariant distance. The latter does not swell, and goes along with
-every change of coordinates.
+The arithmetic mean of covariance matrices has a larger determinant than the matrices
+(swelling). The geometric mean of the affine-invariant distance does not swell, and
+changes with the coordinates as the matrices do.
 """
 
 import matplotlib.pyplot as plt

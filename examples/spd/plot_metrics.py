@@ -1,17 +1,15 @@
 """
-Prototypes that move, in several metrics
-========================================
+Metrics of SPD prototypes, and an animation of training
+=======================================================
 
-A covariance matrix of two features is an ellipse, so small ones can be looked at. The
-classes here differ in orientation; their sizes vary. The metric decides what a typical
-ellipse is, and whether size matters. At the end, prototypes are seen moving to their
-classes.
+A covariance matrix of two features is an ellipse. The classes differ in orientation,
+and their sizes vary. The metric determines the shape of the prototypes and whether size
+matters. An animation shows prototypes during training.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.animation import FuncAnimation
-from sklearn.model_selection import cross_val_score
 
 from skgeom import PLRSQ
 
@@ -35,19 +33,19 @@ def outline(axis, matrix, **style):
 
 
 # %%
-# The samples, thin, and the prototype of each class, thick, in four metrics.
+# Samples (thin) and the prototype of each class (thick) for four metrics. Euclidean
+# prototypes are large, because large matrices dominate the mean.
 
 metrics = ["riemann", "logeuclid", "logdet", "euclid"]
 figure, panels = plt.subplots(2, 2, figsize=(7, 7), layout="constrained")
 for panel, metric in zip(panels.flat, metrics, strict=True):
     model = PLRSQ(metric=metric)
-    score = cross_val_score(model, X, y, cv=3).mean()
     model.fit(X, y)
     for matrix, label in zip(X[:60], y[:60], strict=True):
         outline(panel, matrix, color=COLOURS[label], lw=0.4, alpha=0.6)
     for matrix, label in zip(model.prototypes_, model.prototype_labels_, strict=True):
         outline(panel, matrix, color=COLOURS[label], lw=3.5)
-    panel.set(title=f"{metric}: {score:.2f} right", xlim=(-4, 4), ylim=(-4, 4))
+    panel.set(title=metric, xlim=(-4, 4), ylim=(-4, 4))
     panel.set(aspect="equal", xticks=[], yticks=[])
 plt.show()
 
@@ -55,11 +53,11 @@ plt.show()
 # How prototypes move
 # -------------------
 #
-# Three prototypes start at the same circle, the identity matrix. Stochastic steps, a
-# few samples at a time, move each towards samples of its class, and away from others
-# that are taken for its class. To the left, a matrix is a point of a disc: the cone of
-# positive definite matrices, seen along its axis. Circles of any size are in the
-# middle, narrow ellipses near the border, and the angle is twice that of the ellipse.
+# Three prototypes start at the identity matrix. Stochastic steps move each prototype
+# towards samples of its class, and away from samples of different classes. Left: a
+# matrix is a point of a disc, the cone of positive definite matrices seen along its
+# axis. Circles are at the center, narrow ellipses near the edge, and the angle is twice
+# the angle of the ellipse.
 
 
 def disc(matrices):

@@ -1,11 +1,10 @@
 """
-Which measurements matter: relevances of GMLVQ
-==============================================
+Feature relevances with GMLVQ
+=============================
 
-:class:`~skgeom.GMLVQ` learns one prototype a class, a typical member, together with a
-metric. The diagonal of the metric says how much each measurement counts, the rest which
-of them count together. :class:`~skgeom.RSLVQ` has prototypes in the plain
-Euclidean metric, for comparison.
+:class:`~skgeom.GMLVQ` learns one prototype per class and a metric. The diagonal of the
+metric contains the relevance of each feature. :class:`~skgeom.RSLVQ` has prototypes in
+the Euclidean metric, for comparison.
 """
 
 import matplotlib.pyplot as plt
@@ -19,20 +18,22 @@ from skgeom import GMLVQ, RSLVQ
 
 data = load_breast_cancer()
 X, y = StandardScaler().fit_transform(data.data), data.target_names[data.target]
-for name, lvq in {"metric learnt": GMLVQ(random_state=0), "plain": RSLVQ()}.items():
+for name, lvq in {
+    "learned metric": GMLVQ(random_state=0),
+    "Euclidean": RSLVQ(),
+}.items():
     model = make_pipeline(StandardScaler(), lvq)
     scores = cross_val_score(model, data.data, y)
-    print(f"{name:13s}  accuracy in five folds {scores.mean():.3f}")
+    print(f"{name:14s}  accuracy in five folds {scores.mean():.1%}")
 
 # %%
-# The metric that is learnt is not always the more accurate one. It is the one that can
-# be read.
+# The learned metric is not always more accurate, but it can be interpreted.
 #
 # The relevances
 # --------------
 #
-# Ten kinds of measurements of cell nuclei, each as mean, standard error and worst
-# value. The relevances sum to one. Most measurements hardly matter.
+# The features are ten measurements of cell nuclei, each as mean, standard error and
+# worst value. The relevances sum to one. Few measurements have large relevances.
 
 gmlvq = GMLVQ(random_state=0).fit(X, y)
 metric = gmlvq.omega_.T @ gmlvq.omega_
@@ -44,11 +45,11 @@ axis.set_xlabel("relevance")
 plt.show()
 
 # %%
-# The plane of the metric
-# -----------------------
+# 2-D projection by the metric
+# ----------------------------
 #
-# Distances in the metric are those in its leading axes, so two of them show the samples
-# and the prototypes as the classifier sees them.
+# The leading axes of the metric determine most of the distances. The plot shows samples
+# and prototypes along two of them.
 
 _, axes = np.linalg.eigh(metric)
 plane = axes[:, :-3:-1]

@@ -1,10 +1,10 @@
 """
-Textures by the covariances of their pixels
-===========================================
+Texture classification with region covariances
+==============================================
 
-A texture is described by how the features of its pixels vary together: intensity and
-derivatives. :class:`~skgeom.RegionCovariance` makes a small covariance matrix of each
-image, of any size, and prototypes classify these matrices.
+:class:`~skgeom.RegionCovariance` describes an image of any size by the covariance of
+the features of its pixels: intensity and derivatives. Prototypes classify the
+covariance matrices.
 """
 
 import matplotlib.pyplot as plt

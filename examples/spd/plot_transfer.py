@@ -1,12 +1,12 @@
 """
-From other people to a new one, without labels
-==============================================
+Re-centering and activation patterns on simulated EEG
+=====================================================
 
-Covariances of EEG differ more between people than between the movements they imagine.
-Recentering moves the mean of each person to the identity, and adaptation then finds the
-new person's classes. The recordings are simulated: nineteen electrodes, and rhythms
-over the left hand's, the right hand's and the feet's motor areas, one of which is
-weaker in each trial.
+Covariances of EEG differ more between subjects than between imagined movements.
+Re-centering moves the mean of each subject to the identity, and adaptation estimates
+the class means of a new subject without labels. The recordings are simulated, so the
+true sources are known: nineteen electrodes, and rhythms over the motor areas of the
+left hand, the right hand and the feet, one of which is weaker in each trial.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -39,7 +39,7 @@ rng = np.random.default_rng(0)
 
 
 def record(y):
-    """Covariances of a person's trials of movements y."""
+    """Covariances of the trials of one subject with movements y."""
     shifts = rng.normal(size=SOURCES.shape) * 0.008
     squared = ((PLACES[:, None] - SOURCES - shifts) ** 2).sum(axis=2)
     mixing = np.exp(-squared / (2 * 0.035**2))
@@ -58,9 +58,9 @@ X = np.concatenate([record(y[person == p]) for p in range(N_PEOPLE)])
 new = person == N_PEOPLE - 1
 
 # %%
-# The logarithms of the matrices, in the plane of their two leading principal
-# components: people are apart, and movements hardly. After re-centering, people lie on
-# one another. The scores of the movements are learnt from the other people only.
+# Left: two principal components of the matrix logarithms separate subjects. Right:
+# after re-centering, the scores of a model that was trained on four subjects separate
+# the movements of the fifth subject.
 
 Z = Recentering().fit_transform(X, domain=person)
 model = TransferDiscriminantAnalysis().fit(X[~new], y[~new], person[~new])
@@ -68,10 +68,10 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 rows, columns = np.triu_indices(len(PLACES))
 plane = PCA(2).fit_transform(logm(X)[:, rows, columns])
 for p in range(N_PEOPLE):
-    name = "new person" if p == N_PEOPLE - 1 else f"person {p + 1}"
+    name = "new subject" if p == N_PEOPLE - 1 else f"subject {p + 1}"
     axes[0].scatter(*plane[person == p].T, s=8, label=name)
 axes[0].legend()
-axes[0].set(title="as they are, colours are people", xticks=[], yticks=[])
+axes[0].set(title="not re-centered: colors are subjects", xticks=[], yticks=[])
 scores = model.decision_function(X, domain=person)
 plane = PCA(2).fit(scores[~new]).transform(scores)
 for label, name in enumerate(MOVEMENTS):
@@ -79,15 +79,14 @@ for label, name in enumerate(MOVEMENTS):
     axes[1].scatter(*plane[others].T, s=6, alpha=0.3, color=f"C{label}")
     axes[1].scatter(*plane[own].T, s=18, color=f"C{label}", marker="x", label=name)
 axes[1].legend()
-axes[1].set(title="re-centered: scores (x: new person)", xticks=[], yticks=[])
+axes[1].set(title="re-centered: scores (x: new subject)", xticks=[], yticks=[])
 
 # %%
-# Re-centering alone, and adaptation as well; and both a trial at a time, with no data
-# of the new subject at first.
+# Accuracy with re-centering, with adaptation, and with online updates after each trial.
 
 session = ["new"] * int(new.sum())
-print(f"re-centered: {model.score(X[new], y[new], domain=session):.3f}")
-print(f"adapted:     {model.adapt(X[new]).score(X[new], y[new]):.3f}")
+print(f"re-centered: {model.score(X[new], y[new], domain=session):.1%}")
+print(f"adapted:     {model.adapt(X[new]).score(X[new], y[new]):.1%}")
 
 online = TransferDiscriminantAnalysis().fit(X[~new], y[~new], person[~new])
 correct = []
@@ -95,15 +94,14 @@ for x, movement in zip(X[new][:, None], y[new], strict=True):
     online.partial_adapt(x, ["new"])
     correct.append(online.predict(x, ["new"])[0] == movement)
 last = np.mean(correct[-50:])
-print(f"online:      {np.mean(correct):.3f}, the last 50 trials {last:.3f}")
+print(f"online:      {np.mean(correct):.1%}, last 50 trials {last:.1%}")
 
 # %%
-# What tells a movement apart, in the new person: the spatial filter by which the
-# adapted class mean differs most from the identity, and its activation pattern. A
-# filter of re-centered signals is one of the recording after :math:`M^{-1/2}`, with the
-# person's mean M. Patterns, in the second row, show where the rhythm is that is weaker
-# during the movement: over the motor area, on the opposite side for a hand. Filters do
-# not: they have large weights where they subtract other rhythms.
+# First row: for each movement, the spatial filter whose output power is smallest in the
+# adapted class mean. A filter of re-centered signals is multiplied by :math:`M^{-1/2}`,
+# with the mean M of the subject. Second row: the activation patterns show where the
+# weaker rhythm is, over the motor area of the opposite hemisphere for a hand. The
+# weights of the filters also suppress different rhythms, so they do not show it.
 
 mean = model.recentering_.means_[None]
 values, vectors = np.linalg.eigh(mean)

@@ -90,4 +90,4 @@ plt.show()
 #
 #     digits = fetch_mnist(subset="train")
 #     digits.images.shape  # (60000, 28, 28)
-#     X, y = fetch_heart(return_X_y=True, as_frame=True)
+#     X, y = fetch_heart(return_X_y=True)

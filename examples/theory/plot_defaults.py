@@ -1,10 +1,10 @@
 """
-What the noise does
-===================
+Effect of the regularization on the accuracy
+============================================
 
-Filters are learnt as if each had noise in its output, of variance ``regularization``.
-Too little, and they follow the accidents of the training samples; too much, and they
-look for large differences only. The automatic value is found without a search.
+``regularization`` is the variance that SQFA adds to the covariance of the filter
+outputs. Too small values overfit the training samples, and too large values ignore
+small differences. The automatic value is selected in ``fit``.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 
 # %%
-# The accuracy of a quadratic classifier on nine filters, for a range of noise, and for
-# the automatic one.
+# Accuracy of a quadratic classifier on nine filters, for a range of values and for the
+# automatic value.
 
 
 def scores(regularization):
@@ -43,7 +43,7 @@ train, test = np.transpose([scores(value)[1] for value in values])
 automatic, (_, best) = scores("auto")
 figure, axis = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
 axis.semilogx(values, train, "o--", color="tab:gray", label="500 training images")
-axis.semilogx(values, test, "o-", label="other images")
+axis.semilogx(values, test, "o-", label="test images")
 axis.plot(automatic.regularization_, best, "*", ms=16, color="tab:red", label='"auto"')
 axis.set(xlabel="regularization", ylabel="accuracy")
 axis.legend()

@@ -1,6 +1,6 @@
 """
-Distances and the Bayes error
-=============================
+Class distances and the Bayes error
+===================================
 
 How well do distances between two Gaussians predict the accuracy of a classifier? The
 accuracy of the best possible classifier is computed here by numerical integration, and

@@ -1,6 +1,6 @@
 """
-How tight the Calvo-Oller bound is
-==================================
+Calvo-Oller bound compared with the Fisher-Rao distance
+=======================================================
 
 SQFA maximises a lower bound of the Fisher-Rao distance, because the distance itself has
 no closed form. This page shows how far the bound is below the distance: for Gaussians

@@ -1,9 +1,9 @@
 """
-Straight lines and geodesics
-============================
+Geodesics of Gaussians and covariance matrices
+==============================================
 
-Two pictures of the geometry behind this package: Gaussians as points of a curved plane,
-and covariance matrices as points of a cone.
+The geometry of the objectives: one-dimensional Gaussians are points of a curved
+surface, and covariance matrices are points of a cone.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -11,27 +11,39 @@ and covariance matrices as points of a cone.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from skgeom.geometry import distance_fisher_rao
+from skgeom.geometry import (
+    distance_fisher_rao,
+    exp_map_fisher_rao,
+    geodesic_fisher_rao,
+    log_map_fisher_rao,
+)
 
 # %%
 # Gaussians of one dimension
 # --------------------------
 #
-# A Gaussian is a point: its mean to the right, its standard deviation upwards. In the
-# Fisher-Rao metric, the same step counts less where the deviation is large: wide
-# Gaussians are harder to tell apart. So the shortest way between two Gaussians is an
-# arc that goes through wide ones, and not the straight line.
+# The coordinates are mean and standard deviation. In the Fisher-Rao metric, the same
+# step is shorter where the deviation is large, because wide Gaussians are harder to
+# distinguish. The geodesic between two Gaussians is therefore an arc through wide
+# Gaussians. The logarithm is its velocity at the first Gaussian, and the exponential
+# map follows a velocity.
 
 
 def geodesic(a, b, n_points=60):
-    """Points between (mean, deviation) a and b: an arc of the hyperbolic half plane."""
-    (x_a, s_a), (x_b, s_b) = (np.array(point) / (np.sqrt(2), 1) for point in (a, b))
-    centre = (x_b**2 + s_b**2 - x_a**2 - s_a**2) / (2 * (x_b - x_a))
-    radius = np.hypot(x_a - centre, s_a)
-    ends = np.arctan2(s_a, x_a - centre), np.arctan2(s_b, x_b - centre)
-    angles = np.linspace(*ends, n_points)
-    x, s = centre + radius * np.cos(angles), radius * np.sin(angles)
-    return np.column_stack([np.sqrt(2) * x, s])
+    """Points between (mean, deviation) a and b."""
+    mean_a, variance_a, mean_b, variance_b = (
+        [a[0]],
+        [[a[1] ** 2]],
+        [b[0]],
+        [[b[1] ** 2]],
+    )
+    velocity = log_map_fisher_rao(mean_a, variance_a, mean_b, variance_b)
+    points = []
+    for t in np.linspace(0, 1, n_points):
+        step = [t * part for part in velocity]
+        mean, variance = exp_map_fisher_rao(mean_a, variance_a, *step)
+        points.append([mean[0], np.sqrt(variance[0, 0])])
+    return np.array(points)
 
 
 def length(points):
@@ -51,6 +63,10 @@ for (name, path), colour in zip(paths.items(), ["tab:blue", "tab:gray"], strict=
     if name == "geodesic":
         panels[1].plot(x, density[:, ::8], color=colour, lw=1)
 panels[0].plot(*np.transpose([a, b]), "o", color="black")
+middle, variance = geodesic_fisher_rao(
+    [a[0]], [[a[1] ** 2]], [b[0]], [[b[1] ** 2]], 0.5
+)
+panels[0].plot(middle, np.sqrt(variance[0]), "D", color="tab:blue", label="mean")
 panels[0].set(xlabel="mean", ylabel="standard deviation", ylim=(0, None))
 panels[0].legend(loc="lower center")
 panels[1].set(title="Gaussians along the geodesic", xlabel="x", yticks=[])
@@ -60,10 +76,10 @@ plt.show()
 # Covariance matrices
 # -------------------
 #
-# The 2 x 2 covariance matrices fill a cone. Its border, the singular matrices, is
-# infinitely far away in the affine-invariant metric. In the middle of the straight line
-# between two narrow ellipses lies a circle that is larger than both: the determinant
-# swells. Along the geodesic it does not.
+# The 2 x 2 covariance matrices fill a cone. Singular matrices, on its surface, are
+# infinitely far away in the affine-invariant metric. The midpoint of the straight line
+# between two narrow ellipses is a circle with a larger determinant (swelling). The
+# determinant is constant along the geodesic.
 
 start, end = np.diag([4.0, 0.25]), np.diag([0.25, 4.0])
 times = np.linspace(0, 1, 7)

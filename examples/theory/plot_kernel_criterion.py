@@ -1,6 +1,6 @@
 """
-Total or between: what the penalty does to the two criteria
-===========================================================
+Total or between-class criterion of kernel discriminant analysis
+================================================================
 
 The ratio of kernel discriminant analysis can have the total or the between-class
 variance in its numerator. Without regularisation they are equivalent: one ratio is the

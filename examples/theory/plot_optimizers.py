@@ -1,11 +1,10 @@
 """
-How a search goes on
-====================
+Convergence of Riemannian optimizers
+====================================
 
-Filters are sought on a curved surface: each has unit norm. The picture shows three
-optimisers on the same problem, the closest unit-norm columns to a matrix that is mixed
-by an ill-conditioned one. :class:`~skgeom.optim.RiemannianLBFGS` remembers how the
-gradient changed along its last steps.
+Three optimizers minimize the same cost over unit-norm columns: the distance to a matrix
+that is multiplied by an ill-conditioned matrix. :class:`~skgeom.optim.RiemannianLBFGS`
+approximates the curvature from its last steps and converges first.
 """
 
 import matplotlib.pyplot as plt

@@ -13,9 +13,12 @@ from scipy.special import logsumexp
 
 from skgeom._filters._optimization import (
     principal_coordinates,
+    rotation_metric,
     whitening_coordinates,
 )
 from skgeom._held_out import (
+    MOST_SAMPLES,
+    distinct_rows,
     held_out_folds,
     in_distinct_samples,
     remaining_weights,
@@ -24,7 +27,7 @@ from skgeom._held_out import (
     within_one_standard_error,
 )
 from skgeom._statistics import ClassStatistics
-from skgeom.optim import CONSTRAINTS, StartError, minimize
+from skgeom.optim import StartError, filter_manifold, minimize
 from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.estimator import current_progress
 from skgeom.utils.linalg import project
@@ -32,14 +35,11 @@ from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import warn_user
 
 SHRINKAGES = (0.9, 0.6, 0.3, 0.1, 0.0)
-# Ratio of successive values of sigma^2.
+# Ratio of successive values of sigma^2; both grids by benchmarks/bench_defaults.py.
 _STEP = 4.0
-# Filters of a fold are optimized loosely, from the filters of the previous candidate.
+# Filters of a fold are optimized loosely, from the filters of the previous candidate
+# (benchmarks/bench_defaults.py).
 _TOL, _FIRST_ITERATIONS, _NEXT_ITERATIONS = 1e-2, 30, 5
-# A variance below this fraction of the largest one is rounding.
-_ROUNDING = 1e-12
-# Draws from the Gaussian of a held-out class of which only the moments are known.
-_MOST_DRAWS = 1_000
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,9 @@ def sampling_noise(within, total, counts):
     their mean number of samples. If the data do not vary within the classes, the total
     covariance replaces W; without any variance, the value is 1.
     """
+    rounding = len(within) * np.finfo(float).eps  # of means, and so of deviations
     within, total = np.trace(within), np.trace(total)
-    trace = within if within > _ROUNDING**2 * total else total
+    trace = within if within > rounding**2 * total else total
     return float(trace / (2 * counts.mean())) if trace > 0 else 1.0
 
 
@@ -108,15 +109,13 @@ class Fold:
     """Held-out samples, and statistics of the remaining ones, in few coordinates.
 
     ``shares`` are the weights of the held-out samples in the mean over all folds, in
-    which all classes have the same weight. ``samples`` are the remaining samples, their
-    labels and their weights, for objectives of samples.
+    which all classes have the same weight.
     """
 
     training: ClassStatistics
     held_out: np.ndarray
     labels: np.ndarray
     shares: np.ndarray
-    samples: tuple = ()
 
 
 def folds_of_samples(
@@ -144,7 +143,7 @@ def folds_of_samples(
     """
     X = X.toarray() if hasattr(X, "toarray") else to_numpy(X)
     labels = np.searchsorted(statistics.classes, y)
-    rows, weights = _distinct(X, labels, sample_weight)
+    rows, weights = distinct_rows(X, labels, sample_weight)
     y, labels, points = y[rows], labels[rows], take(points, rows)
     numbers = held_out_folds(X[rows], y)
     if estimator is None:
@@ -176,8 +175,7 @@ def folds_of_samples(
             training = training_statistics(
                 training, features[out], y[out], weights[out], distinct=True
             )
-        remaining = features[~out], labels[~out], weights[~out]
-        folds.append(Fold(training, features[out], labels[out], shares[out], remaining))
+        folds.append(Fold(training, features[out], labels[out], shares[out]))
     if not any(map(_varies, folds)):
         return [], []
     return folds, _regularizations(coordinates.basis, within, statistics.counts)
@@ -186,7 +184,7 @@ def folds_of_samples(
 def _varies(fold):
     """Whether the remaining samples vary within their classes."""
     within, total = fold.training.pooled_covariances()
-    return np.trace(within) > _ROUNDING * np.trace(total)
+    return np.trace(within) > len(within) * np.finfo(float).eps * np.trace(total)
 
 
 def folds_of_summaries(parts, total, n_components, whiten):
@@ -195,7 +193,7 @@ def folds_of_summaries(parts, total, n_components, whiten):
     Returns the folds, and the candidates of sigma^2.
 
     The score of a held-out class is estimated by draws from the Gaussian with its
-    moments.
+    moments, at most ``MOST_SAMPLES`` of all classes and folds.
     """
     occurrences = sum(np.isin(total.classes, part.classes) for part in parts)
     if (occurrences == 1).any():
@@ -206,9 +204,10 @@ def folds_of_summaries(parts, total, n_components, whiten):
     within, total_covariance = map(to_numpy, total.pooled_covariances())
     basis = _coordinates(within, total_covariance, n_components, whiten).basis
     rng, features, labels, weights = np.random.default_rng(0), [], [], []
+    most = max(MOST_SAMPLES // sum(len(part.classes) for part in parts), 1)
     for part in parts:
         own = part.project(basis.T)
-        sizes = np.minimum(own.counts, _MOST_DRAWS).astype(int)
+        sizes = np.minimum(own.counts, most).astype(int)
         draws = [
             mean + rng.standard_normal((size, len(mean))) @ _root(covariance)
             for mean, covariance, size in zip(
@@ -234,8 +233,7 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
     ----------
     folds : list of Fold
     objective_of : callable
-        Maps the statistics of a fold, sigma^2, and the samples of the fold to an
-        objective of filters.
+        Maps the statistics of a fold and sigma^2 to an objective of filters.
     shrinkages : sequence of float
         Candidates in descending order; a single None leaves covariances as they are.
     regularizations : sequence of float
@@ -295,18 +293,12 @@ def _selection(chosen, posteriors, shares):
         "regularization": np.array(regularizations),
         "mean_log_posterior": np.array([shares @ p for p in posteriors.values()]),
     }
-    shrinkage, regularization = chosen
     current_progress().end_stage()
-    current_progress().print(
-        f"shrinkage {shrinkage} and regularization {regularization:.6g} selected: "
-        f"held-out log posterior {shares @ posteriors[chosen]:.6f}"
-    )
     best = posteriors[
         max(posteriors, key=lambda candidate: shares @ posteriors[candidate])
     ]
     error = standard_error(best, shares) if np.isfinite(best).all() else np.nan
-    rule = "held-out log posterior"
-    return Selection(shrinkage, regularization, rule, scores, error)
+    return Selection(*chosen, "held-out log posterior", scores, error)
 
 
 def warn_if_uninformative(selection, n_classes):
@@ -344,7 +336,7 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
     statistics, iterations = fold.training, _NEXT_ITERATIONS
     if shrinkage is not None:
         statistics = statistics.shrunk(class_intensities(shrinkage, statistics.counts))
-    objective = objective_of(statistics, sigma2, *fold.samples)
+    objective = objective_of(statistics, sigma2)
     for pairs in objective.growing_samples(random_state=0)[:1]:
         objective = objective.sample(pairs)
     if start is None:
@@ -352,17 +344,21 @@ def _held_out(fold, objective_of, candidate, n_components, constraint, start):
         start = discriminant_directions(
             classes.means, classes.covariances, sigma2, n_components
         )
-    manifold = CONSTRAINTS[constraint](*start.shape)
+    pooled = statistics.pooled_covariances()
+    metric = rotation_metric(objective, constraint, *pooled, sigma2)
+    manifold = filter_manifold(constraint, metric, *start.shape)
 
-    def cost(filters):
-        value, gradient = objective(filters)
+    def cost(point):
+        value, gradient = objective(manifold.filters_of(point))
         return -value, -gradient
 
     options = {"max_iter": iterations, "tol": _TOL}
     try:
         with one_blas_thread() if objective.parallel else nullcontext():
-            result = minimize(cost, manifold, manifold.nearest(start), **options)
-        return _log_posteriors(statistics, sigma2, result.point, fold), result.point
+            point = manifold.point_of(manifold.nearest(start))
+            result = minimize(cost, manifold, point, **options)
+        filters = manifold.filters_of(result.point)
+        return _log_posteriors(statistics, sigma2, filters, fold), filters
     except (StartError, np.linalg.LinAlgError):  # singular covariances
         return np.full(len(fold.labels), -np.inf), start
 
@@ -377,7 +373,7 @@ def discriminant_directions(means, covariances, sigma2, n_components):
     """
     within = covariances.mean(axis=0)
     variances, axes = np.linalg.eigh(within + sigma2 * np.eye(len(within)))
-    variances = np.maximum(variances, _ROUNDING * variances[-1])
+    variances = np.maximum(variances, _rounding(variances))
     whitener = axes / np.sqrt(variances)
     offsets = (means - means.mean(axis=0)) @ whitener
     differences = whitener.T @ (covariances - within) @ whitener
@@ -413,12 +409,17 @@ def _regularizations(basis, within, counts):
     errors of about d / n, and the end is smaller by the square of that.
     """
     variances = np.linalg.eigvalsh(basis.T @ within @ basis)
-    variances = variances[variances > _ROUNDING * variances[-1]]
+    variances = variances[variances > _rounding(variances)]
     ratio = min(1.0, len(variances) / counts.mean())
     smallest = np.exp(np.log(variances).mean()) * ratio**2
     n_steps = int(np.log(variances[-1] / smallest) / np.log(_STEP))
     values = variances[-1] / _STEP ** np.arange(n_steps + 1)
     return [float(f"{value:.8g}") for value in values]  # equal in spite of rounding
+
+
+def _rounding(variances):
+    """The variance along principal axes that may be rounding; they are ascending."""
+    return len(variances) * np.finfo(float).eps * variances[-1]
 
 
 def _coordinates(within, total, n_components, whiten):
@@ -453,15 +454,6 @@ def _training_discriminants(statistics, within, points, labels, out, n_component
     directions = np.linalg.solve(scatter, means.T)
     left, sizes, _ = np.linalg.svd(directions, full_matrices=False)
     return left[:, sizes > 1e-10 * sizes[0]][:, :n_components]
-
-
-def _distinct(X, labels, sample_weight):
-    """Rows of the distinct samples in a fixed order, and their total weights."""
-    columns = np.column_stack([labels, X])
-    columns += 0.0  # no -0.0
-    keys = columns.view(np.dtype((np.void, columns.strides[0])))[:, 0]
-    _, rows, group = np.unique(keys, return_index=True, return_inverse=True)
-    return rows, np.bincount(group, sample_weight, len(rows))
 
 
 def _shares(labels, weights):

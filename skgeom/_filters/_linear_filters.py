@@ -28,7 +28,7 @@ from skgeom._filters._optimization import (
     DEPENDENT,
     FEW_CLASSES,
     FEW_FEATURES,
-    INITS,
+    INITIALIZATIONS,
     group_sizes,
     independent_directions,
     optimize_filters,
@@ -108,7 +108,7 @@ class BaseFilters(
         ],
         "constraint": [StrOptions(set(CONSTRAINTS))],
         "covariance_estimator": [None, str, HasMethods("fit")],
-        "init": [StrOptions(set(INITS)), "array-like"],
+        "init": [StrOptions(set(INITIALIZATIONS)), "array-like"],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "group_size": [None, Interval(Integral, 1, None, closed="left")],
         "optimizer": [StrOptions(set(OPTIMIZERS)), HasMethods("run")],
@@ -379,7 +379,7 @@ class BaseFilters(
         if folds:
             return select(
                 folds,
-                self._objective_of_fold,
+                self._distance_objective,
                 SHRINKAGES if shrinks else (None,),
                 candidates if sigma2 == "auto" else (sigma2,),
                 self._n_filters,
@@ -397,6 +397,10 @@ class BaseFilters(
         self.regularization_ = selection.regularization
         self.selection_rule_ = selection.rule
         self.selection_scores_ = selection.scores
+        current_progress().print(
+            f"shrinkage {selection.shrinkage} and regularization "
+            f"{selection.regularization:.6g} ({selection.rule})"
+        )
 
     def _shrunk(self, statistics, selection):
         """The statistics with the selected shrinkage."""

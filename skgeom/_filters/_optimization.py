@@ -18,36 +18,33 @@ from skgeom.optim import CONSTRAINTS, maximize_on_samples, prefixed
 from skgeom.utils.threads import one_blas_thread
 
 # The initializations that each value of ``init`` names; others are random.
-_NAMED_INITIALIZATIONS = {
+INITIALIZATIONS = {
     "auto": ("lda", "pca"),
     "pca": ("pca",),
     "lda": ("lda",),
     "random": (),
 }
-INITS = tuple(_NAMED_INITIALIZATIONS)
 
 # A subspace of this many principal axes is small; with fewer features there is none.
 # Up to four times as many are used, but at most .4 of all, where the data vary along
-# them by more than so many times the noise. Chosen on the statistics of MNIST.
+# them by more than so many times the noise. Chosen on the statistics of MNIST: without
+# more axes, sigma^2 = .01 takes twice the time for 1 % less (benchmarks/bench_sqfa.py).
 FEW_FEATURES = 100
 _ABOVE_NOISE = 6.0
 
-# With more classes an initialization is expensive, mostly for their pairs.
+# With more classes an initialization is expensive, mostly for their pairs
+# (benchmarks/bench_many_classes.py).
 FEW_CLASSES = 50
 
 # Filters of unit norm are taken for dependent below this smallest singular value. An
-# optimization up to rotations comes to such filters more slowly: ten times as much.
+# optimization up to rotations comes to such filters more slowly: ten times as much
+# (benchmarks/bench_defaults.py).
 DEPENDENT = 1e-3
 
 
 def independent_directions(filters, tol=DEPENDENT):
     """Number of directions that filters of unit norm, in columns, span."""
     return np.linalg.matrix_rank(filters, tol=tol)
-
-
-def n_named_initializations(init):
-    """Number of initializations that are not random."""
-    return len(_NAMED_INITIALIZATIONS[init]) if isinstance(init, str) else 1
 
 
 def group_sizes(n_components, group_size):
@@ -100,7 +97,7 @@ def optimize_filters(
         Called as ``callback(stage, filters, value)`` after each iteration, with the
         name of the stage and all filters so far; the stage ends if it returns True.
     init : str or ndarray of shape (n_components, n)
-        A key of ``_NAMED_INITIALIZATIONS``, or filters to start from.
+        A key of ``INITIALIZATIONS``, or filters to start from.
     n_init : int
         Number of initializations by ``init``, completed by random ones.
     **options
@@ -167,10 +164,9 @@ def _optimize_group(
             regularization,
             group.spanned.shape[1] + size,
             # Given filters may lie outside of a coarse subspace.
-            allow_coarse=isinstance(init, str)
-            and objective.projection_dominates(n_fixed + size),
+            allow_coarse=isinstance(init, str),
             # Some distances make as much of small variances as of large ones.
-            down_to_noise=getattr(objective, "affine_invariant", False),
+            down_to_noise=objective.affine_invariant,
         )
     if isinstance(init, str):
         starts = _named(init, n_init, group, coordinates, size, regularization)
@@ -185,8 +181,10 @@ def _optimize_group(
     metric = None
     # Up to rotations a filter of little value may be shortened until it is lost, so
     # that given filters are optimized as they are.
-    if isinstance(init, str) and not span_only and constraint == "unit-norm":
-        metric = _metric(objective, group, regularization)
+    if isinstance(init, str) and not span_only:
+        metric = rotation_metric(
+            objective, constraint, group.within, group.total, regularization
+        )
     with one_blas_thread() if objective.parallel else nullcontext():
         result, values = maximize_on_samples(
             group.objective,
@@ -258,22 +256,24 @@ def _reporter(append, callback):
     return lambda stage, new, value: callback(stage, append(new), value)
 
 
-def _metric(objective, group, regularization):
-    """The metric of an optimization up to rotations, or None."""
-    if not getattr(objective, "rotation_invariant", False):
+def rotation_metric(objective, constraint, within, total, regularization):
+    """The metric of an optimization up to rotations; None if rotations matter.
+
+    A step then changes the outputs of the filters equally in all directions, relative
+    to the noise and the variance within the classes.
+    """
+    if constraint != "unit-norm" or not objective.rotation_invariant:
         return None
-    identity = np.eye(len(group.within))
+    identity = np.eye(len(within))
     if not objective.affine_invariant:
         return identity
-    # Where outputs are compared with the noise and the variance within classes.
-    noise = max(regularization, 1e-10 * np.trace(group.total))
-    return group.within + noise * identity
+    return within + max(regularization, 1e-10 * np.trace(total)) * identity
 
 
 def _named(init, n_init, group, coordinates, size, regularization):
     """The initializations that ``init`` names, in the coordinates."""
     starts = []
-    for name in _NAMED_INITIALIZATIONS[init][:n_init]:
+    for name in INITIALIZATIONS[init][:n_init]:
         leading = np.empty((coordinates.basis.shape[1], 0))
         if name == "lda":
             leading = _discriminants(group, coordinates.basis, size, regularization)

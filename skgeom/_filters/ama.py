@@ -1,7 +1,6 @@
 """Accuracy maximisation analysis with Gaussian responses, AMA-Gauss."""
 
 from copy import copy
-from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -24,11 +23,9 @@ from skgeom.utils.estimator import (
 )
 from skgeom.utils.validation import check_priors, class_factors
 
-# Initializations of the filters of SQFA, from which the optimization starts.
+# Initializations of the filters of SQFA, from which the optimization starts
+# (benchmarks/bench_defaults.py).
 _N_INIT_OF_SQFA = 4
-# The least tolerance of many samples, which do not determine more digits.
-_LEAST_TOL = 1e-5
-_DISTANCE = DISTANCES["hellinger"]
 
 
 @substitute_docs(**documented_parameters(SQFA))
@@ -115,8 +112,11 @@ class AMAGauss(BaseFilters):
     Notes
     -----
     With 64,000 samples or more, and 800 for each entry of the filters, the search
-    begins with a fixed random part of them, which grows to all; ``tol`` is then at
-    least 1e-5. That is so for ``optimizer="lbfgs"`` and without ``batch_size``.
+    begins with a fixed random part of them, which grows to all. That is so for
+    ``optimizer="lbfgs"`` and without ``batch_size``.
+
+    The automatic selection of shrinkage and regularization optimizes the filters of a
+    fold for the Hellinger distance, as those that the optimization starts from.
 
     There is no ``partial_fit``, since every iteration needs all samples, not their
     statistics alone. Samples that come in blocks can be a Dask array.
@@ -277,13 +277,10 @@ class AMAGauss(BaseFilters):
         if batch_size is not None:
             # Batches and random initializations share one source of random numbers.
             rng = check_random_state(self.random_state)
-            return {"random_state": rng, "batches": (batch_size, rng)}
+            return {"random_state": rng, "batches": (batch_size, rng), "samples": []}
         n_entries = self._n_filters * objective.n_features
         parts = growing_rows(objective.n_samples, n_entries)
-        if not parts or self.optimizer != "lbfgs":
-            return {}
-        tol = max(self.tol, _LEAST_TOL)
-        return {"samples": parts, "tol": tol, "stage_tol": tol}
+        return {"samples": parts if self.optimizer == "lbfgs" else []}
 
     def _filters_of_sqfa(self, optimization, statistics, within, total):
         """Filters of SQFA with the Hellinger distance."""
@@ -299,12 +296,8 @@ class AMAGauss(BaseFilters):
     @staticmethod
     def _distance_objective(statistics, sigma2):
         means, covariances = to_numpy(statistics.means), statistics.covariances
-        return MeanPairwiseDistance(means, covariances, sigma2, _DISTANCE)
-
-    @property
-    def _objective_of_fold(self):
-        """The objective of filters, as a function of a fold and sigma^2."""
-        return partial(_information, priors=self.priors)
+        distance = DISTANCES["hellinger"]
+        return MeanPairwiseDistance(means, covariances, sigma2, distance)
 
     def _objective_reached(self):
         return np.nan  # the samples are not kept
@@ -366,6 +359,7 @@ class BlockInformation:
 
     # Each block is a task of Dask, and takes threads as it likes.
     parallel = False
+    rotation_invariant = affine_invariant = True
 
     def __init__(self, blocks, statistics, regularization, log_priors, factors):
         import dask
@@ -390,14 +384,6 @@ class BlockInformation:
         sampled = copy(self)
         sampled.blocks = [self.blocks[number] for number in numbers]
         return sampled
-
-    def growing_samples(self, random_state):
-        """No samples of pairs, as :class:`MeanPairwiseDistance` has."""
-        return []
-
-    def projection_dominates(self, n_filters):
-        """Whether an evaluation mostly projects samples and classes."""
-        return True
 
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G."""

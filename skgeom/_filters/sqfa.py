@@ -9,10 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from skgeom._filters._auto import folds_of_summaries, warn_if_uninformative
 from skgeom._filters._linear_filters import BaseFilters
-from skgeom._filters._optimization import (
-    independent_directions,
-    n_named_initializations,
-)
+from skgeom._filters._optimization import INITIALIZATIONS, independent_directions
 from skgeom._statistics import ClassStatistics, checked_statistics, without_axes
 from skgeom.objectives import (
     DISTANCES,
@@ -420,8 +417,7 @@ class SQFA(BaseFilters):
         )
         optimization = self._optimization(selection, span_only, space)
         if start is not None and self._continues_from(start):
-            named = n_named_initializations(self.init)
-            n_init = min(optimization["n_init"], named)
+            n_init = min(optimization["n_init"], len(INITIALIZATIONS["auto"]))
             optimization |= {"warm_start": start, "n_init": n_init}
         coincide = _coincide(classes, total)
         if coincide:
@@ -463,9 +459,6 @@ class SQFA(BaseFilters):
             second_moments=self._second_moments,
             **own | parameters,
         )
-
-    def _objective_of_fold(self, statistics, sigma2, *samples):
-        return self._distance_objective(statistics, sigma2)
 
 
 @substitute_docs(**documented_parameters(SQFA))

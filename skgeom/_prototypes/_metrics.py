@@ -6,7 +6,7 @@ A metric is a subclass of one of the two kinds of :class:`Metric`:
   Euclidean distances. It needs ``encode`` and ``decode``;
 - :class:`MatrixMetric`, for other distances of SPD matrices that do not change if all
   matrices are transformed by one congruence. It needs ``pairs``, which returns
-  :class:`MatrixPairs`. With ``learns_subspace``, they have ``sample_gradient``.
+  :class:`MatrixPairs`.
 
 Samples and prototypes may be arrays of any library, so functions come from
 ``namespace(Z)``. A metric in ``SPD_METRICS``, at the end of this module, is a value of
@@ -16,7 +16,7 @@ the parameter ``metric`` of the estimators, and the tests of the registry find i
 from abc import ABC, abstractmethod
 from copy import copy
 from functools import cached_property
-from math import exp, log
+from math import log
 
 import numpy as np
 from scipy.sparse import issparse
@@ -65,8 +65,6 @@ class Metric(ABC):
     # Whether each point that an optimization can reach is an SPD matrix. Where it is
     # not, "lbfgs" raises an error, and stochastic steps project onto SPD matrices.
     keeps_definite = True
-    # Whether PLRSQ can learn a subspace together with the prototypes.
-    learns_subspace = False
     # Names of the arrays that ``fit`` sets.
     _arrays = ()
 
@@ -108,10 +106,6 @@ class Metric(ABC):
     @abstractmethod
     def tangent_vectors(self, Z, base):
         """Samples as vectors (n, p) of the tangent space at a point: for k-means."""
-
-    @abstractmethod
-    def geodesic(self, base, sample, fraction):
-        """The point at a fraction of the way from ``base`` to ``sample``."""
 
     @abstractmethod
     def step(self, prototypes, pairs, coefficients):
@@ -218,11 +212,7 @@ class VectorMetric(Metric):
         return average(Z, weights)
 
     def tangent_vectors(self, Z, base):
-        # Sparse samples stay sparse: the origin does not matter for k-means.
-        return Z if issparse(Z) else Z - base
-
-    def geodesic(self, base, sample, fraction):
-        return base + fraction * (sample - base)
+        return Z  # the origin does not matter for k-means, which centers dense arrays
 
     def squared_distances(self, Z, prototypes):
         return euclidean_squared_distances(Z, prototypes)
@@ -252,7 +242,8 @@ class LogEuclideanMetric(VectorMetric):
         logarithms, vectors = xp.linalg.eigh(from_upper_triangles(Z))
         largest = log(np.finfo(np.float64).max) / 2  # squares do not overflow
         logarithms = xp.clip(logarithms, -largest, largest)
-        lowest = logarithms[..., -1:] - largest_log_condition(Z, vectors.shape[-1])
+        rounding = log(vectors.shape[-1] * float(xp.finfo(Z.dtype).eps))
+        lowest = logarithms[..., -1:] + rounding
         return from_spectrum(vectors, xp.exp(xp.maximum(logarithms, lowest)))
 
     def first_rate(self, size, squared_distance):
@@ -266,7 +257,7 @@ class TangentMetric(LogEuclideanMetric):
     matrix is encoded as :math:`\log(L^{-1} X L^{-\top})`. Euclidean distances of these
     vectors are the affine-invariant ones from M, and close to them between matrices
     that are near M. A congruence of all matrices rotates the vectors, so that it
-    changes no distance. Before :meth:`fit`, M is the identity.
+    changes no distance.
 
     References
     ----------
@@ -277,24 +268,18 @@ class TangentMetric(LogEuclideanMetric):
 
     name = "tangent-space"
     _arrays = "_factor", "_inverse"
-    _factor = _inverse = None
 
     def fit(self, X, y, weights):
         mean = affine_invariant_mean(X, weights)
         self._factor, self._inverse = cholesky_factors(mean), inverse_factors(mean)
 
     def encode(self, X):
-        if self._inverse is None:
-            return super().encode(X)
         spectra = threaded_log_spectra(X, self._inverse[None, ...])
         logarithms, vectors = (part[0, ...] for part in spectra)
         return upper_triangles(from_spectrum(vectors, logarithms))
 
     def decode(self, Z):
-        whitened = super().decode(Z)
-        if self._factor is None:
-            return whitened
-        return definite(congruent(self._factor, whitened))
+        return definite(congruent(self._factor, super().decode(Z)))
 
 
 class MahalanobisMetric(TangentMetric):
@@ -446,11 +431,6 @@ def definite(matrices):
     return (raised + raised.mT) / 2
 
 
-def largest_log_condition(array, size):
-    """Logarithm of the condition number from which on matrices are singular."""
-    return -log(size * float(namespace(array).finfo(array.dtype).eps))
-
-
 def congruent(A, X):
     """The matrices ``A @ X @ A.T``, exactly symmetric."""
     moved = A @ X @ A.T
@@ -462,8 +442,7 @@ class MatrixMetric(Metric):
 
     Matrices are encoded by the Cholesky factor L of their mean in :meth:`fit`, as
     :math:`L^{-1} X L^{-\top}`. Directions in which all samples are small, because of
-    their unit or of a common reference, then count as all others. Before :meth:`fit`,
-    matrices stay as they are.
+    their unit or of a common reference, then count as all others.
 
     Prototypes move on the manifold of SPD matrices with the affine-invariant metric, on
     which no step leaves the SPD matrices, whatever the distance is. Initializations use
@@ -471,17 +450,16 @@ class MatrixMetric(Metric):
     """
 
     _arrays = "_factor", "_inverse"
-    _factor = _inverse = None
 
     def fit(self, X, y, weights):
         self._factor = cholesky_factors(namespace(X).mean(X, axis=0))
         self._inverse = namespace(X).linalg.inv(self._factor)
 
     def encode(self, X):
-        return X if self._factor is None else congruent(self._inverse, X)
+        return congruent(self._inverse, X)
 
     def decode(self, Z):
-        return Z if self._factor is None else definite(congruent(self._factor, Z))
+        return definite(congruent(self._factor, Z))
 
     def manifold(self, shape):
         return AffineInvariant(*shape)
@@ -507,22 +485,16 @@ class MatrixMetric(Metric):
         logarithms, vectors = log_spectra(Z, inverse_factors(base))
         return upper_triangles(from_spectrum(vectors, logarithms))
 
-    def geodesic(self, base, sample, fraction):
-        xp, factor = namespace(base), cholesky_factors(base)
-        logarithms, vectors = log_spectra(sample, xp.linalg.inv(factor))
-        half = (factor @ vectors) * xp.exp(fraction * logarithms / 2)
-        return half @ half.mT
-
     def step(self, prototypes, pairs, coefficients):
         whitened = pairs.factors.mT @ pairs.gradient(-coefficients / 2) @ pairs.factors
         return pairs.exponential(*namespace(whitened).linalg.eigh(whitened))
 
     def check_representable(self, prototypes):
-        xp = namespace(prototypes)
+        xp, size = namespace(prototypes), prototypes.shape[-1]
         eigenvalues = xp.linalg.eigvalsh(prototypes)
-        largest = exp(largest_log_condition(prototypes, prototypes.shape[-1]))
         # Rounding makes eigenvalues of some singular matrices negative.
-        if not xp.all(eigenvalues[:, -1] <= largest * eigenvalues[:, 0]):
+        rounding = size * xp.finfo(prototypes.dtype).eps * eigenvalues[:, -1]
+        if not xp.all(eigenvalues[:, 0] > rounding):
             raise np.linalg.LinAlgError("a prototype is singular up to rounding")
 
 
@@ -642,14 +614,6 @@ class AffineInvariantPairs(MatrixPairs):
         whitened = -2 * mean_logarithm(*self.spectra, weights.T)
         return self.inverses.mT @ whitened @ self.inverses
 
-    def sample_gradient(self, weights):
-        """Gradient of the weighted sum for the samples."""
-        logarithms, vectors = self.spectra
-        xp, inverses = namespace(weights), self.inverses[:, None, ...]
-        diagonals = 2 * weights.T[..., None] * logarithms * xp.exp(-logarithms)
-        gradients = inverses.mT @ from_spectrum(vectors, diagonals) @ inverses
-        return xp.sum(gradients, axis=0)
-
 
 class AffineInvariantMetric(MatrixMetric):
     r"""SPD matrices with the affine-invariant metric.
@@ -664,7 +628,6 @@ class AffineInvariantMetric(MatrixMetric):
 
     name = "affine-invariant"
     pairs = AffineInvariantPairs
-    learns_subspace = True
 
     def mean(self, Z, weights):
         return affine_invariant_mean(Z, weights)
@@ -709,13 +672,6 @@ class LogDetPairs(MatrixPairs):
         total = namespace(weights).sum(weights, axis=0)[:, None, None]
         return from_upper_triangles(inverses_of_sums[..., 0]) - total * inverses / 2
 
-    def sample_gradient(self, weights):
-        xp = namespace(weights)
-        inverses_of_sums = xp.sum(self._inverses_of_sums * weights.T, axis=1).T
-        total = xp.sum(weights, axis=1)[:, None, None]
-        inverses = xp.linalg.inv(self.Z)
-        return from_upper_triangles(inverses_of_sums) - total * inverses / 2
-
     @cached_property
     def rows(self):
         """Gradients in whitened coordinates, L' (X + W)^-1 L - I / 2."""
@@ -756,7 +712,6 @@ class LogDetMetric(MatrixMetric):
 
     name = "log-determinant"
     pairs = LogDetPairs
-    learns_subspace = True
 
     def squared_distances(self, Z, prototypes):
         return _divergences(Z, prototypes, log_dets(_sums(Z, prototypes)))
@@ -766,11 +721,8 @@ def upper_triangles_of_entries(entries):
     """``upper_triangles`` of matrices (k, k, ...) by their lower ones, (p, ...)."""
     xp, size = namespace(entries), entries.shape[0]
     rows, columns, weights = weighted_triangle(size, entries)
-    if xp is np:
-        vectors = entries[columns, rows]
-    else:
-        flat = xp.reshape(entries, (size * size, *entries.shape[2:]))
-        vectors = xp.take(flat, columns * size + rows, axis=0)
+    flat = xp.reshape(entries, (size * size, *entries.shape[2:]))
+    vectors = xp.take(flat, columns * size + rows, axis=0)
     vectors *= xp.reshape(weights, (-1,) + (1,) * (entries.ndim - 2))
     return vectors
 

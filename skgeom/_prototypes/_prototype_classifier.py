@@ -72,24 +72,17 @@ from skgeom.utils.validation import (
     warn_user,
 )
 
-# Prototypes that start at one class mean are moved this far towards a random sample.
-_PERTURBATION = 0.1
-
 
 def prototype_counts(n_prototypes, classes):
     """Number of prototypes of each class, by the parameter of that name."""
-    n_classes = len(classes)
-    if isinstance(n_prototypes, Integral):
-        return (int(n_prototypes),) * n_classes
     refuse_dict(n_prototypes, "n_prototypes")
-    counts = check_array(
-        n_prototypes, ensure_2d=False, dtype=None, input_name="n_prototypes"
-    )
-    if counts.shape != (n_classes,) or counts.dtype.kind not in "iu":
+    counts, shape = to_numpy(n_prototypes), (len(classes),)
+    if counts.shape not in ((), shape) or counts.dtype.kind not in "iu":
         raise ValueError(
-            f"n_prototypes must be an integer or {n_classes} integers, one for each "
+            f"n_prototypes must be an integer or {len(classes)} integers, one for each "
             f"class, got {n_prototypes!r}."
         )
+    counts = np.broadcast_to(counts, shape)
     if counts.min() < 1:
         raise ValueError(
             f"n_prototypes is {counts.min()} for class {classes[counts.argmin()]}; "
@@ -119,17 +112,16 @@ def given_prototypes(init, shape, labels, dtype):
     return astype(like(init, labels), dtype)
 
 
-def class_prototypes(metric, Z, y, weights, counts, init, rng):
+def class_prototypes(metric, Z, y, weights, counts, rng):
     """Prototypes of all classes, class by class, as the metric encodes them.
 
-    Everything follows the samples through an affine map, if the metric does: means, the
-    clusters of logarithms at a mean, and moves towards samples.
+    They follow the samples through an affine map, if the metric does: means, and the
+    clusters of logarithms at a mean.
     """
     prototypes = []
     for label, count in enumerate(counts):
         own = y == label
-        find = _clusters if init != "mean" and count > 1 else _around_mean
-        prototypes += find(metric, Z[own], weights[own], count, rng)
+        prototypes += _clusters(metric, Z[own], weights[own], count, rng)
     xp = namespace(y)
     prototypes = xp.stack(prototypes)
     apart = xp.max(xp.abs(prototypes - prototypes[:1, ...]))
@@ -143,25 +135,15 @@ def class_prototypes(metric, Z, y, weights, counts, init, rng):
     return prototypes
 
 
-def _around_mean(metric, Z, weights, count, rng):
-    mean = metric.mean(Z, weights)
-    if count == 1:
-        return [mean]
-    chosen = rng.choice(Z.shape[0], count, replace=False).tolist()
-    return [metric.geodesic(mean, _sample(Z, i), _PERTURBATION) for i in chosen]
-
-
-def _sample(Z, i):
-    """A sample, dense."""
-    return Z[[i]].toarray()[0] if issparse(Z) else Z[i, ...]
-
-
 def _clusters(metric, Z, weights, count, rng):
     """Means of the clusters that k-means finds in the tangent space at the mean.
 
     scikit-learn's k-means takes arrays of numpy: the vectors are copied to the host.
     """
-    vectors = metric.tangent_vectors(Z, metric.mean(Z, weights))
+    mean = metric.mean(Z, weights)
+    if count == 1:
+        return [mean]
+    vectors = metric.tangent_vectors(Z, mean)
     with warnings.catch_warnings():  # of fewer distinct samples than clusters
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(count, n_init=4, random_state=rng).fit(
@@ -170,11 +152,10 @@ def _clusters(metric, Z, weights, count, rng):
     means = []
     for cluster in range(count):
         own = found.labels_ == cluster
-        if own.any():
-            own = like(own, weights)
-            means.append(metric.mean(Z[own], weights[own]))
-        else:
-            means.append(_sample(Z, rng.choice(Z.shape[0])))
+        if not own.any():  # a random sample
+            own[rng.choice(len(own))] = True
+        own = like(own, weights)
+        means.append(metric.mean(Z[own], weights[own]))
     return means
 
 
@@ -194,14 +175,12 @@ def fit_blocks(model, X, y, sample_weight):
     classes = np.unique(np.concatenate([labels[number] for number in seen]))
     parameters = model.get_params(deep=False)
     # Blocks are shuffled differently; the source of random numbers is not the user's.
-    learner = clone(model)
+    learner = copy(model) if model.warm_start else clone(model)
     learner.random_state = check_random_state(model.random_state)
 
     def learnt(estimator):
         return {k: v for k, v in vars(estimator).items() if k not in parameters}
 
-    if model.warm_start:
-        vars(learner).update(learnt(model))
     steps = seen * ceil(model.max_iter / len(seen))
     progress = current_progress()
     progress.start()
@@ -224,6 +203,15 @@ def _labels(y):
     return np.unique(column_or_1d(y)) if len(y) else np.empty(0)
 
 
+def refuse_change(name, before, now):
+    """Raise ValueError if what a fit continues with is not what it was."""
+    if now != before:
+        raise ValueError(
+            f"To go on learning, a model needs the same {name} as before, {before!r}, "
+            f"but got {now!r}. Fit a new model."
+        )
+
+
 def documented(cls):
     """The parameters and attributes in the docstring of a class, by name."""
     entry = r"^(?P<name>\w+) : .*\n(?:(?: {4}.*)?\n)*"
@@ -235,7 +223,7 @@ def documented(cls):
 shared_constraints = {
     "n_prototypes": [Interval(Integral, 1, None, closed="left"), "array-like"],
     "class_weight": [None, StrOptions({"balanced"}), dict],
-    "init": [StrOptions({"auto", "mean", "kmeans"}), "array-like"],
+    "init": [StrOptions({"kmeans"}), "array-like"],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
     "warm_start": ["boolean"],
@@ -268,13 +256,11 @@ class PrototypeClassifier(
         equal, and they are equally probable in training. In ``partial_fit``, the sums
         are those of all samples so far. A dict of labels and positive numbers says what
         an error in a class costs: a class of larger weight is predicted more often.
-    init : str or array-like, default="auto"
-        Where the prototypes start: ``"mean"``, at the mean of the class in the metric,
-        each moved from there, if there are several, by a tenth of the way to a random
-        sample; ``"kmeans"``, at the means of clusters that k-means finds in the tangent
-        metric at the class mean; ``"auto"``, ``"mean"`` for one prototype a class and
-        ``"kmeans"`` for more; or given prototypes, class by class in the order of
-        ``classes_``.
+    init : "kmeans" or array-like, default="kmeans"
+        Where the prototypes start: ``"kmeans"``, at the mean of the class in the metric
+        or, for several prototypes, at the means of the clusters that k-means finds in
+        the tangent space at that mean; or given prototypes, class by class in the order
+        of ``classes_``.
     max_iter : int, default=100
         Number of epochs of ``"sgd"``, and with Dask data of blocks that it takes; the
         largest number of iterations of ``"lbfgs"``.
@@ -323,7 +309,6 @@ class PrototypeClassifier(
     metric = "euclid"  # of SPD matrices; a parameter of those that have several
     solver = "lbfgs"  # likewise
     _accepts_vectors = False
-    _remedy = ""  # what else may help an optimization that does not end
 
     _parameter_constraints = shared_constraints
 
@@ -465,9 +450,7 @@ class PrototypeClassifier(
             )
         if goes_on:
             return self._continued(X, y, weights, class_sums)
-        self._check_counts(counts, y)
-        weights = weights * self._class_factors(class_sums)[y]
-        y, weights = like(y, X), like(weights, X)
+        self._check_counts(counts, to_numpy(y))
         self._find_components(X, y, weights)
         self.prototype_labels_ = np.repeat(classes, counts)
         labels = like(np.repeat(np.arange(len(classes)), counts), X)
@@ -488,8 +471,7 @@ class PrototypeClassifier(
             raise ValueError(SINGULAR) from None
         Z = self._encode(metric, reduced)
         if given is None:
-            options = counts, self.init, rng
-            start = class_prototypes(metric, Z, y, weights, *options)
+            start = class_prototypes(metric, Z, y, weights, counts, rng)
         else:
             start = metric.encode(given)
         squared = compare(metric.squared_distances, Z, start)
@@ -499,8 +481,6 @@ class PrototypeClassifier(
 
     def _continued(self, X, y, weights, class_sums):
         """The training of prototypes that continue from where they are."""
-        weights = weights * self._class_factors(class_sums)[y]
-        y, weights = like(y, X), like(weights, X)
         Z = self._encode(self._training.metric, self._reduce(X))
         samples = {"X": X, "Z": Z, "y": y, "weights": weights}
         return replace(self._training, class_sums=class_sums, **samples)
@@ -549,10 +529,11 @@ class PrototypeClassifier(
                 "init."
             )
 
-    def _weighted(self, X, y, sample_weight):
-        """X in float64, class indices, weights, and their sums by class.
+    def _weighted(self, X, y, sample_weight, before=0.0):
+        """Samples of positive weight, class indices, and weights in training.
 
-        Samples of weight zero are omitted.
+        The last result is the sums of ``sample_weight`` by class, in addition to those
+        ``before``.
         """
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
@@ -572,7 +553,9 @@ class PrototypeClassifier(
         if (weights == 0).any():
             kept = weights > 0
             X, y, weights = X[like(kept, X)], y[kept], weights[kept]
-        return X, y, weights, np.bincount(y, weights, minlength=len(self.classes_))
+        sums = before + np.bincount(y, weights, minlength=len(self.classes_))
+        weights = weights * self._class_factors(sums)[y]
+        return X, like(y, X), like(weights, X), sums
 
     def _class_factors(self, class_sums):
         """By what ``class_weight`` multiplies the weights of samples, (n_classes,).
@@ -591,22 +574,10 @@ class PrototypeClassifier(
 
     def _check_same(self, classes, counts):
         """Raise, before anything is set, if a fit cannot continue from the last one."""
-        if not np.array_equal(classes, to_numpy(self.classes_)):
-            raise ValueError(
-                "To go on learning, a model needs the same classes as before: "
-                f"{to_numpy(self.classes_).tolist()}, but y has {classes.tolist()}."
-            )
-        if counts != self._training.counts:
-            raise ValueError(
-                "To go on learning, a model needs the same number of prototypes as "
-                f"before, but n_prototypes={self.n_prototypes!r}."
-            )
-        if self._training.metric_name != self.metric:
-            raise ValueError(
-                f"{type(self).__name__} goes on learning with the same metric as "
-                f"before, {self._training.metric_name!r}, but got "
-                f"metric={self.metric!r}. Fit a new one."
-            )
+        training = self._training
+        refuse_change("classes", to_numpy(self.classes_).tolist(), classes.tolist())
+        refuse_change("n_prototypes", training.counts, counts)
+        refuse_change("metric", training.metric_name, self.metric)
 
     def _is_stochastic(self, metric):
         """Whether ``"sgd"`` is the solver."""
@@ -645,8 +616,8 @@ class PrototypeClassifier(
 
     def _lbfgs_options(self, training):
         """Options of ``fit_lbfgs``."""
-        limits = {"max_iter": self.max_iter, "tol": self.tol}
-        return {**limits, "remedy": self._remedy, "name": type(self).__name__}
+        name = type(self).__name__
+        return {"max_iter": self.max_iter, "tol": self.tol, "name": name}
 
     @property
     def _n_features_out(self):
@@ -775,20 +746,12 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
 
     def _next_training(self, X, y, sample_weight, classes):
         """The training of a further call of ``partial_fit``."""
-        if classes is not None and not np.array_equal(
-            np.unique(to_numpy(classes)), self.classes_
-        ):
-            raise ValueError(
-                f"classes={to_numpy(classes).tolist()} differs from those of the "
-                f"first call: {self.classes_.tolist()}."
-            )
-        self._check_same(
-            self.classes_, prototype_counts(self.n_prototypes, self.classes_)
-        )
+        classes = np.unique(to_numpy(self.classes_ if classes is None else classes))
+        self._check_same(classes, prototype_counts(self.n_prototypes, classes))
         X = self._check_X(X, reset=False)
         y = self._check_y(y, X.shape[0])
-        X, y, weights, new_sums = self._weighted(X, y, sample_weight)
-        class_sums = to_numpy(self._training.class_sums) + new_sums
+        before = to_numpy(self._training.class_sums)
+        X, y, weights, class_sums = self._weighted(X, y, sample_weight, before)
         training = self._continued(X, y, weights, class_sums)
         if np.isinf(training.n_epochs):
             return training
@@ -797,7 +760,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         # apart, and steps with it.
         squared = training.metric.squared_distances(training.Z, training.start)
         found = find_variance(squared, training.y, training.labels, training.weights)
-        share = new_sums.sum() / class_sums.sum()
+        share = 1 - before.sum() / class_sums.sum()
         variance = (1 - share) * training.variance + share * found
         return replace(training, variance=variance)
 

@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
+from skgeom._held_out import held_out_folds, within_one_standard_error
 from skgeom._prototypes._losses import class_log_densities, log_sum
 from skgeom._prototypes._metrics import Metric
-from skgeom.optim import Euclidean, Product, StartError, minimize
+from skgeom.optim import Euclidean, Product, StartError, TangentVector, minimize
 from skgeom.utils.array_api import (
     average,
     like,
@@ -28,8 +29,10 @@ from skgeom.utils.validation import warn_user
 # Numbers in the matrices of a block of pairs, of which threads take one at a time: ten
 # milliseconds of eigendecompositions. Chosen in `bench_lvq.py fits`.
 _BLOCK = 250_000
-# The same for an accelerator, which takes all of a block at once: half a gigabyte.
-_DEVICE_BLOCK = 60_000_000
+# Numbers in the matrices, or gradients, of pairs that are kept in memory together,
+# 256 MiB: for the curvature, and as a block of an accelerator. Four times what the
+# largest matrices of `bench_lvq.py fits` need, those of 64 channels.
+_KEPT = 2**25
 
 SINGULAR = (
     "The samples, or prototypes on their way, are too close to singular for this "
@@ -135,7 +138,7 @@ def sample_blocks(n_samples, prototypes):
 
     They do not depend on the number of threads, so neither do sums over them.
     """
-    numbers = _BLOCK if namespace(prototypes) is np else _DEVICE_BLOCK
+    numbers = _BLOCK if namespace(prototypes) is np else _KEPT
     return list(gen_batches(n_samples, max(numbers // prod(prototypes.shape), 1)))
 
 
@@ -160,11 +163,9 @@ def find_variance(squared, y, labels, weights):
     return mean / 2 or 1.0
 
 
-# The most numbers, in the gradients of all pairs, that are kept for the curvature.
-_KEPT = 2**25
-# The most iterations of conjugate gradients for a system of the curvature, and the
-# relative residual at which they stop. Chosen in `bench_lvq.py fits`.
-_MAX_STEPS, _RESIDUAL = 60, 0.1
+# The relative residual at which conjugate gradients for a system of the curvature stop.
+# Chosen in `bench_lvq.py fits`.
+_RESIDUAL = 0.1
 # The part of the curvature without a sign that is added to the Gauss-Newton matrix. It
 # makes the matrix definite, and whole steps are still nearly those of Newton. Chosen in
 # `bench_lvq.py fits`.
@@ -176,8 +177,8 @@ class PrototypeCost:
 
     Samples, and all arrays with a row for each, are arrays of any library. Points and
     gradients are numpy's, as the optimization is: they are no larger than the
-    prototypes. A point is an array of prototypes or, if more is learnt, a list of
-    prototypes, the logarithm of the scale (1,), and the matrix of the reduction.
+    prototypes. A point is a list of prototypes and, if these are learnt, the logarithm
+    of the scale (1,) and the matrix of the reduction.
 
     Parameters
     ----------
@@ -187,10 +188,8 @@ class PrototypeCost:
         The loss of a sample.
     scale : float or None
         The scale of the loss. None: its logarithm is a variable.
-    reduction : object or None
-        What is done to the samples first, by a matrix that is a variable: ``apply``,
-        its ``vjp``, and the ``manifold`` of the matrix. For ``fit_lbfgs``, also
-        ``training`` in its own coordinates, and ``restore`` to those of the samples.
+    reduction : Relevance or None
+        What is done to the samples first, by a matrix that is a variable.
     """
 
     def __init__(self, training, loss, scale=None, reduction=None):
@@ -205,26 +204,23 @@ class PrototypeCost:
         """Cost, and gradients for each part of the point."""
         if self._point is point:
             return self._value
-        training = self._training
+        training, bounds = self._training, self._bounds
         prototypes, scale, matrix = self.split(point)
-        bounds, tangents = self._bounds, None
 
         def evaluate(block):
             Z, y = training.Z[block, ...], training.y[block]
-            if tangents is not None:
+            weights = training.weights[block]
+            if bounds is not None:
                 bound = bounds.metric.squared_distances(bounds.Z[block, ...], tangents)
                 pairs = training.metric.pairs(Z, prototypes, at_least=bound)
                 pairs.resolve(lambda squared: self._loss.matter(squared, y))
             elif matrix is not None:
-                pairs = training.metric.pairs(
-                    *self._reduction.apply(Z, prototypes, matrix)
-                )
+                compared = self._reduction.apply(Z, prototypes, matrix)
+                pairs = training.metric.pairs(*compared)
             else:
                 pairs = training.metric.pairs(Z, prototypes)
-            weights = training.weights[block]
-            losses, derivatives, of_scale = self._loss(
-                pairs.squared_distances, y, scale
-            )
+            squared = pairs.squared_distances
+            losses, derivatives, of_scale = self._loss(squared, y, scale)
             derivatives = weights[:, None] * derivatives
             gradients = [weights @ losses, pairs.gradient(derivatives)]
             if self._scale is None:
@@ -246,9 +242,7 @@ class PrototypeCost:
             parts = map_threads(evaluate, self._blocks, parallel=parallel)
         self._pairs, *sums = zip(*parts, strict=True)
         value, *gradients = (sum(part[1:], part[0]) for part in sums)
-        gradients = [to_numpy(gradient) for gradient in gradients]
-        alone = len(gradients) == 1
-        self._value = float(value), gradients[0] if alone else gradients
+        self._value = float(value), [to_numpy(gradient) for gradient in gradients]
         self._point, self._model = point, None
         return self._value
 
@@ -257,20 +251,16 @@ class PrototypeCost:
         # The logarithm keeps the scale positive, and makes steps relative to it.
         log_scale = [np.log([scale])] if self._scale is None else []
         matrices = [] if matrix is None else [to_numpy(matrix)]
-        point = [to_numpy(prototypes), *log_scale, *matrices]
-        return point if len(point) > 1 else point[0]
+        return [to_numpy(prototypes), *log_scale, *matrices]
 
     def split(self, point):
         """Prototypes, scale and matrix of a point, on the device of the samples."""
-        prototypes, *others = point if isinstance(point, list) else [point]
-        scale = self._scale if self._scale is not None else float(np.exp(others[0][0]))
-        matrix = None if self._reduction is None else like(others[-1], self._training.y)
-        return like(prototypes, self._training.y), scale, matrix
+        scale = self._scale if self._scale is not None else float(np.exp(point[1][0]))
+        matrix = None if self._reduction is None else like(point[-1], self._training.y)
+        return like(point[0], self._training.y), scale, matrix
 
     def manifold(self, point):
         """Where such points live."""
-        if not isinstance(point, list):
-            return self._training.metric.manifold(point.shape)
         manifolds = [self._training.metric.manifold(point[0].shape)]
         if self._scale is None:
             manifolds.append(Euclidean(1))
@@ -284,8 +274,8 @@ class PrototypeCost:
         alone = self._scale is not None and self._reduction is None
         return hasattr(self._loss, "curvature") and alone and n_kept <= _KEPT
 
-    def solve(self, point, vector):
-        r"""Inverse of a model of the curvature, times a tangent vector.
+    def solve(self, point, vectors):
+        r"""Inverse of a model of the curvature, times tangent vectors, one array.
 
         The model is the Gauss-Newton matrix :math:`J^\top (\operatorname{diag} p - p
         p^\top) J`, J being the Jacobian of the scores for the prototypes, and a
@@ -304,7 +294,7 @@ class PrototypeCost:
             self._model = self._curvature()
         training, pairs = self._training, self._pairs
         probabilities, diagonal = self._model
-        tangent = pairs[0].coordinates(like(vector, training.y))
+        tangent = pairs[0].coordinates(like(vectors[0], training.y))
         xp, shape = namespace(tangent), tuple(tangent.shape)
         diagonal = xp.repeat(diagonal, shape[1])
 
@@ -322,7 +312,8 @@ class PrototypeCost:
             return xp.reshape(total, (-1,)) + diagonal * flat
 
         solution = _conjugate_gradients(product, xp.reshape(tangent, (-1,)), diagonal)
-        return to_numpy(pairs[0].tangents(xp.reshape(solution, shape)))
+        solution = pairs[0].tangents(xp.reshape(solution, shape))
+        return TangentVector([to_numpy(solution)])
 
     def _curvature(self):
         """Probabilities, block by block, and diagonal (M,) of the curvature."""
@@ -343,16 +334,14 @@ def _conjugate_gradients(product, right, diagonal):
     """Solve a definite system inexactly, preconditioned by a diagonal."""
     xp = namespace(right)
     goal = _RESIDUAL**2 * xp.vecdot(right, right)
-    solution, residual, direction, before = xp.zeros_like(right), right, None, None
-    for _ in range(_MAX_STEPS):
+    solution = direction = xp.zeros_like(right)
+    residual, before = right, np.inf
+    for _ in range(right.shape[0]):  # without rounding, these are enough
         if xp.vecdot(residual, residual) <= goal:
             break
         scaled = residual / diagonal
         squared = xp.vecdot(residual, scaled)
-        if direction is None:
-            direction = scaled
-        else:
-            direction = scaled + squared / before * direction
+        direction = scaled + squared / before * direction
         image = product(direction)
         step, before = squared / xp.vecdot(direction, image), squared
         solution = solution + step * direction
@@ -363,13 +352,13 @@ def _conjugate_gradients(product, right, diagonal):
 def in_tangent_space(training):
     """The same training in the tangent space at the mean of the prototypes."""
     metric = training.metric.tangent_metric(training.prototypes)
-    encoded = metric.encode(training.Z), metric.encode(training.prototypes)
-    Z, prototypes = encoded
+    Z, prototypes = metric.encode(training.Z), metric.encode(training.prototypes)
     return replace(training, metric=metric, Z=Z, prototypes=prototypes)
 
 
 # The tolerance of the optimization in tangent coordinates, and that of a single
-# iteration with curvature, as fractions of ``tol``. Chosen in `bench_lvq.py fits`.
+# iteration with curvature, as fractions of ``tol``. Chosen in `bench_lvq.py fits`: with
+# 1, the cost of ETH-80 is 6 % higher.
 _PRECISE = 0.02
 
 
@@ -424,7 +413,6 @@ def fit_lbfgs(
     tol,
     enough=None,
     name,
-    remedy="",
     report=None,
 ):
     """Minimise the loss of all samples together.
@@ -437,7 +425,7 @@ def fit_lbfgs(
         What is minimised.
     scale : float
         The scale of the loss; where to start, if ``learn_scale``.
-    reduction, matrix : object, ndarray, or None
+    reduction, matrix : Relevance, ndarray, or None
         What is done to the samples, by a matrix that is learnt as well, and its start.
     max_iter, tol
         As the parameters of the estimators.
@@ -445,8 +433,6 @@ def fit_lbfgs(
         The mean loss at which the optimization ends; None is ``tol``.
     name : str
         The estimator, for messages.
-    remedy : str, default=""
-        What else may help an optimization that does not end.
     report : callable, default=None
         Called as ``report("iteration", loss, result)`` after each iteration, with a
         function that returns the result so far; the optimization ends if it returns
@@ -511,21 +497,21 @@ def fit_lbfgs(
         limits = {"tol": tol, "max_iter": n_left}
         found = minimize_cost(cost, point, note, _PRECISE * tol, **limits)
     if not found.converged:
-        more, reason = "tol", found.reason
+        reason, remedy = found.reason, "tol"
         if len(losses) > max_iter:
-            more, reason = (
-                "max_iter or tol",
-                f"max_iter={max_iter} iterations were made.",
-            )
+            reason = f"max_iter={max_iter} iterations were made."
+            remedy = "max_iter or tol"
         warn_user(
             f"{name} did not converge: {reason} The prototypes found so far can "
-            f"be used. Increase {more}{remedy}.",
+            f"be used. Increase {remedy}.",
             ConvergenceWarning,
         )
     return result_at(found.point)
 
 
-# The largest step away from a sample, as a fraction of the distance.
+# The largest step away from a sample, as a fraction of the distance. Chosen in
+# `bench_lvq.py solvers`: with 1, or none, the cost of the small variance is 3 times as
+# high.
 _REPULSION = 0.25
 
 
@@ -607,11 +593,11 @@ def bounded(coefficients):
     return attract + repel / xp.maximum(-sum_of(repel, axis=0) / _REPULSION, 1)
 
 
-# From nearly the class means to nearly the maximum of the likelihood. The finer of two
-# grids tried: with ratios of 3.16, kappa of one BCI subject is .004 lower.
+# From nearly the class means to nearly the maximum of the likelihood. With ratios of
+# 3.16, kappa of one subject of BCI IV 2a in `bench_lvq.py metrics` is .004 lower.
 _WEIGHTS = np.logspace(0, -4, 13)
-_N_FOLDS = 5
-# The weight depends on about so many samples at most.
+# The weight depends on about so many samples at most, which bounds the time that its
+# selection takes of large data, as in `bench_growth.py`.
 _MOST_SAMPLES = 1_000
 
 
@@ -619,10 +605,10 @@ def select_weight(training, make_loss, scale, **limits):
     """Largest weight whose score is not worse than the best one by a standard error.
 
     The score of a weight is the mean log probability of the class of held-out samples,
-    with classes weighted equally; the standard error is that of the mean over the folds
-    of paired differences from the best weight, a rule like that of [1]_. Weights are
-    tried in decreasing order until the score decreases. Each optimization starts where
-    the one with the weight before has ended.
+    with classes weighted equally; the standard error is that of the mean of paired
+    differences from the best weight, a rule like that of [1]_. Weights are tried in
+    decreasing order until the score decreases. Each optimization starts where the one
+    with the weight before has ended.
 
     Parameters
     ----------
@@ -638,26 +624,29 @@ def select_weight(training, make_loss, scale, **limits):
     Returns
     -------
     weight : float
-    scores : dict of ndarray of shape (n_folds,)
-        The scores of the weights that were tried; empty if no fold has two classes.
+    means : dict of float
+        The scores of the weights that were tried; empty if no sample can be held out.
 
     References
     ----------
     .. [1] L. Breiman, J. Friedman, R. Olshen and C. Stone, "Classification and
        Regression Trees", 1984, section 3.4.3: the rule of one standard error.
     """
-    folds, scores, weights = _folds(training), {}, _WEIGHTS.tolist()
-    n_folds = folds.max() + 1
-    if n_folds < 2:
-        return weights[0], scores
-    remaining = [
-        _some(training, (folds >= 0) & (folds != fold)) for fold in range(n_folds)
+    (sample, folds), weights = _held_out_samples(training), _WEIGHTS.tolist()
+    parts = [
+        (_some(sample, folds != fold), _some(sample, folds == fold))
+        for fold in range(folds.max() + 1)
     ]
-    points = [to_numpy(training.prototypes)] * n_folds
-    before = -np.inf
+    if not parts:
+        return weights[0], {}
+    y, shares = to_numpy(sample.y), np.where(folds < 0, 0, to_numpy(sample.weights))
+    sums = np.bincount(y, shares)
+    shares = shares / (np.count_nonzero(sums) * np.where(sums > 0, sums, 1)[y])
+    points = [[to_numpy(training.prototypes)]] * len(parts)
+    scores, means = [], {}
     for weight in weights:
-        found = []
-        for fold, rest in enumerate(remaining):
+        found = np.zeros(len(folds))
+        for fold, (rest, held_out) in enumerate(parts):
 
             def note(_, value, fold=fold):
                 progress = current_progress()
@@ -666,49 +655,49 @@ def select_weight(training, make_loss, scale, **limits):
             cost = PrototypeCost(rest, make_loss(weight), scale)
             options = {"settled": limits["tol"], **limits}
             points[fold] = minimize_cost(cost, points[fold], note, **options).point
-            held_out = _some(training, folds == fold)
-            found.append(_held_out_score(held_out, points[fold], scale))
-        scores[weight] = np.round(found, 6)
-        if scores[weight].mean() < before:
+            prototypes = points[fold][0]
+            found[folds == fold] = _log_probabilities(held_out, prototypes, scale)
+        scores.append(found)
+        means[weight] = round(float(shares @ scores[-1]), 6)
+        if means[weight] < max(means.values()):
             break
-        before = scores[weight].mean()
-    # The rule of one standard error, of the paired differences from the best weight.
-    found = np.array(list(scores.values()))
-    losses = found[found.mean(axis=1).argmax()] - found
-    errors = losses.std(axis=1, ddof=1) / np.sqrt(n_folds)
-    return weights[int(np.argmax(losses.mean(axis=1) <= errors))], scores
+    return weights[within_one_standard_error(scores, shares)], means
 
 
-def _some(training, mask):
-    """The training with some of its samples."""
-    rows = like(mask, training.y)
-    Z, y, weights = training.Z[rows], training.y[rows], training.weights[rows]
-    return replace(training, Z=Z, y=y, weights=weights)
+def _some(training, rows):
+    """The training with some of its samples, given by a mask or by their numbers."""
+    rows = like(np.arange(training.Z.shape[0])[rows], training.y)
+    names = "Z", "y", "weights"
+    return replace(training, **{n: take(getattr(training, n), rows) for n in names})
 
 
-def _held_out_score(training, prototypes, scale):
-    """Mean log probability of the class of samples, with equal weights of classes."""
+def _log_probabilities(training, prototypes, scale):
+    """Log probability of the class of each sample, where classes are equally likely."""
     prototypes = like(prototypes, training.y)
     squared = training.metric.squared_distances(training.Z, prototypes)
     counts = np.repeat(training.counts, training.counts)
     even = like(-np.log(counts), training.y)
     scores = class_log_densities(squared, training.counts, even, scale)
-    y, weights = to_numpy(training.y), to_numpy(training.weights)
     scores = to_numpy(scores - log_sum(scores)[0][:, None])
-    found = scores[np.arange(len(y)), y]
-    return np.average(found, weights=weights / np.bincount(y, weights)[y])
+    return scores[np.arange(len(scores)), to_numpy(training.y)]
 
 
-def _folds(training):
-    """The fold of each sample; -1 for unused samples, if there are many.
+def _held_out_samples(training):
+    """Training of distinct samples, or some of them, and the fold of each.
 
-    Samples are dealt out by their distances from the first prototypes of their class.
+    Equal samples become one, of their summed weight. They are sorted by their distances
+    from the first prototypes of their class, and dealt out in this order.
     """
     squared = training.metric.squared_distances(training.Z, training.prototypes)
     y, labels = to_numpy(training.y), to_numpy(training.labels)
     squared = to_numpy(squared)
     own = np.where(labels == y[:, None], squared, np.inf).min(axis=1)
     order = fold_order(y, np.column_stack([own, squared]), training.variance)
-    n_distinct = sum(order[y == label].max() + 1 for label in np.unique(y))
-    step = -(-n_distinct // _MOST_SAMPLES)
-    return np.where(order % step == 0, order // step % _N_FOLDS, -1)
+    _, rows, copies = np.unique(
+        np.column_stack([y, order]), axis=0, return_index=True, return_inverse=True
+    )
+    weights = np.bincount(copies.ravel(), to_numpy(training.weights))
+    some = slice(None, None, -(-len(rows) // _MOST_SAMPLES))
+    rows, weights = rows[some], like(weights[some], training.weights)
+    sample = replace(_some(training, rows), weights=weights)
+    return sample, held_out_folds(order[rows, None], y[rows])

@@ -112,7 +112,7 @@ class GLRSQ(StreamingPrototypeClassifier):
         metric="riemann",
         slope="auto",
         class_weight="balanced",
-        init="auto",
+        init="kmeans",
         solver="auto",
         max_iter=100,
         tol=0.01,

@@ -125,7 +125,7 @@ class GMLVQ(PrototypeClassifier):
         n_components=None,
         slope=10.0,
         class_weight=None,
-        init="auto",
+        init="kmeans",
         max_iter=1000,
         tol=1e-3,
         warm_start=False,

@@ -1,6 +1,5 @@
 """Probabilistic learning Riemannian space quantization, PLRSQ, and its likelihood."""
 
-from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -15,6 +14,7 @@ from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
     StreamingPrototypeClassifier,
     documented,
+    refuse_change,
     streaming_constraints,
 )
 from skgeom._prototypes._training import select_weight
@@ -23,7 +23,6 @@ from skgeom.geometry._affine_invariant import (
     from_spectrum,
     inverse_factors,
 )
-from skgeom.optim import Stiefel
 from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import like, namespace, to_numpy
 from skgeom.utils.estimator import current_progress, substitute_docs
@@ -67,13 +66,13 @@ class LikelihoodClassifier(PosteriorClassifierMixin, StreamingPrototypeClassifie
         paper, which ends the optimization early instead. ``"auto"`` is 0 for ``"sgd"``.
         For ``"lbfgs"``, it is .03 with the metrics ``"riemann"`` and ``"logdet"``,
         whose optimization for each fold would take too long, and otherwise selected by
-        cross-validation: of 13 values from 1 to 1e-4, the largest whose mean log
-        probability of held-out samples, with classes weighted equally, is not worse
-        than the best one by more than a standard error of their paired differences. For
-        each fold, the prototypes are computed without the held-out samples. The mean of
-        ``"tangent"`` and the covariance of ``"mahalanobis"`` are computed once, from
-        all samples: to compute them for each fold takes more than twice the time of the
-        fit.
+        cross-validation with five folds: of 13 values from 1 to 1e-4, the largest whose
+        mean log probability of held-out samples, with classes weighted equally, is not
+        worse than the best one by more than a standard error of their paired
+        differences. For each fold, the prototypes are computed without the held-out
+        samples. The mean of ``"tangent"`` and the covariance of ``"mahalanobis"`` are
+        computed once, from all samples: to compute them for each fold takes more than
+        twice the time of the fit.
     priors : "uniform", None, "empirical" or array-like, default="uniform"
         Class probabilities for decisions, which the prototypes of a class share
         equally: ``"uniform"`` is the same for all classes, as in the paper; None and
@@ -88,14 +87,13 @@ class LikelihoodClassifier(PosteriorClassifierMixin, StreamingPrototypeClassifie
         The variance that was used last.
     representability_ : float
         The given or selected weight of the term of representability.
-    representability_scores_ : dict of ndarray of shape (n_folds,)
-        For each weight that was tried, the mean log probability of the class of the
-        held-out samples of each fold. Empty if no weight was selected.
+    representability_scores_ : dict of float
+        For each weight that was tried, the mean log probability of the class of
+        held-out samples. Empty if no weight was selected.
     priors_ : ndarray of shape (n_classes,)
         The class probabilities that were used.
     """
 
-    _remedy = ", or increase representability"
     _parameter_constraints = likelihood_constraints
 
     def _joint_log_likelihood(self, X):
@@ -169,19 +167,14 @@ class LikelihoodClassifier(PosteriorClassifierMixin, StreamingPrototypeClassifie
         self.sigma2_ = result.scale
 
     def _is_stochastic(self, metric):
-        if self.sigma2 == "learn" and not metric.keeps_definite:
+        is_stochastic = super()._is_stochastic(metric)
+        if self.sigma2 == "learn" and is_stochastic:
             raise ValueError(
-                "sigma2='learn' is not possible for SPD matrices with the "
-                f"{metric.name} metric: it needs solver='lbfgs', which does not keep "
-                "prototypes positive definite there. Give a number or 'auto', or use "
-                "PLRSQ with another metric."
+                f"sigma2='learn' needs solver='lbfgs', but solver={self.solver!r} with "
+                f"the {metric.name} metric takes stochastic steps. Give a number or "
+                "'auto' as sigma2."
             )
-        if self.sigma2 == "learn" and self.solver == "sgd":
-            raise ValueError(
-                "sigma2='learn' needs solver='lbfgs' or 'auto', but solver='sgd'. For "
-                "stochastic steps, give a number or 'auto' as sigma2."
-            )
-        return super()._is_stochastic(metric)
+        return is_stochastic
 
 
 def without_chance(sums):
@@ -247,9 +240,7 @@ class PLRSQ(LikelihoodClassifier):
     {representability}
     n_components : int or None, default=None
         If given, samples become :math:`F^\top X F` of this size, with orthonormal
-        columns F. They begin as the subspace in which the class means differ most.
-        ``"lbfgs"`` with the metric ``"riemann"`` or ``"logdet"`` learns them together
-        with the prototypes; otherwise they stay.
+        columns F: a basis of the subspace in which the class means differ most.
     {priors}
     {class_weight}
     {init}
@@ -330,7 +321,7 @@ class PLRSQ(LikelihoodClassifier):
         n_components=None,
         priors="uniform",
         class_weight=None,
-        init="auto",
+        init="kmeans",
         solver="auto",
         max_iter=100,
         tol=0.01,
@@ -360,17 +351,7 @@ class PLRSQ(LikelihoodClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _lbfgs_options(self, training):
-        options = super()._lbfgs_options(training)
-        if self.n_components is None or not training.metric.learns_subspace:
-            return options
-        reduction = BilinearProjection(training)
-        return {**options, "reduction": reduction, "matrix": self.components_.T}
-
     def _store(self, training, result):
-        if result.matrix is not None:
-            rows = np.ascontiguousarray(to_numpy(result.matrix).T)
-            self.components_ = like(rows, training.y)
         super()._store(training, result)
         vars(self).pop("metric_shrinkage_", None)
         if self.metric == "mahalanobis":
@@ -392,7 +373,7 @@ class PLRSQ(LikelihoodClassifier):
                 f"Class {self.classes_[missing]} has no sample; n_components needs "
                 "some of each class at the start."
             )
-        self.components_ = initial_subspace(X, y, weights, self.n_components).T
+        self.components_ = discriminative_subspace(X, y, weights, self.n_components).T
 
     def _reduce(self, X):
         if not hasattr(self, "components_"):
@@ -401,14 +382,8 @@ class PLRSQ(LikelihoodClassifier):
 
     def _check_same(self, classes, counts):
         super()._check_same(classes, counts)
-        before = None
-        if hasattr(self, "components_"):
-            before = self.components_.shape[0]
-        if before != self.n_components:
-            raise ValueError(
-                f"To go on learning, a model needs the same n_components as before, "
-                f"{before}, got {self.n_components}."
-            )
+        before = self.components_.shape[0] if hasattr(self, "components_") else None
+        refuse_change("n_components", before, self.n_components)
 
     @property
     def _size(self):
@@ -416,37 +391,7 @@ class PLRSQ(LikelihoodClassifier):
         return self.components_.shape[0] if has_components else self.n_features_in_
 
 
-class BilinearProjection:
-    """SPD samples become ``F.T @ X @ F``; the prototypes have that size.
-
-    The columns of F are orthonormal in the coordinates of the given samples. These are
-    the coordinates of the optimization, and of the attribute ``training``.
-    """
-
-    manifold = Stiefel
-
-    def __init__(self, training):
-        self._metric = training.metric
-        metric, prototypes = type(self._metric)(), training.prototypes
-        prototypes = self._metric.decode(prototypes)
-        self.training = replace(
-            training, metric=metric, Z=training.X, prototypes=prototypes
-        )
-
-    def restore(self, prototypes, matrix):
-        """Encoded prototypes and the matrix."""
-        return self._metric.encode(prototypes), matrix
-
-    def apply(self, Z, prototypes, matrix):
-        return matrix.T @ Z @ matrix, prototypes
-
-    def vjp(self, Z, prototypes, matrix, of_samples, of_prototypes):
-        """Gradients for prototypes and matrix by those for both results."""
-        of_matrix = 2 * namespace(Z).sum(Z @ matrix @ of_samples, axis=0)
-        return of_prototypes, of_matrix
-
-
-def initial_subspace(X, y, weights, n_components):
+def discriminative_subspace(X, y, weights, n_components):
     """Orthonormal basis (n, n_components) in which the class means differ most.
 
     The directions are those in which the logarithms of the class means, at their common

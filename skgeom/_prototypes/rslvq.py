@@ -105,7 +105,7 @@ class RSLVQ(LikelihoodClassifier):
         representability="auto",
         priors="uniform",
         class_weight=None,
-        init="auto",
+        init="kmeans",
         solver="auto",
         max_iter=100,
         tol=0.01,

@@ -32,9 +32,7 @@ class GeneralizedEigenvectors(LinearProjection):
     ----------
     n_components : int or None, default=None
         Number of components: those with the largest :math:`\lambda` of all pairs. None
-        for all of them, ``n_per_pair`` for each of the C (C - 1) pairs.
-    n_per_pair : int, default=1
-        Number of leading eigenvectors of each pair, at most ``n_features``.
+        for all of them, one for each of the C (C - 1) pairs.
     regularization : float, default=0.01
         :math:`\gamma`, the variance that is added to class j, as a fraction of its mean
         variance. With 0, all second moments must be regular.
@@ -81,13 +79,11 @@ class GeneralizedEigenvectors(LinearProjection):
 
     _parameter_constraints = {
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
-        "n_per_pair": [Interval(Integral, 1, None, closed="left")],
         "regularization": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, n_components=None, *, n_per_pair=1, regularization=0.01):
+    def __init__(self, n_components=None, *, regularization=0.01):
         self.n_components = n_components
-        self.n_per_pair = n_per_pair
         self.regularization = regularization
 
     @estimator_method
@@ -115,8 +111,12 @@ class GeneralizedEigenvectors(LinearProjection):
         """
         X, codes = self._validate(X, y)
         pairs = list(permutations(range(len(self.classes_)), 2))
-        self._check_sizes(len(pairs))
-        space = space_of(X, centred=False, n_least=self.n_per_pair)
+        if self.n_components is not None and self.n_components > len(pairs):
+            raise ValueError(
+                f"n_components={self.n_components} exceeds the number of ordered pairs "
+                f"of classes, {len(pairs)}. Use at most {len(pairs)}."
+            )
+        space = space_of(X, centred=False)
         scale = np.abs(X).max() or 1.0  # squares could overflow or underflow
         moments = _second_moments(space.samples / scale, codes)
         bases = [self._whitening(moment, k) for k, moment in enumerate(moments)]
@@ -124,31 +124,16 @@ class GeneralizedEigenvectors(LinearProjection):
         for i, j in pairs:
             whitened = bases[j].T @ moments[i] @ bases[j]
             last = len(whitened) - 1
-            leading = [last - self.n_per_pair + 1, last]
-            of_pair, axes = eigh(whitened, subset_by_index=leading)
-            values.extend(of_pair)
-            vectors.extend((bases[j] @ axes).T)
+            value, axis = eigh(whitened, subset_by_index=[last, last])
+            values.extend(value)
+            vectors.extend((bases[j] @ axis).T)
         order = np.argsort(-np.array(values), kind="stable")[: self.n_components]
         self.eigenvalues_ = np.array(values)[order]
         self.components_ = fix_signs(
             space.lift(np.array(vectors)[order].T).T / scale,
         )
-        self.pairs_ = self.classes_[np.repeat(pairs, self.n_per_pair, axis=0)[order]]
+        self.pairs_ = self.classes_[np.array(pairs)[order]]
         return self
-
-    def _check_sizes(self, n_pairs):
-        if self.n_per_pair > self.n_features_in_:
-            raise ValueError(
-                f"n_per_pair={self.n_per_pair} must not exceed the number of features: "
-                f"n_features={self.n_features_in_}."
-            )
-        available = n_pairs * self.n_per_pair
-        if self.n_components is not None and self.n_components > available:
-            raise ValueError(
-                f"n_components={self.n_components}, but the {n_pairs} ordered pairs of "
-                f"classes have {available} eigenvectors with "
-                f"n_per_pair={self.n_per_pair}; increase that."
-            )
 
     def _whitening(self, moment, code):
         """Basis in which the regularized second moment of class j is the identity."""

@@ -5,7 +5,7 @@ scikit-learn's data folder. scikit-learn downloads files that are in neither.
 """
 
 from skgeom.datasets._fetch_images import fetch_mnist, fetch_svhn
-from skgeom.datasets._fetch_spd import fetch_bci_iv_2a, fetch_eth80
+from skgeom.datasets._fetch_spd import fetch_bci_iv_2a, fetch_eth80, fetch_ssvep
 from skgeom.datasets._fetch_tables import fetch_heart, fetch_pima
 from skgeom.datasets._generators import (
     make_gaussian_classes,
@@ -21,6 +21,7 @@ __all__ = [
     "fetch_heart",
     "fetch_mnist",
     "fetch_pima",
+    "fetch_ssvep",
     "fetch_svhn",
     "make_gaussian_classes",
     "make_spd_classes",

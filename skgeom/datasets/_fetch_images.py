@@ -103,10 +103,10 @@ def fetch_mnist(
 
 @substitute_docs(**FETCH_DOCS)
 @validate_params(
-    {"subset": [_SUBSETS], "color": ["boolean"], "return_X_y": ["boolean"]},
+    {"subset": [_SUBSETS], "return_X_y": ["boolean"]},
     prefer_skip_nested_validation=True,
 )
-def fetch_svhn(*, subset="all", color=False, return_X_y=False):
+def fetch_svhn(*, subset="all", return_X_y=False):
     """Fetch SVHN, 99,289 digits of house numbers in street views.
 
     These are the cropped digits: a training set of 73,257 images and a test set of
@@ -117,8 +117,6 @@ def fetch_svhn(*, subset="all", color=False, return_X_y=False):
     Parameters
     ----------
     {subset}
-    color : bool, default=False
-        Whether to return the three colours instead of their mean.
     {return_X_y}
 
     Returns
@@ -126,9 +124,9 @@ def fetch_svhn(*, subset="all", color=False, return_X_y=False):
     digits : Bunch
         With the attributes
 
-        - ``data``, ndarray of shape (n_images, 1024), float32: mean intensities, row by
-          row; or (n_images, 3072), uint8, if ``color``;
-        - ``images``, the same with shape (n_images, 32, 32), or (n_images, 32, 32, 3);
+        - ``data``, ndarray of shape (n_images, 1024), float32: the means of the three
+          colors, row by row;
+        - ``images``, the same with shape (n_images, 32, 32);
         - ``target``, ndarray of shape (n_images,), int: the digits 0 to 9;
         - ``n_train``, the number of training images, which come first;
         - ``DESCR``, a description.
@@ -165,10 +163,9 @@ def fetch_svhn(*, subset="all", color=False, return_X_y=False):
             )
         check_file(path, _SVHN_FILES[part])
         contents = loadmat(path)
-        images.append(np.moveaxis(contents["X"], -1, 0))  # stored as (32, 32, 3, n)
+        colors = np.moveaxis(contents["X"], -1, 0)  # stored as (32, 32, 3, n)
+        images.append(colors.mean(axis=-1, dtype=np.float32))
         target.append(contents["y"].ravel() % 10)  # zero is stored as 10
-        if not color:
-            images[-1] = images[-1].mean(axis=-1, dtype=np.float32)
     n_train = 0 if subset == "test" else len(target[0])
     images = np.concatenate(images)
     data = images.reshape(len(images), -1)

@@ -1,4 +1,4 @@
-"""Symmetric positive definite matrices from images and from brain signals."""
+"""Symmetric positive definite matrices from images, and brain signals."""
 
 from numbers import Integral
 
@@ -27,6 +27,10 @@ _BCI_SHA256 = [  # by subject
     "4ef892035e8f50aa47f2580e4872b7c154b47e2eccca16021c08d9d6aa6212c6",
 ]
 _BCI_NAMES = ["left_hand", "right_hand", "feet", "tongue"]
+
+_SSVEP_NAME = "eeg_ssvep.npz"
+_SSVEP_SHA256 = "c76bb20aae156144bb21f5c11acc50ddd6f6cfa8e0e64ff5b953dc862bc3aade"
+_SSVEP_NAMES = ["rest", "13 Hz", "17 Hz", "21 Hz"]
 
 
 @substitute_docs(**FETCH_DOCS)
@@ -205,4 +209,91 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
         target_names=list(_BCI_NAMES),
         test=test,
         DESCR=f"BCI competition IV, data set 2a: covariances of subject {subject}.",
+    )
+
+
+@substitute_docs(**FETCH_DOCS)
+@validate_params({"return_X_y": ["boolean"]}, prefer_skip_nested_validation=True)
+def fetch_ssvep(*, return_X_y=False):
+    """Fetch EEG signals of steady-state visual evoked potentials, 864 trials.
+
+    Twelve subjects looked at a light that flickers with 13, 17 or 21 Hz, or at none of
+    them, in trials of 5 s [1]_. The signals of eight occipital channels are not
+    filtered, and range from 0.5 s before to 5.5 s after the start of the trial.
+
+    They are read from a file ``eeg_ssvep.npz`` in the folder SKGEOM_DATA, with the
+    arrays ``X``, ``y``, ``subject`` and ``session``, integers, and ``scale``, the unit
+    of ``X``. The file cannot be downloaded, because the recordings are not published as
+    one file.
+
+    Parameters
+    ----------
+    {return_X_y}
+
+    Returns
+    -------
+    trials : Bunch
+        With the attributes
+
+        - ``data``, ndarray of shape (864, 8, 1536), float32: trials, channels, times;
+        - ``target``, ndarray of shape (864,), int: the frequency, 0 to 3;
+        - ``target_names``, list of str: rest, 13 Hz, 17 Hz and 21 Hz;
+        - ``subject``, ndarray of shape (864,), int: the subject, 1 to 12;
+        - ``session``, ndarray of shape (864,), int: the recording, 0 to 26;
+        - ``channels``, list of str: names of the channels;
+        - ``sfreq``, float: samples per second, 256;
+        - ``tmin``, float: time of the first sample in seconds, -0.5;
+        - ``DESCR``, a description.
+
+    (data, target) : tuple of ndarray
+        If ``return_X_y``.
+
+    Raises
+    ------
+    {OSError}
+
+    Notes
+    -----
+    In most recordings, the trials of rest precede all other trials, so slow changes of
+    the signals also separate rest from the frequencies. Trials of the three frequencies
+    alternate.
+
+    References
+    ----------
+    .. [1] E. K. Kalunga, S. Chevallier, Q. Barthélemy, K. Djouani, E. Monacelli and Y.
+       Hamam, "Online SSVEP-based BCI using Riemannian geometry", Neurocomputing 191,
+       2016.
+
+    Examples
+    --------
+    >>> from skgeom.datasets import fetch_ssvep
+    >>> trials = fetch_ssvep()  # doctest: +SKIP
+    >>> trials.data.shape  # doctest: +SKIP
+    (864, 8, 1536)
+    """
+    path = local_file(_SSVEP_NAME)
+    if path is None:
+        raise OSError(
+            f"{_SSVEP_NAME} is not on this machine, and cannot be downloaded as one "
+            "file. Cut the trials, as in the docstring of fetch_ssvep, from the "
+            "recordings of https://github.com/sylvchev/dataset-ssvep-exoskeleton. "
+            f"{put_into('the file')}"
+        )
+    names = ["X", "y", "subject", "session", "scale", "channels"]
+    X, *labels, scale, channels = read_npz(path, names)
+    check_arrays([X, *labels], _SSVEP_SHA256, path)
+    target, subject, session = (values.astype(np.intp) for values in labels)
+    data = X * np.float32(scale)
+    if return_X_y:
+        return data, target
+    return Bunch(
+        data=data,
+        target=target,
+        target_names=list(_SSVEP_NAMES),
+        subject=subject,
+        session=session,
+        channels=channels.tolist(),
+        sfreq=256.0,
+        tmin=-0.5,
+        DESCR="EEG of steady-state visual evoked potentials: 12 subjects, 864 trials.",
     )

@@ -4,7 +4,6 @@ import io
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils._param_validation import validate_params
 
 from skgeom.datasets._files import (
@@ -23,16 +22,14 @@ _DOCS = {
 table : Bunch
     With the attributes
 
-    - ``data``, ndarray of shape (n_samples, n_features), float64, or DataFrame;
-    - ``target``, ndarray of shape (n_samples,), int, or Series: the classes, 0 and 1;
+    - ``data``, ndarray of shape (n_samples, n_features), float64;
+    - ``target``, ndarray of shape (n_samples,), int: the classes, 0 and 1;
     - ``feature_names`` and ``target_names``, lists of str;
-    - ``frame``, a DataFrame of data and target if ``as_frame``, otherwise None;
     - ``DESCR``, a description.""",
     "tuple": """
 (data, target) : tuple
     If ``return_X_y``.""",
 }
-_CONSTRAINTS = {**FETCH_CONSTRAINTS, "as_frame": ["boolean"]}
 
 _HEART_URL = (
     "https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/"
@@ -52,10 +49,8 @@ _PIMA_FEATURES = (
 
 
 @substitute_docs(**_DOCS)
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
-def fetch_heart(
-    *, data_home=None, download_if_missing=True, return_X_y=False, as_frame=False
-):
+@validate_params(FETCH_CONSTRAINTS, prefer_skip_nested_validation=True)
+def fetch_heart(*, data_home=None, download_if_missing=True, return_X_y=False):
     """Fetch the heart disease data of Cleveland, 303 patients.
 
     There are 13 attributes, some of which are codes. Six values are missing and given
@@ -73,7 +68,6 @@ def fetch_heart(
     {data_home}
     {download_if_missing}
     {return_X_y}
-    {as_frame}
 
     Returns
     -------
@@ -116,15 +110,12 @@ def fetch_heart(
         ["absent", "present"],
         "Heart disease, Cleveland: 303 patients, 13 attributes, two classes.",
         return_X_y,
-        as_frame,
     )
 
 
 @substitute_docs(**_DOCS)
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
-def fetch_pima(
-    *, data_home=None, download_if_missing=True, return_X_y=False, as_frame=False
-):
+@validate_params(FETCH_CONSTRAINTS, prefer_skip_nested_validation=True)
+def fetch_pima(*, data_home=None, download_if_missing=True, return_X_y=False):
     """Fetch the diabetes data of Pima Indians, 768 women.
 
     Zeros in ``glucose``, ``blood_pressure``, ``skin_thickness``, ``insulin`` and
@@ -140,7 +131,6 @@ def fetch_pima(
     {data_home}
     {download_if_missing}
     {return_X_y}
-    {as_frame}
 
     Returns
     -------
@@ -177,7 +167,6 @@ def fetch_pima(
         ["negative", "positive"],
         "Pima Indians diabetes: 768 women, 8 attributes, two classes.",
         return_X_y,
-        as_frame,
     )
 
 
@@ -196,24 +185,13 @@ def _read_table(path):
         ) from error
 
 
-def _table(
-    data, target, feature_names, target_names, description, return_X_y, as_frame
-):
+def _table(data, target, feature_names, target_names, description, return_X_y):
     target = target.astype(np.intp)
-    frame = None
-    if as_frame:
-        check_pandas_support("as_frame=True")
-        import pandas as pd
-
-        data = pd.DataFrame(data, columns=feature_names)
-        target = pd.Series(target, name="target")
-        frame = pd.concat([data, target], axis=1)
     if return_X_y:
         return data, target
     return Bunch(
         data=data,
         target=target,
-        frame=frame,
         feature_names=list(feature_names),
         target_names=target_names,
         DESCR=description,

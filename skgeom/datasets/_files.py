@@ -24,10 +24,6 @@ return_X_y : bool, default=False
     "subset": """
 subset : {"all", "train", "test"}, default="all"
     The images to return, in their usual order: training images come first.""",
-    "as_frame": """
-as_frame : bool, default=False
-    Whether ``data`` and ``target`` are a DataFrame and a Series of pandas, which must
-    be installed.""",
     "OSError": """
 OSError
     If a file is missing and cannot or may not be downloaded, or if its contents are

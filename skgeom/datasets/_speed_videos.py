@@ -9,6 +9,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_array
 
+from skgeom._region_covariance import LUMA
 from skgeom.datasets._generators import balanced_labels
 from skgeom.utils.validation import real_array
 
@@ -25,8 +26,6 @@ _BLUR = 0.8
 # The response to a flash is a gamma function of this order and time constant (in
 # seconds), cut off after _TAIL time constants, which leaves out 0.2 % of it.
 _ORDER, _TIME_CONSTANT, _TAIL = 4, 0.01, 12
-
-_LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
 
 
 def _frame_times():
@@ -103,7 +102,7 @@ def _checked_intensities(image, name, least):
             f"shape {image.shape}: put a single image into a list, [image]."
         )
     if image.ndim == 3 and image.shape[-1] == 3:
-        image = image @ _LUMA
+        image = image @ LUMA
     if image.ndim != 2:
         raise ValueError(
             f"{name} must have shape (height, width) or (height, width, 3), got "
@@ -154,7 +153,6 @@ def _normalized_contrast(videos):
         "images": ["array-like", None],
         "speeds": ["array-like", None],
         "n_per_speed": [Interval(Integral, 1, None, closed="left")],
-        "noise": [Interval(Real, 0, None, closed="left")],
         "gamma": [Interval(Real, 0, None, closed="neither")],
         "border": [Interval(Integral, 0, None, closed="left")],
         "shuffle": ["boolean"],
@@ -168,7 +166,6 @@ def make_speed_videos(
     speeds=None,
     n_per_speed=100,
     *,
-    noise=0.0,
     gamma=2.2,
     border=6,
     shuffle=True,
@@ -197,10 +194,6 @@ def make_speed_videos(
     n_per_speed : int, default=100
         Number of videos of each speed, each of a random patch. The paper has 500 for
         training and 300 for test.
-    noise : float, default=0.0
-        Variance of Gaussian noise that is added to each number of the finished videos.
-        The responses of filters of unit norm then have noise of this variance. In the
-        paper, the videos have none and the responses 0.001: see Notes.
     gamma : float, default=2.2
         Exponent that turns intensities into luminances: about 2.2 for photographs in
         the usual encoding, 1 for intensities that are proportional to luminance.
@@ -210,7 +203,7 @@ def make_speed_videos(
     shuffle : bool, default=True
         Whether the videos are in random order, or sorted by speed.
     random_state : int, RandomState instance or None, default=None
-        For the patches, the order and the noise.
+        For the patches and the order.
     return_X_y : bool, default=False
         Whether to return ``(data, target)`` instead of a Bunch.
 
@@ -263,8 +256,9 @@ def make_speed_videos(
     divided by :math:`\sqrt{\|c\|^2 + 450 \cdot 0.045}`.
 
     Videos without noise are easy: quadratic discriminant analysis of eight of their
-    principal components has an accuracy of 0.99. Methods differ with response noise of
-    variance 0.001, which in the paper stands for the noise of neurons.
+    principal components has an accuracy of 0.99. Methods differ if Gaussian noise of
+    variance 0.001 is added to the responses of filters of unit norm, as in the paper,
+    where it stands for the noise of neurons.
 
     References
     ----------
@@ -300,8 +294,6 @@ def make_speed_videos(
     for k, speed in enumerate(speeds):
         data[target == k] = profiles[target == k] @ _videos_of_profiles(speed, reach).T
     data = _normalized_contrast(data)
-    if noise:
-        data += rng.normal(scale=np.sqrt(noise), size=data.shape)
     if return_X_y:
         return data, target
     return Bunch(

@@ -28,9 +28,6 @@ _PARALLEL = 500_000
 # The mean is found if the mean logarithm there is this small.
 _TOLERANCE = 1e-10
 _MAX_STEPS = 200
-# It is inaccurate if that is larger than so many roots of the machine's precision, or
-# if an eigenvalue is within a factor of two of the smallest that rounding leaves.
-_INACCURATE = 100
 
 
 def inverse_factors(matrices):
@@ -206,12 +203,16 @@ def affine_invariant_mean(matrices, weights):
 
 
 def _warn_of_rounding(residual, widest, precision):
-    """Warn if the mean logarithm is not near zero, or is one of hidden eigenvalues."""
+    """Warn if the mean logarithm is not near zero, or is one of hidden eigenvalues.
+
+    It is near zero if it has a third of the digits. An eigenvalue is hidden if it is
+    within a factor of two of the smallest that rounding leaves.
+    """
     # As large a ratio of eigenvalues is what ``_kept_positive`` leaves.
     if widest > -np.log(2 * precision):
         reason = "compared with the mean, a matrix has a condition number of at least "
         reason += f"{np.exp(widest):.0e}, which rounding hides"
-    elif residual > _INACCURATE * precision**0.5:
+    elif residual > np.cbrt(precision):
         reason = f"the mean logarithm there is {residual:.1e} instead of 0"
     else:
         return

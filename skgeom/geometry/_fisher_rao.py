@@ -12,11 +12,9 @@ from skgeom.geometry._distances import (
     distance_calvo_oller,
 )
 from skgeom.geometry._fibres import EPS, INJECTIVITY_RADIUS, shortest_on_fibres
-from skgeom.utils.array_api import computed_on_host, namespace, to_numpy
+from skgeom.utils.array_api import namespace, to_numpy
+from skgeom.utils.linalg import ENTRIES_AT_ONCE
 from skgeom.utils.validation import check_finite, cholesky, float64_arrays, warn_user
-
-# Entries of a stack of matrices: few enough that the stacks in use stay in the cache.
-ENTRIES_AT_ONCE = 2**17
 
 
 def _cast_outward(result, arguments):
@@ -33,9 +31,13 @@ def _cast_outward(result, arguments):
     return cast
 
 
-@computed_on_host
 @float64_arrays(
-    "means_a", "covariances_a", "means_b", "covariances_b", cast=_cast_outward
+    "means_a",
+    "covariances_a",
+    "means_b",
+    "covariances_b",
+    cast=_cast_outward,
+    on_cpu=True,
 )
 def distance_fisher_rao(
     means_a,

@@ -10,7 +10,6 @@ from skgeom.geometry._fibres import (
 )
 from skgeom.geometry._fisher_rao import normal_form
 from skgeom.geometry._spd import expm
-from skgeom.utils.array_api import computed_on_host
 from skgeom.utils.validation import (
     check_finite,
     check_symmetric,
@@ -19,8 +18,9 @@ from skgeom.utils.validation import (
 )
 
 
-@computed_on_host
-@float64_arrays("means", "covariances", "mean_vectors", "covariance_vectors")
+@float64_arrays(
+    "means", "covariances", "mean_vectors", "covariance_vectors", on_cpu=True
+)
 def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
     r"""Exponential map of the Fisher-Rao metric of Gaussians.
 
@@ -107,8 +107,7 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
     return means + (factors @ offsets)[..., 0], covariances
 
 
-@computed_on_host
-@float64_arrays("means_a", "covariances_a", "means_b", "covariances_b")
+@float64_arrays("means_a", "covariances_a", "means_b", "covariances_b", on_cpu=True)
 def log_map_fisher_rao(means_a, covariances_a, means_b, covariances_b):
     r"""Logarithm of the Fisher-Rao metric of Gaussians.
 

@@ -13,7 +13,7 @@ from skgeom.objectives._class_distances import (
 from skgeom.objectives._class_distances import StudentT
 from skgeom.objectives._class_distances import find_distance as find_distance
 from skgeom.objectives._pairwise import MeanPairwiseDistance as MeanPairwiseDistance
-from skgeom.objectives._pairwise import projected_classes as projected_classes
+from skgeom.objectives._pairwise import ProjectedClasses as ProjectedClasses
 from skgeom.objectives._posterior import MeanInformation as MeanInformation
 
 __all__ = ["StudentT"]

@@ -7,9 +7,8 @@ import numpy as np
 
 from skgeom.objectives._class_distances import Distance, DistanceTraits
 
-# Rounding errors of a zero: relative to the other values, and after numbers of order 1
-# were added and subtracted.
-_RELATIVE, _ABSOLUTE = 1e-12, 100 * np.finfo(float).eps
+# Rounding error of a distance of zero, relative to the others where these exceed 1.
+_ROUNDING = 1e-12
 
 _INDEPENDENT = "Its result does not depend on its arguments."
 
@@ -41,34 +40,31 @@ class CallableDistance(DistanceTraits):
         self.function = function
         self.name = getattr(function, "__name__", repr(function))
         self.known_symmetric = False
-        self._library = None  # that differentiates the function, once known
+        # Those that may differentiate the function; one, once that is known.
+        self._libraries = {"autograd": _by_autograd, "torch": _by_torch, "jax": _by_jax}
 
     def __call__(self, means, covariances):
         return _CalledDistance(means, covariances, self)
 
     def differentiate(self, moments):
         """The values, and a function from their weights to gradients of the moments."""
-        if self._library is not None:
-            return self._library(self.function, self.name, moments)
-        try:
-            result = _by_autograd(self.function, self.name, moments)
-            self._library = _by_autograd
-            return result
-        except np.linalg.LinAlgError:
-            raise
-        except Exception as error:
+        failure = None
+        for name, library in self._libraries.items():
             # A function that is written with a library has imported it.
-            for name, library in (("torch", _by_torch), ("jax", _by_jax)):
-                if name in sys.modules:
-                    try:
-                        result = library(self.function, self.name, moments)
-                        self._library = library
-                        return result
-                    except np.linalg.LinAlgError:
-                        raise
-                    except Exception as other:
-                        error.add_note(f"Given arrays of {name}, it fails by: {other}")
-            raise
+            if failure is not None and name not in sys.modules:
+                continue
+            try:
+                result = library(self.function, self.name, moments)
+            except np.linalg.LinAlgError:
+                raise
+            except Exception as error:
+                if failure is not None:
+                    failure.add_note(f"Given arrays of {name}, it fails by: {error}")
+                failure = failure or error
+            else:
+                self._libraries = {name: library}
+                return result
+        raise failure
 
 
 class _CalledDistance(Distance):
@@ -101,7 +97,7 @@ class _CalledDistance(Distance):
 
     def _checked(self, values, i, j):
         finite = np.abs(values[np.isfinite(values)])
-        rounding = _RELATIVE * finite.max(initial=0) + _ABSOLUTE
+        rounding = _ROUNDING * finite.max(initial=1)
         wrong = np.isnan(values) | (values < -rounding)
         if wrong.any():
             pair = np.flatnonzero(wrong)[0]
@@ -115,7 +111,7 @@ class _CalledDistance(Distance):
 
     def _check_symmetric(self, values, moments):
         swapped, _ = self._parent.differentiate((*moments[2:], *moments[:2]))
-        atol = 1e-9 * np.abs(values).max() + _ABSOLUTE
+        atol = 1e-9 * np.abs(values).max() + _ROUNDING
         if not np.allclose(swapped, values, rtol=1e-6, atol=atol):
             raise ValueError(
                 f"The distance {self._parent.name} must be symmetric, but it changes "

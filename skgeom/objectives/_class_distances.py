@@ -30,10 +30,7 @@ methods and attributes.
 ``Distance.rotation_invariant``
     says that an orthogonal map of the features changes nothing;
 ``Distance.parallel``
-    says that several threads may call ``pairs``;
-``Distance.decomposes_pairs``
-    says that ``pairs`` takes an eigendecomposition for each pair, so that where classes
-    are many most of the work is there.
+    says that several threads may call ``pairs``.
 
 Estimators, displays and tests support all distances that are named in ``DISTANCES`` or
 ``SECOND_MOMENT_DISTANCES`` at the end of this file.
@@ -51,7 +48,8 @@ from scipy.sparse import csc_array
 from skgeom.geometry._affine_invariant import inverse_factors as _inverse_factors
 from skgeom.geometry._fibres import shortest_on_fibres, squared_distance_gradients
 
-# A sum over so many pairs and classes is faster by products than by a sparse matrix.
+# A sum over so many pairs and classes is faster by products than by a sparse matrix
+# (benchmarks/bench_many_classes.py).
 _FEW = 2**14
 
 
@@ -63,7 +61,6 @@ class DistanceTraits:
     translation_invariant = True
     rotation_invariant = True
     parallel = True
-    decomposes_pairs = False
 
 
 class Distance(DistanceTraits):
@@ -164,7 +161,6 @@ class _FactoredDistance(Distance):
     """A distance by Cholesky factors of the classes and one decomposition per pair."""
 
     returns_square = True
-    decomposes_pairs = True
 
     def __init__(self, means, covariances):
         super().__init__(means, covariances)
@@ -265,10 +261,9 @@ def _spectrum(quotients):
 
 
 # Error of a distance, relative to it where it exceeds 1. That of the gradient is about
-# the same, as the bracket of the distance has the width of a gradient.
+# the same, as the bracket of the distance has the width of a gradient
+# (benchmarks/bench_fisher_rao.py).
 _TOL = 1e-12
-# Numbers in the coordinates of a pair beyond which their squares could overflow.
-_LARGEST = 1e50
 
 
 class FisherRaoDistance(_FactoredDistance):
@@ -308,8 +303,10 @@ class FisherRaoDistance(_FactoredDistance):
 
 
 def _check_range(offsets, scales):
+    """Raise LinAlgError if the cubes of numbers of a pair could overflow."""
     extent = (1 + np.abs(offsets) * np.maximum(1, 1 / scales)) ** 2
-    if not (extent * np.maximum(scales, 1 / scales) < _LARGEST**2).all():
+    largest = np.cbrt(np.finfo(float).max)
+    if not (extent * np.maximum(scales, 1 / scales) < largest).all():
         raise np.linalg.LinAlgError("A projected class is singular.")
 
 
@@ -551,7 +548,6 @@ class StudentT(DistanceTraits):
     df: float
 
     returns_square = True
-    decomposes_pairs = True
 
     def __post_init__(self):
         if not (isinstance(self.df, Real) and 1 <= self.df < np.inf):

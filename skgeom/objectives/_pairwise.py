@@ -16,30 +16,27 @@ from sklearn.utils import check_random_state
 from skgeom.utils.array_api import in_double, like, namespace, to_numpy
 from skgeom.utils.threads import map_threads
 
-# With several threads, classes are projected in blocks of about so many numbers.
+# With several threads, classes are projected in blocks of about so many numbers
+# (benchmarks/bench_many_classes.py).
 _NUMBERS_PER_BLOCK = 2**21
 
-# Least regularization for single precision, relative to the variance of a class.
-_LEAST_NOISE = 100 * float(np.finfo(np.float32).eps)
-
-# Up to so many pairs (those of 100 classes) are taken all at once.
+# Up to so many pairs (those of 100 classes) are taken all at once
+# (benchmarks/bench_many_classes.py).
 FEW_PAIRS = 5000
 # Samples begin with about so many pairs, or so many for each class; they grow by this
-# factor, and end with all pairs, if these are no more than so many for each class.
+# factor, and end with all pairs, if these are no more than so many for each class
+# (benchmarks/bench_many_classes.py).
 _LEAST, _FIRST, _GROWTH, _LAST = 2500, 8, 4, 100
 
 # Pairs are evaluated in blocks, each by one thread: with many classes, most of the work
 # is in the factorizations of small matrices, which keep one core busy only. The blocks,
 # and so the result, do not depend on the number of threads. Each block has gradients of
-# all classes, which limits the number of blocks.
+# all classes, which limits the number of blocks (benchmarks/bench_many_classes.py).
 _PAIRS_PER_BLOCK, _MOST_BLOCKS = 512, 64
 
 # The mean is computed from up to so many pairs (those of 1,024 classes), and estimated
-# from as many if there are more.
+# from as many if there are more (benchmarks/bench_many_classes.py).
 _PAIRS_OF_MEAN = 2**19
-
-# An eigendecomposition of a small matrix costs as much as about this many products.
-_PRODUCTS_PER_DECOMPOSITION = 60
 
 
 class ProjectedClasses:
@@ -72,40 +69,12 @@ class ProjectedClasses:
         )
         self.regularization = regularization
         self.parallel = parallel and of_numpy
-        # The unit of covariances in single precision.
-        is_double = covariances.dtype == namespace(covariances).float64
-        self._unit = None if is_double else 1.0
-
-    def in_single_precision(self):
-        """The same with covariances in single precision, which takes half the time.
-
-        All else is in double precision. Where rounding would be visible next to the
-        regularization, this is the object itself.
-        """
-        xp, covariances = namespace(self.covariances), self.covariances
-        largest = float(xp.max(xp.linalg.trace(covariances)))
-        if not self.regularization > _LEAST_NOISE * largest > 0:
-            return self
-        if covariances.dtype == xp.float32:
-            return self
-        single = copy(self)
-        # Neither small nor large numbers may leave the range of single precision.
-        single._unit = float(2.0 ** np.round(np.log2(largest)))
-        if xp is np:  # without an array in double precision
-            rounded = np.empty(covariances.shape, dtype=np.float32)
-            np.multiply(covariances, 1 / single._unit, out=rounded)
-        else:
-            rounded = xp.astype(covariances * (1 / single._unit), xp.float32)
-        single.covariances = rounded
-        return single
 
     def project(self, basis):
         """Arguments of the same for filters ``basis @ G``, as a function of G."""
         columns = like(basis, self.covariances, self.covariances.dtype)
         products = self._by_blocks(lambda part: columns.T @ (part @ columns))
-        covariances = namespace(products[0]).concat(products)
-        if self._unit is not None:
-            covariances = in_double(covariances) * self._unit
+        covariances = in_double(namespace(products[0]).concat(products))
         return (
             self.means @ basis,
             np.asarray(to_numpy(covariances), dtype=np.float64),
@@ -127,9 +96,7 @@ class ProjectedClasses:
         halves = self._by_blocks(
             lambda part: rows @ xp.reshape(part, (-1, n_features)).T
         )
-        half = xp.concat(halves, axis=1)
-        if self._unit is not None:
-            half = in_double(half) * self._unit
+        half = in_double(xp.concat(halves, axis=1))
         by_class = xp.reshape(half, (n_filters, n_classes, n_features))
         products = xp.permute_dims(by_class, (1, 0, 2)) @ like(filters, half)
         covariances = np.asarray(to_numpy(products), dtype=np.float64)
@@ -165,9 +132,6 @@ class ProjectedClasses:
         )
 
 
-projected_classes = ProjectedClasses
-
-
 class MeanPairwiseDistance:
     r"""Mean distance between the class-conditional Gaussians of projected data.
 
@@ -195,7 +159,6 @@ class MeanPairwiseDistance:
     """
 
     terms = "pairs"
-    is_sample = False
 
     def __init__(
         self,
@@ -221,7 +184,7 @@ class MeanPairwiseDistance:
     @property
     def complete(self):
         """Whether this is the mean over all pairs, not over a sample of them."""
-        return not self.is_sample or self._pairs.complete
+        return self._pairs.complete
 
     @property
     def n_features(self):
@@ -233,16 +196,6 @@ class MeanPairwiseDistance:
         """Whether threads share the work, so that BLAS should have one thread."""
         return self.distance.parallel and self.n_pairs > _PAIRS_PER_BLOCK
 
-    def projection_dominates(self, n_filters):
-        """Whether an evaluation mostly projects covariances, not decomposes pairs."""
-        if not self.distance.decomposes_pairs:
-            return True
-        n_classes, n_features = self.classes.means.shape
-        projecting = n_classes * n_features**2 * n_filters
-        n_pairs = n_first_pairs(self.weights)
-        decomposing = n_pairs * n_filters**3 * _PRODUCTS_PER_DECOMPOSITION
-        return projecting > decomposing
-
     @property
     def rotation_invariant(self):
         """Whether filters F and F R are worth the same for an orthogonal R."""
@@ -252,12 +205,6 @@ class MeanPairwiseDistance:
     def affine_invariant(self):
         """Whether, without noise, linear maps of the features change nothing."""
         return self.distance.affine_invariant
-
-    def in_single_precision(self):
-        """The same objective, from covariances in single precision if that will do."""
-        single = copy(self)
-        single.classes = self.classes.in_single_precision()
-        return self if single.classes is self.classes else single
 
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G.
@@ -273,17 +220,14 @@ class MeanPairwiseDistance:
     def growing_samples(self, random_state):
         """Samples of the pairs for the first iterations; none if the pairs are few.
 
-        A sample has none either. See :func:`growing_samples`.
+        See :func:`growing_samples`.
         """
-        if self.is_sample:
-            return []
         return growing_samples(self.weights, random_state)
 
     def sample(self, pairs):
         """The same objective, estimated from some pairs only."""
         sampled = copy(self)
         sampled._pairs, sampled.n_pairs = pairs, len(pairs)
-        sampled.is_sample = True
         return sampled
 
     def __call__(self, filters):
@@ -404,14 +348,6 @@ def all_pairs(weights):
     return Pairs(i, j, of_pairs / of_pairs.sum())
 
 
-def n_first_pairs(weights):
-    """About how many pairs most evaluations of a search are of."""
-    n_pairs = n_weighted_pairs(weights)
-    if n_pairs <= FEW_PAIRS:
-        return n_pairs
-    return max(_LEAST, _FIRST * np.count_nonzero(weights))
-
-
 def growing_samples(weights, random_state):
     """Samples of the pairs, each part of the next one; none if the pairs are few.
 
@@ -436,7 +372,7 @@ def growing_samples(weights, random_state):
     largest = _LAST * np.count_nonzero(weights)
     last = all_pairs(weights) if n_pairs <= largest else draw.sample(largest)
     sizes = []
-    size = n_first_pairs(weights)
+    size = max(_LEAST, _FIRST * np.count_nonzero(weights))
     while size <= len(last) / 2:
         sizes.append(size)
         size *= _GROWTH

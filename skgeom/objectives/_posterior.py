@@ -11,7 +11,8 @@ from skgeom.utils.threads import map_threads
 # Samples are evaluated in blocks, each by one thread. The blocks, and so the result, do
 # not depend on the number of threads. They have so many samples, or up to sixteen times
 # as many if these have few numbers: a block should fit into a processor's cache, but
-# threads that work on small ones mostly wait for each other.
+# threads that work on small ones mostly wait for each other
+# (benchmarks/bench_shapes.py).
 _SAMPLES_PER_BLOCK = 1024
 _NUMBERS_PER_BLOCK = 2**19
 
@@ -60,6 +61,8 @@ class MeanInformation:
 
     terms = "samples"
     complete = True  # whether all samples are there
+    # Invertible linear maps of the features change nothing but their noise.
+    rotation_invariant = affine_invariant = True
 
     def __init__(
         self,
@@ -93,10 +96,6 @@ class MeanInformation:
         """Whether threads share the work, so that those of BLAS are in their way."""
         return self.n_samples > _SAMPLES_PER_BLOCK
 
-    def projection_dominates(self, n_filters):
-        """Whether an evaluation mostly projects samples and classes."""
-        return True
-
     def project(self, basis):
         """The same objective for filters ``basis @ G``, as a function of G."""
         xp, on_device = namespace(self.X), like(basis, self.X)
@@ -109,14 +108,6 @@ class MeanInformation:
             self.log_priors,
             self.weights,
         )
-
-    def growing_samples(self, random_state):
-        """No samples of pairs, as :class:`MeanPairwiseDistance` has."""
-        return []
-
-    def in_single_precision(self):
-        """The objective itself: its samples keep their precision."""
-        return self
 
     def sample(self, rows):
         """The same objective of some samples only; the classes remain as they are."""
@@ -151,16 +142,6 @@ class MeanInformation:
 
         value, of_filters, *sums = self._means(evaluate, filters, means.size)
         return value, of_filters + pull_back(*gaussians.pull_back(*sums))
-
-    def value(self, filters):
-        """The value alone, for about half of the time."""
-        means, covariances, _ = self.classes(filters)
-        gaussians = _Gaussians(means, covariances, self.log_priors, self.X)
-
-        def evaluate(X, *columns):
-            return (gaussians.value(*columns),)
-
-        return float(self._means(evaluate, filters, means.size)[0])
 
     def _means(self, evaluate, filters, n_more):
         """Means of what depends on samples, features, labels and weights of a block.
@@ -225,10 +206,6 @@ class _Gaussians:
         spread = weighted @ whitened.mT
         mass = xp.sum(a, axis=1)
         return value, of_features, xp.sum(weighted, axis=2), spread, mass
-
-    def value(self, features, labels, weights):
-        """The sum of the information alone."""
-        return self._gains(features, labels)[0] @ weights
 
     def _gains(self, features, labels):
         """What each sample tells, (N,), and what that is computed from.

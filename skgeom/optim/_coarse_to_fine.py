@@ -2,8 +2,7 @@
 
 An evaluation of an objective of n x m filters reads c n^2 numbers. In the span of k
 leading principal axes it reads c k^2 numbers only, so that starts are compared and most
-iterations are made there; the whole space follows, with covariances in single precision
-as long as rounding does not matter, which are half as many bytes.
+iterations are made there; the whole space follows.
 
 Many samples, or pairs of classes, are another dimension. The filters that are best for
 p of them lose a part of the objective that falls with 1 / p. So most iterations are
@@ -20,24 +19,22 @@ from operator import attrgetter
 import numpy as np
 
 from skgeom.optim._batches import minimize_in_batches
-from skgeom.optim._lbfgs import EPS
-from skgeom.optim._manifolds import CONSTRAINTS, RotationQuotient
-from skgeom.optim._minimize import INFINITE_COST, StartError, minimize
+from skgeom.optim._manifolds import filter_manifold
+from skgeom.optim._minimize import StartError, minimize
 
 # How closely all starts are optimized before the best one is chosen: on digits and on
-# the statistics of MNIST, the chosen start is that of a full optimization.
-_SCREENING_TOL, _SCREENING_ITERATIONS = 1e-3, 100
+# the statistics of MNIST, the chosen start is that of a full optimization
+# (benchmarks/bench_sqfa.py).
+_SCREENING_TOL = 1e-3
 # The least tolerance in the subspace, if the whole space follows, and for samples that
 # are not the whole objective: the last digits of the optimum would be wasted. What such
-# a sample may lose of the objective, relatively, is five times as much.
+# a sample may lose of the objective, relatively, is five times as much
+# (benchmarks/bench_many_classes.py).
 _STAGE_TOL = 1e-4
-# The least tolerance with covariances in single precision, and the relative error of
-# the objective, generously.
-_SINGLE_TOL, _SINGLE_PRECISION = 1e-6, 2.0**-26
 
 # Samples of the first part of many samples, in all and for each entry of the filters: a
 # part that is too small would have an optimum of its own (digit images, AMAGauss). Each
-# part is four times as large as the one before.
+# part is four times as large as the one before (benchmarks/bench_growth.py).
 _LEAST_SAMPLES, _SAMPLES_PER_ENTRY = 16_000, 200
 
 
@@ -57,7 +54,6 @@ def maximize_on_samples(
     callback=None,
     random_state=None,
     samples=None,
-    stage_tol=_STAGE_TOL,
 ):
     """Maximise an objective over constrained filters, from several starts.
 
@@ -112,9 +108,6 @@ def maximize_on_samples(
         Draws the samples.
     samples : list, default=None
         The samples, instead of ``objective.growing_samples``.
-    stage_tol : float, default=1e-4
-        The least tolerance in the subspace, if the whole space follows, and on samples
-        that are not the whole objective.
 
     Returns
     -------
@@ -130,23 +123,20 @@ def maximize_on_samples(
         If the objective is not finite at any start; other starts are ignored.
     """
     fixed = np.empty((len(basis), 0)) if fixed is None else fixed
-    fast, run, by_lbfgs = objective, None, optimizer == "lbfgs" and batches is None
-    if by_lbfgs and not complete and tol >= _SINGLE_TOL:
-        fast = objective.in_single_precision()
-    single = fast is not objective
-    coarse = fast.project(_beside(fixed, basis))
+    run, by_lbfgs = None, optimizer == "lbfgs" and batches is None
+    coarse = objective.project(_beside(fixed, basis))
     n_fixed, (rank, n_filters) = fixed.shape[1], starts[0].shape
     coarse_fixed = np.eye(n_fixed + rank, n_fixed)
     metric = metric if by_lbfgs else None
     coarse_metric = None if metric is None else basis.T @ metric @ basis
-    manifold = _manifold(constraint, coarse_metric, rank, n_filters)
+    manifold = filter_manifold(constraint, coarse_metric, rank, n_filters)
     options = {
         "optimizer": optimizer,
         "max_iter": max_iter,
         "batches": batches,
         "callback": callback,
     }
-    stage_tol = max(tol, stage_tol)
+    stage_tol = max(tol, _STAGE_TOL)
     if samples is None:
         samples = objective.growing_samples(random_state)
     samples = samples or [None]
@@ -169,14 +159,22 @@ def maximize_on_samples(
             break
     run = replace(run, point=manifold.nearest(basis @ run.point))
     if not complete:
-        part = fast if sample is None else fast.sample(sample)
-        manifold = _manifold(constraint, metric, *run.point.shape)
+        part = objective if sample is None else objective.sample(sample)
+        manifold = filter_manifold(constraint, metric, *run.point.shape)
+        ascend = partial(_ascend, part, fixed, manifold, None, **options)
         tol = tol if whole else stage_tol
-        run = _in_whole_space(part, fixed, manifold, label, run, tol, single, options)
+        try:
+            run = ascend(label + "all features", run.point, tol, before=run)
+        except StartError:
+            raise ValueError(
+                "The objective is finite for filters in the subspace of the leading "
+                "principal axes, but not for the same ones among all features: some "
+                "covariances are too close to singular, or their numbers too far "
+                "apart. Increase regularization, or scale the features."
+            ) from None
+        run = replace(run, point=manifold.nearest(run.point))
     if not whole:
         run = replace(run, cost=-objective.mean(_beside(fixed, run.point)))
-    elif single:
-        run = replace(run, cost=-objective(_beside(fixed, run.point))[0])
     return run, values
 
 
@@ -187,12 +185,11 @@ def _best_start(ascend, starts, label, tol):
     """
     several = len(starts) > 1
     loose = max(tol, _SCREENING_TOL) if several else tol
-    most = _SCREENING_ITERATIONS if several else np.inf
     runs = []
     for number, start in enumerate(starts, 1):
         name = label + (f"start {number}" if several else "search")
         with suppress(StartError):
-            runs.append(ascend(name, start, loose, most=most))
+            runs.append(ascend(name, start, loose))
     if not runs:
         raise ValueError(
             "The objective is not finite at any start: the classes are too close to "
@@ -203,12 +200,6 @@ def _best_start(ascend, starts, label, tol):
     if tol < loose:
         best = ascend(label + "best start", best.point, tol, before=best)
     return best, values
-
-
-def _manifold(constraint, metric, *shape):
-    if metric is not None:
-        return RotationQuotient(*shape, metric=metric)
-    return CONSTRAINTS[constraint](*shape)
 
 
 def _beside(fixed, filters):
@@ -239,35 +230,6 @@ def prefixed(label, callback):
     return lambda stage, *report: callback(f"{label}, {stage}", *report)
 
 
-def _in_whole_space(objective, fixed, manifold, label, before, tol, single, options):
-    """Optimize among all features; ``single`` for single precision."""
-    stage, precision = label + "all features", _SINGLE_PRECISION if single else EPS
-    try:
-        run = _ascend(
-            objective,
-            fixed,
-            manifold,
-            None,
-            stage,
-            before.point,
-            tol,
-            before=before,
-            precision=precision,
-            **options,
-        )
-    except StartError:
-        raise ValueError(
-            "The objective is finite for filters in the subspace of the leading "
-            "principal axes, but not for the same ones among all features: some "
-            "covariances are too close to singular, or their numbers too far "
-            "apart. Increase regularization, or scale the features."
-        ) from None
-    # In single precision, it has converged where rounding hides any progress.
-    ended = run.n_iter - before.n_iter < options["max_iter"]
-    converged = run.converged or (single and ended and run.reason != INFINITE_COST)
-    return replace(run, point=manifold.nearest(run.point), converged=converged)
-
-
 def _ascend(
     objective,
     fixed,
@@ -281,9 +243,7 @@ def _ascend(
     max_iter,
     batches,
     callback,
-    most=np.inf,
     before=None,
-    precision=EPS,
 ):
     """Optimize from given filters; the point of the result are filters, too.
 
@@ -302,17 +262,13 @@ def _ascend(
         filters = manifold.nearest(filters if basis is None else basis @ filters)
         return callback(stage, filters, -cost)
 
-    options = {
-        "max_iter": min(max_iter, most),
-        "callback": None if callback is None else report,
-    }
     point = manifold.point_of(start)
+    limits = {"max_iter": max_iter, "callback": callback and report}
     if batches is not None:
         n_samples = objective.n_samples
-        run = minimize_in_batches(cost, n_samples, manifold, point, *batches, **options)
+        run = minimize_in_batches(cost, n_samples, manifold, point, *batches, **limits)
     else:
-        options |= {"optimizer": optimizer, "tol": tol, "precision": precision}
-        run = minimize(cost, manifold, point, **options)
+        run = minimize(cost, manifold, point, optimizer=optimizer, tol=tol, **limits)
     filters = manifold.aligned(manifold.filters_of(run.point), start)
     if before is None:
         return replace(run, point=filters)

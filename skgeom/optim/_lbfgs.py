@@ -16,8 +16,6 @@ import numpy as np
 
 from skgeom.optim._manifolds import Submanifold
 
-EPS = np.finfo(float).eps
-
 # The limits of pymanopt's optimizers, with its defaults.
 _LIMITS = {
     "max_time": 1000,
@@ -27,13 +25,16 @@ _LIMITS = {
     "max_cost_evaluations": 5000,
 }
 
-# Iterations without progress after which rounding hides any further progress.
+# Iterations without progress after which rounding hides any further progress
+# (benchmarks/bench_optimizers.py).
 _PATIENCE = 5
 
-# How much longer the history may make a direction than the preconditioner alone does.
+# How much longer the history may make a direction than the preconditioner alone does
+# (benchmarks/bench_lvq.py).
 _LONGER = 4.0
 
-# Least curvature of a pair, relative to the gradient norm times the squared step.
+# Least curvature of a pair, relative to the gradient norm times the squared step
+# (benchmarks/bench_optimizers.py).
 _LEAST_CURVATURE = 1e-6
 
 
@@ -76,8 +77,6 @@ class RiemannianLBFGS:
         cost by at least ``sufficient_decrease * t * abs(g)``.
     max_line_search : int, default=25
         Number of step lengths that are tried along one direction.
-    precision : float, default=2**-52
-        The relative precision of the cost: smaller decreases are not attempted.
     **limits : dict
         ``max_iterations``, ``max_time``, ``min_gradient_norm``, ``min_step_size`` and
         ``max_cost_evaluations`` of pymanopt's ``Optimizer``, with its defaults.
@@ -119,7 +118,6 @@ class RiemannianLBFGS:
         preconditioned=False,
         sufficient_decrease=1e-4,
         max_line_search=25,
-        precision=EPS,
         **limits,
     ):
         if unknown := [name for name in limits if name not in _LIMITS]:
@@ -132,7 +130,6 @@ class RiemannianLBFGS:
         self.preconditioned = preconditioned
         self.sufficient_decrease = sufficient_decrease
         self.max_line_search = max_line_search
-        self.precision = precision
 
     def __str__(self):
         return type(self).__name__
@@ -174,7 +171,7 @@ class RiemannianLBFGS:
             # At the rounding floor, the line search accepts changes of the cost that
             # are within rounding, and iterations could go on for ever.
             idle += 1
-            if cost < least_cost - rounding(cost, self.precision):
+            if cost < least_cost - rounding(cost):
                 least_cost, idle = cost, 0
             if gradient_norm < least_norm / 2:
                 least_norm, idle = gradient_norm, 0
@@ -265,7 +262,7 @@ class RiemannianLBFGS:
             return None, 0
         # Without the slack, a test that compares costs cannot reach the last digits of
         # a minimum.
-        slack = rounding(cost, self.precision)
+        slack = rounding(cost)
         length = 1.0
         for trial in range(1, limit + 1):
             step = length * direction
@@ -352,6 +349,6 @@ class _History:
         return direction
 
 
-def rounding(cost, precision=EPS):
-    """Largest change that rounding may cause in a cost of some relative precision."""
-    return 4 * precision * abs(cost)
+def rounding(cost):
+    """Largest change that rounding may cause in a cost."""
+    return 4 * np.finfo(float).eps * abs(cost)

@@ -117,10 +117,6 @@ class Stiefel(Submanifold):
         return q * np.copysign(1, np.diagonal(r))  # else not continuous
 
 
-# Largest logarithm of the square root of an eigenvalue after a step.
-_LARGEST = 100.0
-
-
 class AffineInvariant(_Manifold):
     """SPD matrices, (k, n, n), with steps and parallel transport along geodesics.
 
@@ -154,7 +150,8 @@ class AffineInvariant(_Manifold):
     def retraction(self, point, tangent_vector):
         factor, _, eigenvalues, vectors = _spectra(point, tangent_vector)
         # A step beyond the range of floats is cut; the line search then shortens it.
-        roots = np.exp(np.clip(eigenvalues / 2, -_LARGEST, _LARGEST))
+        largest = np.log(np.finfo(float).max) / 4
+        roots = np.exp(np.clip(eigenvalues / 2, -largest, largest))
         half = (factor @ vectors) * roots[..., None, :]
         return half @ half.mT
 
@@ -321,3 +318,10 @@ class RotationQuotient(Sphere):
         scale = np.sqrt(point.shape[1]) / np.linalg.norm(filters)
         radial = np.vdot(filters, euclidean_gradient) / np.vdot(filters, filters)
         return scale * (self._inverse @ (euclidean_gradient - radial * filters))
+
+
+def filter_manifold(constraint, metric, *shape):
+    """The manifold of a constraint, up to rotations if there is a metric for that."""
+    if metric is not None:
+        return RotationQuotient(*shape, metric=metric)
+    return CONSTRAINTS[constraint](*shape)

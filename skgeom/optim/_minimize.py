@@ -13,14 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from skgeom.optim._lbfgs import EPS, RiemannianLBFGS, rounding
+from skgeom.optim._lbfgs import RiemannianLBFGS, rounding
 from skgeom.optim._manifolds import as_pymanopt
 
 # Names of optimizers. All but the first require pymanopt, which is then imported.
 OPTIMIZERS = ("lbfgs", "conjugate-gradient", "trust-regions", "steepest-descent")
-
-# The reason for stopping if an optimizer accepted a point without a finite cost.
-INFINITE_COST = "The optimizer accepted a point where the cost is infinite."
 
 # Limits of an optimizer that are never reached.
 _NO_LIMITS = {
@@ -32,11 +29,12 @@ _NO_LIMITS = {
 }
 
 # The decrease of the cost is measured over this many iterations: a few short steps on a
-# plateau must not stop the optimizer.
+# plateau must not stop the optimizer (benchmarks/bench_sqfa.py).
 _WINDOW = 10
 
 # A gradient is zero up to rounding if it is this much smaller than the first one, or
-# if a step across the manifold would change the cost by this fraction of it.
+# if a step across the manifold would change the cost by this fraction of it
+# (benchmarks/bench_optimizers.py).
 _NEGLIGIBLE = 1e-4
 
 
@@ -83,7 +81,6 @@ def minimize(
     tol=1e-6,
     callback=None,
     preconditioner=None,
-    precision=EPS,
 ):
     r"""Minimise a cost with analytic gradient on a pymanopt manifold.
 
@@ -118,9 +115,6 @@ def minimize(
         Maps a point and a tangent vector to the product of the vector and a symmetric
         positive definite approximation of the inverse Hessian of the cost, which
         ``"lbfgs"`` and ``"conjugate-gradient"`` start from.
-    precision : float, default=2**-52
-        The relative precision of the cost, for ``"lbfgs"``, which stops where rounding
-        hides any progress.
 
     Returns
     -------
@@ -155,7 +149,6 @@ def minimize(
     )
     if optimizer == "lbfgs":
         solver.preconditioned = preconditioner is not None
-        solver.precision = precision
     # The limits of an instance refer to the cost as it is.
     problem.begin(start, isinstance(optimizer, str))
     try:
@@ -329,7 +322,7 @@ class _MonitoredProblem:
 
     def _stop_if_done(self, norm):
         if norm == np.inf:
-            raise _Stop(INFINITE_COST, False)
+            raise _Stop("The optimizer accepted a point of infinite cost.", False)
         if norm <= self._tol * self._first_norm:
             raise _Stop("The gradient fell below tol times its first norm.", True)
         costs = self._costs

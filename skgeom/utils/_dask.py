@@ -3,16 +3,12 @@
 import copy
 from contextlib import contextmanager
 from functools import partial, wraps
-from itertools import chain
 
 import numpy as np
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import column_or_1d
 
 from skgeom.utils.array_api import is_dask
-
-# Parts that are merged at once, on a cluster as in one process.
-BRANCHES = 8
 
 
 def refuse_dask(estimator, X, remedy):
@@ -26,7 +22,7 @@ def refuse_dask(estimator, X, remedy):
 
 def empty_block(X):
     """X without its rows, in memory: what validation needs to know of X."""
-    if hasattr(X, "chunks"):
+    if _is_array(X):
         return np.empty((0, *X.shape[1:]), X.dtype)
     from dask.dataframe.utils import make_meta
 
@@ -53,98 +49,16 @@ def row_blocks(X, y, sample_weight=None):
     ValueError
         If the blocks of ``y`` or ``sample_weight`` do not go with those of X.
     """
-    return _rows(_aligned_columns(X, y, sample_weight))
-
-
-def map_row_blocks(function, X, y, sample_weight=None, *shared):
-    """Delayed ``function(number, X, y, sample_weight, *shared)`` of blocks of rows.
-
-    The steps that make a block of arrays are part of its task, where Dask can put them
-    there, so that no block waits in memory between two tasks. A file of frames is read
-    once for all columns.
-
-    Parameters
-    ----------
-    function : callable
-        It is given the number of a block and its samples, labels and weights.
-    X, y, sample_weight
-        As for :func:`row_blocks`, which raises the same.
-    *shared : object
-        Further arguments, the same for all blocks; each is one node of the graph.
-
-    Returns
-    -------
-    list of Delayed
-    """
     import dask
 
     columns = _aligned_columns(X, y, sample_weight)
-    shared = [dask.delayed(value, traverse=False) for value in shared]
-    if all(_are_arrays(columns)):
-        return _map_arrays(function, columns, shared)
-    of_block, blocks = dask.delayed(function), enumerate(_rows(columns))
-    return [of_block(number, *block, *shared) for number, block in blocks]
-
-
-def _map_arrays(function, columns, shared):
-    """The tasks of :func:`map_row_blocks` for arrays."""
-    from dask.array import blockwise, map_blocks
-
-    n_blocks, n_axes = len(row_chunks(columns[0])), columns[0].ndim
-    numbers = map_blocks(
-        _number, chunks=((1,) * n_blocks,), meta=np.empty(0, dtype=int)
-    )
-    axes = tuple(range(n_axes))
-    of_columns = [None if column is None else axes[: column.ndim] for column in columns]
-    arguments = [numbers, *columns, *shared]
-    of_arguments = [axes[:1], *of_columns, *[None] * len(shared)]
-    parts = blockwise(
-        partial(_with_number, function),
-        axes,
-        *chain.from_iterable(zip(arguments, of_arguments, strict=True)),
-        align_arrays=False,  # which would need the lengths of all blocks
-        adjust_chunks=dict.fromkeys(axes, 1),
-        token=function.__name__.strip("_"),
-        meta=np.empty((0,) * n_axes, dtype=object),
-    )
-    return _delayed(parts)
-
-
-def _number(block_id):
-    return np.array(block_id)
-
-
-def _with_number(function, number, *arguments):
-    return function(int(number[0]), *arguments)
-
-
-def _aligned_columns(X, y, sample_weight):
-    """Samples, labels and weights, or None, in the same blocks of whole rows."""
-    X = _whole_rows(X)
-    given = [X, *(v for v in (y, sample_weight) if is_dask(v))]
-    if any(_are_arrays(given)) and not all(_are_arrays(given)):
-        # Of a file, Dask may merge the blocks of each column differently.
-        X, y, sample_weight = map(_with_final_blocks, (X, y, sample_weight))
-    named = ("y", y), ("sample_weight", sample_weight)
-    return [X] + [v if v is None else _aligned(v, name, X) for name, v in named]
-
-
-def _with_final_blocks(data):
-    """A frame in the blocks that it is computed in; anything else as it is."""
-    is_frame = is_dask(data) and not hasattr(data, "chunks")
-    return data.optimize() if is_frame and hasattr(data, "optimize") else data
-
-
-def _are_arrays(columns):
-    """Whether each of the columns that are given is an array, not of a frame."""
-    return [hasattr(column, "chunks") for column in columns if column is not None]
-
-
-def _rows(columns):
-    """Delayed blocks of aligned columns; one that is None is so in every block."""
-    if any(_are_arrays(columns)):
+    if any(map(_is_array, columns)):
         n_blocks = len(row_chunks(columns[0]))
-        blocks = ([None] * n_blocks if c is None else _delayed(c) for c in columns)
+        # The steps that make a block are one task, which all columns share.
+        columns = dask.optimize(*columns)
+        blocks = (
+            [None] * n_blocks if c is None else _delayed(c, False) for c in columns
+        )
         return list(zip(*blocks, strict=True))
     # Of a file, Dask may merge the blocks of each column differently if it is not asked
     # for all of them at once.
@@ -162,6 +76,51 @@ def _rows(columns):
     ]
 
 
+def map_row_blocks(function, X, y, sample_weight=None, *shared):
+    """Delayed ``function(number, X, y, sample_weight, *shared)`` of blocks of rows.
+
+    Data are read once for all columns.
+
+    Parameters
+    ----------
+    function : callable
+        It is given the number of a block and its samples, labels and weights.
+    X, y, sample_weight
+        As for :func:`row_blocks`, which raises the same.
+    *shared : object
+        Further arguments, the same for all blocks; each is one node of the graph.
+
+    Returns
+    -------
+    list of Delayed
+    """
+    import dask
+
+    of_block, blocks = dask.delayed(function), row_blocks(X, y, sample_weight)
+    shared = [dask.delayed(value, traverse=False) for value in shared]
+    return [of_block(number, *block, *shared) for number, block in enumerate(blocks)]
+
+
+def _aligned_columns(X, y, sample_weight):
+    """Samples, labels and weights, or None, in the same blocks of whole rows."""
+    X = _whole_rows(X)
+    if any(map(_is_array, (X, y, sample_weight))):
+        # Of a file, Dask may merge the blocks of each column differently.
+        X, y, sample_weight = map(_with_final_blocks, (X, y, sample_weight))
+    named = ("y", y), ("sample_weight", sample_weight)
+    return [X] + [v if v is None else _aligned(v, name, X) for name, v in named]
+
+
+def _with_final_blocks(data):
+    """A frame in the blocks that it is computed in; anything else as it is."""
+    return data.optimize() if is_dask(data) and hasattr(data, "optimize") else data
+
+
+def _is_array(data):
+    """Whether these are Dask arrays, not of a frame, nor None, nor in memory."""
+    return hasattr(data, "chunks")
+
+
 def _together(*columns):
     """The columns of a block, of one length."""
     lengths = [len(column) for column in columns if column is not None]
@@ -176,19 +135,19 @@ def _together(*columns):
 
 def _whole_rows(X):
     """X with one chunk for all its columns."""
-    if not hasattr(X, "chunks") or all(n == 1 for n in X.numblocks[1:]):
+    if not _is_array(X) or all(n == 1 for n in X.numblocks[1:]):
         return X
     return X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
 
 
-def _delayed(data):
-    blocks = data.to_delayed()
+def _delayed(data, optimize=True):
+    blocks = data.to_delayed(optimize_graph=optimize)
     return blocks.ravel().tolist() if isinstance(blocks, np.ndarray) else blocks
 
 
 def row_chunks(data):
     """Numbers of rows of the blocks, NaN where they are not known."""
-    if hasattr(data, "chunks"):
+    if _is_array(data):
         return data.chunks[0]
     return (np.nan,) * data.npartitions
 
@@ -285,7 +244,9 @@ def by_blocks(method):
     def wrapper(self, X):
         if not is_dask(X):
             return method(self, X)
-        container = output_container(self, method.__name__)
+        container = "default"
+        if method.__name__ == "transform":
+            container = _get_output_config("transform", self)["dense"]
         if container != "default":
             raise TypeError(
                 f"set_output(transform={container!r}) would gather all of X in memory, "
@@ -295,7 +256,7 @@ def by_blocks(method):
         of_block = partial(_map_block, method, copy.copy(self))
         X = _whole_rows(X)
         result = of_block(empty_block(X))
-        if not hasattr(X, "chunks"):
+        if not _is_array(X):
             return X.map_partitions(of_block, meta=result)
         new_axes = tuple((n,) for n in result.shape[1:])
         return X.map_blocks(
@@ -310,13 +271,13 @@ def by_blocks(method):
 
 
 def merged(parts, merge):
-    """Delayed parts merged by a tree, ``BRANCHES`` at once; ``merge`` takes a list."""
+    """Delayed parts merged in pairs; ``merge`` takes a list."""
     import dask
 
     merge = dask.delayed(merge)
     while len(parts) > 1:
-        starts = range(0, len(parts), BRANCHES)
-        parts = [merge(parts[start : start + BRANCHES]) for start in starts]
+        starts = range(0, len(parts), 2)
+        parts = [merge(parts[start : start + 2]) for start in starts]
     return parts[0]
 
 
@@ -344,10 +305,3 @@ def _one_sample(block):
 
 def _is_frame(block):
     return hasattr(block, "columns")
-
-
-def output_container(estimator, method):
-    """The container of set_output: "default", "pandas" or "polars"."""
-    if method != "transform":
-        return "default"
-    return _get_output_config(method, estimator)["dense"]

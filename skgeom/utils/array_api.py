@@ -6,7 +6,7 @@ CPU memory, where it is equally fast. For NumPy arrays, no other library is impo
 """
 
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import partial
 
 import numpy as np
 from scipy.sparse import issparse
@@ -273,15 +273,11 @@ def precision(array):
 
 def in_double(array, copy=False):
     """The array in double precision, where its device has that."""
-    if isinstance(array, np.ndarray):
-        return array.astype(np.float64, copy=copy)
     return astype(array, float_dtype(array), copy)
 
 
 def device_and_dtype(array):
     """The options with which functions make an array like this one, for its entries."""
-    if isinstance(array, _OF_NUMPY):
-        return {"dtype": array.dtype}
     return {"dtype": array.dtype, "device": device_of(array)}
 
 
@@ -297,8 +293,6 @@ def average(arrays, weights):
     if issparse(arrays):
         return (weights @ arrays) / weights.sum()
     xp = namespace(arrays)
-    if xp is np:
-        return np.average(arrays, axis=0, weights=weights)
     weights = xp.reshape(weights, (-1,) + (1,) * (arrays.ndim - 1))
     return xp.sum(weights * arrays, axis=0) / xp.sum(weights)
 
@@ -311,21 +305,6 @@ def put(array, mask, values):
     from array_api_extra import at
 
     return at(array, mask).set(values)
-
-
-def computed_on_host(function):
-    """A function that receives NumPy arrays, and whose results are moved back."""
-
-    @wraps(function)
-    def wrapper(*args, **kwargs):
-        given = [*args, *kwargs.values()]
-        xp = namespace(*given)
-        if xp is np:
-            return function(*args, **kwargs)
-        model = next(array for array in given if namespace(array) is xp)
-        return by_numpy(function, model, *args, **kwargs)
-
-    return wrapper
 
 
 def by_numpy(function, model, /, *args, **kwargs):

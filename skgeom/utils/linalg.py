@@ -6,6 +6,7 @@ from threading import Lock
 import numpy as np
 from scipy.linalg import eigh, qr, svd
 from scipy.linalg.lapack import dormqr
+from sklearn.utils import gen_batches
 
 from skgeom.utils.array_api import in_double, like, namespace, take, to_numpy
 
@@ -74,11 +75,9 @@ def fold_order(y, distances, scale):
     return found
 
 
-# Squares of numbers up to this can be added 1e28 times.
-_LARGEST = 1e140
-
-# Samples that are projected at a time, so that their copies in float64 are small.
-_ROWS_PER_BLOCK = 4096
+# Numbers that are computed at a time: 1 MiB in float64, which stays in the cache of a
+# core (benchmarks/bench_fisher_rao.py, benchmarks/bench_shapes.py).
+ENTRIES_AT_ONCE = 2**17
 
 # LAPACK changes the reflections for a moment while it applies them.
 _REFLECTING = Lock()
@@ -216,11 +215,11 @@ def project(samples, filters):
     if namespace(samples) is not np:
         products = in_double(samples) @ like(filters, samples)
         return np.asarray(to_numpy(products), dtype=np.float64)
-    n_samples = samples.shape[0]
-    features = np.empty((n_samples, filters.shape[1]))
-    for start in range(0, n_samples, _ROWS_PER_BLOCK):
-        block = samples[start : start + _ROWS_PER_BLOCK].astype(np.float64, copy=False)
-        features[start : start + _ROWS_PER_BLOCK] = block @ filters
+    features = np.empty((samples.shape[0], filters.shape[1]))
+    # In blocks, so that copies in float64 are small.
+    n_rows = max(1, ENTRIES_AT_ONCE // samples.shape[1])
+    for rows in gen_batches(len(features), n_rows):
+        features[rows] = samples[rows].astype(np.float64, copy=False) @ filters
     return features
 
 
@@ -232,6 +231,7 @@ def space_of(X, *, centred, n_least=1):
     """
     n_samples, n_features = X.shape
     xp = namespace(X)
-    if n_samples < n_features and float(max(xp.max(X), -xp.min(X))) < _LARGEST:
+    largest = np.sqrt(np.finfo(np.float64).max / (n_samples * n_features))
+    if n_samples < n_features and float(max(xp.max(X), -xp.min(X))) < largest:
         return SampleSpan(X, centred=centred, n_least=n_least)
     return WholeSpace(X)

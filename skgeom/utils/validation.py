@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.utils import compute_class_weight
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -45,7 +46,7 @@ _SHRINK = (
 )
 
 
-def float64_arrays(*names, cast=None, complex_allowed=False):
+def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
     """Compute in float64 and return float32 only if all named arrays are float32.
 
     The decorated function receives its arguments ``names`` as float64 arrays. Its
@@ -55,8 +56,9 @@ def float64_arrays(*names, cast=None, complex_allowed=False):
 
     If an argument is an array of a different library on a device, all become such
     arrays, in float32 if the device has no float64. NumPy computes with arrays in CPU
-    memory. If complex numbers are allowed and an argument has them, all become complex,
-    of the same precision.
+    memory, and with all arrays if ``on_cpu``; the result is moved back. If complex
+    numbers are allowed and an argument has them, all become complex, of the same
+    precision.
     """
 
     def decorate(function):
@@ -75,7 +77,7 @@ def float64_arrays(*names, cast=None, complex_allowed=False):
                 model = theirs[0]
                 for name, array in zip(names, given, strict=True):
                     check_holds_numbers(array, name)
-                if all(map(is_in_host_memory, theirs)):
+                if on_cpu or all(map(is_in_host_memory, theirs)):
                     return by_numpy(wrapper, model, *args, **kwargs)
             arrays = {
                 name: real_array(array, name, model, complex_allowed)
@@ -300,9 +302,7 @@ def known_labels(y):
     if hasattr(y, "isna"):
         missing, y = np.asarray(y.isna()), np.asarray(y)
     elif isinstance(y, list | tuple) or getattr(y, "dtype", None) == "O":
-        labels = np.empty(len(y), dtype=object)
-        labels[:] = list(y)
-        missing = np.array([_is_missing(label) for label in labels], dtype=bool)
+        missing = np.array([_is_missing(label) for label in y], dtype=bool)
     else:
         return y
     if missing.any():
@@ -315,9 +315,7 @@ def known_labels(y):
 
 def _is_missing(label):
     """Whether a label is None, NaN or the missing value of pandas."""
-    if isinstance(label, float):
-        return bool(np.isnan(label))
-    return label is None or type(label).__name__ == "NAType"
+    return label is None or is_scalar_nan(label) or is_pandas_na(label)
 
 
 def _are_classes(y):
@@ -545,11 +543,6 @@ def _where(mask):
     return "[" + ", ".join(str(i) for i in index) + "]"
 
 
-# Squares of larger weights, times those of data, may overflow, and those of their
-# inverses vanish.
-_LARGEST_WEIGHT = 1e75
-
-
 def check_sample_weight(sample_weight, X, **options):
     """Valid weights of samples, one for each if None, that can be squared.
 
@@ -560,7 +553,10 @@ def check_sample_weight(sample_weight, X, **options):
     """
     weights = _check_sample_weight(sample_weight, X, **options)
     largest = float(abs(weights).max()) if len(weights) else 1.0
-    if largest > _LARGEST_WEIGHT or 0 < largest < 1 / _LARGEST_WEIGHT:
+    # Squares of larger weights, times those of data, may overflow, and those of their
+    # inverses vanish.
+    limit = np.sqrt(np.sqrt(np.finfo(np.float64).max))
+    if largest > limit or 0 < largest < 1 / limit:
         raise ValueError(
             f"sample_weight has numbers up to {largest:.3g}, whose squares leave the "
             "range of floating-point numbers. Divide all weights by their mean."

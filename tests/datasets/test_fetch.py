@@ -3,7 +3,6 @@
 import hashlib
 import inspect
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.io import savemat
 
 from skgeom import datasets
-from skgeom.datasets import _fetch_images, _fetch_tables, _files
+from skgeom.datasets import _fetch_images, _files
 
 DATA = Path(os.environ.get("SKGEOM_DATA", ""))
 
@@ -129,24 +128,8 @@ def test_svhn(svhn):
     assert digits.images.shape == (25, 32, 32) and digits.images.dtype == np.float32
     assert_allclose(digits.images[3], X[..., 3].mean(axis=2), rtol=1e-6)
     assert_array_equal(digits.data, digits.images.reshape(25, 1024))
-    color, _ = datasets.fetch_svhn(subset="test", color=True, return_X_y=True)
-    assert_array_equal(color[0].reshape(32, 32, 3), X_test[..., 0])
-
-
-def test_frames(empty, monkeypatch):
-    values = np.random.default_rng(0).uniform(size=(6, 9)).round(3)
-    values[:, 8] = [0, 1, 0, 0, 1, 1]
-    monkeypatch.setattr(_fetch_tables, "_PIMA_ARRAYS", _files.array_digest(values))
-    monkeypatch.setenv("SKGEOM_DATA", str(empty))
-    rows = [",".join(map(str, row)) for row in values.tolist()]
-    (empty / "pima_diabetes.csv").write_text("\n".join(["header", *rows]))
-    table = datasets.fetch_pima(as_frame=True)
-    assert list(table.frame.columns) == [*table.feature_names, "target"]
-    assert_array_equal(table.frame.to_numpy(), values)
-    assert table.target.dtype == np.intp
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="as_frame=True requires pandas"):
-        datasets.fetch_pima(as_frame=True)
+    images, _ = datasets.fetch_svhn(subset="test", return_X_y=True)
+    assert_allclose(images[0], X_test[..., 0].mean(axis=2).ravel(), rtol=1e-6)
 
 
 # Missing and damaged files: the name in SKGEOM_DATA, and the source.
@@ -158,6 +141,7 @@ FILES = {
     "fetch_pima": ("pima_diabetes.csv", "https://www.openml.org/"),
     "fetch_eth80": ("eth80_covariances.npz", "https://github.com/Kai-Xuan/ETH-80"),
     "fetch_bci_iv_2a": ("bci_iv_2a_s1_to_s4.npz", "https://www.bbci.de/"),
+    "fetch_ssvep": ("eeg_ssvep.npz", "https://github.com/sylvchev/"),
 }
 
 
@@ -183,15 +167,33 @@ def test_damaged_file(empty, monkeypatch, name):
 
 
 @needs("eth80_covariances.npz")
-@pytest.mark.parametrize(("features", "n"), [("intensity", 5), ("color", 9)])
-def test_eth80(features, n):
-    objects = datasets.fetch_eth80(features)
-    assert objects.data.shape == (3280, n, n) and objects.data.dtype == np.float64
+def test_eth80():
+    assert datasets.fetch_eth80(return_X_y=True)[0].shape == (3280, 5, 5)
+    objects = datasets.fetch_eth80("color")
+    assert objects.data.shape == (3280, 9, 9) and objects.data.dtype == np.float64
     assert_array_equal(np.bincount(objects.target), [410] * 8)
     assert_array_equal(np.bincount(objects.group), [41] * 80)
     assert_array_equal(objects.group, 10 * objects.target + objects.object)
     assert np.linalg.eigvalsh(objects.data).min() > 0
     assert objects.target_names[7] == "tomato"
+
+
+@needs("eeg_ssvep.npz")
+def test_ssvep():
+    trials = datasets.fetch_ssvep()
+    assert trials.data.shape == (864, 8, 1536) and trials.data.dtype == np.float32
+    assert_array_equal(np.bincount(trials.target), [216] * 4)
+    assert_array_equal(np.unique(trials.subject), np.arange(1, 13))
+    assert trials.channels[0] == "Oz" and len(trials.channels) == 8
+    # The spectrum of a frequency has its peak there.
+    times = trials.tmin + np.arange(1536) / trials.sfreq
+    window = (times >= 1) & (times < 5)
+    spectrum = np.abs(np.fft.rfft(trials.data[..., window])) ** 2
+    hertz = np.fft.rfftfreq(window.sum(), 1 / trials.sfreq)
+    for label, frequency in enumerate([13, 17, 21], 1):
+        near = (hertz > frequency - 2) & (hertz < frequency + 2)
+        power = np.median(spectrum[trials.target == label], axis=0).mean(axis=0)
+        assert hertz[near][power[near].argmax()] == frequency
 
 
 @needs("bci_iv_2a_s1_to_s4.npz")

@@ -11,7 +11,7 @@ STATISTICS = datasets.sqfa_toy_statistics("means")
 GENERATORS = {
     "make_gaussian_classes": {"statistics": STATISTICS, "n_per_class": 5},
     "make_spd_classes": {"n_per_class": 5},
-    "make_speed_videos": {"speeds": [-3.0, 3.0], "n_per_speed": 5, "noise": 0.01},
+    "make_speed_videos": {"speeds": [-3.0, 3.0], "n_per_speed": 5},
     "make_syn_spd": {"n_per_class": 5},
 }
 
@@ -57,7 +57,7 @@ def test_global_random_state_is_left_alone(name):
         ("make_gaussian_classes", {"shuffle": "yes"}),
         ("make_spd_classes", {"n_classes": 0}),
         ("make_spd_classes", {"dispersion": np.nan}),
-        ("make_spd_classes", {"separation": 1e3}),
+        ("make_spd_classes", {"separation": -1.0}),
         ("make_syn_spd", {"name": "SynIII"}),
         ("make_syn_spd", {"eigenvalue_noise": 0.2}),
         ("make_syn_spd", {"eigenvector_noise": -0.1}),

@@ -116,14 +116,6 @@ def test_contrast_does_not_depend_on_the_unit_of_intensity(unit):
     )
 
 
-def test_noise_has_its_variance():
-    arguments = {"images": TEXTURES, "speeds": SPEEDS, "n_per_speed": 50}
-    clean = make_speed_videos(**arguments, random_state=0).data
-    noisy = make_speed_videos(**arguments, noise=0.001, random_state=0).data
-    error = np.sqrt(2 / clean.size)
-    assert (noisy - clean).var() == pytest.approx(0.001, rel=5 * error)
-
-
 def test_rgb_images_of_different_sizes_and_black_ones():
     gray = (100 * TEXTURES[0]).astype(np.uint8)
     rgb = np.stack([gray] * 3, axis=-1)[:100, :350]

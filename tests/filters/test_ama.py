@@ -142,13 +142,6 @@ def test_invalid_parameter(name, value, wine):
         AMAGauss(**{name: value}).fit(*wine)
 
 
-def test_singular_class_without_regularization():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(30, 5)), np.repeat([0, 1], [3, 27])
-    with pytest.raises(ValueError, match="The covariance of class 0, which has 3 sa"):
-        AMAGauss(2, covariance_estimator=None, regularization=0).fit(X, y)
-
-
 def test_epochs_that_do_not_suffice(gaussians):
     with pytest.warns(ConvergenceWarning, match="max_iter=2 epochs"):
         AMAGauss(2, batch_size=500, max_iter=2, random_state=0).fit(*gaussians)

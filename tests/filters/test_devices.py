@@ -10,11 +10,7 @@ from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
 import skgeom.utils.array_api as _sklearn
-from skgeom import (
-    SQFA,
-    AMAGauss,
-    SecondMomentSQFA,
-)
+from skgeom import SQFA, AMAGauss, SecondMomentSQFA
 from skgeom.utils.array_api import ARRAY_API, to_numpy
 
 # Those that learn what does not depend on a rotation of the filters.

@@ -8,12 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
-from skgeom import (
-    SQFA,
-    AMAGauss,
-    ClassStatistics,
-    SecondMomentSQFA,
-)
+from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom._filters._auto import class_intensities
 
 N_SAMPLES, N_FEATURES = 36, 60

@@ -39,13 +39,6 @@ def test_none_is_no_more_than_there_are_features():
     assert model.components_.shape == (3, 3)
 
 
-@pytest.mark.parametrize("value", [0, 1.5, "auto"])
-def test_what_is_no_number_of_filters(value):
-    X, y = load_wine(return_X_y=True)
-    with pytest.raises(ValueError, match="'n_components' parameter"):
-        SQFA(value).fit(X, y)
-
-
 def test_filters_become_more_as_classes_come():
     X, y = load_wine(return_X_y=True)
     X = X / X.std(axis=0)

@@ -5,22 +5,16 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from pymanopt.optimizers import ConjugateGradient
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.covariance import LedoitWolf
-from sklearn.datasets import (
-    load_breast_cancer,
-    load_digits,
-    load_iris,
-    load_wine,
-)
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
+from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.datasets import sqfa_toy_statistics
 from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
 from skgeom.objectives import DISTANCES
@@ -124,21 +118,6 @@ def test_objective_is_the_mean_distance_of_the_projected_classes(iris):
         2, covariance_estimator=None, regularization=0.05, squared=True, random_state=0
     ).fit(*iris)
     assert squared.objective_ > np.mean(np.square(distances))
-
-
-@pytest.mark.parametrize(
-    "optimizer",
-    ["conjugate-gradient", "trust-regions", "steepest-descent", ConjugateGradient()],
-    ids=lambda optimizer: optimizer if isinstance(optimizer, str) else "instance",
-)
-def test_optimizers_agree(iris, optimizer, capsys):
-    settings = {"init": "lda", "tol": 1e-9, "max_iter": 3000, "regularization": 0.1}
-    if not isinstance(optimizer, str):
-        optimizer._verbosity = 0
-    expected = SQFA(2, **settings).fit(*iris).objective_
-    found = SQFA(2, optimizer=optimizer, **settings).fit(*iris).objective_
-    assert found == pytest.approx(expected, rel=1e-6)
-    assert capsys.readouterr().out == ""
 
 
 def test_orthonormal_constraint(wide):
@@ -376,8 +355,6 @@ def test_nothing_global_is_touched(iris, capsys):
 def test_verbose_prints_a_line_a_stage(iris, capsys):
     sqfa = SQFA(2, init="random", n_init=3, verbose=1, random_state=0).fit(*iris)
     lines = capsys.readouterr().out.splitlines()
-    selected = f"and regularization {sqfa.regularization_:.6g} selected: held-out log"
-    assert len([line for line in lines if selected in line]) == 1
     for stage in ("start 1", "start 2", "start 3", "best start"):
         assert len([line for line in lines if f"[SQFA] {stage}: " in line]) == 1
     end = f"[SQFA] end: objective {sqfa.objective_:.6f} after {sqfa.n_iter_} iterations"
@@ -386,6 +363,27 @@ def test_verbose_prints_a_line_a_stage(iris, capsys):
     steps = capsys.readouterr().out.splitlines()
     assert len(steps) > 3 * len(lines)
     assert any(line.startswith("[SQFA] start 2, iteration 1: obj") for line in steps)
+
+
+def test_verbose_prints_the_selection_once(iris, capsys):
+    statistics = ClassStatistics.from_data(*iris)
+    given = {"regularization": 0.1, "covariance_estimator": None}
+    fits = [
+        lambda model: model.fit(*iris),
+        lambda model: model.set_params(**given).fit(*iris),
+        lambda model: model.fit_statistics(statistics),
+        lambda model: model.fit_statistics([statistics, statistics]),
+        lambda model: model.partial_fit(*iris),
+    ]
+    models = [fit(SQFA(1, verbose=1, random_state=0)) for fit in fits]
+    models.append(AMAGauss(1, verbose=1, random_state=0).fit(*iris))
+    printed = capsys.readouterr().out.splitlines()
+    expected = [
+        f"[{type(model).__name__}] shrinkage {model.shrinkage_} and regularization "
+        f"{model.regularization_:.6g} ({model.selection_rule_})"
+        for model in models
+    ]
+    assert [line for line in printed if "] shrinkage" in line] == expected
 
 
 # Bad input, and input that looks bad but is not.
@@ -435,15 +433,13 @@ def test_too_many_components(iris):
 def test_wrong_init(iris):
     with pytest.raises(ValueError, match=r"init must have .*\(2, 4\), got \(4, 2\)"):
         SQFA(2, init=np.ones((4, 2))).fit(*iris)
-    X = np.c_[iris[0], np.ones(150)]
-    with pytest.raises(ValueError, match="Row 1 of init is zero on all directions"):
-        SQFA(2, init=np.eye(5)[[0, 4]]).fit(X, iris[1])
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("distance", "manhattan"),
+        ("n_components", 1.5),
         ("regularization", -1.0),
         ("init", "zeros"),
         ("optimizer", "adam"),
@@ -467,8 +463,6 @@ def test_constant_features(iris):
     np.testing.assert_allclose(wider.components_[:, 4], 0, atol=1e-9)
     unregularized = SQFA(2, regularization=0, random_state=0)
     assert np.isfinite(unregularized.fit(np.c_[X, np.zeros(150)], y).objective_)
-    with pytest.warns(UserWarning, match="All class distances are zero"):
-        assert SQFA(2).fit(np.ones((150, 3)), y).objective_ == 0
 
 
 def test_no_convergence(iris):

@@ -59,6 +59,13 @@ def test_embedding_is_the_second_moment_of_the_extended_variable(rng):
     assert_allclose(embedded, extended.T @ extended / 50, atol=1e-14)
 
 
+def test_calvo_oller_of_one_mean_with_many_covariances(make_spd):
+    mean, covariances = np.ones(3), make_spd((5,), 3)
+    found = distance_calvo_oller(mean, covariances[0], mean, covariances)
+    expected = distance_affine_invariant(covariances[0], covariances) / np.sqrt(2)
+    assert_allclose(found, expected, atol=1e-12)
+
+
 def test_calvo_oller_is_affine_invariant_distance_of_embeddings(gaussians):
     embedded = calvo_oller_embedding(*gaussians)
     expected = all_pairs(distance_affine_invariant, embedded) / np.sqrt(2)

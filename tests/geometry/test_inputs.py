@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skgeom import geometry
+from skgeom.utils.array_api import to_numpy
 
 # Each function, with the kind of each array that it accepts.
 ARGUMENTS = {
@@ -32,14 +33,14 @@ VECTORS = "mean", "variances"
 
 @pytest.fixture
 def make_arguments(rng, make_spd, make_symmetric):
-    def make(name, lead=(2, 3), n=3, condition=10.0):
+    def make(kinds, lead=(2, 3), n=3, condition=10.0):
         makers = {
             "mean": lambda: rng.normal(size=(*lead, n)),
             "spd": lambda: make_spd(lead, n, condition),
             "symmetric": lambda: make_symmetric(lead, n),
             "variances": lambda: rng.uniform(0.5, 2, size=(*lead, n)),
         }
-        return [makers[kind]() for kind in ARGUMENTS[name]]
+        return [makers[kind]() for kind in kinds]
 
     return make
 
@@ -54,7 +55,7 @@ def test_every_public_function_is_tested():
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_stacks_equal_loops_and_stay_as_they_are(name, make_arguments):
-    function, arguments = getattr(geometry, name), make_arguments(name)
+    function, arguments = getattr(geometry, name), make_arguments(ARGUMENTS[name])
     arguments = [np.asfortranarray(array) for array in arguments]
     copies = [array.copy() for array in arguments]
     for array in arguments:
@@ -76,7 +77,7 @@ def test_stacks_equal_loops_and_stay_as_they_are(name, make_arguments):
 def test_float32_is_computed_in_float64(name, make_arguments):
     function = getattr(geometry, name)
     # At this condition, a factorisation in float32 is wrong in the third digit.
-    arguments = make_arguments(name, condition=1e4)
+    arguments = make_arguments(ARGUMENTS[name], condition=1e4)
     single = [array.astype(np.float32) for array in arguments]
     double = [array.astype(np.float64) for array in single]
     result, expected = function(*single), function(*double)
@@ -143,7 +144,7 @@ def test_bad_argument_is_named(kinds, change, message, make_arguments):
         for position, kind in enumerate(arguments_kinds):
             if kind not in kinds:
                 continue
-            arguments = make_arguments(name)
+            arguments = make_arguments(ARGUMENTS[name])
             arguments[position] = change(arguments[position])
             with pytest.raises(ValueError) as info:
                 function(*arguments)
@@ -155,7 +156,7 @@ def test_bad_argument_is_named(kinds, change, message, make_arguments):
 )
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_other_than_numbers_are_refused(name, array, make_arguments):
-    function, (_, *others) = getattr(geometry, name), make_arguments(name)
+    function, (_, *others) = getattr(geometry, name), make_arguments(ARGUMENTS[name])
     if name not in OF_GAUSSIANS and np.iscomplexobj(array):
         with pytest.raises(ValueError, match="is not Hermitian"):
             function(array, *others)
@@ -178,3 +179,41 @@ def test_index_is_that_in_the_argument_when_pairs_broadcast(make_spd):
     for function in (geometry.distance_calvo_oller, geometry.distance_fisher_rao):
         with pytest.raises(ValueError, match="must have the same last dimension"):
             function([0, 0], np.eye(2), [0, 0, 0], np.eye(3))
+
+
+# Arrays of other libraries: the same results, of the same library.
+
+# Those that return distances, which have a gradient but for the one found by a search.
+DISTANCES = [n for n in ARGUMENTS if n[:8] == "distance" and n[-3:] != "rao"]
+
+
+@pytest.mark.parametrize("name", [*ARGUMENTS, "mean_affine_invariant"])
+def test_results_are_those_of_numpy_where_the_arrays_are(name, library, make_arguments):
+    arguments = make_arguments(ARGUMENTS.get(name, ("spd",)), lead=(5,))
+    function = getattr(geometry, name)
+    # What the library rounds to single precision is rounded for numpy as well.
+    rounded = [array.astype(library.dtype) for array in arguments]
+    expected = function(*rounded)
+    found = function(*map(library.array, rounded))
+    assert library.is_mine(found)
+    assert found.dtype == getattr(library.xp, library.dtype)
+    assert_allclose(to_numpy(found), expected, rtol=library.tolerance, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_distances_have_the_gradients_of_torch(name, make_arguments):
+    torch = pytest.importorskip("torch")
+    arguments = make_arguments(ARGUMENTS[name], lead=())
+    tensors = [torch.tensor(array, requires_grad=True) for array in arguments]
+    distance = getattr(geometry, name)
+    distance(*tensors).backward()
+    rng = np.random.default_rng(0)
+    for i, array in enumerate(arguments):
+        step = rng.normal(size=array.shape)
+        if step.ndim == 2:
+            step = step + step.T
+        there, back = ([*arguments] for _ in range(2))
+        there[i], back[i] = array + 1e-6 * step, array - 1e-6 * step
+        slope = (distance(*there) - distance(*back)) / 2e-6
+        found = (tensors[i].grad.numpy() * step).sum()
+        assert_allclose(found, slope, rtol=1e-6, atol=1e-8)

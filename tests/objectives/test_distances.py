@@ -18,11 +18,7 @@ from skgeom.geometry import (
     distance_calvo_oller,
     distance_fisher_rao,
 )
-from skgeom.objectives import (
-    DISTANCES,
-    SECOND_MOMENT_DISTANCES,
-    MeanPairwiseDistance,
-)
+from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES, MeanPairwiseDistance
 
 EVERY = [*DISTANCES.items(), *SECOND_MOMENT_DISTANCES.items()]
 IDS = [f"{name}-{i}" for i, (name, _) in enumerate(EVERY)]

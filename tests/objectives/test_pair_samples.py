@@ -7,10 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-from skgeom.objectives._pairwise import (
-    growing_samples,
-    n_first_pairs,
-)
+from skgeom.objectives._pairwise import growing_samples
 
 FISHER_RAO = DISTANCES["fisher-rao"]
 WEIGHTS = {
@@ -31,7 +28,7 @@ def test_samples_grow_to_the_largest_that_is_affordable(n_classes, complete):
     assert [s.complete for s in samples] == [False] * (len(samples) - 1) + [complete]
     sizes = [len(s) for s in samples]
     assert all(2 * a <= b for a, b in pairwise(sizes))
-    assert sizes[0] <= n_first_pairs(np.ones(n_classes))
+    assert sizes[0] <= max(2500, 8 * n_classes)
     assert sizes[-1] == (5050 if complete else 100 * n_classes)
 
 
@@ -83,6 +80,7 @@ def test_objective_on_a_sample(problem):
         inside = basis.T @ last
         assert part.project(basis)(inside)[0] == pytest.approx(part(basis @ inside)[0])
         assert part.mean(last) == pytest.approx(whole, rel=1e-11)
+        assert objective(filters)[0] == whole  # that of all pairs stays as it was
 
 
 def test_mean_of_too_many_pairs_is_an_estimate(problem, monkeypatch):

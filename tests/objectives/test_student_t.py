@@ -66,18 +66,6 @@ def test_equal_means_by_the_eigenvalues(make_gaussians):
     assert found < distance_affine_invariant(*covariances) / np.sqrt(2)
 
 
-@pytest.mark.parametrize("squared", [False, True])
-def test_gradient_by_central_differences(squared, make_gaussians, rng):
-    means, covariances = make_gaussians((4,), 5)
-    objective = MeanPairwiseDistance(means, covariances, 0.2, StudentT(2), squared)
-    filters, direction = rng.normal(size=(2, 5, 3))
-    _, gradient = objective(filters)
-    step = 1e-5
-    ahead, behind = (objective(filters + s * direction)[0] for s in (step, -step))
-    slope = (ahead - behind) / (2 * step)
-    assert_allclose(np.vdot(gradient, direction), slope, rtol=1e-7)
-
-
 @pytest.mark.parametrize("df", [0.99, 0, -1, np.nan, np.inf, "3", None])
 def test_degrees_of_freedom_below_their_limit(df):
     with pytest.raises(ValueError, match="df, the degrees of freedom, must be"):

@@ -5,23 +5,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-from skgeom.optim import (
-    CONSTRAINTS,
-    OPTIMIZERS,
-    maximize_on_samples,
-)
+from skgeom.optim import CONSTRAINTS, OPTIMIZERS, maximize_on_samples
 
 N, K, M = 12, 5, 2
 
 
 class Whole:
-    """An objective without samples or single precision."""
+    """An objective without samples."""
 
     def growing_samples(self, random_state):
         return []
-
-    def in_single_precision(self):
-        return self
 
 
 class Recorded(Whole):

@@ -5,10 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-from skgeom.optim import (
-    CONSTRAINTS,
-    maximize_on_samples,
-)
+from skgeom.optim import CONSTRAINTS, maximize_on_samples
 
 N, K, M = 6, 4, 2
 BASIS = np.eye(N, K)

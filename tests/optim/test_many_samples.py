@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skgeom.optim import (
-    CONSTRAINTS,
-    _coarse_to_fine,
-    growing_rows,
-    maximize_on_samples,
-)
+from skgeom.optim import CONSTRAINTS, _coarse_to_fine, growing_rows, maximize_on_samples
 
 
 class WeightedVariances:
@@ -25,9 +20,6 @@ class WeightedVariances:
 
     def growing_samples(self, random_state):
         return []
-
-    def in_single_precision(self):
-        return self
 
     def project(self, basis):
         projected = WeightedVariances(self.X @ basis)
@@ -56,7 +48,7 @@ def objective(rng, monkeypatch):
 
 def by_parts(objective, starts, basis, *, tol=1e-5, **options):
     options |= {"samples": growing_rows(objective.n_samples, 12), "tol": tol}
-    return maximize_on_samples(objective, starts, basis, stage_tol=tol, **options)
+    return maximize_on_samples(objective, starts, basis, **options)
 
 
 def run(maximize, objective, constraint, **options):

@@ -63,31 +63,3 @@ def test_an_optimum_is_one_of_filters_of_unit_norm(complete):
     assert value == pytest.approx(-result.cost, rel=1e-12)
     along = Oblique(12, 2).euclidean_to_riemannian_gradient(result.point, gradient)
     assert np.linalg.norm(along) < 1e-4 * np.linalg.norm(gradient)
-
-
-@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
-def test_single_precision(unit):
-    rng = np.random.default_rng(4)
-    exact = classes(rng)
-    moments = exact.classes
-    objective = MeanPairwiseDistance(
-        unit * moments.means,
-        unit**2 * moments.covariances,
-        unit**2 * moments.regularization,
-        exact.distance,
-    )
-    filters = rng.standard_normal((12, 3))
-    single = objective.in_single_precision()
-    assert single is not objective
-    value, gradient = objective(filters)
-    single_value, single_gradient = single(filters)
-    assert single_value != value
-    assert single_value == pytest.approx(value, rel=1e-5)
-    assert single_gradient.dtype == np.float64
-    assert_allclose(single_gradient, gradient, atol=1e-4 * np.abs(gradient).max())
-    # Projections as well.
-    basis = rng.standard_normal((12, 6))
-    projected = single.project(basis)
-    assert projected(filters[:6])[0] == pytest.approx(
-        objective(basis @ filters[:6])[0], rel=1e-5
-    )

@@ -1,7 +1,5 @@
 """Learning vector quantisation of SPD matrices and vectors."""
 
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,6 +16,7 @@ from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
 from skgeom._prototypes._training import bounded
 
 METRICS = ["riemann", "logeuclid", "euclid"]
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def plain_loop(X, y, W, labels, rates, coefficients):
@@ -37,27 +36,30 @@ def start_of(X, y, n_prototypes):
     return np.concatenate([X[y == label][:n_prototypes] for label in range(3)])
 
 
-@pytest.mark.parametrize("n_prototypes", [1, 2])
-def test_sgd_is_algorithm_1(spd, n_prototypes):
+@pytest.fixture(scope="module")
+def class_means(spd):
     X, y = spd
-    start = start_of(X, y, n_prototypes)
-    labels = np.repeat(range(3), n_prototypes)
+    return np.stack([X[y == label].mean(axis=0) for label in range(3)])
+
+
+def still(init, **options):
+    """Prototypes that stay where they start."""
+    steps = {"solver": "sgd", "learning_rate": 1e-300, "max_iter": 1}
+    return PLRSQ(init=init, sigma2=1.0, **steps, **options)
+
+
+def test_sgd_is_algorithm_1(spd):
+    X, y = spd
+    start, labels = start_of(X, y, 2), np.repeat(range(3), 2)
 
     def coefficients(squared, own, epoch):  # of equation 24, with sigma2 = 1.5
         terms = np.exp(-squared / 3)
         return (own * terms / terms[own].sum() - terms / terms.sum()) / 1.5
 
-    rates = 4 * n_prototypes / 100 * 0.01 ** (np.arange(1, 4) / 3)
+    rates = 4 * 2 / 100 * 0.01 ** (np.arange(1, 4) / 3)
     expected = plain_loop(X, y, start, labels, rates, coefficients)
-    model = PLRSQ(
-        n_prototypes,
-        metric="riemann",
-        sigma2=1.5,
-        init=start,
-        solver="sgd",
-        shuffle=False,
-        max_iter=3,
-    ).fit(X, y)
+    options = {"metric": "riemann", "solver": "sgd", "shuffle": False, "max_iter": 3}
+    model = PLRSQ(2, sigma2=1.5, init=start, **options).fit(X, y)
     assert_allclose(model.prototypes_, expected, rtol=1e-7)
 
 
@@ -81,7 +83,7 @@ def test_generalised_sgd_is_the_authors_rule(spd):
     assert_allclose(model.prototypes_, expected, rtol=1e-7)
 
 
-def test_steps_arebounded():
+def test_steps_are_bounded():
     coefficients = np.array([[3.0, -2.0, 0.1], [1.0, 0.2, -0.1]])
     expected = np.array([[0.75, -0.25, 0.1], [0.25, 0.2, -0.1]])
     assert_allclose(bounded(coefficients), expected)
@@ -91,8 +93,7 @@ def test_steps_arebounded():
 def test_one_sample_takes_no_prototype_far(spd, metric):
     X, y = spd
     start = start_of(X, y, 1)
-    still = {"sigma2": 1e3, "init": start, "learning_rate": 1e-300}
-    before = PLRSQ(metric=metric, **still).partial_fit(X, y)
+    before = still(start, metric=metric).partial_fit(X, y)
     for i in range(0, len(y), 7):
         after = PLRSQ(metric=metric, sigma2=1e3, init=start, learning_rate=1e6)
         after.partial_fit(X[[i]], y[[i]], classes=[0, 1, 2])
@@ -103,20 +104,17 @@ def test_one_sample_takes_no_prototype_far(spd, metric):
         assert ratio.max() > 1.2
 
 
-@pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
-@pytest.mark.parametrize(("solver", "n_prototypes"), [("lbfgs", 1), ("sgd", 3)])
-def test_affine_maps_change_no_prediction(spd, estimator, solver, n_prototypes):
+@pytest.mark.parametrize(
+    "model", [GLRSQ(), PLRSQ(3, solver="sgd"), PLRSQ(3, metric="riemann")], ids=repr
+)
+@quiet
+def test_affine_maps_change_no_prediction(spd, model):
     X, y = spd
     A = np.random.default_rng(1).normal(size=(4, 4))
-    model = estimator(n_prototypes, solver=solver, max_iter=10, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        plain = clone(model).fit(X, y)
-        mapped = clone(model).fit(A @ X @ A.T, y)
-    assert_array_equal(mapped.predict(A @ X @ A.T), plain.predict(X))
-    assert_allclose(
-        mapped.transform(A @ X @ A.T), plain.transform(X), rtol=1e-5, atol=1e-6
-    )
+    model = clone(model).set_params(max_iter=4, random_state=0)
+    plain = clone(model).fit(X, y).transform(X)
+    mapped = clone(model).fit(A @ X @ A.T, y).transform(A @ X @ A.T)
+    assert_allclose(mapped, plain, rtol=1e-5, atol=1e-6)
 
 
 def test_numbers_of_prototypes_by_class(spd):
@@ -126,13 +124,12 @@ def test_numbers_of_prototypes_by_class(spd):
     assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
 
 
+@quiet
 def test_lbfgs_goes_below_sgd(spd):
     X, y = spd
     common = {"sigma2": 1.0, "representability": 0}
-    sgd = PLRSQ(solver="sgd", max_iter=50, **common).fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        lbfgs = PLRSQ(solver="lbfgs", **common).fit(X, y)
+    sgd = PLRSQ(solver="sgd", max_iter=20, **common).fit(X, y)
+    lbfgs = PLRSQ(solver="lbfgs", **common).fit(X, y)
 
     def cost(model):
         return -model.predict_log_proba(X)[np.arange(len(y)), y].sum()
@@ -151,58 +148,44 @@ def test_learnt_sigma2_lowers_the_cost(spd):
     assert learnt.sigma2_ != fixed.sigma2_
 
 
-def test_given_start_and_no_step_gives_the_start(spd):
+def test_probabilities_are_equation_17_with_priors(spd, class_means):
     X, y = spd
-    init = np.stack([X[y == label].mean(axis=0) for label in range(3)])
-    model = PLRSQ(
-        metric="riemann",
-        init=init,
-        solver="sgd",
-        learning_rate=1e-300,
-        max_iter=1,
-        sigma2=1.0,
-    ).fit(X, y)
-    assert_allclose(model.prototypes_, init)
-    squared = np.array([[distance_riemann(x, w) ** 2 for w in init] for x in X])
+    model = still(class_means, metric="riemann").fit(X, y)
+    assert_allclose(model.prototypes_, class_means)
+    squared = distance_riemann(X[:, None], class_means[None]) ** 2
     assert_allclose(model.transform(X), np.sqrt(squared))
-    terms = np.exp(-squared / 2)
-    expected = terms / terms.sum(axis=1, keepdims=True)
-    assert_allclose(model.predict_proba(X), expected)
     assert_array_equal(model.predict(X), squared.argmin(axis=1))
+    for priors in ([1, 1, 1], [0.25, 0.25, 0.5]):
+        terms = np.exp(-squared / 2) * priors
+        priors = "uniform" if priors == [1, 1, 1] else priors
+        model.set_params(priors=priors).fit(X, y)
+        expected = terms / terms.sum(axis=1, keepdims=True)
+        assert_allclose(model.predict_proba(X), expected)
 
 
-def test_priors_weight_the_classes(spd):
+def test_prototypes_share_the_prior_of_their_class(spd, class_means):
+    """With the same prototype twice, or once, the probabilities are the same."""
+    single = still(class_means).fit(*spd)
+    double = still(class_means[[0, 1, 1, 2]], n_prototypes=[1, 2, 1]).fit(*spd)
+    assert_allclose(double.predict_proba(spd[0]), single.predict_proba(spd[0]))
+
+
+def test_steps_that_would_diverge_are_bounded(spd):
     X, y = spd
-    init = np.stack([X[y == label].mean(axis=0) for label in range(3)])
-    start = {"init": init, "solver": "sgd", "learning_rate": 1e-300, "max_iter": 1}
-    even = PLRSQ(sigma2=1.0, **start).fit(X, y)
-    weighted = PLRSQ(sigma2=1.0, priors=[0.25, 0.25, 0.5], **start).fit(X, y)
-    expected = even.predict_proba(X) * [1, 1, 2]
-    expected /= expected.sum(axis=1, keepdims=True)
-    assert_allclose(weighted.predict_proba(X), expected)
-    keep = np.r_[0:10, 20:60]
-    empirical = PLRSQ(sigma2=1.0, priors="empirical", **start).fit(X[keep], y[keep])
-    assert_allclose(empirical.priors_, [0.2, 0.4, 0.4])
-
-
-def test_small_steps_that_would_diverge_arebounded(make_signals):
-    X, y = make_signals(3, per_class=30)
-    model = PLRSQ(10, sigma2=0.02, solver="sgd", max_iter=20, random_state=0).fit(X, y)
+    model = PLRSQ(10, sigma2=0.02, solver="sgd", max_iter=10, random_state=0).fit(X, y)
     assert np.isfinite(model.prototypes_).all()
     reach = model.transform(X).min(axis=0).max()
-    variance = max(distance_riemann(a, b) for a in X[::9] for b in X[::9])
-    assert reach < 3 * variance
+    assert reach < 3 * distance_riemann(X[:, None], X[None]).max()
 
 
 @pytest.mark.parametrize("metric", ["riemann", "logeuclid"])
-def test_likelihood_alone_of_classes_that_are_apart(make_signals, metric):
+@quiet
+def test_likelihood_alone_of_classes_that_are_apart(spd, metric):
     """The prototypes go away without end, and stop where numbers end."""
-    X, y = make_signals()
+    X, y = spd
     apart = np.eye(4) + 30 * (np.arange(4) == y[:, None])[:, None] * np.eye(4)
     model = PLRSQ(metric=metric, representability=0, sigma2=50.0, tol=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(apart @ X @ apart, y)
+    model.fit(apart @ X @ apart, y)
     assert model.score(apart @ X @ apart, y) == 1
     assert (np.linalg.eigvalsh(model.prototypes_) > 0).all()
 
@@ -214,37 +197,41 @@ def test_prototypes_stay_regular_where_steps_would_make_them_singular():
     A = rng.normal(size=(60, 2, 2))
     stretch = np.exp(3 * rng.normal(size=(3, 1, 2)))[y] * np.eye(2)
     X = stretch @ (A @ A.mT / 2 + np.eye(2) / 10) @ stretch
-    model = PLRSQ(2, representability=0, tol=1e-12, random_state=0)
+    options = {"representability": 0, "tol": 1e-12, "random_state": 0}
+    model = PLRSQ(2, metric="riemann", **options)
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
-    eigenvalues = np.linalg.eigvalsh(model.prototypes_)
-    assert (eigenvalues[:, 1] < 2e15 * eigenvalues[:, 0]).all()
+    assert np.isfinite(model.predict_proba(X)).all()
+    np.linalg.cholesky(model.prototypes_)
+    conditions = np.linalg.cond(model._training.prototypes)  # as they are compared
+    assert (conditions < 2.3e15).all()
 
 
-@pytest.mark.parametrize("unit", [2.0**-40, 1e4])
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**20])
 @pytest.mark.parametrize(
     "estimator",
-    [
-        PLRSQ(metric="euclid"),
-        GLRSQ(metric="euclid"),
-        GLRSQ(2, metric="euclid"),
-        RSLVQ(solver="sgd"),
-    ],
+    [GLRSQ(2, metric="euclid"), RSLVQ(solver="sgd"), GMLVQ()],
     ids=repr,
 )
-def test_euclidean_steps_do_not_depend_on_the_unit(spd, estimator, unit):
+@quiet
+def test_the_unit_of_the_samples_does_not_matter(spd, estimator, unit):
     X, y = spd
-    model = clone(estimator).set_params(max_iter=5, random_state=0)
-    expected = model.fit(X, y).loss_curve_
-    assert expected[-1] < 0.9 * expected[0]
-    assert_allclose(clone(model).fit(unit * X, y).loss_curve_, expected, rtol=1e-6)
-    part = clone(model).partial_fit(X, y).partial_fit(X, y).loss_curve_
-    moved = clone(model).partial_fit(unit * X, y).partial_fit(unit * X, y)
-    assert_allclose(moved.loss_curve_, part, rtol=1e-6)
+    model = clone(estimator).set_params(max_iter=5, random_state=0).fit(X, y)
+    moved = clone(model).fit(unit * X, y)
+    assert model.loss_curve_[-1] < 0.9 * model.loss_curve_[0]
+    assert_allclose(moved.loss_curve_, model.loss_curve_, rtol=1e-6)
+    assert_allclose(moved.prototypes_, unit * model.prototypes_, rtol=1e-6)
+    if hasattr(model, "partial_fit"):
+        part, moved = (
+            clone(model).partial_fit(samples, y).partial_fit(samples, y)
+            for samples in (X, unit * X)
+        )
+        assert_allclose(moved.loss_curve_, part.loss_curve_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("condition", [1e6, 1e12])
 @pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
+@quiet
 def test_ill_conditioned_matrices_of_all_orientations(condition, solver):
     rng = np.random.default_rng(0)
     y = np.arange(30) % 2
@@ -252,38 +239,20 @@ def test_ill_conditioned_matrices_of_all_orientations(condition, solver):
     eigenvalues = np.logspace(0, -np.log10(condition), 4)
     X = (rotations * eigenvalues) @ rotations.mT
     X = (X + X.mT) / 2 * np.where(y, 1.0, 3.0)[:, None, None]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = PLRSQ(solver=solver, max_iter=5, random_state=0).fit(X, y)
-        assert np.isfinite(model.predict_proba(X)).all()
-
-
-@pytest.mark.parametrize("unit", [2.0**-40, 2.0**20])
-def test_relevance_does_not_depend_on_the_unit(spd, unit):
-    X, y = spd
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        expected = GMLVQ(max_iter=30).fit(X, y)
-        model = GMLVQ(max_iter=30).fit(unit * X, y)
-    assert expected.loss_curve_[-1] < 0.5 * expected.loss_curve_[0]
-    assert_allclose(model.loss_curve_, expected.loss_curve_, rtol=1e-6)
-    assert_allclose(model.prototypes_, unit * expected.prototypes_, rtol=1e-6)
+    model = PLRSQ(solver=solver, max_iter=5, random_state=0).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
 
 
 @pytest.mark.parametrize(
-    ("metric", "n_components"), [("riemann", 2), ("tangent", None)]
+    "model", [PLRSQ(n_components=2, metric="riemann"), PLRSQ()], ids=repr
 )
-def test_a_weight_of_two_is_two_samples(spd, n_components, metric):
+@quiet
+def test_a_weight_of_two_is_two_samples(spd, model):
     X, y = spd
-    weights = 1 + np.arange(len(y)) % 3
-    model = PLRSQ(n_components=n_components, metric=metric, max_iter=5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        weighted = clone(model).fit(X, y, sample_weight=weights)
-        repeated = clone(model).fit(
-            np.repeat(X, weights, axis=0), np.repeat(y, weights)
-        )
+    weights = np.arange(len(y)) % 3
+    model = clone(model).set_params(max_iter=5)
+    weighted = clone(model).fit(X, y, sample_weight=weights)
+    repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-6)
 
 
@@ -327,11 +296,13 @@ def test_bad_matrices(spd, case):
         ({"priors": "balanced"}, "priors"),
         ({"sigma2": 0}, "sigma2"),
         ({"sigma2": -1.0}, "sigma2"),
-        ({"sigma2": "learn", "solver": "sgd"}, "needs solver='lbfgs' or 'auto'"),
-        ({"sigma2": "learn", "metric": "euclid"}, "not possible"),
         (
-            {"sigma2": "learn", "metric": "euclid", "solver": "lbfgs"},
-            "not possible .* Euclidean metric.* number or 'auto'",
+            {"sigma2": "learn", "solver": "sgd"},
+            "needs solver='lbfgs', but solver='sgd' .* number or 'auto'",
+        ),
+        (
+            {"sigma2": "learn", "metric": "euclid"},
+            "but solver='auto' with the Euclidean metric takes stochastic",
         ),
         ({"metric": "euclid", "solver": "lbfgs"}, "positive definite"),
         ({"n_components": 5}, "n_components"),
@@ -359,28 +330,16 @@ def test_bad_samples_at_prediction(spd):
 
 
 @pytest.mark.parametrize("estimator", [RSLVQ(), GLRSQ(metric="euclid")])
+@quiet
 def test_values_too_large_to_be_squared(spd, estimator):
     X, y = spd
-    if estimator.__class__ in (RSLVQ, GMLVQ):
-        X = X[:, 0]
+    X = X[:, 0] if isinstance(estimator, RSLVQ) else X
     model = clone(estimator).set_params(max_iter=1)
     with pytest.raises(ValueError, match=r"X has values up to .*e\+20\d, too large"):
         model.fit(1e200 * X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, y)
+    model.fit(X, y)
     with pytest.raises(ValueError, match="too large"):
         model.predict(1e200 * X)
-
-
-def test_prototypes_share_the_prior_of_their_class(spd):
-    """With the same prototype twice, or once, the probabilities are the same."""
-    X, y = spd
-    one = np.stack([X[y == label].mean(axis=0) for label in range(3)])
-    fixed = {"sigma2": 1.0, "solver": "sgd", "learning_rate": 1e-300, "max_iter": 1}
-    single = PLRSQ(init=one, **fixed).fit(X, y)
-    double = PLRSQ([1, 2, 1], init=one[[0, 1, 1, 2]], **fixed).fit(X, y)
-    assert_allclose(double.predict_proba(X), single.predict_proba(X))
 
 
 def test_priors_of_partial_fit_count_the_samples_of_all_calls(spd):
@@ -395,16 +354,6 @@ def test_priors_of_partial_fit_count_the_samples_of_all_calls(spd):
     assert_allclose(given.priors_, [0.2, 0.3, 0.5])
 
 
-def test_weights_of_zero_take_samples_away(spd):
-    X, y = spd
-    keep = np.arange(len(y)) % 3 > 0
-    weighted = PLRSQ().fit(X, y, sample_weight=keep.astype(float))
-    reduced = PLRSQ().fit(X[keep], y[keep])
-    assert_allclose(weighted.prototypes_, reduced.prototypes_, rtol=1e-5)
-    with pytest.raises(ValueError, match="class 2 has no sample"):
-        PLRSQ().fit(X, y, sample_weight=(y < 2).astype(float))
-
-
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -415,11 +364,10 @@ def test_weights_of_zero_take_samples_away(spd):
     ],
     ids=repr,
 )
+@quiet
 def test_vectors(estimator):
     X, y = load_wine(return_X_y=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        scores = cross_val_score(make_pipeline(StandardScaler(), estimator), X, y)
+    scores = cross_val_score(make_pipeline(StandardScaler(), estimator), X, y, cv=3)
     assert scores.mean() > 0.94
 
 
@@ -456,19 +404,16 @@ def test_margins_of_samples_on_prototypes_of_two_classes(slope):
 
 
 @pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ(), GMLVQ()], ids=repr)
+@quiet
 def test_classes_with_the_same_samples(spd, estimator):
     X, y = spd[0][:20], np.repeat([0, 1], 20)
     with pytest.warns(UserWarning, match="all classes start at the same point"):
         clone(estimator).fit(np.concatenate([X, X]), y)
-    with (
-        warnings.catch_warnings(),
-        pytest.warns(UserWarning, match="all classes start at the same point"),
-    ):
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with pytest.warns(UserWarning, match="all classes start at the same point"):
         clone(estimator).set_params(n_prototypes=2).fit(X[[0] * 40], y)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@quiet
 @pytest.mark.parametrize("n_components", [None, 2, 25])
 def test_gmlvq_in_the_span_of_few_samples(n_components):
     """Given their start, prototypes may be outside: the search is among all features.
@@ -501,10 +446,10 @@ def test_gmlvq_in_the_span_of_few_samples(n_components):
 
 def test_gmlvq_of_very_many_features():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(30, 100_000)), np.arange(30) % 2
+    X, y = rng.normal(size=(12, 100_000)), np.arange(12) % 2
     X[y == 1, :50] += 2
     model = GMLVQ().fit(X, y)
-    assert model.omega_.shape == (29, 100_000)
+    assert model.omega_.shape == (11, 100_000)
     assert model.score(X, y) == 1
 
 

@@ -1,0 +1,123 @@
+"""
+Explain a trained neural network on tabular data
+================================================
+
+A neural network predicts diabetes from eight measurements. Which measurements determine
+its decisions? :class:`~skgeom.CovarianceHessianProjection` computes a 2-D projection:
+the first axis has the largest variance of the data, the second axis the largest
+curvature of the network's loss. The contributions of the measurements to the second
+axis explain the network, and a plot shows where its decisions change.
+"""
+
+# %%
+# Train a network
+# ---------------
+#
+# :func:`~skgeom.datasets.fetch_pima` returns 768 women with eight measurements. Zeros
+# in five columns are missing values and are imputed. Half of the data are for the test.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skgeom import CovarianceHessianProjection
+from skgeom.datasets import fetch_pima
+
+X, y = fetch_pima(return_X_y=True, as_frame=True)
+names = X.columns
+missing = ["glucose", "blood_pressure", "skin_thickness", "insulin", "bmi"]
+X[missing] = X[missing].replace(0, np.nan)
+X_train, X_test, y_train, y_test = train_test_split(
+    X, y, test_size=0.5, stratify=y, random_state=0
+)
+scaler = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+Z_train, Z_test = scaler.fit_transform(X_train), scaler.transform(X_test)
+network = MLPClassifier((16, 8), alpha=3, max_iter=2000, random_state=0)
+network.fit(Z_train, y_train)
+print(f"test accuracy of the network: {network.score(Z_test, y_test):.1%}")
+
+# %%
+# Compute the projection
+# ----------------------
+#
+# ``FrozenEstimator`` keeps the trained network. A PyTorch module or a function that
+# returns logits is passed in the same way.
+
+projection = CovarianceHessianProjection(FrozenEstimator(network)).fit(Z_train, y_train)
+plane = projection.transform(Z_test)
+predicted = network.predict(Z_test)
+probability = network.predict_proba(Z_test)[:, 1]
+
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+pca = PCA(2).fit(Z_train)
+for axis, points, title in [
+    (axes[0], pca.transform(Z_test), "PCA"),
+    (axes[1], plane, "covariance and Hessian"),
+]:
+    image = axis.scatter(*points.T, c=probability, s=10, cmap="RdBu_r", vmin=0, vmax=1)
+    axis.set(title=title, xlabel="component 1", ylabel="component 2")
+figure.colorbar(image, ax=axes, label="probability of diabetes (network)")
+plt.show()
+
+# %%
+# How much of the network does the plane show?
+# --------------------------------------------
+#
+# A linear classifier of the two components is trained to repeat the decisions of the
+# network. Its agreement with the network on test samples measures how much of the
+# decisions the plane shows.
+
+for name, method in {"PCA": pca, "covariance and Hessian": projection}.items():
+    surrogate = LogisticRegression()
+    surrogate.fit(method.transform(Z_train), network.predict(Z_train))
+    agreement = surrogate.score(method.transform(Z_test), predicted)
+    print(f"{name:24s} agreement with the network {agreement:.1%}")
+
+# %%
+# Which measurements matter?
+# --------------------------
+#
+# The weights of the Hessian axis, compared with the permutation importance: the loss of
+# accuracy if one column is shuffled. Both rank glucose first.
+
+weights = projection.components_[1]
+importance = permutation_importance(
+    network, Z_test, predicted, n_repeats=20, random_state=0
+).importances_mean
+order = np.abs(weights).argsort()
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained", sharey=True)
+axes[0].barh(names[order], np.abs(weights[order]))
+axes[0].set_xlabel("absolute weight in the Hessian axis")
+axes[1].barh(names[order], 100 * importance[order], color="C1")
+axes[1].set_xlabel("decisions changed by shuffling (%)")
+plt.show()
+
+# %%
+# Explain one decision
+# --------------------
+#
+# A sample moves along the Hessian axis until the decision of the network changes. The
+# movement in the units of the table is the smallest change in the direction to which
+# the network is most sensitive; it is a property of the network, not a causal effect.
+
+index = np.abs(probability - 0.7).argmin()
+steps = np.linspace(-3, 3, 601)
+path = Z_test[index] + steps[:, None] * weights
+flips = steps[network.predict(path) != predicted[index]]
+step = flips[np.abs(flips).argmin()]
+change = step * weights * scaler[-1].scale_
+print(f"probability of diabetes: {probability[index]:.2f}")
+for k in np.abs(step * weights).argsort()[:-4:-1]:
+    value = scaler[-1].inverse_transform(Z_test[[index]])[0, k]
+    print(f"{names[k]:15s} {value:6.1f}  change to flip the decision {change[k]:+.1f}")
+
+# %%
+# :ref:`covariance_hessian` explains the theory and its conditions.
