@@ -66,6 +66,7 @@ GUIDES = {
     "activation_patterns": "transfer",
     "bayes_error": "n_filters",
     "input_hessian": "covariance_hessian",
+    "make_domain_scorer": "transfer",
     "spatial_filters": "transfer",
 }
 autosummary_context = {"guides": GUIDES}
@@ -186,3 +187,14 @@ if "SKGEOM_DOC_URL" in os.environ:  # where the versions are published, side by 
 SINGLE = ["changelog", "index"]
 html_sidebars = {page: [] for page in SINGLE}
 html_show_sourcelink = False
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", without_links_to_scikit_learn)
+
+
+def without_links_to_scikit_learn(app, what, name, obj, options, lines):
+    """Inherited docstrings link to labels of scikit-learn's own documentation."""
+    lines[:] = [
+        line.replace(":ref:`accuracy <accuracy_score>`", "accuracy") for line in lines
+    ]
