@@ -50,6 +50,7 @@ GUIDES = {
     "GLRSQ": "lvq",
     "GMLVQ": "lvq",
     "GaussianClassifier": "large_data",
+    "GaussianRegressor": "sqfa",
     "KernelDiscriminantAnalysis": "kernel_discriminant",
     "LandmarkKernelPCA": "nonlinear_sqfa",
     "PLRSQ": "lvq",
@@ -119,6 +120,7 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],
     "thumbnail_size": (400, 280),
     "min_reported_time": 1e6,
+    "remove_config_comments": True,
 }
 
 if os.environ.get("SKGEOM_DOC_LITE"):

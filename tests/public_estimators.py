@@ -76,6 +76,9 @@ ESTIMATORS = {
     "GaussianClassifier, regularization": Case(
         skgeom.GaussianClassifier(regularization=0), holds=LINEAR | {SHIFT, WEIGHTS}
     ),
+    "GaussianRegressor": Case(
+        skgeom.GaussianRegressor, holds=frozenset({SCALE, SHIFT, ORDER, WEIGHTS})
+    ),
     "KernelDiscriminantAnalysis": Case(
         skgeom.KernelDiscriminantAnalysis(), holds=LINEAR | {SHIFT, WEIGHTS}
     ),
