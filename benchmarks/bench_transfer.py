@@ -2,18 +2,20 @@
 
     python benchmarks/bench_transfer.py PART [--data FOLDER]
 
-The parts are accuracy, online, window, strength, relevance, checks and within.
+The parts are accuracy, online, window, strength, relevance, checks, constants and
+within.
 
 ``FOLDER`` (or SKGEOM_DATA) has the matrices of BCI IV 2a, subjects 1 to 4, and of SSVEP
 (eeg_ssvep.npz). No method gets a label of the new domain. "Days" trains on the first
 day of a subject and tests on the second; "people" trains on the other three subjects
 and tests on both days of the fourth, each by itself. A domain is a day, or a run of 48
 trials. ``accuracy`` gives the new matrices all at once, ``online`` one after another,
-and ``window`` compares windows of the running mean on halves of the first days only,
-and what its start counts as.
+and ``window`` compares windows of the running mean on halves of the first days only.
 ``strength`` compares values of prior_strength across people, ``relevance`` those of
 relevance, also from the second day to the first and on simulations, and ``checks``
-compares each subject with and without adaptation, for equal and unequal classes.
+compares each subject with and without adaptation, for equal and unequal classes;
+``constants`` compares candidates of the shrinkage, numbers of folds, and where
+expectation maximization stops.
 ``within`` tests labels of the second day.
 """
 
@@ -24,6 +26,7 @@ import warnings
 from copy import deepcopy
 from itertools import islice, product
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from pyriemann.classification import MDM
@@ -36,10 +39,10 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from suite import matrices
 
-from skgeom import PLRSQ, Recentering, TransferDiscriminantAnalysis
+from skgeom import PLRSQ, Recentering, TransferDiscriminantAnalysis, _transfer
 from skgeom.geometry import expm
 
-PARTS = "accuracy online window strength relevance checks within".split()
+PARTS = "accuracy online window strength relevance checks constants within".split()
 TRIALS_PER_RUN = 48
 CLASSIFIERS = {
     "MDM": MDM(),
@@ -189,11 +192,10 @@ def accuracy(folder, only=""):
                 )
 
 
-def one_by_one(trials, train, parts, adapts, window=48, reference_count=1):
+def one_by_one(trials, train, parts, adapts, window=48):
     """Kappas of parts that come in turn, matrix by matrix, to one model."""
     day, X = trials.domains["day"], trials.X
-    recentering = Recentering(window=window, reference_count=reference_count)
-    model = TransferDiscriminantAnalysis(recentering=recentering)
+    model = TransferDiscriminantAnalysis(recentering=Recentering(window=window))
     model.fit(X[train], trials.y[train], day[train])
     for number, part in enumerate(parts):
         label, predicted = [f"part {number}"], []
@@ -211,11 +213,10 @@ def online(folder):
         ("BCI IV 2a, kappa", bci(folder), ["days", "back", "people"]),
         ("SSVEP, kappa", ssvep(folder), ["people"]),
     ):
-        print(f"{title}, a trial at a time, with a reference_count")
-        for task, adapts, count in product(tasks, (False, True), (1, 4)):
-            name = f"{task}, {'adapted' if adapts else 're-centered'}, {count}"
-            options = {"adapts": adapts, "reference_count": count}
-            print_online(name, trials, trials.splits(task), **options)
+        print(f"{title}, a trial at a time")
+        for task, adapts in product(tasks, (False, True)):
+            name = f"{task}, {'adapted' if adapts else 're-centered'}"
+            print_online(name, trials, trials.splits(task), adapts=adapts)
 
 
 def print_online(name, trials, splits, **options):
@@ -230,9 +231,9 @@ def print_online(name, trials, splits, **options):
 
 
 def window(folder):
-    print("Kappa, a trial at a time, re-centered; people: SSVEP, adapted")
+    print("Kappa, a trial at a time, re-centered")
     print("halves: BCI IV 2a, first days, trained on runs 1 to 3, tested on 4 to 6")
-    trials, others = bci(folder), ssvep(folder)
+    trials = bci(folder)
     day, run = trials.domains["day"], trials.domains["run"]
     halves = []
     for s in np.unique(trials.subject):
@@ -242,15 +243,6 @@ def window(folder):
     for size in (6, 12, 24, 48, 96, None):
         name = f"halves, window={size}"
         print_online(name, trials, halves, adapts=False, window=size)
-    for count in (1, 2, 4, 8, 16, 32):
-        name = f"reference_count={count}"
-        for task in ("days", "back"):
-            splits = trials.splits(task)
-            options = {"adapts": False, "reference_count": count}
-            print_online(f"{task}, {name}", trials, splits, **options)
-        print_online(f"halves, {name}", trials, halves, **options)
-        options["adapts"] = True
-        print_online(f"people, {name}", others, others.splits("people"), **options)
 
 
 def strength(folder):
@@ -360,6 +352,26 @@ def simulated_subjects(seed, n_subjects=5, n_classes=4, n_each=40, size=8):
             y += count * [label]
     X = np.concatenate(X)
     return X, np.array(y), np.arange(len(X)) >= (n_subjects - 1) * n_classes * n_each
+
+
+def constants(folder):
+    print("TransferDiscriminantAnalysis by run, kappa re-centered and adapted")
+    trials = bci(folder)
+    run, default = trials.domains["run"], _transfer._SHRINKAGES
+    finer = [round(1 - k / 20, 2) for k in range(20)]
+    for changed in (
+        {},
+        *({"_SHRINKAGES": candidates} for candidates in (default[::2], finer)),
+        *({"_N_FOLDS": number} for number in (3, 10)),
+        {"_EM_TOLERANCE": 1e-2},
+        {"_EM_TOLERANCE": 1e-6, "_EM_MAX_ITER": 2000},
+        {"_EM_MAX_ITER": 50},
+    ):
+        row = ", ".join(f"{name[1:]} {value}" for name, value in changed.items())
+        with patch.dict(vars(_transfer), changed):
+            for method in (by_its_recentering, by_adaptation):
+                options = method, run, TransferDiscriminantAnalysis()
+                print_row(row[:52], trials, ["days", "people"], *options)
 
 
 def within(folder):

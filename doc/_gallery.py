@@ -3,10 +3,12 @@
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.animation import Animation, PillowWriter
+from matplotlib.colors import is_color_like, to_rgba
 from PIL.Image import Dither
 from sphinx_gallery.notebook import add_code_cell
 from sphinx_gallery.scrapers import matplotlib_scraper
@@ -21,6 +23,9 @@ EXTRAS = {
     "import plot_topomap": "mne",
     "import pyarrow": "pyarrow",
 }
+
+# Colours of text and background of figures on dark pages.
+DARK_TEXT, DARK_PAGE = (0.87, 0.89, 0.93), (0.08, 0.09, 0.12)
 
 # The pages that come first in their section, in this order.
 FIRST = [
@@ -79,8 +84,37 @@ class FewColours(PillowWriter):
         )
 
 
+def recolour(figure):
+    """Exchange the black and white of a figure for the colours of dark pages."""
+    for artist in figure.findobj():
+        for name in ["color", "facecolor", "edgecolor", "markerfacecolor"]:
+            value = getattr(artist, f"get_{name}", lambda: None)()
+            if value is None or not is_color_like(value):
+                continue
+            red, green, blue, alpha = to_rgba(value)
+            if alpha and (red, green, blue) == (0, 0, 0):
+                getattr(artist, f"set_{name}")((*DARK_TEXT, alpha))
+            elif alpha and (red, green, blue) == (1, 1, 1) and name == "facecolor":
+                getattr(artist, f"set_{name}")((*DARK_PAGE, alpha))
+
+
+def with_dark_variants(rst):
+    """Show a figure on light pages, and its dark variant on dark ones."""
+
+    def both(found):
+        light = textwrap.indent(found[0], "   ")
+        dark = re.sub(r"(_\d{3})(_2_00x)?\.png", r"\1_dark\2.png", light)
+        return "".join(
+            f"{found[1]}.. div:: only-{theme}\n\n{image}\n"
+            for theme, image in [("light", light), ("dark", dark)]
+        )
+
+    pattern = r"^( *)\.\. image-sg:: .*\n(?:\1 +:.*\n)+"
+    return re.sub(pattern, both, rst, flags=re.MULTILINE)
+
+
 def scraper(block, block_vars, gallery_conf):
-    """Save the figures of a block of code, animated ones as WebP as well.
+    """Save the figures of a block of code, in light and dark, animated ones as WebP.
 
     sphinx-gallery itself embeds animations as JavaScript with all frames, or as videos.
     """
@@ -94,7 +128,13 @@ def scraper(block, block_vars, gallery_conf):
             writer = FewColours(fps=1000 / animation._interval)
             animation.save(still.with_suffix(".webp"), writer, dpi=160)
             moving.append(still)
+    names = [paths.image_path.format(len(paths) + k + 1) for k in range(len(figures))]
     rst = matplotlib_scraper(block, block_vars, gallery_conf)
+    for figure, name in zip(figures, map(Path, names), strict=True):
+        recolour(figure)
+        for size, end in [(1, ""), (2, "_2_00x")]:  # as in image_srcset of conf.py
+            path = name.with_stem(f"{name.stem}_dark{end}")
+            figure.savefig(path, dpi=size * figure.dpi)
     for still in moving:  # it shows the last frame, for thumbnails and guides
         name = re.escape(still.name)
         rst = re.sub(
@@ -102,7 +142,7 @@ def scraper(block, block_vars, gallery_conf):
             rf"image:: \1{still.stem}.webp\2",
             rst,
         )
-    return rst
+    return with_dark_variants(rst)
 
 
 def build_wheel(folder):

@@ -50,6 +50,7 @@ GUIDES = {
     "GLRSQ": "lvq",
     "GMLVQ": "lvq",
     "GaussianClassifier": "large_data",
+    "GaussianRegressor": "sqfa",
     "KernelDiscriminantAnalysis": "kernel_discriminant",
     "LandmarkKernelPCA": "nonlinear_sqfa",
     "PLRSQ": "lvq",
@@ -66,6 +67,7 @@ GUIDES = {
     "activation_patterns": "transfer",
     "bayes_error": "n_filters",
     "input_hessian": "covariance_hessian",
+    "make_domain_scorer": "transfer",
     "spatial_filters": "transfer",
 }
 autosummary_context = {"guides": GUIDES}
@@ -118,6 +120,7 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],
     "thumbnail_size": (400, 280),
     "min_reported_time": 1e6,
+    "remove_config_comments": True,
 }
 
 if os.environ.get("SKGEOM_DOC_LITE"):
@@ -186,3 +189,14 @@ if "SKGEOM_DOC_URL" in os.environ:  # where the versions are published, side by 
 SINGLE = ["changelog", "index"]
 html_sidebars = {page: [] for page in SINGLE}
 html_show_sourcelink = False
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", without_links_to_scikit_learn)
+
+
+def without_links_to_scikit_learn(app, what, name, obj, options, lines):
+    """Inherited docstrings link to labels of scikit-learn's own documentation."""
+    lines[:] = [
+        line.replace(":ref:`accuracy <accuracy_score>`", "accuracy") for line in lines
+    ]

@@ -7,6 +7,7 @@ from skgeom._domain_scorer import make_domain_scorer
 from skgeom._filters.ama import AMAGauss
 from skgeom._filters.sqfa import SQFA, SecondMomentSQFA
 from skgeom._gaussian_classifier import GaussianClassifier
+from skgeom._gaussian_regressor import GaussianRegressor
 from skgeom._hessian.diagnostics import ProjectionConditions, SeparationGrid
 from skgeom._hessian.input_hessian import input_hessian
 from skgeom._hessian.projection import CovarianceHessianProjection
@@ -33,6 +34,7 @@ __all__ = [
     "ClassStatistics",
     "CovarianceHessianProjection",
     "GaussianClassifier",
+    "GaussianRegressor",
     "KernelDiscriminantAnalysis",
     "LandmarkKernelPCA",
     "ProjectionConditions",

@@ -25,7 +25,7 @@ from skgeom import objectives as objectives
 from skgeom import optim as optim
 from skgeom import plotting as plotting
 
-__all__ = ['AMAGauss', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'KernelDiscriminantAnalysis', 'LandmarkKernelPCA', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentering', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SecondMomentSQFA', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'make_domain_scorer', 'spatial_filters']
+__all__ = ['AMAGauss', 'ClassStatistics', 'CovarianceHessianProjection', 'GLRSQ', 'GMLVQ', 'GaussianClassifier', 'GaussianRegressor', 'KernelDiscriminantAnalysis', 'LandmarkKernelPCA', 'PLRSQ', 'ProjectionConditions', 'RSLVQ', 'Recentering', 'RegionCovariance', 'RejectionClassifier', 'SQFA', 'SecondMomentSQFA', 'SeparationGrid', 'TransferDiscriminantAnalysis', 'accuracy_rejection_curve', 'activation_patterns', 'bayes_error', 'input_hessian', 'make_domain_scorer', 'spatial_filters']
 __version__: str
 
 class AMAGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -167,6 +167,22 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
     def score_samples(self, X: ArrayLike) -> NDArray[Any]: ...
 
+class GaussianRegressor(BaseEstimator):
+    levels_: NDArray[Any]
+    means_: NDArray[Any]
+    covariances_: NDArray[Any]
+    prior_samples_: float
+    shrinkage_: NDArray[Any]
+    grid_: NDArray[Any]
+    prior_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def __init__(self, n_levels: int = 20, *, n_points: int = 400, prior_samples: Literal['auto'] | float = 'auto') -> None: ...
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
+    def predict(self, X: ArrayLike) -> NDArray[Any]: ...
+    def predict_density(self, X: ArrayLike) -> NDArray[Any]: ...
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.95) -> tuple[NDArray[Any], NDArray[Any]]: ...
+
 class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
     classes_: NDArray[Any]
     priors_: NDArray[Any]
@@ -265,11 +281,10 @@ class RSLVQ(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, 
 
 class Recentering(TransformerMixin, BaseEstimator):
     means_: Any
-    dispersions_: Any
     counts_: Any
     reference_: NDArray[Any]
     n_features_in_: int
-    def __init__(self, *, metric: Literal['riemann', 'logeuclid', 'euclid'] = 'riemann', rescale: bool = False, window: int | None = None, reference_count: int = 1) -> None: ...
+    def __init__(self, *, metric: Literal['riemann', 'logeuclid', 'euclid'] = 'riemann', window: int | None = None) -> None: ...
     def fit(self, X: ArrayLike, y: None = None, domain: ArrayLike | None = None) -> Self: ...
     def fit_transform(self, X: ArrayLike, y: None = None, domain: ArrayLike | None = None) -> NDArray[Any]: ...
     def partial_fit(self, X: ArrayLike, y: None = None, domain: ArrayLike | None = None) -> Self: ...

@@ -16,9 +16,9 @@ from skgeom.utils.array_api import to_numpy
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
 from skgeom.utils.validation import check_priors, warn_user
 
-# Sets of directions, each shifted at random; their spread tells how exact the mean is.
+# Sets of directions, each shifted at random, whose scatter is the standard error; and
+# directions of a set, at first and at most. Compared in benchmarks/bench_gaussian.py.
 _N_SHIFTS = 16
-# Directions of a set, at first and at most.
 _FIRST, _MOST = 256, 2**15
 
 

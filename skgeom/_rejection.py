@@ -5,11 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.stats import binom
 from sklearn import get_config
-from sklearn.base import (
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    clone,
-)
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, check_array, get_tags, indexable
@@ -53,13 +49,6 @@ from skgeom.utils.validation import (
     known_labels,
     warn_user,
 )
-
-# Two Gaussian classes, 1,000 samples, target 5 %: 10, 20, 50 candidates accept 69, 72
-# and 70 %. With 75, 90 and 100 % of the risk for the first candidate, 39, 41 and 41 %
-# of 200 samples are accepted. But if the most confident tenth of the samples has most
-# errors (200 samples, target 10 %, level 90 %), 56, 53 and 2 % are (the distributions
-# of tests/rejection/test_target_error.py).
-_N_CANDIDATES, _FIRST_RISK = 20, 0.75
 
 
 class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -140,23 +129,23 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     threshold lies half-way between the smallest confidence and ``1 / n_classes``, the
     confidence of a guess.
 
-    For ``target_error``, up to 20 thresholds are tested, which accept fixed numbers of
-    samples. A threshold passes if the upper confidence limit of Clopper and Pearson for
-    the error among the accepted samples is at most the target. The order is that of
-    falling thresholds (fixed-sequence testing [2]_), starting with one that accepts at
-    least ``log(1 - confidence_level) / log(1 - target_error)`` samples. The first test
-    has 75 % of the risk ``1 - confidence_level``, the others share the rest, and a
-    threshold that passes hands its risk on to the next one. The smallest threshold that
-    passes is used. Only the order of the confidences matters, so that overconfident
-    probabilities have the same result as calibrated ones. With a frozen classifier, and
-    samples that are drawn independently from the same distribution as later samples,
-    this is a guarantee: with probability ``confidence_level`` over the draw of these
-    samples, the classifier makes errors in at most the fraction ``target_error`` of the
-    accepted later samples. With folds, it is not a strict guarantee: each tested
-    classifier was trained with a part of the samples, and the final classifier, which
-    is usually more accurate, with all samples. At least 59 samples are required for a
-    target of .05 at the level .95. If no threshold passes, a warning is raised, and all
-    samples are rejected.
+    For ``target_error``, up to :math:`m = \sqrt{n}` thresholds are tested, which accept
+    fixed numbers of the n samples. A threshold passes if the upper confidence limit of
+    Clopper and Pearson for the error among the accepted samples is at most the target.
+    The order is that of falling thresholds (fixed-sequence testing [2]_), starting with
+    one that accepts at least ``log(1 - confidence_level) / log(1 - target_error)``
+    samples. The risk ``1 - confidence_level`` has m + 1 parts, of which the first test
+    has m, and the others share one. A threshold that passes hands its risk on to the
+    next one. The smallest threshold that passes is used. Only the order of the
+    confidences matters, so that overconfident probabilities have the same result as
+    calibrated ones. With a frozen classifier, and samples that are drawn independently
+    from the same distribution as later samples, this is a guarantee: with probability
+    ``confidence_level`` over the draw of these samples, the classifier makes errors in
+    at most the fraction ``target_error`` of the accepted later samples. With folds, it
+    is not a strict guarantee: each tested classifier was trained with a part of the
+    samples, and the final classifier, which is usually more accurate, with all samples.
+    At least 59 samples are required for a target of .05 at the level .95. If no
+    threshold passes, a warning is raised, and all samples are rejected.
 
     If the classes are numbers, the reject label must be a number; if they are strings,
     a string. Classes of type object allow any label. The predictions have a type that
@@ -183,11 +172,11 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> model.set_params(threshold=None, rejection_rate=0.1).fit(X, y).threshold_ < 0.9
     True
     >>> model.set_params(rejection_rate=None, target_error=0.05).fit(X, y).threshold_
-    0.610...
+    0.602...
     """
 
     _parameter_constraints = {
-        "estimator": [HasMethods(["fit"])],
+        "estimator": [HasMethods(["fit", "predict_proba"])],
         "threshold": [Interval(Real, 0, 1, closed="both"), None],
         "rejection_rate": [Interval(Real, 0, 1, closed="neither"), None],
         "target_error": [Interval(Real, 0, 1, closed="neither"), None],
@@ -260,14 +249,13 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         name = type(self).__name__
         if y is None:
             raise ValueError(
-                f"{name} requires y to be passed, but the target y is None."
+                f"{name} requires y to be passed, but the target y is None"
             )
-        for part, values in {"y": y, "sample_weight": sample_weight}.items():
-            if is_dask(values):
-                raise TypeError(
-                    f"{type(self).__name__} needs {part} in memory, but it is a Dask "
-                    f"{type(values).__name__}. Use {part}.compute()."
-                )
+        # Unlike X, they fit into memory.
+        y, sample_weight = (
+            values.compute() if is_dask(values) else values
+            for values in (y, sample_weight)
+        )
         automatic = self.rejection_rate is not None or self.target_error is not None
         if automatic and not isinstance(self.estimator, FrozenEstimator):
             refuse_dask(self, X, "Give a threshold, or freeze a fitted classifier")
@@ -275,8 +263,6 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_holds_numbers(y, "y")
         check_holds_numbers(sample_weight, "sample_weight")
         labels, y = y, on_host(known_labels(y))
-        if len(y) == 0:
-            raise ValueError("There are 0 samples: X and y are empty.")
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
@@ -314,14 +300,10 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return _threshold_of_error(
                 confidences, correct, self.target_error, self.confidence_level
             )
-        if not weights[tested].any():
+        weights, guess = weights[tested], 1 / len(self.classes_)
+        if not weights.any():
             raise ValueError("sample_weight is zero for all samples that cv tests.")
-        return _threshold_of_rate(
-            confidences,
-            weights[tested],
-            self.rejection_rate,
-            1 / (len(self._labels) - 1),
-        )
+        return _threshold_of_rate(confidences, weights, self.rejection_rate, guess)
 
     def _check_parameters(self, sample_weight):
         rules = {
@@ -339,12 +321,6 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "sample_weight cannot be used with target_error, whose guarantee is "
                 "about counted samples. Freeze a classifier that was trained with "
                 "weights (sklearn.frozen.FrozenEstimator), and give fit other samples."
-            )
-        if not hasattr(self.estimator, "predict_proba"):
-            raise ValueError(
-                f"{type(self.estimator).__name__} has no predict_proba. Wrap it in a "
-                "sklearn.calibration.CalibratedClassifierCV, which makes probabilities "
-                "of its scores."
             )
 
     def _route(self, sample_weight, fit_params):
@@ -510,41 +486,33 @@ def _with_reject_label(classes, label):
     None stands for "rejected" if the classes are strings, and if they are numbers for
     -1 or, if that is not below all of them, the next smaller integer.
     """
-    kind = classes.dtype.kind
-
-    def all_are(types, kinds):
-        return kind in kinds or (
-            kind == "O" and all(isinstance(c, types) for c in classes)
-        )
-
+    labels = classes.tolist()
+    is_text = all(isinstance(known, str) for known in labels)
     if label is None:
-        if all_are(str, "U"):
-            label = "rejected"
-        elif all_are(Real, "biuf"):
-            label = min(-1, int(np.floor(classes.min())) - 1)
-        else:
+        if not is_text and not all(isinstance(known, Real) for known in labels):
             raise ValueError(
                 "reject_label must be given where the classes are neither all strings "
-                f"nor all numbers; they are {classes.tolist()}."
+                f"nor all numbers; they are {labels}."
             )
-    if any(label == c for c in classes.tolist()):
+        label = "rejected" if is_text else min(-1, int(np.floor(classes.min())) - 1)
+    if any(label == known for known in labels):
         raise ValueError(
-            f"reject_label={label!r} is one of the classes, {classes.tolist()}. Choose "
+            f"reject_label={label!r} is one of the classes, {labels}. Choose "
             "a different label."
         )
-    integral = isinstance(label, str | Integral)
-    own = np.min_scalar_type(label) if integral else np.dtype(np.float64)
-    fits, dtype = kind == "O", classes.dtype
-    if kind in "biufU" and isinstance(label, str) == (kind == "U"):
+    dtype = classes.dtype
+    if dtype.kind != "O":
+        integral = isinstance(label, str | Integral)
+        own = np.min_scalar_type(label) if integral else np.dtype(np.float64)
         # The common type of int64 and uint64 or float64 is float64: it rounds integers.
-        dtype = np.result_type(classes.dtype, own)
-        fits = dtype.kind != "O" and classes.astype(dtype).tolist() == classes.tolist()
-    if not fits:
-        raise ValueError(
-            f"reject_label={label!r} and the classes, of dtype {classes.dtype}, do not "
-            "fit into one array. Choose a label of the kind of the classes, or use "
-            "labels of dtype object in fit."
-        )
+        dtype = np.result_type(dtype, own)
+        fits = dtype.kind != "O" and classes.astype(dtype).tolist() == labels
+        if not fits or isinstance(label, str) != is_text:
+            raise ValueError(
+                f"reject_label={label!r} and the classes, of dtype {classes.dtype}, do "
+                "not fit into one array. Choose a label of the kind of the classes, or "
+                "use labels of dtype object in fit."
+            )
     return np.concatenate([classes.astype(dtype), np.array([label], dtype=dtype)])
 
 
@@ -560,7 +528,9 @@ def _threshold_of_error(confidences, correct, target_error, confidence_level):
     could pass without an error, :math:`m \ge \log(\text{risk}) / \log(1 - \epsilon)`.
     A candidate that passes hands its risk on to the next one (fixed-sequence testing).
     A part of the risk is shared by the later candidates, so that an error among the
-    most confident samples does not end the sequence (fallback procedure).
+    most confident samples does not end the sequence (fallback procedure). Numbers of
+    accepted samples that differ by less than the square root of n are alike: so many
+    candidates are tested.
 
     Parameters
     ----------
@@ -582,15 +552,17 @@ def _threshold_of_error(confidences, correct, target_error, confidence_level):
     order = np.argsort(-confidences, kind="stable")
     descending = confidences[order]
     errors = np.concatenate([[0], np.cumsum(~correct[order])])
+    n_candidates = int(np.sqrt(n))
+    shared = risk / (n_candidates + 1)  # by all candidates but the first
     log_kept = np.log1p(-target_error)
-    first = int(np.ceil(np.log(_FIRST_RISK * risk) / log_kept))
-    first = min(max(first, n // _N_CANDIDATES), n)
-    ranks = np.linspace(first, n, _N_CANDIDATES).round().astype(int)
+    first = int(np.ceil(np.log(risk - shared) / log_kept))
+    first = min(max(first, n // n_candidates), n)
+    ranks = np.linspace(first, n, n_candidates).round().astype(int)
     # Samples as confident as the first rejected one are rejected.
     counts = np.searchsorted(-descending, -descending[ranks[ranks < n]], side="left")
     counts = np.unique(np.append(counts, n))
     counts = counts[counts >= first]
-    risks = np.full(len(counts), (1 - _FIRST_RISK) * risk / max(1, len(counts) - 1))
+    risks = np.full(len(counts), shared / max(1, len(counts) - 1))
     risks[0] = risk - risks[1:].sum()
     threshold, passed_on = np.inf, 0.0
     for count, own in zip(counts, risks, strict=True):
@@ -603,16 +575,12 @@ def _threshold_of_error(confidences, correct, target_error, confidence_level):
             threshold = np.nextafter(descending[count], np.inf, dtype=descending.dtype)
     if threshold == np.inf:
         fewest = int(np.ceil(np.log(risk) / log_kept))
-        reason = f"the classifier makes too many errors in the {n} validation samples"
-        if n < fewest:
-            reason = (
-                f"{n} validation samples are too few: at least {fewest} are required, "
-                "without an error"
-            )
         warn_user(
             f"All samples are rejected: no threshold meets target_error={target_error} "
-            f"with confidence_level={confidence_level}: {reason}. Use more samples or "
-            "a more accurate classifier, or increase target_error.",
+            f"with confidence_level={confidence_level}, which requires at least "
+            f"{fewest} validation samples without an error; there are "
+            f"{errors[-1]} errors in {n} samples. Use more samples or a more accurate "
+            "classifier, or increase target_error.",
             UserWarning,
         )
     return float(threshold)
@@ -714,7 +682,24 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     >>> thresholds
     array([0.6, 0.8, 0.9])
     """
-    correct, confidences = _scored(y_true, y_score, labels)
+    y_true = column_or_1d(y_true)
+    y_score = check_array(y_score, dtype=[np.float64, np.float32], input_name="y_score")
+    check_consistent_length(y_true, y_score)
+    found = np.unique(y_true)
+    labels = found if labels is None else column_or_1d(labels)
+    if len(labels) != y_score.shape[1] or len(np.unique(labels)) < len(labels):
+        raise ValueError(
+            f"y_score has {y_score.shape[1]} classes, and the labels are "
+            f"{labels.tolist()}. Give labels, one for each column, such as classes_ of "
+            "the classifier."
+        )
+    unknown = [label for label in found.tolist() if label not in labels.tolist()]
+    if unknown:
+        raise ValueError(
+            f"y_true holds {unknown}, not among the labels {labels.tolist()}."
+        )
+    correct = labels[y_score.argmax(axis=1)] == y_true
+    confidences = y_score.max(axis=1)
     weights = check_sample_weight(sample_weight, confidences, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight is zero for all samples.")
@@ -729,26 +714,3 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     accuracies = np.cumsum(hits[::-1])[::-1] / np.cumsum(totals[::-1])[::-1]
     rejected = np.concatenate([[0.0], np.cumsum(totals)])
     return accuracies, rejected[:-1] / rejected[-1], thresholds
-
-
-def _scored(y_true, y_score, labels):
-    """Whether each prediction is correct, and its confidence."""
-    y_true = column_or_1d(y_true)
-    y_score = check_array(y_score, dtype=[np.float64, np.float32], input_name="y_score")
-    check_consistent_length(y_true, y_score)
-    found, codes = np.unique(y_true, return_inverse=True)
-    labels = found if labels is None else column_or_1d(labels)
-    if len(labels) != y_score.shape[1] or len(np.unique(labels)) < len(labels):
-        raise ValueError(
-            f"y_score has {y_score.shape[1]} classes, and the labels are "
-            f"{labels.tolist()}. Give labels, one for each column, such as classes_ of "
-            "the classifier."
-        )
-    same = found[:, None] == labels
-    unknown = found[~same.any(axis=1)]
-    if len(unknown):
-        raise ValueError(
-            f"y_true holds {unknown.tolist()}, not among the labels {labels.tolist()}."
-        )
-    predicted = y_score.argmax(axis=1)
-    return same.argmax(axis=1)[codes] == predicted, y_score.max(axis=1)

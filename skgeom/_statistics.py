@@ -54,9 +54,11 @@ _SMALLEST, _LARGEST = _RANGE.tiny, _RANGE.eps * _RANGE.max
 class ClassStatistics:
     r"""Counts, means and covariances of the classes of labelled data.
 
-    This is all that SQFA needs to know about the data. The statistics of pieces of the
-    data add up to those of the whole, up to rounding: ``a + b``, ``merge(pieces)`` and
-    ``a.update(X, y)`` pool the observations, in any order.
+    The ``fit_statistics`` of :class:`SQFA`, :class:`SecondMomentSQFA` and
+    :class:`GaussianClassifier`, and :func:`bayes_error`, need no more of the data. The
+    statistics of pieces of the data add up to those of the whole, up to rounding:
+    ``a + b``, ``merge(pieces)`` and ``a.update(X, y)`` pool the observations, in any
+    order.
 
     Parameters
     ----------

@@ -8,22 +8,19 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import multivariate_normal
-from sklearn.base import (
-    ClassifierMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import ClassifierMixin, TransformerMixin, clone
+from sklearn.covariance import shrunk_covariance
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
+    check_consistent_length,
     check_is_fitted,
     column_or_1d,
 )
 
 from skgeom.geometry import (
-    distance_affine_invariant,
     expm,
     invsqrtm,
     logm,
@@ -40,24 +37,17 @@ from skgeom.utils.validation import (
     warn_user,
 )
 
-_MEANS = {
-    "riemann": mean_affine_invariant,
-    "logeuclid": lambda matrices: expm(logm(matrices).mean(axis=0)),
-    "euclid": lambda matrices: matrices.mean(axis=0),
-}
-
-# Candidate shrinkages, the preferred one first. Chosen in `bench_transfer.py`.
+# Candidate shrinkages, the preferred one first; folds; and where expectation
+# maximization stops: if no mean moves by more standard deviations, and no expected
+# class proportion deviates by a larger fraction. Compared in
+# benchmarks/bench_transfer.py, part constants.
 _SHRINKAGES = [1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05]
 _N_FOLDS = 5
-
-# Expectation maximization stops when no mean moves by more, in standard deviations, and
-# no expected class proportion deviates by a larger fraction.
 _EM_TOLERANCE = 1e-3
 _EM_MAX_ITER = 200
-# The three constants of adapt were chosen in `bench_transfer.py checks`: pseudo-counts
-# of each class in estimated priors, matrices per class from which on the test of an
-# adaptation is reliable, and the standard errors that the gain must exceed.
-_PRIOR_COUNTS = 5
+# Chosen in benchmarks/bench_transfer.py, part checks: matrices per class from which on
+# the test of an adaptation is reliable, half of which is the weight of the given priors
+# in estimated priors; and standard errors that the gain must exceed.
 _MATRICES_PER_CLASS = 10
 _STANDARD_ERRORS = 2
 
@@ -80,27 +70,17 @@ class Recentering(TransformerMixin, BaseEstimator):
         Metric of the means. ``"riemann"`` is the affine-invariant metric: the mean of
         the re-centered matrices is exactly the identity. ``"euclid"`` is the Euclidean
         alignment of [2]_.
-    rescale : bool, default=False
-        Whether to equalize the dispersions of the domains: Z is raised to the power
-        :math:`1 / \sqrt{\sigma_d^2}`, where :math:`\sigma_d^2` is the mean of
-        :math:`\|\log Z\|_F^2` over the domain [3]_.
     window : int, default=None
         For :meth:`partial_fit`: the step towards a new matrix is at least
         ``1 / window``, so that old matrices are forgotten. At least 2; None forgets
         nothing.
-    reference_count : int, default=1
-        For :meth:`partial_fit`: the number of matrices that ``reference_``, the initial
-        mean of a new domain, counts as. Values of 2 to 8 suit domains that differ
-        little, such as sessions of one subject. Limited to ``window - 1``.
 
     Attributes
     ----------
     means_ : dict of ndarray of shape (n, n)
         The mean of each domain, by its label. Without labels, the key is None.
-    dispersions_ : dict of float
-        The dispersion :math:`\sigma_d^2` of each domain.
     counts_ : dict of int
-        Number of matrices in each mean; ``reference_`` counts as ``reference_count``.
+        Number of matrices in each mean; ``reference_`` counts as one.
     reference_ : ndarray of shape (n, n)
         The mean of the domain means in :meth:`fit`, which is the initial mean of new
         domains in :meth:`partial_fit`.
@@ -125,9 +105,6 @@ class Recentering(TransformerMixin, BaseEstimator):
     .. [2] H. He and D. Wu, "Transfer learning for brain-computer interfaces: a
        Euclidean space data alignment approach", IEEE Transactions on Biomedical
        Engineering 67(2), 2020.
-    .. [3] P. L. C. Rodrigues, C. Jutten and M. Congedo, "Riemannian Procrustes
-       analysis: transfer learning for brain-computer interfaces", IEEE Transactions on
-       Biomedical Engineering 66(8), 2019.
 
     Examples
     --------
@@ -148,19 +125,13 @@ class Recentering(TransformerMixin, BaseEstimator):
     __metadata_request__transform = {"domain": True}
 
     _parameter_constraints = {
-        "metric": [StrOptions(set(_MEANS))],
-        "rescale": ["boolean"],
+        "metric": [StrOptions({"riemann", "logeuclid", "euclid"})],
         "window": [None, Interval(Integral, 2, None, closed="left")],
-        "reference_count": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self, *, metric="riemann", rescale=False, window=None, reference_count=1
-    ):
+    def __init__(self, *, metric="riemann", window=None):
         self.metric = metric
-        self.rescale = rescale
         self.window = window
-        self.reference_count = reference_count
 
     @estimator_method
     def fit(self, X, y=None, domain=None):
@@ -188,20 +159,12 @@ class Recentering(TransformerMixin, BaseEstimator):
             which would become the identity.
         """
         X = check_spd_samples(self, X, reset=True).astype(np.float64, copy=False)
-        self._used_metric, self._used_rescale = self.metric, self.rescale
-        self.means_, self.dispersions_, self.counts_ = {}, {}, {}
+        self._used_metric = self.metric
+        self.means_, self.counts_ = {}, {}
         for label, members in _domains(domain, len(X)):
-            if len(members) == 1:
-                raise ValueError(
-                    f"{'X' if label is None else f'The domain {label!r}'} has one "
-                    "sample only, which re-centering would turn into the identity. "
-                    "Pass several matrices of each domain, or add one matrix at a time "
-                    "by partial_fit (partial_adapt of TransferDiscriminantAnalysis)."
-                )
-            mean, dispersion = _mean_and_dispersion(X[members], self.metric)
-            self.means_[label], self.dispersions_[label] = mean, dispersion
+            self.means_[label] = _mean_of_domain(label, X[members], self.metric)
             self.counts_[label] = len(members)
-        self.reference_ = _MEANS[self.metric](np.stack(list(self.means_.values())))
+        self.reference_ = _mean(np.stack(list(self.means_.values())), self.metric)
         return self
 
     @estimator_method
@@ -210,8 +173,8 @@ class Recentering(TransformerMixin, BaseEstimator):
 
         The n-th matrix of a domain moves its mean by 1/n of the way along the geodesic
         of the metric, or by 1/``window`` if that is more. The initial mean of a new
-        domain is ``reference_``, which counts as ``reference_count`` matrices, or its
-        first matrix if :meth:`fit` was not called.
+        domain is ``reference_``, which counts as one matrix, or its first matrix if
+        :meth:`fit` was not called.
 
         Parameters
         ----------
@@ -234,32 +197,27 @@ class Recentering(TransformerMixin, BaseEstimator):
         """
         X = check_spd_samples(self, X, reset=not hasattr(self, "means_"))
         X = X.astype(np.float64, copy=False)
-        self._used_metric, self._used_rescale = self.metric, self.rescale
-        for name in ("means_", "dispersions_", "counts_"):
-            # Copies: an error must leave the previous dicts unchanged.
-            setattr(self, name, dict(getattr(self, name, {})))
+        self._used_metric = self.metric
+        # Copies: an error must leave the previous dicts unchanged.
+        self.means_ = dict(getattr(self, "means_", {}))
+        self.counts_ = dict(getattr(self, "counts_", {}))
         for label, members in _domains(domain, len(X)):
             for matrix in X[members]:
                 self._move_mean(label, matrix)
         return self
 
     def _move_mean(self, label, matrix):
-        """Update the mean, dispersion and count of a domain with a matrix."""
+        """Update the mean and the count of a domain with a matrix."""
         from pyriemann.geometry.geodesic import geodesic
 
+        mean, count = matrix, 0
         if label in self.means_:
             mean, count = self.means_[label], self.counts_[label]
         elif hasattr(self, "reference_"):
-            mean, count = self.reference_, int(self.reference_count)
-            self.dispersions_[label] = np.mean(list(self.dispersions_.values()))
-        else:
-            mean, count, self.dispersions_[label] = matrix, 0, 0.0
+            mean, count = self.reference_, 1
         step = max(1 / (count + 1), 0 if self.window is None else 1 / self.window)
         mean = geodesic(mean, matrix, step, metric=self.metric)
-        mean = (mean + mean.T) / 2
-        squared = distance_affine_invariant(matrix, mean, squared=True)
-        self.means_[label], self.counts_[label] = mean, count + 1
-        self.dispersions_[label] += step * (squared - self.dispersions_[label])
+        self.means_[label], self.counts_[label] = (mean + mean.T) / 2, count + 1
 
     def fit_transform(self, X, y=None, domain=None):
         """Compute the mean of each domain, and re-center the same matrices.
@@ -308,16 +266,17 @@ class Recentering(TransformerMixin, BaseEstimator):
         for label, members in _domains(domain, len(X)):
             matrices = X[members].astype(np.float64, copy=False)
             if label in self.means_:
-                mean, dispersion = self.means_[label], self.dispersions_[label]
+                mean = self.means_[label]
+            elif label is None:
+                raise ValueError(
+                    "Pass domain, the domain of each matrix, as in fit. In a pipeline, "
+                    "sklearn.set_config(enable_metadata_routing=True) passes it on."
+                )
             else:
-                _check_new_domain(label, len(matrices))
-                mean, dispersion = _mean_and_dispersion(matrices, self._used_metric)
+                mean = _mean_of_domain(label, matrices, self._used_metric)
             root = invsqrtm(mean)  # the symmetric root adds no rotation
             recentered = root @ matrices @ root
-            recentered = (recentered + recentered.mT) / 2
-            if self._used_rescale and not _is_rounding(dispersion):
-                recentered = expm(logm(recentered) / dispersion**0.5)
-            Z[members] = recentered
+            Z[members] = (recentered + recentered.mT) / 2
         return Z
 
     def set_output(self, *, transform=None):
@@ -343,53 +302,37 @@ class Recentering(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _check_new_domain(label, count):
-    """Raise ValueError unless a domain without a fitted mean has its own mean."""
-    if label is None:
+def _mean(matrices, metric):
+    from pyriemann.geometry.mean import gmean
+
+    if metric == "riemann":
+        return mean_affine_invariant(matrices)
+    return gmean(matrices, metric=metric)
+
+
+def _mean_of_domain(label, matrices, metric):
+    if len(matrices) == 1:
         raise ValueError(
-            "Pass domain, the domain of each matrix, as in fit. In a pipeline, "
-            "sklearn.set_config(enable_metadata_routing=True) passes it on."
+            f"{'X' if label is None else f'The domain {label!r}'} has one sample only, "
+            "which re-centering would turn into the identity. Pass several matrices of "
+            "each domain, or add one matrix at a time by partial_fit (partial_adapt of "
+            "TransferDiscriminantAnalysis)."
         )
-    if count == 1:
-        raise ValueError(
-            f"The domain {label!r} is not known, and X has one matrix of it only, "
-            "which is not enough for a mean. Call partial_fit (partial_adapt of "
-            "TransferDiscriminantAnalysis) with this matrix first."
-        )
-
-
-def _is_rounding(dispersion):
-    """Whether matrices are equal up to rounding: such domains are not rescaled."""
-    return dispersion <= np.sqrt(np.finfo(np.float64).eps) * 1e-4
-
-
-def _mean_and_dispersion(matrices, metric):
-    mean = _MEANS[metric](matrices)
-    squared = distance_affine_invariant(matrices, mean, squared=True)
-    return mean, float(squared.mean())
+    return _mean(matrices, metric)
 
 
 def _domains(domain, n_samples):
     """Pairs of a label and the indices of its samples; without labels, of None."""
     if domain is None:
         return [(None, np.arange(n_samples))]
-    shape = np.shape(domain)
-    if len(shape) not in (1, 2) or (len(shape) == 2 and shape[1] != 1):
-        raise ValueError(f"domain must hold one label a matrix, got shape {shape}.")
     domain = column_or_1d(domain)
     assert_all_finite(domain, input_name="domain")
     if len(domain) != n_samples:
         raise ValueError(
             f"X has {n_samples} matrices, but domain has {len(domain)} labels."
         )
-    try:
-        labels, indices = np.unique(domain, return_inverse=True)
-    except TypeError:
-        raise TypeError(
-            "domain has labels of several kinds, or None, which have no order. Pass "
-            "numbers or strings only, for example domain.astype(str)."
-        ) from None
-    return [(k, np.flatnonzero(indices == i)) for i, k in enumerate(labels.tolist())]
+    labels = dict.fromkeys(domain.tolist())
+    return [(label, np.flatnonzero(domain == label)) for label in labels]
 
 
 class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
@@ -573,34 +516,37 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             a class of its own.
         """
         X = check_spd_samples(self, X, reset=True)
-        self.classes_, y = self._check_y(y, len(X))
+        y = column_or_1d(known_labels(y), warn=True)
+        assert_all_finite(y, input_name="y")
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        self.classes_, y = np.unique(y, return_inverse=True)
+        check_two_classes(self.classes_, type(self).__name__)
         self.recentering_ = clone(self.recentering or Recentering())
         Z = self.recentering_.fit_transform(X, domain=domain)
         logarithms = logm(Z.astype(np.float64, copy=False))
-        if _is_rounding(max(self.recentering_.dispersions_.values())):
+        if np.abs(logarithms).max() <= np.cbrt(np.finfo(np.float64).eps):
             raise ValueError(
                 "After re-centering, all matrices are the identity: the matrices of "
                 "each domain are equal. Pass domains of matrices that differ."
             )
         groups = np.empty(len(X), dtype=int)
-        for index, (_, members) in enumerate(_domains(domain, len(X))):
-            groups[members] = index
-
+        for group, (_, members) in enumerate(_domains(domain, len(X))):
+            groups[members] = group
         counts = np.bincount(y)
         self.priors_ = check_priors(self.priors, counts)
         self._relevance = _relevance_matrix(logarithms, y, self.relevance)
         V = upper_triangles(self._relevance @ logarithms @ self._relevance)
         self.shrinkage_, self.shrinkage_scores_ = self.shrinkage, {}
         if self.shrinkage == "auto":
-            selected, accuracies = _select_shrinkage(V, y, groups, self.priors_)
-            self.shrinkage_ = selected
+            self.shrinkage_, accuracies = _select_shrinkage(V, y, groups, self.priors_)
             self.shrinkage_scores_ = dict(zip(_SHRINKAGES, accuracies, strict=True))
-            current_progress().print(f"shrinkage {selected:g} selected")
+            current_progress().print(f"shrinkage {self.shrinkage_:g} selected")
         means = _class_means(V, y)
         residuals = V - means[y]
-        covariance = _shrunk(residuals.T @ residuals / len(V), self.shrinkage_)
+        within = shrunk_covariance(residuals.T @ residuals / len(V), self.shrinkage_)
         try:
-            self._factor = np.linalg.cholesky(covariance)
+            self._factor = np.linalg.cholesky(within)
         except np.linalg.LinAlgError:
             raise ValueError(
                 "The covariance within the classes is singular. Pass more than one "
@@ -684,17 +630,13 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         return self._adapt_means()
 
     def _adapt_means(self):
-        (
-            self._means,
-            self.priors_,
-            self.adaptation_,
-            self.adaptation_evidence_,
-        ) = _tested_adaptation(self._adaptation_vectors, self._source)
-        tested = ", ".join(
-            f"{name} {evidence:.2g}"
-            for name, evidence in self.adaptation_evidence_.items()
-        )
-        current_progress().print(f"adapted: {self.adaptation_}; evidence: {tested}")
+        vectors, source = self._adaptation_vectors, self._source
+        adapted, evidence = _tested_adaptation(vectors, source)
+        self.adaptation_, self.adaptation_evidence_ = adapted, evidence
+        self._means, self.priors_ = source.means, source.priors
+        if adapted != "none":
+            self._means, self.priors_, _ = _adapted(vectors, source, adapted)
+        current_progress().print(f"adapted: {adapted}; evidence: {evidence}")
         return self
 
     @property
@@ -813,17 +755,6 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         vectors = upper_triangles(self._relevance @ logarithms @ self._relevance)
         return np.linalg.solve(self._factor, vectors.T).T
 
-    def _check_y(self, y, n_samples):
-        """The classes, and the encoded labels."""
-        y = column_or_1d(known_labels(y), warn=True)
-        assert_all_finite(y, input_name="y")
-        if len(y) != n_samples:
-            raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
-        check_classification_targets(y)
-        classes, encoded = np.unique(y, return_inverse=True)
-        check_two_classes(classes, type(self).__name__)
-        return classes, encoded
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
@@ -851,12 +782,6 @@ def _relevance_matrix(logarithms, y, exponent):
     return (axes * (weights / weights[-1])) @ axes.T
 
 
-def _shrunk(covariance, shrinkage):
-    """Covariance with a weight on the identity of the same trace."""
-    size = np.trace(covariance) / len(covariance)
-    return (1 - shrinkage) * covariance + shrinkage * size * np.eye(len(covariance))
-
-
 def _select_shrinkage(V, y, groups, priors):
     """The shrinkage of the highest held-out accuracy, the largest one of several.
 
@@ -868,35 +793,32 @@ def _select_shrinkage(V, y, groups, priors):
         classes.
     """
     folds = _folds(V, y, groups)
-    accuracies = [
-        _held_out_accuracies(V, y, folds == fold, priors)
-        for fold in np.unique(folds)
-        if len(np.unique(y[folds != fold])) == len(priors)
-    ]
-    if not accuracies and groups.max() > 0:
+    held_out = [folds == fold for fold in np.unique(folds)]
+    held_out = [test for test in held_out if len(np.unique(y[~test])) == len(priors)]
+    if not held_out and groups.max() > 0:
         warn_user(
             "shrinkage='auto' cannot be selected: no fold of domains can be held out, "
             "as some class is in that fold only. shrinkage=1 is used. Pass domains of "
             "several classes each, or a number as shrinkage.",
             UserWarning,
         )
-    if len(accuracies) < 2:
+    if len(held_out) < 2:
         return _SHRINKAGES[0], np.empty((len(_SHRINKAGES), 0))
-    accuracies = np.stack(accuracies, axis=1)
-    best = accuracies.mean(axis=1).round(6).argmax()
-    return _SHRINKAGES[best], accuracies
+    accuracies = [_held_out_accuracies(V, y, test, priors) for test in held_out]
+    best = np.mean(accuracies, axis=0).round(6).argmax()
+    return _SHRINKAGES[best], np.transpose(accuracies)
 
 
 def _held_out_accuracies(V, y, test, priors):
     """Accuracies of the candidate shrinkages on held-out samples."""
-    train, accuracies = ~test, []
-    means = _class_means(V[train], y[train])
-    residuals = V[train] - means[y[train]]
-    eigenvalues, axes = np.linalg.eigh(residuals.T @ residuals / train.sum())
+    means = _class_means(V[~test], y[~test])
+    residuals = V[~test] - means[y[~test]]
+    eigenvalues, axes = np.linalg.eigh(residuals.T @ residuals / len(residuals))
     size = eigenvalues.mean()
     if size <= 0:
         return np.zeros(len(_SHRINKAGES))
     projected, means = V[test] @ axes, means @ axes
+    accuracies = []
     for shrinkage in _SHRINKAGES:
         scale = np.sqrt((1 - shrinkage) * eigenvalues.clip(0) + shrinkage * size)
         scores = _log_joint(projected / scale, means / scale, priors)
@@ -933,33 +855,32 @@ class _Source(NamedTuple):
 
 
 def _tested_adaptation(V, source):
-    """Means and priors for a new domain, what was adapted, and the evidence for it."""
+    """The adaptation that held-out matrices support, and the tested evidence."""
     evidence = {}
     distances = np.linalg.norm(V[:, None] - source.means, axis=2)
     order = fold_order(np.zeros(len(V), dtype=int), distances, distances.max() or 1)
     counts = np.bincount(order)  # copies share a position: the test counts them once
     if len(counts) >= _MATRICES_PER_CLASS * len(source.means):
         first = order % 2 == 0
-        for name, estimate in (("means", False), ("means and priors", True)):
+        for name in ("means", "means and priors"):
             gains = np.empty(len(V))
             for half in (first, ~first):
-                gains[~half] = _held_out_gains(V[half], V[~half], source, estimate)
+                gains[~half] = _held_out_gains(V[half], V[~half], source, name)
             gains = np.bincount(order, gains) / counts
             error = gains.std(ddof=1) / np.sqrt(len(gains))
             evidence[name] = float(gains.mean() / error) if error > 0 else 0.0
             if evidence[name] > _STANDARD_ERRORS:
-                means, priors, _ = _adapted(V, source, estimate)
-                return means, priors, name, evidence
-    return source.means, source.priors, "none", evidence
+                return name, evidence
+    return "none", evidence
 
 
-def _held_out_gains(V, held_out, source, estimate):
+def _held_out_gains(V, held_out, source, adaptation):
     """Log-likelihoods of held-out vectors: adapted classes versus one Gaussian.
 
     Both are in the span of the class means, with covariances estimated from V: what is
     outside the span does not distinguish the classes.
     """
-    means, priors, responsibilities = _adapted(V, source, estimate)
+    means, priors, responsibilities = _adapted(V, source, adaptation)
     _, _, axes = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
     axes = axes[: len(means) - 1].T
     V, held_out, means = V @ axes, held_out @ axes, means @ axes
@@ -967,17 +888,16 @@ def _held_out_gains(V, held_out, source, estimate):
     within = np.einsum("nc,nci,ncj->ij", responsibilities, residuals, residuals)
     total = np.atleast_2d(np.cov(V.T, bias=True))
 
-    def log_density(mean, covariance):
-        normal = multivariate_normal(mean, covariance, allow_singular=True)
-        return normal.logpdf(held_out)
-
-    joint = [log_density(mean, within / len(V)) for mean in means] + np.log(priors)[
-        :, None
+    # Covariances may be singular.
+    single = multivariate_normal.logpdf(held_out, V.mean(axis=0), total, True)
+    of_classes = [
+        multivariate_normal.logpdf(held_out, mean, within / len(V), True)
+        for mean in means
     ]
-    return logsumexp(joint, axis=0) - log_density(V.mean(axis=0), total)
+    return logsumexp(of_classes + np.log(priors)[:, None], axis=0) - single
 
 
-def _adapted(V, source, estimate):
+def _adapted(V, source, adaptation):
     r"""Class means, priors and responsibilities in a new domain, without labels.
 
     Expectation maximization of the posterior of the means, whose logarithm is
@@ -991,7 +911,9 @@ def _adapted(V, source, estimate):
     class that is far from its mean loses its samples to others. One iteration of
     iterative proportional fitting (the offsets) follows each step.
     """
-    priors = _estimated_priors(V, source) if estimate else source.priors
+    priors = source.priors
+    if adaptation == "means and priors":
+        priors = _estimated_priors(V, source)
     start = _recentered_means(source, priors)
     means, offsets = start, np.zeros(len(start))
     for _ in range(_EM_MAX_ITER):
@@ -1011,7 +933,8 @@ def _adapted(V, source, estimate):
 def _estimated_priors(V, source):
     """Class probabilities of a new domain, by expectation maximization."""
     priors = source.priors
-    counts_before = _PRIOR_COUNTS * len(priors) * source.priors
+    # As many as the fewest matrices of a class in each half of an adaptation's test.
+    counts_before = _MATRICES_PER_CLASS / 2 * len(priors) * source.priors
     for _ in range(_EM_MAX_ITER):
         joint = _log_joint(V, _recentered_means(source, priors), priors)
         counts = counts_before + softmax(joint, axis=1).sum(axis=0)

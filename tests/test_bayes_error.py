@@ -23,7 +23,7 @@ def random_classes(rng, make_spd):
     return make
 
 
-def on_a_grid(statistics, priors, extent=14, n=1400):
+def on_a_grid(statistics, priors, extent=14, n=700):
     """One less the integral of the largest density, in one or two dimensions."""
     line = np.linspace(-extent, extent, n, endpoint=False)
     step = line[1] - line[0]
@@ -50,7 +50,8 @@ def test_equal_covariances(order, distance, make_spd):
     )
 
 
-def test_an_accuracy_that_is_not_reached_is_warned_of(random_classes):
+def test_an_accuracy_that_is_not_reached_is_warned_of(random_classes, monkeypatch):
+    monkeypatch.setattr("skgeom._bayes_error._MOST", 2048)
     with pytest.warns(ConvergenceWarning, match="has a standard error of"):
         error = bayes_error(random_classes(2, 3), tol=1e-12)
     assert error.standard_error < 1e-3 * error.value
@@ -65,11 +66,10 @@ def test_one_feature_is_exact(random_classes, n_classes):
     expected = on_a_grid(statistics, priors, n=400_000)
     assert error.value == pytest.approx(expected, abs=1e-7)
     assert error.standard_error == 0
+    assert error.lower <= error.value <= error.upper
 
 
-@pytest.mark.parametrize(
-    "n_classes", [2, pytest.param(5, marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.parametrize("n_classes", [2, 5])
 def test_two_features_by_quadrature(random_classes, n_classes):
     statistics = random_classes(n_classes, 2)
     error = bayes_error(statistics, priors="uniform", tol=1e-4)
@@ -84,19 +84,12 @@ def test_more_features_by_simulation(random_classes):
     model = GaussianClassifier(regularization=0).fit_statistics(statistics)
     wrong = model.predict(X) != y
     error = bayes_error(statistics)
-    of_simulation = wrong.std() / np.sqrt(len(wrong))
-    assert abs(error.value - wrong.mean()) < 4 * np.hypot(
-        error.standard_error, of_simulation
-    )
+    deviation = np.hypot(error.standard_error, wrong.std() / np.sqrt(len(wrong)))
+    assert abs(error.value - wrong.mean()) < 4 * deviation
+    assert error.lower <= error.value <= error.upper
     for label in statistics.classes:
         of_class = wrong[y == label].mean()
         assert error.by_class[label] == pytest.approx(of_class, abs=0.01)
-
-
-def test_the_bracket_holds_the_value(random_classes):
-    for n_classes, order in [(2, 1), (2, 5), (3, 2), (7, 3)]:
-        error = bayes_error(random_classes(n_classes, order), tol=0.01)
-        assert error.lower <= error.value <= error.upper
 
 
 def test_equal_classes_leave_the_largest_prior():

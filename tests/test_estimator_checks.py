@@ -152,7 +152,7 @@ VARIANTS = [
     VectorPLRSQ(metric="logeuclid", max_iter=40),  # noqa: F821
     VectorPLRSQ(metric="euclid", max_iter=5),  # noqa: F821
     VectorGLRSQ(solver="sgd", max_iter=5),  # noqa: F821
-    VectorRecentering(metric="euclid", rescale=True),  # noqa: F821
+    VectorRecentering(metric="euclid", window=9),  # noqa: F821
 ]
 
 

@@ -25,7 +25,13 @@ LAYERS = [
     {"objectives"},  # what filters optimise
     {"optim"},  # optimisation on manifolds
     {"_statistics", "_held_out", "_shrinkage", "_region_covariance"},
-    {"_bayes_error", "_domain_scorer", "_gaussian_classifier", "_patterns"},
+    {
+        "_bayes_error",
+        "_domain_scorer",
+        "_gaussian_classifier",
+        "_gaussian_regressor",
+        "_patterns",
+    },
     FAMILIES,  # each with its own spaces, losses and costs
     {"datasets", "baselines", "plotting"},
 ]

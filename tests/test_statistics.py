@@ -654,3 +654,22 @@ def test_decayed_statistics_have_smaller_weights(data):
     for factor in (0, 1.5, np.nan):
         with pytest.raises(ValueError, match="factor must be above 0 and at most 1"):
             total.decay(factor)
+
+
+def test_decayed_statistics_follow_a_drifting_stream(rng):
+    # At the end, each class varies along the first direction of another class.
+    y, turned = np.arange(300) % 3, np.eye(12)[[1, 2, 0, *range(3, 12)]]
+    total = decayed = ClassStatistics.empty()
+    for time in np.linspace(0, np.pi / 2, 30):
+        Z = rng.normal(size=(300, 12))
+        Z[np.arange(300), y] *= 5
+        X = Z @ (np.cos(time) * np.eye(12) + np.sin(time) * turned)
+        scores = []
+        for statistics in (total, decayed):
+            if len(statistics.classes):
+                model = GaussianClassifier().fit_statistics(statistics)
+                scores.append(model.score(X, y))
+        new = ClassStatistics.from_data(X, y)
+        total, decayed = total + new, decayed.decay(0.7) + new
+    assert decayed.counts.sum() == pytest.approx(300 / (1 - 0.7), rel=1e-3)
+    assert scores[1] > scores[0] + 0.05

@@ -40,6 +40,7 @@ def classifiers() -> list[NDArray[np.float64]]:
     gaussian.partial_fit(X, y, classes=[0, 1]).predict_proba(X)
     return [
         gaussian.predict(X),
+        skgeom.GaussianRegressor(5).fit(X, X[:, 0]).predict_interval(X)[0],
         skgeom.GLRSQ(metric="riemann").fit(COVARIANCES, y).predict(COVARIANCES),
         skgeom.GMLVQ(class_weight={0: 2.0}).fit(X, y).predict(X),
         skgeom.KernelDiscriminantAnalysis(gamma=0.1).fit(X, y).predict_proba(X),

@@ -118,7 +118,7 @@ TREE = (
                 "What do you need?",
                 [
                     (
-                        "a few linear features",
+                        "linear features",
                         (
                             "Classes differ in",
                             [
@@ -134,7 +134,7 @@ TREE = (
                         ),
                     ),
                     (
-                        "a few nonlinear features",
+                        "nonlinear features",
                         "LandmarkKernelPCA, SQFA",
                         "user_guide/nonlinear_filters.html",
                         True,
@@ -187,8 +187,8 @@ WIDTH, HEIGHT, ROW = 2.2, 0.5, 0.8
 
 def draw_tree(path, name, theme):
     """Which estimator for which data: part of a page, so that links can be followed."""
-    figure = plt.figure(figsize=(15, 8.2))
-    axis = figure.add_axes((0, 0, 1, 1), xlim=(-0.1, 14.9), ylim=(-7.6, 0.5))
+    figure = plt.figure(figsize=(15, 9))
+    axis = figure.add_axes((0, 0, 1, 1), xlim=(-0.1, 14.9), ylim=(-8.5, 0.5))
     axis.axis("off")
     draw_branch(axis, theme, TREE, level=0, row=0)
     drawing = io.StringIO()

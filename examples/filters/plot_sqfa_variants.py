@@ -62,7 +62,7 @@ models = {
 for name, model in models.items():
     pipeline = make_pipeline(model, QuadraticDiscriminantAnalysis(tol=0))
     score = pipeline.fit(X_train, y_train).score(X_test, y_test)
-    print(f"{name:16s} accuracy {score:.3f}, noise {model.regularization_:.3f}")
+    print(f"{name:16s} accuracy {score:.1%}, sigma^2 {model.regularization_:.3f}")
 
 # %%
 # The filters. Single ones should not be interpreted too closely, because a quadratic
@@ -86,9 +86,9 @@ for ax, name in zip(axes, ["SQFA", "SQFA, overlap"], strict=True):
         statistics,
         regularization=models[name].regularization_,
         ax=ax,
-        im_kw={"vmax": 5},
+        vmax=5,
         values_format=".1f",
     )
     distances = display.matrix[np.triu_indices(10, 1)]
-    ax.set_title(f"{name}: mean {distances.mean():.2f}, least {distances.min():.2f}")
+    ax.set_title(f"{name}: mean {distances.mean():.2f}, smallest {distances.min():.2f}")
 plt.show()

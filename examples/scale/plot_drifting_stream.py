@@ -4,9 +4,9 @@ A stream that drifts
 
 Sensors send samples for as long as they run, and what tells the classes apart moves
 slowly. Filters are learnt from the first batches and kept, or updated by all samples so
-far with :meth:`~skgeom.SQFA.partial_fit`, or by the recent ones only. For the last, the
-counts of the statistics are made smaller before new samples are added: statistics of
-fewer samples weigh less.
+far with :meth:`~skgeom.SQFA.partial_fit`, or by the recent ones only. For the last,
+:meth:`~skgeom.ClassStatistics.decay` reduces the weights of the old samples before new
+ones are added.
 """
 
 import matplotlib.pyplot as plt
@@ -37,17 +37,7 @@ def batch(time):
 
 
 # %%
-# The constructor of :class:`~skgeom.ClassStatistics` takes any counts. With nine tenths
-# of them in each step, a batch counts a third after ten more.
-
-
-def faded(statistics, factor=0.9):
-    return ClassStatistics(
-        statistics.classes,
-        factor * statistics.counts,
-        statistics.means,
-        statistics.covariances,
-    )
+# Only the statistics of the features are needed to classify.
 
 
 def classify(sqfa, X):
@@ -57,7 +47,8 @@ def classify(sqfa, X):
 
 # %%
 # Every batch is classified by the filters of the batches before, and learnt then. A
-# search that starts from the last filters is a short one.
+# search that starts from the last filters is a short one. With nine tenths of the
+# weights in each step, a batch counts a third after ten more.
 
 filters = SQFA(3, distance="hellinger", random_state=0)
 X, y = batch(0)
@@ -72,7 +63,7 @@ for time in np.linspace(0, 1, N_BATCHES):
     for name, sqfa in zip(accuracies, (kept, updated, recent), strict=True):
         accuracies[name].append((classify(sqfa, X) == y).mean())
     updated.partial_fit(X, y)
-    statistics = faded(statistics) + ClassStatistics.from_data(X, y)
+    statistics = statistics.decay(0.9) + ClassStatistics.from_data(X, y)
     recent.init = recent.components_
     recent.fit_statistics(statistics.shrunk())
 

@@ -18,6 +18,7 @@ axis explain the network, and a plot shows where its decisions change.
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -31,7 +32,8 @@ from sklearn.preprocessing import StandardScaler
 from skgeom import CovarianceHessianProjection
 from skgeom.datasets import fetch_pima
 
-X, y = fetch_pima(return_X_y=True, as_frame=True)
+pima = fetch_pima()
+X, y = pd.DataFrame(pima.data, columns=pima.feature_names), pima.target
 names = X.columns
 missing = ["glucose", "blood_pressure", "skin_thickness", "insulin", "bmi"]
 X[missing] = X[missing].replace(0, np.nan)

@@ -4,7 +4,7 @@ MNIST: from 784 pixels to nine filters
 
 SQFA learns linear filters that separate the digits by their means and covariances. This
 tutorial compares nine features of SQFA, PCA and LDA, selects the regularization by
-validation images, and shows accuracy as a function of the number of filters: 25 filter
+validation images, and shows accuracy as a function of the number of filters: 30 filter
 outputs classify MNIST as accurately as all 784 pixels with the same classifier.
 """
 
@@ -98,7 +98,7 @@ for name, value in accuracy.items():
     print(f"{name:18s} {value:.1%}")
 
 # %%
-# The nine filters, in the order of their importance. Red pixels have positive weights,
+# The nine filters. Red pixels have positive weights,
 # and blue pixels negative weights.
 
 FilterDisplay.from_estimator(sqfa, shape=(28, 28), titles=None)

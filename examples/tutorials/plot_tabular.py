@@ -13,7 +13,7 @@ saves the model.
 # Load and preprocess
 # -------------------
 #
-# :func:`~skgeom.datasets.fetch_heart` returns a pandas frame. Four columns are codes
+# Four columns of :func:`~skgeom.datasets.fetch_heart` are codes
 # and become indicators. The other columns have different units (years, mmHg, mg/dl), so
 # they are standardized: filters and kernels compare features with each other. Missing
 # values are imputed.
@@ -41,7 +41,9 @@ from skgeom import RSLVQ, SQFA, GaussianClassifier, KernelDiscriminantAnalysis
 from skgeom.datasets import fetch_heart
 from skgeom.plotting import ClassEllipsesDisplay
 
-X, y = fetch_heart(return_X_y=True, as_frame=True)
+heart = fetch_heart()
+X = pd.DataFrame(heart.data, columns=heart.feature_names)
+y = pd.Series(heart.target)
 codes = ["cp", "restecg", "slope", "thal"]
 preprocess = make_column_transformer(
     (

@@ -84,18 +84,18 @@ for k, data in enumerate(subjects):
 scorer = make_domain_scorer(accuracy_score)
 folds = LeaveOneGroupOut()
 domains = {"domain": subject, "groups": subject}
-across = [
+results = [
     cross_val_score(MDM(), first, labels, groups=subject, cv=folds),
     cross_val_score(MDM(), centered, labels, groups=subject, cv=folds),
 ]
 with sklearn.config_context(enable_metadata_routing=True):
     transfer = TransferDiscriminantAnalysis()
-    across.append(
+    results.append(
         cross_val_score(
             transfer, first, labels, scoring=scorer, cv=folds, params=domains
         )
     )
-across = np.array(across)
+across = np.array(results)
 
 # %%
 # Mean accuracy over the subjects. With 288 trials, the standard error of one subject is

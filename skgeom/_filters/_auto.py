@@ -245,13 +245,10 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
     posteriors, scores, filters = {}, {}, {}
 
     def evaluate(candidate, starts):
-        found = []
-        for fold, start in zip(folds, starts, strict=True):
-            found.append(
-                _held_out(
-                    fold, objective_of, candidate, n_components, constraint, start
-                )
-            )
+        found = [
+            _held_out(fold, objective_of, candidate, n_components, constraint, start)
+            for fold, start in zip(folds, starts, strict=True)
+        ]
         of_folds, filters[candidate] = zip(*found, strict=True)
         posteriors[candidate] = np.concatenate(of_folds)
         scores[candidate] = score = shares @ posteriors[candidate]
@@ -294,9 +291,7 @@ def _selection(chosen, posteriors, shares):
         "mean_log_posterior": np.array([shares @ p for p in posteriors.values()]),
     }
     current_progress().end_stage()
-    best = posteriors[
-        max(posteriors, key=lambda candidate: shares @ posteriors[candidate])
-    ]
+    best = max(posteriors.values(), key=lambda values: shares @ values)
     error = standard_error(best, shares) if np.isfinite(best).all() else np.nan
     return Selection(*chosen, "held-out log posterior", scores, error)
 

@@ -13,17 +13,10 @@ from skgeom.utils.estimator import named_like_fit
 
 
 def function_differences(function, X, n_classes, curvature):
-    """Model of a function or module X -> logits or log-probabilities."""
-    name = models.classifier_name(function)
-    call = function
-    if models.is_module(function):
-        of_tensors, tensor = models.module_function(function)
-
-        def call(X):
-            return to_numpy(of_tensors(tensor(X)))
-
-    models.check_logits(lambda X: call(X.copy()), X, n_classes, f"the function {name}")
-    return difference_model(lambda X: _floats(call(X.copy())), X, name, curvature)
+    """Model of a function X -> logits or log-probabilities."""
+    name = f"the function {models.classifier_name(function)}"
+    models.check_logits(lambda X: function(X.copy()), X, n_classes, name)
+    return difference_model(lambda X: _floats(function(X.copy())), X, name, curvature)
 
 
 def estimator_differences(estimator, X, curvature):

@@ -98,9 +98,9 @@ def input_hessian(
         for Gauss-Newton, :math:`d^2 + 3 d` times for the Hessian, and about ten times
         to check that the probabilities are smooth. Decision values or log-probabilities
         are used instead where they agree with ``predict_proba``, since they keep more
-        digits. Functions are differentiated by autograd, and modules by torch, which
-        count as analytic. With
-        differences, they need not be written with ``autograd.numpy``.
+        digits. Functions are differentiated by autograd, which counts as analytic. With
+        differences, they need not be written with ``autograd.numpy``. Modules are
+        always differentiated by torch.
 
     Returns
     -------
@@ -302,7 +302,7 @@ def check_classifier(estimator, X, y):
 
 def _model(estimator, X, n_classes, curvature, derivatives):
     if is_function(estimator):
-        if derivatives == "differences":
+        if derivatives == "differences" and not is_module(estimator):
             return function_differences(estimator, to_numpy(X), n_classes, curvature)
         return function_model(estimator, n_classes)
     model = None if derivatives == "differences" else fitted_classifier(estimator)

@@ -82,7 +82,8 @@ class CovarianceHessianProjection(CallbackSupportMixin, LinearProjection):
     derivatives : {"auto", "analytic", "differences"}, default="auto"
         ``"auto"`` uses formulas for the Hessian where there are some, and differences
         of probabilities otherwise; see :func:`input_hessian` for the costs. For
-        functions and modules, autograd and torch count as analytic.
+        functions, autograd counts as analytic. Modules are always differentiated by
+        torch.
     class_weight : "balanced", dict or None, default=None
         Weights of the classes in the average of the Hessian and, where the classifier
         takes ``sample_weight``, in its training; if it does not, there is a warning.

@@ -19,10 +19,12 @@ from scipy.special import softmax
 
 _EPS = np.finfo(np.float64).eps
 # Relative precision of leave-one-out errors. More precise comparisons select penalties
-# that are ten thousand times smaller at the same accuracy (images of MNIST).
+# that are ten thousand times smaller at the same accuracy (images of MNIST,
+# `bench_kernel_discriminant.py auto`).
 _PRECISION = 0.01
 # Least number of expected errors among the held-out samples: no error in n samples does
-# not mean that none will follow.
+# not mean that none will follow (log-loss of iris and wine in
+# `bench_kernel_discriminant.py auto`).
 _LEAST_ERRORS = 0.5
 
 
@@ -150,7 +152,7 @@ def held_out_components(components, samples, complement, found, criterion):
 
     The components z are the predictions of kernel ridge regression onto targets t,
     z = H t: class means times 1 + 1 / rho for "between", and class means plus z / rho
-    for "total" (u in ``_solvers.py``). The targets are kept fixed.
+    for "total" (u in ``_eigenproblems.py``). The targets are kept fixed.
 
     Parameters
     ----------

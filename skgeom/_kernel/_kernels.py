@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 
 from skgeom.utils.array_api import astype, like, on_host, take, to_numpy
-from skgeom.utils.validation import check_symmetric, warn_user
+from skgeom.utils.validation import check_semidefinite, check_symmetric, warn_user
 
 # Kernels that are positive semidefinite whatever their parameters.
 _DEFINITE = {"chi2", "cosine", "laplacian", "linear", "rbf"}
@@ -152,14 +152,8 @@ def _check_callable(kernel, X):
             f"The kernel returns an array of shape {values.shape} for two matrices of "
             f"{len(rows)} samples. {remedy}"
         )
-    gaps = np.abs(values - values.T)
-    if (gaps > 1e-6 * np.abs(values).max(initial=0)).any():
-        i, j = np.unravel_index(gaps.argmax(), gaps.shape)
-        raise ValueError(
-            f"The kernel is not symmetric: it is {values[i, j]:.6g} for the samples "
-            f"{rows[i]} and {rows[j]}, and {values[j, i]:.6g} for {rows[j]} and "
-            f"{rows[i]}. Use, for example, the mean of both."
-        )
+    if np.isfinite(values).all():
+        check_symmetric(values, f"The kernel matrix of the samples {rows.tolist()}")
 
 
 def _check_precomputed(X):
@@ -176,6 +170,18 @@ def _check_precomputed(X):
             "distances. A kernel is largest for equal samples: use, for example, "
             "np.exp(-gamma * X**2)."
         )
+
+
+def check_definite(matrix, name, rounding):
+    """Raise ValueError if a kernel matrix has a negative eigenvalue."""
+    check_semidefinite(
+        to_numpy(matrix).astype(np.float64, copy=False)[None],
+        name,
+        kind="kernel matrix of a positive semidefinite kernel",
+        remedy="Use penalty='identity' with solver='eigen' or 'cholesky', which allows "
+        "it, or another kernel",
+        rounding=rounding,
+    )
 
 
 def warn_if_nearly_diagonal(matrix, kernel):

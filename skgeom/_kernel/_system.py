@@ -31,6 +31,7 @@ from skgeom._kernel._eigenproblems import (
     solve_primal,
 )
 from skgeom._kernel._held_out_errors import complement_of, held_out_residuals
+from skgeom._kernel._kernels import check_definite
 from skgeom.utils.array_api import (
     astype,
     cholesky_factors,
@@ -40,7 +41,6 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.linalg import signs
-from skgeom.utils.validation import check_semidefinite
 
 _EPS = np.finfo(np.float64).eps
 
@@ -54,12 +54,11 @@ ALL_MEANS_EQUAL = (
     "The classes have equal means in the feature space of the kernel, so that no "
     "component separates them. Change the kernel or its parameters."
 )
-# Penalties that are heavier than all scatter by more than this cancel it to rounding.
-MAX_REGULARIZATION = 1e8
 # With lighter penalties on the norm of a function, coefficients in the null space of K
 # are rounding that 1 / lambda enlarges: coefficients must be in the range of K. Without
-# a penalty, less of the variance within the classes is rounding.
-_LIGHT = np.sqrt(_EPS)
+# a penalty, less of the variance within the classes is rounding. Penalties that are
+# heavier than all scatter by more than its inverse cancel the scatter to rounding.
+LIGHT = np.sqrt(_EPS)
 
 
 def max_abs(matrix):
@@ -80,11 +79,8 @@ def check_finite_kernel(kernel):
 
 
 @contextmanager
-def explain_singular(regularization, precision=_EPS):
+def explain_singular(regularization):
     """Turn the error of a factorization into one that names cause and remedy."""
-    alternative = ""
-    if precision > _EPS:
-        alternative = ", or give X in double precision instead of float32"
     try:
         yield
     except LinAlgError as error:
@@ -92,7 +88,7 @@ def explain_singular(regularization, precision=_EPS):
             "The regularized within-class matrix is singular with regularization="
             f"{regularization:g}: some functions do not vary within the classes, to "
             "rounding. Increase regularization, for example to "
-            f"{10 * regularization or 1e-3:g}{alternative}."
+            f"{10 * regularization or 1e-3:g}."
         ) from error
 
 
@@ -202,14 +198,8 @@ class KernelSystem:
         """Raise ValueError if the centered kernel has a negative eigenvalue."""
         if self.definite:
             return
-        check_semidefinite(
-            to_numpy(self.centered)[None],
-            "The centered kernel matrix",
-            kind="kernel matrix of a positive semidefinite kernel",
-            remedy="Use penalty='identity', which allows it where the solution is "
-            "exact, or another kernel",
-            rounding=10 * self.precision,
-        )
+        name, rounding = "The centered kernel matrix", 10 * self.precision
+        check_definite(self.centered, name, rounding)
 
     # Leave-one-out.
 
@@ -295,7 +285,7 @@ class KernelSystem:
         scale = sizes if self.identity and regularization else np.sqrt(sizes)
         means = left.T @ self.indicators
         # The largest share of the variance that is between the classes.
-        if not regularization and np.linalg.norm(means, 2) ** 2 > 1 - _LIGHT:
+        if not regularization and np.linalg.norm(means, 2) ** 2 > 1 - LIGHT:
             raise LinAlgError("the within-class matrix is singular")
         ratios, x = solve_primal(np.diag(scale**2), scale[:, None] * means, **settings)
         coefficients, scores = right @ ((scale / sizes)[:, None] * x), left * scale @ x
@@ -303,7 +293,7 @@ class KernelSystem:
 
     def solve_cholesky(self, regularization, criterion, n_components):
         """Solve by one Cholesky factor."""
-        if not self.identity and regularization < _LIGHT:
+        if not self.identity and regularization < LIGHT:
             return self.solve_eigen(regularization, criterion, n_components)
         tol = rank_tolerance(regularization)
         settings = self._settings(regularization, criterion, n_components, tol)

@@ -31,6 +31,7 @@ from skgeom._kernel._held_out_errors import (
 )
 from skgeom._kernel._kernels import (
     accepts_sparse,
+    check_definite,
     make_kernel,
     warn_if_nearly_diagonal,
 )
@@ -43,8 +44,9 @@ from skgeom._kernel._nystroem import (
 )
 from skgeom._kernel._system import (
     ALL_MEANS_EQUAL,
-    MAX_REGULARIZATION,
+    LIGHT,
     KernelSystem,
+    check_finite_kernel,
     explain_singular,
 )
 from skgeom._kernel._training_data import (
@@ -77,7 +79,6 @@ from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_priors,
-    check_semidefinite,
     check_two_classes,
     class_factors,
     known_labels,
@@ -89,12 +90,14 @@ from skgeom.utils.validation import (
 # times the time of landmarks (`bench_kernel_discriminant.py small mnist`).
 MAX_EXACT = 10_000
 # Held-out samples of the calibration, and samples of the selection of gamma and
-# regularization, and the values of regularization: with more, they would take longer
-# than the fit of 2,000 samples (`bench_kernel_discriminant.py sizes`).
+# regularization: with more, they would take longer than the fit of 2,000 samples
+# (`bench_kernel_discriminant.py sizes`).
 _MAX_HELD_OUT = 1000
 _MAX_SELECTION = 500
-_N_REGULARIZATIONS = 25
-# Candidates of gamma, relative to "scale": each halves the width of the kernel.
+# Candidates of regularization, and of gamma relative to "scale", each of which halves
+# the width of the kernel: `bench_kernel_discriminant.py auto` compares the accuracy
+# with that of the best value of a grid.
+_REGULARIZATIONS = np.logspace(-8, 0, 25)
 _GAMMA_FACTORS = 4.0 ** np.arange(-3, 3)
 
 
@@ -160,7 +163,7 @@ class KernelDiscriminantAnalysis(
         1 % of the least error, the one with the fewest effective parameters. The errors
         are those of at most about 500 samples, or two of each class if there are more
         than 250. Zero needs solver "eigen" and a regular :math:`S_w`. The largest value
-        is 1e8. The scatter is negligible then, and more would only scale the
+        is 6.7e7. The scatter is negligible then, and more would only scale the
         components.
     penalty : {"identity", "kernel"}, default="kernel"
         The matrix R: K, or the identity, which allows kernels that are not positive
@@ -318,7 +321,7 @@ class KernelDiscriminantAnalysis(
         "kernel_params": [None, dict],
         "regularization": [
             StrOptions({"auto"}),
-            Interval(Real, 0, MAX_REGULARIZATION, closed="both"),
+            Interval(Real, 0, 1 / LIGHT, closed="both"),
         ],
         "penalty": [StrOptions({"identity", "kernel"})],
         "criterion": [StrOptions({"total", "between"})],
@@ -437,7 +440,7 @@ class KernelDiscriminantAnalysis(
             # Solve.
             system, points = self._system(kernel, data)
             solve = getattr(system, f"solve_{self.solver_}")
-            with explain_singular(self.regularization_, precision(data.X)):
+            with explain_singular(self.regularization_):
                 found = solve(self.regularization_, self.criterion, n_components)
             if calibrated:
                 complement = system.complement(self.regularization_, data.n_held_out)
@@ -458,10 +461,8 @@ class KernelDiscriminantAnalysis(
     def _validate(self, X, y, sample_weight):
         """Valid X, class numbers, weights and a summary of rows; sets the classes."""
         if is_dask(X):
-            remedy = "Use solver='nystroem'"
-            if self.kernel == "precomputed":
-                refuse_dask(self, X, f"{remedy} with samples and another kernel")
-            if self.solver not in ("auto", "nystroem"):
+            if self.kernel == "precomputed" or self.solver in ("eigen", "cholesky"):
+                remedy = "Use solver='nystroem' with samples, not a precomputed kernel"
                 refuse_dask(self, X, remedy)
             empty = validate_data(
                 self,
@@ -576,16 +577,10 @@ class KernelDiscriminantAnalysis(
             solver = solver if n_samples <= MAX_EXACT else "nystroem"
         if solver != "eigen" and not self.regularization:
             raise ValueError(
-                "regularization must be positive with "
-                f"{self._solver_text(solver)}; use solver='eigen' for regularization=0."
+                f"regularization must be positive with solver={solver!r}; use "
+                "solver='eigen' for regularization=0."
             )
         return solver
-
-    def _solver_text(self, solver):
-        """The solver in messages, with the reason if it is automatic."""
-        if self.solver != "auto":
-            return f"solver={solver!r}"
-        return f"solver={solver!r}, which 'auto' is for more than {MAX_EXACT:,} samples"
 
     def _selects_gamma(self, kernel):
         """Whether gamma is selected: for zero regularization, it is "scale"."""
@@ -608,8 +603,8 @@ class KernelDiscriminantAnalysis(
         values = np.array([self.regularization])
         if self.regularization == "auto":
             # For the identity, the squares of the eigenvalues of K count.
-            smallest = -12 if self.penalty == "identity" else -8
-            values = ratio * np.logspace(smallest, 0, _N_REGULARIZATIONS)
+            exponent = 1.5 if self.penalty == "identity" else 1
+            values = ratio * _REGULARIZATIONS**exponent
             if self.solver_ == "nystroem":
                 values = np.maximum(values, precision(data.X))
         kernels = [kernel.with_gamma(gamma) for gamma in gammas]
@@ -697,16 +692,9 @@ class KernelDiscriminantAnalysis(
         if not self._selects_gamma(kernel):
             warn_if_nearly_diagonal(matrix, kernel)
         if not kernel.definite:
-            values = to_numpy(matrix)
-            check_semidefinite(
-                values.astype(np.float64, copy=False)[None],
-                "The kernel matrix of the landmarks, of "
-                f"{self._solver_text('nystroem')},",
-                kind="kernel matrix of a positive semidefinite kernel",
-                remedy="Use solver='eigen' or 'cholesky' with penalty='identity', or "
-                "another kernel",
-                rounding=precision(values) * len(values) * np.abs(values).max(),
-            )
+            name = "The kernel matrix of the landmarks, of solver='nystroem',"
+            rounding = precision(matrix) * n_landmarks * check_finite_kernel(matrix)
+            check_definite(matrix, name, rounding)
         features = LandmarkFeatures(
             matrix, lambda X, kept: kernel(X, take(points, kept)), dtype_name(X)
         )
@@ -820,8 +808,7 @@ class KernelDiscriminantAnalysis(
         # |z|^2 is common to all classes.
         Z, means = self._components(X), self.decision_means_
         xp = namespace(Z)
-        Z = Z if xp is np else xp.astype(Z, means.dtype, copy=False)
-        scores = Z @ means.T - xp.sum(means**2, axis=1) / 2
+        scores = astype(Z, means.dtype) @ means.T - xp.sum(means**2, axis=1) / 2
         return (scores + xp.log(self.priors_)) / self.temperature_
 
     @property
@@ -847,12 +834,11 @@ def _warn_of_ends(name, candidates, selected, *ends):
     """Warn if a value is selected that is at an end of the candidates."""
     if len(candidates) > 1 and selected in ends:
         end = "largest" if selected else "smallest"
-        scaling = "Scale the features, for example with StandardScaler, or compare"
-        remedy = scaling if name == "gamma" else "Compare"
         warn_user(
             f"The selected {name}, {candidates[selected]:.3g}, is the {end} of "
-            f"{len(candidates)} candidates: the best value may lie beyond. {remedy} "
-            f"values of {name} by cross-validation, for example with GridSearchCV.",
+            f"{len(candidates)} candidates: the best value may lie beyond. Scale the "
+            f"features, for example with StandardScaler, or compare values of {name} "
+            "by cross-validation, for example with GridSearchCV.",
             UserWarning,
         )
 
@@ -862,14 +848,11 @@ def _comparable_groups(part):
     remain = classes_remain(part.codes, part.groups, part.weights, part.class_weights)
     compared = np.bincount(part.groups, ~remain) == 0
     if not compared.any():
-        reason = "each group has all samples of a class, so that none remains"
-        remedy = "groups that share classes, or groups=None"
-        if len(part.codes) == len(part.class_weights):
-            reason = "each class has only one distinct sample, so that none remains"
-            remedy = "more samples"
         raise ValueError(
             "gamma and regularization cannot be selected by leave-one-out errors: "
-            f"{reason} to predict it by. Give both as numbers, or {remedy}."
+            "each group has all samples of a class, so that none remains to predict "
+            "it by. Give both as numbers, more distinct samples, or groups that share "
+            "classes."
         )
     return compared
 

@@ -11,7 +11,7 @@ from sklearn.utils import gen_batches
 from skgeom._held_out import held_out_folds, within_one_standard_error
 from skgeom._prototypes._losses import class_log_densities, log_sum
 from skgeom._prototypes._metrics import Metric
-from skgeom.optim import Euclidean, Product, StartError, TangentVector, minimize
+from skgeom.optim import Euclidean, Product, StartError, minimize
 from skgeom.utils.array_api import (
     average,
     like,
@@ -22,7 +22,6 @@ from skgeom.utils.array_api import (
     to_numpy,
 )
 from skgeom.utils.estimator import current_progress
-from skgeom.utils.linalg import fold_order
 from skgeom.utils.threads import map_threads, one_blas_thread
 from skgeom.utils.validation import warn_user
 
@@ -177,8 +176,8 @@ class PrototypeCost:
 
     Samples, and all arrays with a row for each, are arrays of any library. Points and
     gradients are numpy's, as the optimization is: they are no larger than the
-    prototypes. A point is a list of prototypes and, if these are learnt, the logarithm
-    of the scale (1,) and the matrix of the reduction.
+    prototypes. A point is an array of prototypes or, if more is learnt, a list of
+    prototypes, the logarithm of the scale (1,), and the matrix of the reduction.
 
     Parameters
     ----------
@@ -242,7 +241,8 @@ class PrototypeCost:
             parts = map_threads(evaluate, self._blocks, parallel=parallel)
         self._pairs, *sums = zip(*parts, strict=True)
         value, *gradients = (sum(part[1:], part[0]) for part in sums)
-        self._value = float(value), [to_numpy(gradient) for gradient in gradients]
+        gradients = [to_numpy(gradient) for gradient in gradients]
+        self._value = float(value), gradients if len(gradients) > 1 else gradients[0]
         self._point, self._model = point, None
         return self._value
 
@@ -251,16 +251,20 @@ class PrototypeCost:
         # The logarithm keeps the scale positive, and makes steps relative to it.
         log_scale = [np.log([scale])] if self._scale is None else []
         matrices = [] if matrix is None else [to_numpy(matrix)]
-        return [to_numpy(prototypes), *log_scale, *matrices]
+        point = [to_numpy(prototypes), *log_scale, *matrices]
+        return point if len(point) > 1 else point[0]
 
     def split(self, point):
         """Prototypes, scale and matrix of a point, on the device of the samples."""
         scale = self._scale if self._scale is not None else float(np.exp(point[1][0]))
         matrix = None if self._reduction is None else like(point[-1], self._training.y)
-        return like(point[0], self._training.y), scale, matrix
+        prototypes = point[0] if isinstance(point, list) else point
+        return like(prototypes, self._training.y), scale, matrix
 
     def manifold(self, point):
         """Where such points live."""
+        if not isinstance(point, list):
+            return self._training.metric.manifold(point.shape)
         manifolds = [self._training.metric.manifold(point[0].shape)]
         if self._scale is None:
             manifolds.append(Euclidean(1))
@@ -274,8 +278,8 @@ class PrototypeCost:
         alone = self._scale is not None and self._reduction is None
         return hasattr(self._loss, "curvature") and alone and n_kept <= _KEPT
 
-    def solve(self, point, vectors):
-        r"""Inverse of a model of the curvature, times tangent vectors, one array.
+    def solve(self, point, vector):
+        r"""Inverse of a model of the curvature, times a tangent vector.
 
         The model is the Gauss-Newton matrix :math:`J^\top (\operatorname{diag} p - p
         p^\top) J`, J being the Jacobian of the scores for the prototypes, and a
@@ -294,7 +298,7 @@ class PrototypeCost:
             self._model = self._curvature()
         training, pairs = self._training, self._pairs
         probabilities, diagonal = self._model
-        tangent = pairs[0].coordinates(like(vectors[0], training.y))
+        tangent = pairs[0].coordinates(like(vector, training.y))
         xp, shape = namespace(tangent), tuple(tangent.shape)
         diagonal = xp.repeat(diagonal, shape[1])
 
@@ -312,8 +316,7 @@ class PrototypeCost:
             return xp.reshape(total, (-1,)) + diagonal * flat
 
         solution = _conjugate_gradients(product, xp.reshape(tangent, (-1,)), diagonal)
-        solution = pairs[0].tangents(xp.reshape(solution, shape))
-        return TangentVector([to_numpy(solution)])
+        return to_numpy(pairs[0].tangents(xp.reshape(solution, shape)))
 
     def _curvature(self):
         """Probabilities, block by block, and diagonal (M,) of the curvature."""
@@ -642,7 +645,7 @@ def select_weight(training, make_loss, scale, **limits):
     y, shares = to_numpy(sample.y), np.where(folds < 0, 0, to_numpy(sample.weights))
     sums = np.bincount(y, shares)
     shares = shares / (np.count_nonzero(sums) * np.where(sums > 0, sums, 1)[y])
-    points = [[to_numpy(training.prototypes)]] * len(parts)
+    points = [to_numpy(training.prototypes)] * len(parts)
     scores, means = [], {}
     for weight in weights:
         found = np.zeros(len(folds))
@@ -655,8 +658,7 @@ def select_weight(training, make_loss, scale, **limits):
             cost = PrototypeCost(rest, make_loss(weight), scale)
             options = {"settled": limits["tol"], **limits}
             points[fold] = minimize_cost(cost, points[fold], note, **options).point
-            prototypes = points[fold][0]
-            found[folds == fold] = _log_probabilities(held_out, prototypes, scale)
+            found[folds == fold] = _log_probabilities(held_out, points[fold], scale)
         scores.append(found)
         means[weight] = round(float(shares @ scores[-1]), 6)
         if means[weight] < max(means.values()):
@@ -692,12 +694,12 @@ def _held_out_samples(training):
     y, labels = to_numpy(training.y), to_numpy(training.labels)
     squared = to_numpy(squared)
     own = np.where(labels == y[:, None], squared, np.inf).min(axis=1)
-    order = fold_order(y, np.column_stack([own, squared]), training.variance)
-    _, rows, copies = np.unique(
-        np.column_stack([y, order]), axis=0, return_index=True, return_inverse=True
-    )
+    # In single precision, equal samples have equal distances, however they are rounded.
+    distances = np.float32(1 + np.column_stack([own, squared]) / training.variance)
+    keys = np.column_stack([y, distances])
+    _, rows, copies = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     weights = np.bincount(copies.ravel(), to_numpy(training.weights))
     some = slice(None, None, -(-len(rows) // _MOST_SAMPLES))
     rows, weights = rows[some], like(weights[some], training.weights)
     sample = replace(_some(training, rows), weights=weights)
-    return sample, held_out_folds(order[rows, None], y[rows])
+    return sample, held_out_folds(np.arange(len(rows))[:, None], y[rows])

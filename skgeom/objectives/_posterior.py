@@ -135,29 +135,20 @@ class MeanInformation:
         """
         means, covariances, pull_back = self.classes(filters)
         gaussians = _Gaussians(means, covariances, self.log_priors, self.X)
+        rows = like(filters.T, self.X)
 
-        def evaluate(X, *columns):
+        def evaluate(block):
+            X = in_double(self.X[block, :])
+            columns = rows @ X.T, self.labels[block], self.weights[block]
             value, of_features, *sums = gaussians(*columns)
             return value, (of_features @ X).T, *sums
 
-        value, of_filters, *sums = self._means(evaluate, filters, means.size)
-        return value, of_filters + pull_back(*gaussians.pull_back(*sums))
-
-    def _means(self, evaluate, filters, n_more):
-        """Means of what depends on samples, features, labels and weights of a block.
-
-        Besides the samples there are ``n_more`` numbers for each.
-        """
-        rows = like(filters.T, self.X)
-
-        def of_block(block):
-            X = in_double(self.X[block, :])
-            return evaluate(X, rows @ X.T, self.labels[block], self.weights[block])
-
-        parts = map_threads(of_block, self._blocks(self.n_features + n_more))
+        # Besides the features, each sample has a number for each class and filter.
+        parts = map_threads(evaluate, self._blocks(self.n_features + means.size))
         total = float(namespace(self.X).sum(self.weights))
         # Where the samples lie on a device, only these sums leave it.
-        return [to_numpy(sum(part)) / total for part in zip(*parts, strict=True)]
+        sums = [to_numpy(sum(part)) / total for part in zip(*parts, strict=True)]
+        return sums[0], sums[1] + pull_back(*gaussians.pull_back(*sums[2:]))
 
     def _blocks(self, n_numbers=np.inf):
         """Slices of the samples, of each of which there are so many numbers."""
@@ -194,26 +185,6 @@ class _Gaussians:
         """
         xp = namespace(features)
         n_classes, n_filters, _ = self._inverse_factors.shape
-        gains, whitened, likelihoods, totals = self._gains(features, labels)
-        value = gains @ weights
-        numbers = like(np.arange(n_classes), labels, labels.dtype)
-        correct = xp.astype(numbers[:, None] == labels[None, :], weights.dtype)
-        a = correct - likelihoods / totals
-        a *= weights
-        weighted = a[:, None, :] * whitened
-        rows = xp.reshape(weighted, (n_classes * n_filters, -1))
-        of_features = -(self._stacked.T @ rows)
-        spread = weighted @ whitened.mT
-        mass = xp.sum(a, axis=1)
-        return value, of_features, xp.sum(weighted, axis=2), spread, mass
-
-    def _gains(self, features, labels):
-        """What each sample tells, (N,), and what that is computed from.
-
-        This is the whitened samples (c, m, N), their likelihoods up to a factor (c, N),
-        and the sums of these (N,).
-        """
-        xp = namespace(features)
         # All classes in one product: (c m, m) @ (m, N).
         whitened = self._stacked @ features
         whitened = xp.reshape(whitened, (*self._centres.shape[:2], -1))
@@ -224,7 +195,16 @@ class _Gaussians:
         totals = xp.sum(likelihoods, axis=0)
         of_correct = xp.take_along_axis(logits, labels[None, :], axis=0)[0, :]
         gains = of_correct - xp.log(totals) - xp.take(self._log_priors, labels)
-        return gains, whitened, likelihoods, totals
+        numbers = like(np.arange(n_classes), labels, labels.dtype)
+        correct = xp.astype(numbers[:, None] == labels[None, :], weights.dtype)
+        a = correct - likelihoods / totals
+        a *= weights
+        weighted = a[:, None, :] * whitened
+        rows = xp.reshape(weighted, (n_classes * n_filters, -1))
+        of_features = -(self._stacked.T @ rows)
+        spread = weighted @ whitened.mT
+        mass = xp.sum(a, axis=1)
+        return gains @ weights, of_features, xp.sum(weighted, axis=2), spread, mass
 
     def pull_back(self, of_means, spread, mass):
         """Gradients with respect to means, (c, m), and covariances, (c, m, m)."""

@@ -10,7 +10,6 @@ from skgeom.optim._manifolds import Euclidean as Euclidean
 from skgeom.optim._manifolds import Product as Product
 from skgeom.optim._manifolds import Sphere as Sphere
 from skgeom.optim._manifolds import Stiefel as Stiefel
-from skgeom.optim._manifolds import TangentVector as TangentVector
 from skgeom.optim._manifolds import filter_manifold as filter_manifold
 from skgeom.optim._minimize import OPTIMIZERS as OPTIMIZERS
 from skgeom.optim._minimize import MinimizeResult, minimize

@@ -1,7 +1,5 @@
 """SQFA as an estimator: what it finds, its invariances, its use, and bad input."""
 
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -16,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.datasets import sqfa_toy_statistics
-from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
+from skgeom.geometry import distance_calvo_oller
 from skgeom.objectives import DISTANCES
 
 
@@ -99,25 +97,6 @@ def test_more_components_than_lda_has():
     sqfa = SQFA(3, random_state=0).fit(X, y)
     assert energy(sqfa.components_, [0, 1, 2]) > 0.98
     assert np.linalg.matrix_rank(sqfa.components_, tol=0.1) == 3
-
-
-def test_objective_is_the_mean_distance_of_the_projected_classes(iris):
-    sqfa = SQFA(2, covariance_estimator=None, regularization=0.05, random_state=0).fit(
-        *iris
-    )
-    projected = ClassStatistics.from_data(*iris).project(sqfa.components_)
-    covariances = projected.covariances + 0.05 * np.eye(2)
-    distances = [
-        distance_calvo_oller(
-            projected.means[i], covariances[i], projected.means[j], covariances[j]
-        )
-        for i, j in [(0, 1), (0, 2), (1, 2)]
-    ]
-    assert sqfa.objective_ == pytest.approx(np.mean(distances), rel=1e-10)
-    squared = SQFA(
-        2, covariance_estimator=None, regularization=0.05, squared=True, random_state=0
-    ).fit(*iris)
-    assert squared.objective_ > np.mean(np.square(distances))
 
 
 def test_orthonormal_constraint(wide):
@@ -212,24 +191,6 @@ def test_which_axes_each_distance_prefers(toy_3, distance, constraint, axes, obj
     ).fit_statistics(toy_3)
     assert energy(smsqfa.components_, axes) > 0.999
     assert smsqfa.objective_ == pytest.approx(objective, abs=1e-3)
-
-
-def test_second_moments_are_those_about_the_origin(iris):
-    X, y = iris
-    sm = SecondMomentSQFA(
-        2, covariance_estimator=None, regularization=0.1, random_state=0
-    ).fit(X, y)
-    features = sm.transform(X)
-    moments = [features[y == k].T @ features[y == k] / 50 for k in range(3)]
-    # The covariance part is the unbiased one.
-    moments = [
-        moment + np.cov(features[y == k].T) / 50 + 0.1 * np.eye(2)
-        for k, moment in enumerate(moments)
-    ]
-    i, j = np.triu_indices(3, 1)
-    moments = np.array(moments)
-    distances = distance_affine_invariant(moments[i], moments[j])
-    assert sm.objective_ == pytest.approx(distances.mean(), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", DISTANCES)
@@ -336,15 +297,9 @@ def test_covariance_estimator(iris, estimator):
     assert sqfa.objective_ == pytest.approx(expected.objective_, rel=1e-10)
 
 
-def test_nothing_global_is_touched(iris, capsys):
-    def snapshot():
-        random = np.random.get_state()[1].tolist()  # noqa: NPY002
-        return random, list(warnings.filters), np.geterr(), np.get_printoptions()
-
+def test_a_seed_repeats_the_fit_silently(iris, capsys):
     X, y = (array.copy() for array in iris)
-    before = snapshot()
     first = SQFA(2, init="random", random_state=3).fit(X, y)
-    assert snapshot() == before
     second = SQFA(2, init="random", random_state=3).fit(X, y)
     np.testing.assert_array_equal(first.components_, second.components_)
     np.testing.assert_array_equal(X, iris[0])

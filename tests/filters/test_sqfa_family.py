@@ -12,10 +12,9 @@ from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
-from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
+from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
 from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES, StudentT
 
@@ -98,12 +97,6 @@ def test_class_distances(regularized, wine):
         assert pairs.mean() == pytest.approx(sqfa.objective_, rel=1e-12)
 
 
-def test_what_needs_a_fit():
-    for method in ("class_distances", "orthonormalize"):
-        with pytest.raises(NotFittedError):
-            getattr(SQFA(), method)()
-
-
 # Another basis.
 
 
@@ -139,6 +132,15 @@ def test_dependent_filters_have_no_orthonormal_basis(wine):
     sqfa.components_ = np.repeat(sqfa.components_[:1], 2, axis=0)
     with pytest.raises(ValueError, match="2 filters are linearly dependent"):
         sqfa.orthonormalize()
+
+
+@pytest.mark.parametrize("cls", [SQFA, SecondMomentSQFA, AMAGauss])
+def test_regularization_above_the_rounding_of_the_data_is_an_error(cls):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"Decrease\s+regularization"):
+        cls(2, regularization=1e308).fit(X, y)
+    model = cls(2, regularization=1e3, random_state=0).fit(X, y)
+    assert model.regularization_ == 1e3
 
 
 # Statistics of second moments only.

@@ -67,14 +67,6 @@ def test_module_has_the_hessian_of_the_same_network(torch, data, activation, cur
     assert_allclose(single, expected, rtol=0, atol=1e-5 * size)
 
 
-@pytest.mark.exhaustive
-def test_blocks_of_samples(torch, data):
-    module = as_module(torch, trained(*data))
-    whole = input_hessian(module, *data)
-    with config_context(working_memory=0.05):
-        assert_allclose(input_hessian(module, *data), whole, rtol=0, atol=1e-14)
-
-
 def test_module_is_left_as_it_was(torch, data):
     """In training, its dropout and batch normalisation would change the result."""
     X, y = data

@@ -8,18 +8,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.preprocessing import StandardScaler
 
 from skgeom import KernelDiscriminantAnalysis
 
 KDA = KernelDiscriminantAnalysis
 SOLVERS = ["eigen", "cholesky", "nystroem"]
-
-
-@pytest.fixture
-def wine():
-    X, y = load_wine(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +36,7 @@ def test_directions_that_symmetry_hides(mirrored, regularization, criterion):
         regularization=regularization,
         penalty="identity",
         criterion=criterion,
+        temperature=1,
     )
     # With K = X X^T, alpha = X x, and V = X^T X / n, S_t is V^3 up to powers of n.
     V = X.T @ X / len(X)
@@ -79,7 +73,9 @@ def test_singular_matrix_names_the_remedy(wine):
     X, y = wine
     K = rbf_kernel(X, gamma=1e-4).astype(np.float32)
     kda = KDA(kernel="precomputed", penalty="kernel", regularization=1e-7)
-    with pytest.raises(ValueError, match=r"example to 1e-06, .* double precision"):
+    with pytest.raises(
+        ValueError, match="Increase regularization, for example to 1e-06"
+    ):
         kda.fit(K, y)
 
 
@@ -161,7 +157,7 @@ def test_landmarks_that_are_zero(wine):
 
 def test_callable_kernel_must_be_a_symmetric_function_of_matrices(wine):
     X, y = wine
-    with pytest.raises(ValueError, match=r"not symmetric: it is .* for the sampl"):
+    with pytest.raises(ValueError, match=r"samples .* is not symmetric"):
         KDA(kernel=lambda A, B: A[:, :1] + 2 * B[:, 0]).fit(X, y)
     with pytest.raises(ValueError, match=r"shapes (?s:.*)must be a function of two"):
         KDA(kernel=np.dot).fit(X, y)
@@ -180,14 +176,6 @@ def test_callable_kernel_must_be_a_symmetric_function_of_matrices(wine):
 def test_arguments_of_named_kernels(wine, kernel, arguments, message):
     with pytest.raises(ValueError, match=message):
         KDA(kernel=kernel, kernel_params=arguments).fit(*wine)
-
-
-def test_gamma_of_constant_samples():
-    """Nothing is left of a fit that fails."""
-    kda, X = KDA(gamma="scale"), np.full((6, 2), 0.5)
-    with pytest.raises(ValueError, match="All samples are equal"):
-        kda.fit(X, [0, 1] * 3)
-    assert not hasattr(kda, "gamma_")
 
 
 def test_precomputed_distances_and_wrong_columns(wine):
@@ -214,17 +202,7 @@ def test_nearly_diagonal_kernel(wine, solver):
         kda.set_params(gamma=0.3).fit(X, y)
 
 
-def test_largest_gamma_suggests_scaling():
-    X, y = np.arange(200.0)[:, None], np.arange(200) // 16 % 2
-    message = "The selected gamma, .* is the largest of 6 candidates.*StandardScaler"
-    with pytest.warns(UserWarning, match=message):
-        KDA(regularization=0.01).fit(X, y)
-
-
 def test_no_gamma_is_selected_without_regularization(wine):
     X, y = wine
     kda = KDA(kernel="poly", degree=1, regularization=0).fit(X, y)
     assert kda.gamma_ == pytest.approx(1 / 13)
-
-
-# Output.

@@ -12,14 +12,12 @@ from sklearn.base import clone
 from sklearn.datasets import (
     load_digits,
     load_iris,
-    load_wine,
     make_blobs,
     make_moons,
 )
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.class_weight import compute_sample_weight
 
 from skgeom import KernelDiscriminantAnalysis as KDA
@@ -34,20 +32,6 @@ from skgeom._kernel._held_out_errors import (
 from skgeom._kernel._system import KernelSystem
 
 pytestmark = pytest.mark.filterwarnings("ignore:The selected")
-
-
-@pytest.fixture(scope="module")
-def wine():
-    X, y = load_wine(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
-
-
-@pytest.fixture(scope="module")
-def digits():
-    """Training and test parts of all digits."""
-    X, y = load_digits(return_X_y=True)
-    train = np.arange(len(y)) % 3 > 0
-    return X[train], y[train], X[~train], y[~train]
 
 
 def assert_same_model(first, second, X, atol=1e-6):
@@ -196,7 +180,7 @@ def test_end_of_the_range_warns():
     with pytest.warns(UserWarning, match="selected regularization, 1, is the largest"):
         KDA().fit(X, y)
     X, y = np.arange(400)[:, None] / 400, np.arange(400) // 20 % 2
-    with pytest.warns(UserWarning, match="selected gamma, .* is the largest of 6 cand"):
+    with pytest.warns(UserWarning, match="largest of 6 cand.*StandardScaler"):
         KDA(regularization=1e-5).fit(X, y)
     KDA(gamma=0.1, regularization=1.0).fit(X, y)
 
@@ -210,7 +194,7 @@ def test_verbose_prints_the_selected_values(wine, capsys):
     assert f"gamma={kda.gamma_}" in line and "n_landmarks=50" in line
 
 
-# Weights, copies, order, units.
+# Weights and copies.
 
 
 @pytest.mark.parametrize("factor", [10, 1000, 1e-3])
@@ -254,14 +238,6 @@ def test_balanced_weights_are_balanced_classes():
     assert np.mean(losses) < 0.45
 
 
-def test_common_unit():
-    X, y = make_moons(300, noise=0.2, random_state=0)
-    expected = KDA().fit(X, y)
-    unit = KDA().fit(1e3 * X, y)
-    assert unit.regularization_ == expected.regularization_
-    assert_allclose(unit.predict_proba(1e3 * X), expected.predict_proba(X), atol=1e-6)
-
-
 # Groups.
 
 
@@ -294,7 +270,7 @@ def test_bad_groups(wine):
         KDA().fit(X, y, groups=np.r_[np.nan, y[1:]])
     with pytest.raises(ValueError, match="each group has all samples of a class"):
         KDA().fit(X, y, groups=y)
-    with pytest.raises(ValueError, match="each class has only one distinct sample"):
+    with pytest.raises(ValueError, match="more distinct samples"):
         first = np.unique(y, return_index=True)[1].repeat(3)
         KDA().fit(X[first], y[first])
     # A class that is one group cannot be held out.
@@ -371,13 +347,6 @@ def test_agreement_with_lda_on_many_samples():
     lda = LinearDiscriminantAnalysis().fit(X, y)
     assert (kda.predict(X) == lda.predict(X)).mean() > 0.99
     assert kda.temperature_ == pytest.approx(1, abs=0.3)
-
-
-def test_landmarks_calibrate_as_the_exact_solution_does(digits):
-    X, y = (array[:600] for array in digits[:2])
-    exact = KDA(solver="cholesky").fit(X, y)
-    kda = KDA(solver="nystroem", n_landmarks=600).fit(X, y)  # all samples
-    assert_same_model(kda, exact, X)
 
 
 def test_classes_that_are_separated_perfectly():

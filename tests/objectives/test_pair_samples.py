@@ -80,6 +80,7 @@ def test_objective_on_a_sample(problem):
         inside = basis.T @ last
         assert part.project(basis)(inside)[0] == pytest.approx(part(basis @ inside)[0])
         assert part.mean(last) == pytest.approx(whole, rel=1e-11)
+        assert objective(filters)[0] == whole  # that of all pairs stays as it was
 
 
 def test_mean_of_too_many_pairs_is_an_estimate(problem, monkeypatch):

@@ -221,3 +221,40 @@ def test_stuck_optimizer_is_not_called_converged(name):
     result = minimize(cost, Euclidean(2), np.ones(2), optimizer=name)
     assert not result.converged
     assert_array_equal(result.point, np.ones(2))
+
+
+# From an approximation of the inverse Hessian
+
+
+RATES = np.logspace(-4, 4, 30)
+
+
+def ill_conditioned(x):
+    return (RATES * (x - 1) ** 2).sum() / 2, RATES * (x - 1)
+
+
+def test_the_exact_inverse_takes_one_step():
+    result = minimize(
+        ill_conditioned,
+        Euclidean(30),
+        np.zeros(30),
+        preconditioner=lambda point, vector: vector / RATES,
+        tol=0,
+    )
+    assert result.n_evaluations <= 4
+    assert_allclose(result.point, 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [0.3, 100.0])
+@pytest.mark.parametrize("optimizer", ["lbfgs", "conjugate-gradient"])
+def test_a_wrong_scale_is_survived(optimizer, factor):
+    """Not only the direction, but also the unit of the cost is taken care of."""
+    result = minimize(
+        lambda x: tuple(1e6 * part for part in ill_conditioned(x)),
+        Euclidean(30),
+        np.zeros(30),
+        optimizer=optimizer,
+        preconditioner=lambda point, vector: factor * vector / (1e6 * RATES),
+        tol=1e-12,
+    )
+    assert_allclose(result.point, 1, rtol=1e-4)

@@ -32,42 +32,43 @@ def test_whitening_changes_no_distance_and_can_be_undone(spd, name):
     )
 
 
+EXHAUSTIVE = [pytest.mark.exhaustive]
 MODELS = [
-    PLRSQ(2, max_iter=5, random_state=0),
-    PLRSQ(solver="sgd", max_iter=1, random_state=0),
+    PLRSQ(2, metric="riemann", max_iter=5, random_state=0),
+    PLRSQ(metric="riemann", solver="sgd", max_iter=1, random_state=0),
     GLRSQ(tol=0.1),
 ]
+MAPS = [np.random.default_rng(1).normal(size=(4, 4)), np.diag([1e4, 1, 1e-3, 1e-8])]
 
 
-@pytest.mark.parametrize("scales", [[1, 1e-8, 1e-8, 1], [1e4, 1, 1e-3, 1e-8]], ids=str)
+@pytest.mark.parametrize("D", MAPS, ids=["mixing", "units"])
 @pytest.mark.parametrize(
-    ("metric", "estimator"),
+    "estimator",
     [
-        *(("riemann", model) for model in MODELS),
-        pytest.param("logdet", MODELS[0]),
+        *MODELS,
         *(
-            pytest.param("logdet", model, marks=pytest.mark.exhaustive)
-            for model in MODELS[1:]
+            pytest.param(clone(m).set_params(metric="logdet"), marks=marks)
+            for m, marks in zip(MODELS, ([], EXHAUSTIVE, EXHAUSTIVE), strict=True)
         ),
     ],
     ids=repr,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_channels_of_unlike_units(spd, metric, estimator, scales):
+def test_linear_maps_and_units_change_nothing(spd, estimator, D):
     """Volts beside microvolts: the same distances as in one unit."""
-    X, y = spd
-    D = np.diag(scales)
-    model = clone(estimator).set_params(metric=metric)
-    expected = clone(model).fit(X, y)
-    model.fit(D @ X @ D, y)
-    assert_allclose(model.transform(D @ X @ D), expected.transform(X), rtol=1e-6)
-    assert_allclose(model.prototypes_, D @ expected.prototypes_ @ D, rtol=1e-5)
+    (X, y), moved = spd, D @ spd[0] @ D.T
+    expected, model = clone(estimator).fit(X, y), clone(estimator).fit(moved, y)
+    assert_allclose(model.transform(moved), expected.transform(X), rtol=1e-6)
+    prototypes = D @ expected.prototypes_ @ D.T
+    diagonals = np.linalg.diagonal(prototypes) ** 0.5
+    scales = diagonals[:, :, None] * diagonals[:, None]
+    assert_allclose(model.prototypes_ / scales, prototypes / scales, atol=1e-5)
     again = pickle.loads(pickle.dumps(model))
-    assert_array_equal(again.transform(D @ X @ D), model.transform(D @ X @ D))
+    assert_array_equal(again.transform(moved), model.transform(moved))
     # And they go on learning in any of them.
-    for one, scale in ((model, D), (expected, np.eye(4))):
-        one.set_params(random_state=0).partial_fit(scale @ X @ scale, y)
-    assert_allclose(model.transform(D @ X @ D), expected.transform(X), rtol=1e-6)
+    for one, samples in ((model, moved), (expected, X)):
+        one.set_params(random_state=0).partial_fit(samples, y)
+    assert_allclose(model.transform(moved), expected.transform(X), rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:Convergence not reached:UserWarning")  # of MDM

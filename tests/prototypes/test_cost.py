@@ -48,20 +48,22 @@ def cost_of(rng, kind):
     training = training_of(rng, VectorMetric() if vectors else AffineInvariantMetric())
     W = training.prototypes
     if kind == "margin":
-        return PrototypeCost(training, MARGIN, 2.0), [W]
+        return PrototypeCost(training, MARGIN, 2.0), W
     if kind == "scale":
         return PrototypeCost(training, LIKELIHOOD), [W, np.array([0.3])]
     if kind == "relevance":
         reduction = Relevance(training, None, 2)
         point = [W, rng.normal(size=(2, 4))]
         return PrototypeCost(training, MARGIN, 2.0, reduction), point
-    return PrototypeCost(training, LIKELIHOOD, SCALE), [W]
+    return PrototypeCost(training, LIKELIHOOD, SCALE), W
 
 
 @pytest.mark.parametrize("kind", ["riemann", "margin", "scale", "vectors", "relevance"])
 def test_gradient_of_the_cost(rng, kind):
     cost, point = cost_of(rng, kind)
     _, gradients = cost(point)
+    alone = not isinstance(point, list)
+    point, gradients = ([point], [gradients]) if alone else (point, gradients)
     assert len(gradients) == len(point)
     for number, (part, gradient) in enumerate(zip(point, gradients, strict=True)):
         direction = velocity = rng.normal(size=part.shape)
@@ -76,7 +78,7 @@ def test_gradient_of_the_cost(rng, kind):
             if part.ndim == 3:
                 factors = np.linalg.cholesky(part)
                 moved[number] = factors @ expm(t * direction) @ factors.mT
-            return cost(moved)[0]
+            return cost(moved[0] if alone else moved)[0]
 
         numerical = (value(1e-5) - value(-1e-5)) / 2e-5
         assert_allclose((gradient * velocity).sum(), numerical, rtol=1e-7)
@@ -116,7 +118,7 @@ def test_model_of_the_curvature_of_vectors(rng, gamma, monkeypatch):
     diagonal = training.weights @ (0.02 * np.abs(q - p) / SCALE + pull)
     model += np.diag(np.repeat(diagonal, 4))
     vector = rng.normal(size=W.shape)
-    (solution,) = cost.solve([W], [vector])
+    solution = cost.solve(W, vector)
     residual = model @ solution.ravel() - vector.ravel()
     assert np.linalg.norm(residual) < 2e-3 * np.linalg.norm(vector)
 
@@ -125,10 +127,10 @@ def test_model_of_the_curvature_is_affine_invariant(rng, monkeypatch):
     monkeypatch.setattr(_training, "_RESIDUAL", 1e-6)
     training, A = training_of(rng, AffineInvariantMetric()), rng.normal(size=(3, 3))
     W, vector = training.prototypes, random_spd(rng, 5)
-    (solution,) = PrototypeCost(training, LIKELIHOOD, SCALE).solve([W], [vector])
+    solution = PrototypeCost(training, LIKELIHOOD, SCALE).solve(W, vector)
     moved = _training.replace(training, Z=A @ training.Z @ A.T)
     cost = PrototypeCost(moved, LIKELIHOOD, SCALE)
-    (of_moved,) = cost.solve([A @ W @ A.T], [A @ vector @ A.T])
+    of_moved = cost.solve(A @ W @ A.T, A @ vector @ A.T)
     expected = A @ solution @ A.T
     assert_allclose(of_moved, expected, atol=1e-3 * np.abs(expected).max())
 
@@ -165,10 +167,10 @@ def test_margins_compute_only_distances_that_matter(rng, monkeypatch):
         return eigh(matrices)
 
     monkeypatch.setattr(np.linalg, "eigh", counted)
-    value, (gradient,) = cost([W])
+    value, gradient = cost(W)
     assert 2 * 60 <= sum(counts) - 5 < 0.8 * 60 * 5  # five are the prototypes
     monkeypatch.delattr(AffineInvariantMetric, "tangent_metric")
-    expected, (exact,) = PrototypeCost(training, MARGIN, 10.0)([W])
+    expected, exact = PrototypeCost(training, MARGIN, 10.0)(W)
     assert_allclose(value, expected, rtol=1e-12)
     assert_allclose(gradient, exact, atol=1e-10 * np.abs(exact).max())
 

@@ -29,12 +29,9 @@ def vectors_for(estimator, X):
 
 @pytest.mark.parametrize("estimator", [PLRSQ(), GLRSQ(), RSLVQ()], ids=repr)
 def test_partial_fit_is_an_epoch(spd, estimator):
-    X, y = spd
-    estimator = clone(estimator).set_params(
-        solver="sgd", max_iter=1, shuffle=False, batch_size=7
-    )
-    whole = clone(estimator).fit(X, y)
-    part = clone(estimator).partial_fit(X, y)
+    options = {"solver": "sgd", "max_iter": 1, "shuffle": False, "batch_size": 7}
+    whole = clone(estimator).set_params(**options).fit(*spd)
+    part = clone(whole).partial_fit(*spd)
     assert_allclose(part.prototypes_, whole.prototypes_, rtol=1e-12)
     assert_allclose(part.loss_curve_, whole.loss_curve_)
 
@@ -85,6 +82,7 @@ def test_learning_goes_on_with_the_same_parameters(spd, changes, message):
     "estimator",
     [
         PLRSQ(representability=0),
+        PLRSQ(solver="sgd", random_state=0),
         PLRSQ(sigma2="learn"),
         PLRSQ(n_components=2),
         GLRSQ(),
@@ -95,52 +93,26 @@ def test_learning_goes_on_with_the_same_parameters(spd, changes, message):
 def test_a_warm_start_goes_on_from_all_that_was_learnt(spd, estimator):
     model = clone(estimator).set_params(warm_start=True, max_iter=4).fit(*spd)
     end, sigma2 = model.loss_curve_[-1], getattr(model, "sigma2_", None)
-    assert_allclose(model.fit(*spd).loss_curve_[0], end, rtol=1e-9)
+    again = model.fit(*spd).loss_curve_[0]
+    stochastic = getattr(model, "solver", "lbfgs") == "sgd"  # on the way to the end
+    assert again < end if stochastic else again == pytest.approx(end, rel=1e-9)
     if model.get_params().get("sigma2") == "auto":
         assert model.sigma2_ == sigma2
-
-
-def test_a_stochastic_warm_start_keeps_the_automatic_variance(spd):
-    model = PLRSQ(solver="sgd", warm_start=True, max_iter=3, random_state=0).fit(*spd)
-    sigma2, end = model.sigma2_, model.loss_curve_[-1]
-    assert model.fit(*spd).sigma2_ == sigma2
-    assert model.loss_curve_[0] <= end * (1 + 1e-9)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "solver"),
-    [(PLRSQ(), "lbfgs"), (GLRSQ(), "sgd"), (RSLVQ(), "sgd")],
-    ids=repr,
-)
-def test_partial_fit_does_not_undo_fit(spd, estimator, solver):
-    X, y = vectors_for(estimator, spd[0]), spd[1]
-    model = clone(estimator).set_params(solver=solver, max_iter=20, random_state=0)
-    model.fit(X, y)
-    fitted, n_iter, curve = model.transform(X), model.n_iter_, model.loss_curve_
-    model.partial_fit(X, y)
-    # A whole step at the first rate goes a hundred times as far.
-    assert_allclose(model.transform(X), fitted, rtol=0.02)
-    assert np.abs(model.transform(X) - fitted).max() > 0
-    assert model.n_iter_ == n_iter + 1
-    assert_array_equal(model.loss_curve_[:-1], curve)
 
 
 def test_partial_fit_after_fit_is_the_last_epoch_again(spd):
     """The rate, and the slope, are those with which the schedule ends."""
     X, y = spd
-    model = GLRSQ(solver="sgd", shuffle=False, max_iter=4).fit(X, y)
-    start = model.prototypes_
+    options = {"solver": "sgd", "shuffle": False}
+    model = GLRSQ(max_iter=4, **options).fit(X, y)
+    start, curve = model.prototypes_, model.loss_curve_
     model.partial_fit(X, y)
     rate = 4 / 100 * 0.01 / 4  # of n / 100, at the end, for the slope 4
-    expected = GLRSQ(
-        init=start,
-        slope=4.0,
-        solver="sgd",
-        shuffle=False,
-        learning_rate=rate * 4 * 100,
-        max_iter=1,
-    ).fit(X, y)
+    options |= {"slope": 4.0, "learning_rate": rate * 4 * 100}
+    expected = GLRSQ(init=start, max_iter=1, **options).fit(X, y)
     assert_allclose(model.prototypes_, expected.prototypes_, rtol=1e-10)
+    assert model.n_iter_ == 5
+    assert_array_equal(model.loss_curve_[:-1], curve)
 
 
 def test_a_class_without_weight_is_refused_whatever_the_start(spd, first_samples):
@@ -217,7 +189,7 @@ def test_null_step_moves_nothing(spd, estimator):
         PLRSQ(metric="riemann"),
         *(
             pytest.param(model, marks=pytest.mark.exhaustive)
-            for model in (PLRSQ(), PLRSQ(metric="logdet"), GLRSQ(), RSLVQ())
+            for model in (PLRSQ(metric="logdet"), GLRSQ(), RSLVQ())
         ),
     ],
     ids=repr,
@@ -228,21 +200,15 @@ def test_trial_by_trial_or_all_at_once(make_signals, estimator):
     X = vectors_for(estimator, X)
     order = np.random.default_rng(0).permutation(len(y))
     train, test = order[:120], order[120:]
-    start = np.stack(
-        [X[train][y[train] == label][:5].mean(axis=0) for label in [0, 1, 2]]
-    )
-    model = clone(estimator).set_params(init=start, random_state=0)
+    start = [X[train][y[train] == label][:5].mean(axis=0) for label in [0, 1, 2]]
+    model = clone(estimator).set_params(init=np.stack(start), random_state=0)
     whole = clone(model).partial_fit(X[train], y[train])
     for i in train:
         model.partial_fit(X[[i]], y[[i]], classes=[0, 1, 2])
     assert abs(model.score(X[test], y[test]) - whole.score(X[test], y[test])) <= 0.02
     assert len(model.loss_curve_) == model.n_iter_ == 120
     if hasattr(model, "sigma2_"):
-        # The tangent space of a stream is not that of all samples.
-        tangent = getattr(model, "metric", None) == "tangent"
-        assert model.sigma2_ == pytest.approx(
-            whole.sigma2_, rel=0.2 if tangent else 1e-6
-        )
+        assert model.sigma2_ == pytest.approx(whole.sigma2_)
 
 
 def test_proportions_without_chance():
@@ -295,47 +261,29 @@ def test_the_rate_falls_with_the_samples(spd, first_samples):
         assert np.abs(one.prototypes_ - first_samples).max() > 0
 
 
-def test_the_automatic_variance_is_that_of_all_samples_so_far(spd):
-    X, y = spd
+@pytest.mark.parametrize("estimator", [RSLVQ(), PLRSQ(metric="riemann")])
+def test_the_automatic_variance_is_that_of_all_samples(spd, estimator):
+    """Prototypes that are driven apart must not enlarge it, and the steps with it."""
+    X, y = vectors_for(estimator, spd[0]), spd[1]
     start = np.stack([X[y == label].mean(axis=0) for label in range(3)])
-    model = PLRSQ(metric="riemann", init=start, learning_rate=1e-300)
+    model = clone(estimator).set_params(init=start, random_state=0)
     whole = clone(model).partial_fit(X, y).sigma2_
-    for part in np.array_split(np.random.default_rng(0).permutation(60), 7):
-        model.partial_fit(X[part], y[part], classes=[0, 1, 2])
-    assert model.sigma2_ == pytest.approx(whole)
-    model = PLRSQ(init=start).fit(X, y)
-    fitted = model.sigma2_
+    for _ in range(8):
+        for part in np.array_split(np.random.default_rng(0).permutation(60), 3):
+            model.partial_fit(X[part], y[part], classes=[0, 1, 2])
+        assert model.sigma2_ == pytest.approx(whole)
+    assert np.abs(np.diff(model.loss_curve_[-6:-3])).max() < model.loss_curve_[0]
+    fitted = model.fit(X, y).sigma2_
     assert model.partial_fit(X[:5], y[:5]).sigma2_ == fitted
 
 
-@pytest.mark.parametrize("estimator", [RSLVQ(), PLRSQ(), PLRSQ(metric="riemann")])
-def test_the_automatic_variance_settles(spd, estimator):
-    """Prototypes that are driven apart must not enlarge it, and the steps with it."""
-    X, y = vectors_for(estimator, spd[0]), spd[1]
-    model = clone(estimator).set_params(random_state=0)
-    parts = np.array_split(np.random.default_rng(0).permutation(len(y)), 3)
-    variances = []
-    for _ in range(8):
-        for part in parts:
-            model.partial_fit(X[part], y[part], classes=[0, 1, 2])
-        variances.append(model.sigma2_)
-    assert_allclose(variances, variances[0], rtol=1e-8)
-    whole = clone(estimator).partial_fit(X, y).sigma2_
-    assert model.sigma2_ == pytest.approx(whole, rel=0.2)
-    assert np.abs(np.diff(model.loss_curve_[-6:-3])).max() < model.loss_curve_[0]
-
-
 def test_sigma2_scale_is_relative_to_the_automatic_value(spd):
-    metric = "riemann"
-    model = PLRSQ(metric=metric)
-    automatic = model.fit(*spd).sigma2_
-    scaled = PLRSQ(metric=metric, sigma2_scale=0.5).fit(*spd)
-    assert scaled.sigma2_ == pytest.approx(automatic / 2)
-    given = PLRSQ(metric=metric, sigma2=automatic / 2, sigma2_scale=7.0).fit(*spd)
+    model = PLRSQ(representability=0.1, sigma2_scale=0.5)
+    half = clone(model).set_params(sigma2_scale=1.0).fit(*spd).sigma2_ / 2
+    scaled = clone(model).fit(*spd)
+    given = clone(model).set_params(sigma2=half, sigma2_scale=7.0).fit(*spd)
+    assert scaled.sigma2_ == pytest.approx(half)
     assert_allclose(given.prototypes_, scaled.prototypes_, rtol=1e-6)
-    part = PLRSQ(metric=metric, sigma2_scale=0.5).partial_fit(*spd)
-    assert part.sigma2_ == pytest.approx(automatic / 2)
-    learnt = PLRSQ(metric=metric, sigma2="learn", sigma2_scale=0.5).fit(*spd)
+    assert clone(model).partial_fit(*spd).sigma2_ == pytest.approx(half)
+    learnt = clone(model).set_params(sigma2="learn").fit(*spd)
     assert learnt.loss_curve_[0] == pytest.approx(scaled.loss_curve_[0])
-    with pytest.raises(ValueError, match="sigma2_scale"):
-        PLRSQ(sigma2_scale=0.0).fit(*spd)

@@ -1,6 +1,5 @@
 """The metrics of prototypes: those of the registry, and new ones."""
 
-import re
 from itertools import product
 
 import numpy as np
@@ -17,7 +16,7 @@ from skgeom._prototypes._metrics import (
     VectorMetric,
     VectorPairs,
 )
-from skgeom.geometry._spd import from_upper_triangles, upper_triangles
+from skgeom.geometry._spd import upper_triangles
 
 # Of each metric, a distance, the square of which is compared, a mean of weighted
 # samples, and options of that.
@@ -194,14 +193,6 @@ def test_affine_invariance_is_as_declared(rng, name):
     assert_allclose(means[1], A @ means[0] @ A.T, rtol=1e-5, atol=1e-6)
 
 
-def test_logdet_is_an_eighth_of_the_affine_invariant_metric_nearby(rng):
-    X = random_spd(rng, 3)
-    near = X + 1e-3 * random_spd(rng, 3)
-    divergences = np.diagonal(fitted("logdet").squared_distances(near, X))
-    squared = np.diagonal(fitted("riemann").squared_distances(near, X))
-    assert_allclose(8 * divergences, squared, rtol=1e-4)
-
-
 @pytest.mark.parametrize("unit", [1.0, 1e8])
 @pytest.mark.parametrize("size", [1e-6, 1e-11])
 def test_near_matrices_keep_their_distances(rng, size, unit):
@@ -212,7 +203,7 @@ def test_near_matrices_keep_their_distances(rng, size, unit):
     W, X = ((basis * e[:, None]) @ basis.T for e in (eigenvalues, near))
     ratios = near / eigenvalues - 1
     found = fitted("logdet").squared_distances(X, W)[:, 0]
-    # The matrices themselves are rounded.
+    # An eighth of the affine-invariant ones. The matrices themselves are rounded.
     expected = np.square(ratios).sum(axis=1) / 8
     assert_allclose(found, expected, rtol=4 * size + 1e-14 / size)
 
@@ -252,19 +243,6 @@ class JeffreysMetric(MatrixMetric):
     pairs = JeffreysPairs
 
 
-class IndefiniteMetric(LogCholeskyMetric):
-    """Stands for a metric that does not keep prototypes definite by itself."""
-
-    name = "indefinite"
-    keeps_definite = False
-
-    def encode(self, X):
-        return upper_triangles(X)
-
-    def decode(self, Z):
-        return from_upper_triangles(Z)
-
-
 METRICS = [LogCholeskyMetric, JeffreysMetric, *SPD_METRICS.values()]
 CASES = [  # each metric with one estimator and solver in the fast tests
     pytest.param(
@@ -295,17 +273,6 @@ def test_each_metric_and_new_ones(spd, monkeypatch, metric, estimator, solver):
     assert_allclose(model.transform(X) ** 2, expected)
 
 
-@pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
-def test_a_metric_without_lbfgs(spd, monkeypatch, estimator):
-    monkeypatch.setitem(SPD_METRICS, "new", IndefiniteMetric)
-    with pytest.raises(
-        ValueError, match="definite with the indefinite metric; use sol"
-    ):
-        estimator(metric="new", solver="lbfgs").fit(*spd)
-    model = estimator(metric="new", max_iter=3, random_state=0).fit(*spd)
-    assert len(model.loss_curve_) == 3  # that is, sgd
-
-
 @pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
 @pytest.mark.parametrize("metric", ["riemann", "logdet", "tangent", "mahalanobis"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -320,11 +287,6 @@ def test_samples_that_are_nearly_singular(spd, metric, solver):
         assert "multiple of the identity" in str(error)
     else:
         assert model.score(X, spd[1]) > 0.5
-
-
-def test_unknown_metric(spd):
-    with pytest.raises(ValueError, match=re.escape(f"one of {sorted(SPD_METRICS)}")):
-        PLRSQ(metric="riemannian").fit(*spd)
 
 
 @pytest.mark.parametrize("slope", [0.1, 1.0, 100.0])

@@ -55,38 +55,31 @@ def test_distances_are_those_of_pyriemanns_tangent_vectors(spd, estimator):
     assert_allclose(model.transform(X), cdist(samples, prototypes), rtol=1e-6)
 
 
-@pytest.mark.parametrize("estimator", [PLRSQ, GLRSQ])
 @pytest.mark.parametrize("per_class", [2, 5, 40])  # fewer than dimensions, and more
-def test_mahalanobis_distances_are_those_of_scikit_learn(
-    make_signals, estimator, per_class
-):
+def test_mahalanobis_distances_are_those_of_scikit_learn(make_signals, per_class):
     X, y = make_signals(per_class=per_class)
-    model = estimator(metric="mahalanobis").fit(X, y)
+    model = GLRSQ(metric="mahalanobis").fit(X, y)
     samples, prototypes = pyriemann_vectors(X, model.prototypes_)
     matrix = mahalanobis_matrix(samples, y)
     expected = cdist(samples, prototypes, "mahalanobis", VI=matrix)
     assert_allclose(model.transform(X), expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize("n_prototypes", [1, 2])
-def test_the_model_is_that_of_vectors_whitened_beforehand(spd, metric, n_prototypes):
+def test_the_mahalanobis_model_is_that_of_whitened_vectors(spd):
     X, y = spd
-    options = {"n_prototypes": n_prototypes, "random_state": 0}
+    options = {"n_prototypes": 2, "representability": 0.1, "random_state": 0}
     train, test = X[::2], X[1::2]
     vectors, others = pyriemann_vectors(train, test)
-    if metric == "mahalanobis":
-        root = whitening_root(mahalanobis_matrix(vectors, y[::2]))
-        vectors, others = vectors @ root, others @ root
-    model = PLRSQ(metric=metric, **options).fit(train, y[::2])
-    reference = RSLVQ(**options).fit(vectors, y[::2])
+    root = whitening_root(mahalanobis_matrix(vectors, y[::2]))
+    model = PLRSQ(metric="mahalanobis", **options).fit(train, y[::2])
+    reference = RSLVQ(**options).fit(vectors @ root, y[::2])
     assert_allclose(model.loss_curve_, reference.loss_curve_, rtol=1e-5)
-    assert_allclose(
-        model.predict_proba(test), reference.predict_proba(others), atol=1e-4
-    )
+    expected = reference.predict_proba(others @ root)
+    assert_allclose(model.predict_proba(test), expected, atol=1e-4)
 
 
 def test_vector_metrics_are_rslvq_of_their_vectors():
-    X, y = make_spd_classes(3, 40, 5, separation=0.5, random_state=0)
+    X, y = make_spd_classes(3, 20, 5, separation=0.5, random_state=0)
     tangent = TangentSpace(tsupdate=False).fit(X)
     tangent.reference_ = mean_affine_invariant(X)  # pyriemann's has errors of 1e-9
     rows, columns = np.triu_indices(5)
@@ -100,10 +93,9 @@ def test_vector_metrics_are_rslvq_of_their_vectors():
         assert_allclose(found, expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("scales", [[1, 1, 1, 1], [1, 1e-6, 1, 1e-3]], ids=str)
-def test_linear_maps_of_the_signals_change_nothing(spd, metric, scales):
+def test_linear_maps_of_the_signals_change_nothing(spd, metric):
     X, y = spd
-    A = np.diag(scales) @ np.random.default_rng(1).normal(size=(4, 4))
+    A = np.diag([1, 1e-6, 1, 1e-3]) @ np.random.default_rng(1).normal(size=(4, 4))
     model = PLRSQ(metric=metric).fit(X, y)
     moved = PLRSQ(metric=metric).fit(A @ X @ A.T, y)
     assert_allclose(moved.transform(A @ X @ A.T), model.transform(X), rtol=1e-6)
@@ -140,10 +132,6 @@ def test_going_on_keeps_the_space_of_the_first_call(spd, metric):
         matrix = mahalanobis_matrix(samples, y[::2])
     expected = cdist(others, prototypes, "mahalanobis", VI=matrix)
     assert_allclose(model.transform(later), expected, rtol=1e-5)
-    model.set_params(warm_start=True).fit(later, y[1::2])
-    prototypes = pyriemann_vectors(first, model.prototypes_)[1]
-    expected = cdist(others, prototypes, "mahalanobis", VI=matrix)
-    assert_allclose(model.transform(later), expected, rtol=1e-5)
     model.set_params(warm_start=False).fit(later, y[1::2])  # a new one
     fresh = PLRSQ(metric=metric).fit(later, y[1::2])
     assert_allclose(model.transform(later), fresh.transform(later))
@@ -151,14 +139,16 @@ def test_going_on_keeps_the_space_of_the_first_call(spd, metric):
 
 def test_a_subspace_is_taken_first(spd, metric):
     X, y = spd
-    model = PLRSQ(metric=metric, n_components=2).fit(X, y)
+    options = {"metric": metric, "representability": 0.1}
+    model = PLRSQ(n_components=2, **options).fit(X, y)
     F = model.components_
-    reduced = PLRSQ(metric=metric).fit(F @ X @ F.T, y)
+    assert_allclose(F @ F.T, np.eye(2), atol=1e-12)
+    reduced = PLRSQ(**options).fit(F @ X @ F.T, y)
     assert_allclose(model.transform(X), reduced.transform(F @ X @ F.T), rtol=1e-6)
 
 
 def test_prototypes_of_many_channels_are_matrices(metric):
-    X, y = make_spd_classes(3, 20, 40, separation=0.5, random_state=0)
+    X, y = make_spd_classes(3, 20, 24, separation=0.5, random_state=0)
     model = PLRSQ(metric=metric).fit(X, y)
     check_positive(np.linalg.eigvalsh(model.prototypes_), "prototypes_")
     assert model.score(X, y) == 1

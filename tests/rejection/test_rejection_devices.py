@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn import config_context
-from sklearn.datasets import make_blobs
 from sklearn.utils import get_tags
 
 from skgeom import KernelDiscriminantAnalysis, RejectionClassifier
@@ -15,11 +14,6 @@ RULES = [
     {"rejection_rate": 0.2, "cv": 3},
     {"target_error": 0.5, "cv": 3},
 ]
-
-
-@pytest.fixture
-def blobs():
-    return make_blobs(150, centers=3, cluster_std=3.0, random_state=0)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: next(iter(rule)))
@@ -68,10 +62,8 @@ def test_dask(blobs):
     model = RejectionClassifier(landmarks, threshold=0.8)
     expected = model.fit(X, y).predict(X)
     assert_array_equal(model.fit(blocks, y).predict(X), expected)
-    with pytest.raises(TypeError, match=r"needs y in memory.*Use y.compute\(\)"):
-        model.fit(X, labels)
-    with pytest.raises(TypeError, match="needs sample_weight in memory"):
-        model.fit(X, y, labels)
+    weighted = model.fit(X, y, y + 1).predict(X)
+    assert_array_equal(model.fit(X, labels, labels + 1).predict(X), weighted)
     model.set_params(threshold=None, rejection_rate=0.1)
     with pytest.raises(TypeError, match=r"needs all of X in memory.*Give a threshold"):
         model.fit(blocks, y)

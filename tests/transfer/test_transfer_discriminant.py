@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.base import logm as logm_of_pyriemann
-from pyriemann.transfer import TLCenter, encode_domains
 from scipy.linalg import fractional_matrix_power
 from scipy.stats import multivariate_normal
 from sklearn import config_context
@@ -19,11 +18,7 @@ from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from skgeom import Recentering, TransferDiscriminantAnalysis
-from skgeom._transfer import (
-    _adapted,
-    _relevance_matrix,
-    _Source,
-)
+from skgeom._transfer import _adapted, _relevance_matrix, _Source
 from skgeom.datasets import make_spd_classes
 from skgeom.geometry import expm, logm
 
@@ -57,23 +52,6 @@ def moved(rng, make_symmetric):
     return np.concatenate(X)[order], np.array(y)[order], np.array(domain)[order]
 
 
-@pytest.mark.filterwarnings("ignore:Convergence not reached")
-@pytest.mark.parametrize("shrinkage", [0.1, 0.7])
-def test_without_adaptation_it_is_lda_of_recentered_matrices(moved, shrinkage):
-    """pyriemann's centring, logarithms, and scikit-learn's shrunk discriminant."""
-    X, y, domain = moved
-    _, encoded = encode_domains(X, y, domain)
-    vectors = tangent(TLCenter("4").fit_transform(X, encoded))
-    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage)
-    known = domain < 4
-    lda.fit(vectors[known], y[known])
-    model = TransferDiscriminantAnalysis(shrinkage=shrinkage, relevance=0)
-    model.fit(X[known], y[known], domain[known])
-    expected = lda.predict_proba(vectors)
-    assert_allclose(model.predict_proba(X, domain=domain), expected, atol=1e-4)
-    assert model.score(X, y, domain=domain) == lda.score(vectors, y)
-
-
 def fitted(moved, **parameters):
     X, y, domain = moved
     known = domain < 4
@@ -104,7 +82,9 @@ def test_adaptation_in_so_many_words(rng):
     start = rng.normal(size=(3, 2)) * 2
     Z = np.concatenate([rng.normal(m + 0.7, 1, size=(50, 2)) for m in start])
     priors = np.array([0.3, 0.3, 0.4])
-    means, _, responsibilities = _adapted(Z, _Source(start, priors, priors, 20), False)
+    means, _, responsibilities = _adapted(
+        Z, _Source(start, priors, priors, 20), "means"
+    )
     assert np.linalg.norm(means - start, axis=1).min() > 0.3
     densities = np.stack([multivariate_normal(m).pdf(Z) for m in means], axis=1)
     factors = priors.copy()
@@ -132,12 +112,6 @@ def test_adaptation_without_clusters_is_rejected(moved, make_signals):
     model.adapt(X)
     assert model.adaptation_ == "means"
     assert model.adaptation_evidence_["means"] > 2
-
-
-def test_adaptation_to_few_matrices_is_rejected(moved):
-    model, X, _ = fitted(moved)
-    assert model.adapt(X[:29]).adaptation_ == "none"
-    assert model.adaptation_evidence_ == {}
 
 
 def test_class_proportions_are_estimated(rng):
@@ -171,22 +145,6 @@ def test_trust_in_training(moved):
     assert moves[-1] < 1e-6
 
 
-@pytest.mark.exhaustive
-def test_a_matrix_at_a_time(moved):
-    model, X, y = fitted(moved, prior_strength=10)
-    at_end, _, _ = fitted(moved, prior_strength=10)
-    before = model.means_
-    predicted = []
-    for x in X:
-        model.partial_adapt(x[None], ["new"])
-        predicted.append(model.predict(x[None], domain=["new"])[0])
-    assert not np.allclose(before, model.means_)
-    at_end.adapt(X)
-    assert np.mean(np.array(predicted) == y) > at_end.score(X, y) - 0.15
-    # By then, the running mean is near the mean, and predictions like those of adapt.
-    assert model.score(X, y, domain=["new"] * len(X)) > at_end.score(X, y) - 0.05
-
-
 def test_partial_adapt_goes_on_from_adapt(moved):
     model, X, _ = fitted(moved)
     model.adapt(X[:60]).partial_adapt(X[60:])
@@ -217,8 +175,6 @@ def test_priors(moved):
     assert_allclose(uniform.priors_, 1 / 3)
     frequent = [np.mean(m.predict(X, domain=domain) == "a") for m in (model, uniform)]
     assert frequent[0] < frequent[1]
-    with pytest.raises(ValueError, match="priors must hold 3 positive probabilities"):
-        TransferDiscriminantAnalysis(priors=[0.5, 0.5]).fit(X, y)
 
 
 def test_domains_are_routed(moved):
@@ -230,45 +186,36 @@ def test_domains_are_routed(moved):
         search = GridSearchCV(model, {"shrinkage": [0.1, 0.5]}, cv=cv)
         search.fit(X, y, **parameters)
     assert search.best_score_ > 0.6
-    # A person who was not trained on is re-centered by the matrices of the call.
-    best = clone(search.best_estimator_)
-    scores = []
-    for train, test in GroupKFold(5).split(X, y, domain):
-        best.fit(X[train], y[train], domain[train])
-        scores.append(best.score(X[test], y[test], domain=domain[test]))
-    assert np.mean(scores) == pytest.approx(search.best_score_)
 
 
 def test_domains_of_one_matrix(moved):
-    X, y, domain = moved
+    X, y, _ = moved
     with pytest.raises(ValueError, match="the matrices of each domain are equal"):
         TransferDiscriminantAnalysis().fit(0 * X + np.eye(X.shape[1]), y)
-    domain = np.where(np.arange(len(X)) == 7, 99, domain)
-    with pytest.raises(ValueError, match="The domain 99 has one sample only"):
-        TransferDiscriminantAnalysis().fit(X, y, domain)
     model, X, _ = fitted(moved)
     with pytest.raises(ValueError, match=r"X has one sample only.*partial_adapt"):
         model.adapt(X[:1])
-    assert model.partial_adapt(X[:1], ["new"]).predict(X[:1], domain=["new"]).shape == (
-        1,
-    )
+    model.partial_adapt(X[:1], ["new"])
+    assert model.predict(X[:1], domain=["new"])[0] in model.classes_
 
 
-def test_relevance_in_so_many_words(moved):
+@pytest.mark.parametrize("relevance", [0, 0.3])
+def test_without_adaptation_it_is_lda_of_weighted_logarithms(relevance, moved):
     """Logarithms times R on both sides, and shrunk discriminant analysis of these."""
     X, y, domain = moved
     Z = Recentering().fit_transform(X, domain=domain)
     logarithms = logm_of_pyriemann(Z)
     means = [logarithms[y == c].mean(axis=0) for c in "abc"]
-    R = fractional_matrix_power(sum(mean @ mean for mean in means), 0.3)
+    R = fractional_matrix_power(sum(mean @ mean for mean in means), relevance)
     R = R / np.linalg.norm(R, 2)
-    assert_allclose(_relevance_matrix(logarithms, y, 0.3), R, atol=1e-10)
+    assert_allclose(_relevance_matrix(logarithms, y, relevance), R, atol=1e-10)
     weighted = R @ logarithms @ R
     rows, columns = np.triu_indices(4)
     scale = np.where(rows == columns, 1, np.sqrt(2))
     vectors = scale * weighted[:, rows, columns]
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.4).fit(vectors, y)
-    model = TransferDiscriminantAnalysis(shrinkage=0.4, relevance=0.3).fit(X, y, domain)
+    model = TransferDiscriminantAnalysis(shrinkage=0.4, relevance=relevance)
+    model.fit(X, y, domain)
     expected = lda.predict_proba(vectors)
     assert_allclose(model.predict_proba(X, domain=domain), expected, atol=1e-8)
     # The class means are given without the weights.
@@ -286,22 +233,6 @@ def test_class_means_where_one_direction_tells_classes_apart(rng, relevance):
     Z = model.recentering_.transform(X)
     expected = [logm(Z)[y == label].mean(axis=0) for label in (0, 1)]
     assert_allclose(logm(model.means_), expected, atol=1e-5)
-
-
-def test_relevance_tells_classes_apart_in_few_samples(rng):
-    """Of twenty rotated channels, three matter; 30 matrices a class to learn from."""
-    y = np.arange(990) % 3
-    data = rng.normal(size=(990, 20, 40))
-    data[np.arange(990), y] *= 1.35
-    Q, _ = np.linalg.qr(rng.normal(size=(20, 20)))
-    X = Q @ (data @ data.mT / 40) @ Q.T
-    alike, weighted = (
-        TransferDiscriminantAnalysis(relevance=a)
-        .fit(X[:90], y[:90])
-        .score(X[90:], y[90:])
-        for a in (0, 0.1)
-    )
-    assert weighted > alike + 0.02
 
 
 def test_state(moved):
@@ -372,21 +303,15 @@ def test_adaptation_to_a_new_subject_is_never_much_worse(subject):
     assert gains[0] > 0.1 or subject != 3
 
 
-@pytest.mark.parametrize("n_distinct", [1, 2, 19])
-def test_copies_are_no_evidence(n_distinct):
+def test_copies_are_no_evidence():
     """Ten distinct matrices per class are required."""
     X, y = make_spd_classes(2, 40, 3, random_state=0)
     model = TransferDiscriminantAnalysis().fit(X, y)
     new, _ = make_spd_classes(2, 40, 3, random_state=1)
-    new = np.eye(3)[None] if n_distinct == 1 else new[:n_distinct]
-    model.adapt(np.repeat(new, 40, axis=0))
-    assert model.adaptation_ == "none"
-    assert model.adaptation_evidence_ == {}
-
-
-def test_copies_do_not_raise_the_evidence():
-    X, y = make_spd_classes(2, 40, 3, random_state=0)
-    model = TransferDiscriminantAnalysis().fit(X, y)
+    for few in (np.eye(3)[None], new[:19]):
+        model.adapt(np.repeat(few, 40, axis=0))
+        assert model.adaptation_ == "none"
+        assert model.adaptation_evidence_ == {}
     once = model.adapt(X).adaptation_evidence_
     many = model.adapt(np.repeat(X, 25, axis=0)).adaptation_evidence_
     # Class means and Gaussians are fitted to the copies, which count in the prior.

@@ -1,0 +1,68 @@
+"""
+Filters and a classifier without samples
+========================================
+
+Three sites record data that must not leave them. Each sends a file of class statistics.
+The merged statistics are sufficient to learn filters, to compare the classes, to
+compute the error of the best classifier, and to train a classifier.
+"""
+
+import pickle
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+
+from skgeom import SQFA, ClassStatistics, GaussianClassifier, bayes_error
+from skgeom.plotting import ClassEllipsesDisplay
+
+# %%
+# Each site saves a file. It contains counts, means and covariances of the classes, and
+# is no pickle. The last samples are kept for a test.
+
+X, y = load_digits(return_X_y=True)
+X_test, y_test = X[1500:], y[1500:]
+folder = Path(tempfile.mkdtemp())
+for site in range(3):
+    rows = slice(500 * site, 500 * (site + 1))
+    ClassStatistics.from_data(X[rows], y[rows]).save(folder / f"site{site}.npz")
+
+# %%
+# The files are merged in any order. A list of statistics is a list of folds: the
+# regularization is selected by the parts that are held out.
+
+parts = [ClassStatistics.load(path) for path in sorted(folder.glob("*.npz"))]
+statistics = ClassStatistics.merge(parts)
+print(statistics)
+sqfa = SQFA(4, distance="hellinger", random_state=0).fit_statistics(parts)
+print(f"Regularization: {sqfa.regularization_:.3g}")
+
+# %%
+# The statistics of the features follow from those of the samples. Two digits that are
+# close to each other are confused most.
+
+features = statistics.project(sqfa.components_)
+distances = sqfa.class_distances() + np.eye(10)
+first, second = np.unravel_index(distances.argmin(), distances.shape)
+print(f"Closest classes: {sqfa.classes_[first]} and {sqfa.classes_[second]}")
+print(
+    f"Bayes error of these Gaussians: {bayes_error(features, random_state=0).value:.3f}"
+)
+
+# %%
+# A classifier is trained by the same statistics, and stored with the filters. Only now
+# samples are needed, to test it.
+
+classifier = GaussianClassifier().fit_statistics(features)
+path = folder / "model.pickle"
+path.write_bytes(pickle.dumps((sqfa, classifier)))
+filters, stored = pickle.loads(path.read_bytes())
+print(f"Test accuracy: {stored.score(filters.transform(X_test), y_test):.3f}")
+
+# %%
+# The ellipses of the classes are known without any sample.
+
+ClassEllipsesDisplay.from_statistics(features)
+plt.show()
