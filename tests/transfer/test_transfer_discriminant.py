@@ -10,12 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pyriemann.geometry.base import logm as logm_of_pyriemann
 from scipy.linalg import fractional_matrix_power
 from scipy.stats import multivariate_normal
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import cohen_kappa_score
-from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from skgeom import Recentering, TransferDiscriminantAnalysis
 from skgeom._transfer import _adapted, _relevance_matrix, _Source
@@ -175,17 +173,6 @@ def test_priors(moved):
     assert_allclose(uniform.priors_, 1 / 3)
     frequent = [np.mean(m.predict(X, domain=domain) == "a") for m in (model, uniform)]
     assert frequent[0] < frequent[1]
-
-
-def test_domains_are_routed(moved):
-    X, y, domain = moved
-    with config_context(enable_metadata_routing=True):
-        model = TransferDiscriminantAnalysis()
-        cv = GroupKFold(5).set_split_request(groups=True)
-        parameters = {"domain": domain, "groups": domain}
-        search = GridSearchCV(model, {"shrinkage": [0.1, 0.5]}, cv=cv)
-        search.fit(X, y, **parameters)
-    assert search.best_score_ > 0.6
 
 
 def test_domains_of_one_matrix(moved):
