@@ -73,13 +73,6 @@ def test_constant_features_are_ignored(estimator, iris):
             )
 
 
-@every_estimator
-def test_samples_that_are_all_the_same(estimator):
-    """There is nothing to find: an error, and no warning from inside."""
-    with pytest.raises(ValueError, match=r"directions only|singular|all the same"):
-        clone(estimator).fit(np.zeros((6, 3)), [0, 1] * 3)
-
-
 def test_a_class_of_one_sample(iris):
     """As the user guide says."""
     X, y = (array[:101] for array in iris)

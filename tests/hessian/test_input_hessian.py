@@ -79,19 +79,13 @@ def by_autograd(logits, X, y, weights, curvature):
     return total / np.sum(weights)
 
 
-def assert_close(actual, expected, tolerance=1e-6):
-    size = np.abs(expected).max()
-    assert size > 0
-    np.testing.assert_allclose(actual / size, expected / size, rtol=0, atol=tolerance)
-
-
 # Networks.
 
 
 @pytest.mark.parametrize("curvature", CURVATURES)
 @pytest.mark.parametrize("layers", LAYERS, ids=str)
 @pytest.mark.parametrize("activation", ["identity", "logistic", "relu", "tanh"])
-def test_network(data, rng, activation, layers, curvature):
+def test_network(data, rng, activation, layers, curvature, assert_close):
     X, y = data
     model = network(X, y, rng, activation, layers, gain=4)
     X, y = X[::3], y[::3]
@@ -103,12 +97,13 @@ def test_network(data, rng, activation, layers, curvature):
 
 @pytest.mark.filterwarnings("ignore:Output seems independent of input")  # autograd's
 @pytest.mark.parametrize("curvature", CURVATURES)
+@pytest.mark.parametrize("gain", [40, 300])
 @pytest.mark.parametrize("labels", ["predicted", "random"])
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
-def test_saturated_network(data, rng, activation, labels, curvature):
-    """Logits of +-40, where the probabilities of the usual formulas have no digits."""
+def test_saturated_network(data, rng, activation, labels, gain, curvature):
+    """Logits of +-40 and 300: probabilities of the usual formulas have no digits."""
     X, y = data
-    model = network(X, y, rng, activation, gain=40)
+    model = network(X, y, rng, activation, gain=gain)
     codes = model.predict(X) if labels == "predicted" else rng.permutation(y)
     # All samples of one size, so that those which are not saturated do not hide others.
     for x, code in zip(X[::5], codes[::5], strict=True):
@@ -137,7 +132,7 @@ def _hessian_of_one(model, x, code, n_classes, curvature):
     )
 
 
-def test_blocks_of_samples(data, rng):
+def test_blocks_of_samples(data, rng, assert_close):
     X, y = data
     model = network(X, y, rng, "tanh")
     whole = input_hessian(model, X, y)
@@ -173,7 +168,7 @@ def test_blocks_of_samples(data, rng):
     ],
     ids=lambda model: repr(model).replace("\n", "")[:60],
 )
-def test_classifier(data, classifier, curvature):
+def test_classifier(data, classifier, curvature, assert_close):
     X, y = data
     inner = classifier
     if isinstance(classifier, FrozenEstimator):
@@ -188,7 +183,7 @@ def test_classifier(data, classifier, curvature):
 
 
 @pytest.mark.parametrize("kind", [QuadraticDiscriminantAnalysis, GaussianNB])
-def test_quadratic_by_autograd(data, kind):
+def test_quadratic_by_autograd(data, kind, assert_close):
     X, y = data
     if kind is GaussianNB:
         model = kind().fit(X, y)
@@ -215,7 +210,7 @@ def test_quadratic_by_autograd(data, kind):
 @pytest.mark.parametrize("curvature", CURVATURES)
 @pytest.mark.parametrize("normalised", [False, True])
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
-def test_function(data, rng, activation, normalised, curvature):
+def test_function(data, rng, activation, normalised, curvature, assert_close):
     """A function written with autograd, of log-probabilities or of logits."""
     X, y = data
     model = network(X, y, rng, activation, gain=4)
