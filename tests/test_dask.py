@@ -36,11 +36,6 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 
-@pytest.fixture(scope="module")
-def digits():
-    return load_digits(return_X_y=True)
-
-
 @pytest.fixture
 def wine():
     frame = load_wine(as_frame=True).frame

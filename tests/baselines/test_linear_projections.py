@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
 
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.baselines import (
@@ -24,11 +23,6 @@ ESTIMATORS = [
 every_estimator = pytest.mark.parametrize(
     "estimator", ESTIMATORS, ids=[str(estimator) for estimator in ESTIMATORS]
 )
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
 
 
 @every_estimator

@@ -6,21 +6,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.covariance import LedoitWolf
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.datasets import sqfa_toy_statistics
 from skgeom.geometry import distance_calvo_oller
 from skgeom.objectives import DISTANCES
-
-
-@pytest.fixture
-def iris():
-    return load_iris(return_X_y=True)
 
 
 def energy(components, axes):
@@ -135,9 +129,8 @@ def test_classes_far_apart():
 
 
 @pytest.mark.parametrize("name", DISTANCES)
-def test_every_distance_separates_wine(name):
-    X, y = load_wine(return_X_y=True)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
+def test_every_distance_separates_wine(name, wine):
+    X, y = wine
     # Filters of unit norm would both take the direction that separates best.
     constraint = "orthonormal" if name == "wasserstein" else "unit-norm"
     sqfa = SQFA(
@@ -155,9 +148,8 @@ def test_every_distance_separates_wine(name):
 # Groups.
 
 
-def test_groups_begin_with_the_solution_of_the_first_group():
-    X, y = load_wine(return_X_y=True)
-    X, objectives = (X - X.mean(axis=0)) / X.std(axis=0), []
+def test_groups_begin_with_the_solution_of_the_first_group(wine):
+    (X, y), objectives = wine, []
     for constraint in ("orthonormal", "unit-norm"):
         settings = {
             "constraint": constraint,
@@ -329,9 +321,8 @@ def test_no_convergence(iris):
 # Weights and streams.
 
 
-def test_partial_fit_ends_where_the_statistics_of_all_samples_do(rng):
-    X, y = load_wine(return_X_y=True)
-    X = StandardScaler().fit_transform(X)
+def test_partial_fit_ends_where_the_statistics_of_all_samples_do(rng, wine):
+    X, y = wine
     stream = SQFA(2, random_state=0)
     for rows in np.array_split(rng.permutation(len(y)), 4):
         stream.partial_fit(X[rows], y[rows])
@@ -341,8 +332,8 @@ def test_partial_fit_ends_where_the_statistics_of_all_samples_do(rng):
     assert_allclose(stream.objective_, expected.objective_, rtol=1e-4)
 
 
-def test_partial_fit_after_fit_starts_a_stream():
-    X, y = load_iris(return_X_y=True)
+def test_partial_fit_after_fit_starts_a_stream(iris):
+    X, y = iris
     model = SQFA(random_state=0).fit(X, y).partial_fit(X[:100], y[:100])
     assert_array_equal(model.classes_, [0, 1])
     model.partial_fit(X[100:], y[100:])

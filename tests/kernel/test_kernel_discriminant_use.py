@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel, sigmoid_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -11,12 +10,6 @@ from skgeom import KernelDiscriminantAnalysis
 
 KDA = KernelDiscriminantAnalysis
 SOLVERS = ["eigen", "cholesky", "nystroem"]
-
-
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X[:500] / 16, y[:500]
 
 
 # Invariances.
