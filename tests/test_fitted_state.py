@@ -118,7 +118,7 @@ def test_interrupted_fit_changes_nothing(monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("skgeom._filters._linear_filters.optimize_filters", interrupt)
+    monkeypatch.setattr("skgeom._filters.sqfa.optimize_filters", interrupt)
     with pytest.raises(KeyboardInterrupt):
         sqfa.fit(X[:, :3], y)
     assert all(attributes(sqfa)[name] is before[name] for name in before)

@@ -245,11 +245,13 @@ def select(folds, objective_of, shrinkages, regularizations, n_components, const
     posteriors, scores, filters = {}, {}, {}
 
     def evaluate(candidate, starts):
-        found = [
-            _held_out(fold, objective_of, candidate, n_components, constraint, start)
-            for fold, start in zip(folds, starts, strict=True)
-        ]
-        of_folds, filters[candidate] = zip(*found, strict=True)
+        of_folds, filters[candidate] = [], []
+        for fold, start in zip(folds, starts, strict=True):
+            posterior, own = _held_out(
+                fold, objective_of, candidate, n_components, constraint, start
+            )
+            of_folds.append(posterior)
+            filters[candidate].append(own)
         posteriors[candidate] = np.concatenate(of_folds)
         scores[candidate] = score = shares @ posteriors[candidate]
         said = (

@@ -31,7 +31,6 @@ from skgeom._filters._optimization import (
     INITIALIZATIONS,
     group_sizes,
     independent_directions,
-    optimize_filters,
     whitening_coordinates,
 )
 from skgeom._held_out import sample_rows, statistics_and_sample
@@ -448,26 +447,16 @@ class BaseFilters(
             "tol": self.tol,
         }
 
-    def _maximize(
-        self, objective, optimization, within, total, space, model, quiet=False
-    ):
-        """Run the optimization, and store its result.
-
-        Returns the filters in the coordinates of the space. The stored filters have the
-        namespace and device of the array ``model``, and the dtype of the samples.
-        """
+    def _placed(self, filters, space, model):
+        """Filters as stored: in the namespace of a model, and the dtype of samples."""
         dtype = None if space.X is None else space.X.dtype
+        return like(np.ascontiguousarray(space.lift(filters).T), model, dtype)
 
-        def placed(filters):
-            return like(np.ascontiguousarray(filters.T), model, dtype)
+    def _store_filters(self, filters, groups, total, space, model, quiet=False):
+        """Store the result of ``optimize_filters``; return the filters as ordered.
 
-        def attributes(filters):
-            return {"components_": placed(space.lift(filters))}
-
-        report = self._reporter(self._value_name, attributes)
-        filters, groups = optimize_filters(
-            objective, within, total, callback=report, **optimization
-        )
+        The stored filters have the namespace and device of the array ``model``.
+        """
         last = groups[-1][0]
         # At least one, as scikit-learn requires.
         self.n_iter_ = max(sum(result.n_iter for result, _ in groups), 1)
@@ -483,10 +472,8 @@ class BaseFilters(
                 np.arange(len(groups)), group_sizes(self._n_filters, self.group_size)
             )
             filters = filters[:, np.lexsort((-variances, group))]
-        lifted = space.lift(filters)
-        flips = signs(lifted.T)
-        filters = filters * flips
-        self.components_ = placed(lifted * flips)
+        filters = filters * signs(space.lift(filters).T)
+        self.components_ = self._placed(filters, space, model)
         self.objective_ = -last.cost
         reached = np.concatenate([values for _, values in groups])
         self.restart_objectives_ = like(reached, model)
@@ -507,19 +494,15 @@ class BaseFilters(
             name: getattr(self, name) for name in self._of_distances
         }
 
-    def _reporter(self, name, attributes):
-        """The callback of an optimization; None if nothing is reported.
-
-        ``name`` is that of the values; ``attributes`` maps filters in the coordinates
-        to fitted attributes.
-        """
+    def _reporter(self, space, model, name=None):
+        """The callback of an optimization; None if nothing is reported."""
         progress = current_progress()
 
         def report(stage, filters, value):
             return progress.step(
                 stage,
-                f"{name} {value:.6f}",
-                partial(attributes, filters),
+                f"{name or self._value_name} {value:.6f}",
+                lambda: {"components_": self._placed(filters, space, model)},
                 n_steps=self.max_iter,
             )
 

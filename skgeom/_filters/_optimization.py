@@ -65,6 +65,8 @@ def optimize_filters(
     constraint,
     group_size,
     random_state,
+    init,
+    n_init,
     warm_start=None,
     distinct=False,
     callback=None,
@@ -115,19 +117,31 @@ def optimize_filters(
         filters, groups = np.empty((len(total), 0)), []
         for size in sizes:
             label = f"group {len(groups) + 1}"
-            filters, *ended = _optimize_group(
-                _Group(objective, within, total, filters, filters, None),
-                size,
-                rng,
-                regularization=regularization,
-                span_only=span_only,
-                constraint=constraint,
-                warm_start=warm_start,
-                callback=prefixed(label, callback) if len(sizes) > 1 else callback,
-                random_state=random_state,
-                **options,
-            )
-            groups.append(tuple(ended))
+            group = _group(objective, within, total, filters, constraint, span_only)
+            append = partial(_appended, group, filters, constraint)
+            report = prefixed(label, callback) if len(sizes) > 1 else callback
+            with one_blas_thread() if objective.parallel else nullcontext():
+                result, values = maximize_on_samples(
+                    group.objective,
+                    constraint=constraint,
+                    fixed=group.fixed,
+                    callback=report and _reporter(append, report),
+                    random_state=random_state,
+                    **_start_of_group(
+                        group,
+                        size,
+                        rng,
+                        regularization=regularization,
+                        span_only=span_only,
+                        constraint=constraint,
+                        init=init,
+                        n_init=n_init,
+                        warm_start=warm_start,
+                    ),
+                    **options,
+                )
+            filters = append(result.point)
+            groups.append((result, values))
         rank = independent_directions(filters, 10 * DEPENDENT)
         if not distinct or rank == n_components:
             return filters, groups
@@ -137,7 +151,7 @@ def optimize_filters(
         callback = prefixed("orthonormal", callback)
 
 
-def _optimize_group(
+def _start_of_group(
     group,
     size,
     rng,
@@ -148,14 +162,9 @@ def _optimize_group(
     init,
     n_init,
     warm_start,
-    callback,
-    **options,
 ):
-    """All filters so far, how the optimization ended, and what each start reached."""
-    earlier, objective = group.fixed, group.objective
-    n_fixed = earlier.shape[1]
-    if n_fixed > 0 and constraint == "orthonormal" and not span_only:
-        group = _in_complement(group)
+    """Where and in which metric the filters of a group are optimized: options."""
+    objective = group.objective
     if span_only:
         coordinates = whitening_coordinates(group.total)
     else:
@@ -177,7 +186,6 @@ def _optimize_group(
         starts.append(CONSTRAINTS[constraint].nearest(rng.standard_normal(shape)))
     if warm_start is not None:
         starts.append(_given(warm_start, group, coordinates, size, constraint))
-    append = partial(_appended, group, earlier, constraint)
     metric = None
     # Up to rotations a filter of little value may be shortened until it is lost, so
     # that given filters are optimized as they are.
@@ -185,19 +193,12 @@ def _optimize_group(
         metric = rotation_metric(
             objective, constraint, group.within, group.total, regularization
         )
-    with one_blas_thread() if objective.parallel else nullcontext():
-        result, values = maximize_on_samples(
-            group.objective,
-            starts,
-            coordinates.basis,
-            complete=coordinates.complete,
-            constraint=constraint,
-            fixed=group.fixed,
-            metric=metric,
-            callback=None if callback is None else _reporter(append, callback),
-            **options,
-        )
-    return append(result.point), result, values
+    return {
+        "starts": starts,
+        "basis": coordinates.basis,
+        "complete": coordinates.complete,
+        "metric": metric,
+    }
 
 
 @dataclass(frozen=True)
@@ -226,15 +227,17 @@ class _Group:
     complement: np.ndarray | None
 
 
-def _in_complement(group):
-    """The group in the orthogonal complement of the earlier filters."""
-    orthogonal, _ = np.linalg.qr(group.fixed, mode="complete")
-    n_features, n_fixed = group.fixed.shape
+def _group(objective, within, total, fixed, constraint, span_only):
+    """The data of a group, of orthonormal filters in the complement of earlier ones."""
+    if fixed.shape[1] == 0 or constraint != "orthonormal" or span_only:
+        return _Group(objective, within, total, fixed, fixed, None)
+    orthogonal, _ = np.linalg.qr(fixed, mode="complete")
+    n_features, n_fixed = fixed.shape
     complement = orthogonal[:, n_fixed:]
     return _Group(
-        group.objective.project(np.hstack([group.fixed, complement])),
-        complement.T @ group.within @ complement,
-        complement.T @ group.total @ complement,
+        objective.project(np.hstack([fixed, complement])),
+        complement.T @ within @ complement,
+        complement.T @ total @ complement,
         np.eye(n_features, n_fixed),
         np.empty((n_features - n_fixed, 0)),
         complement,

@@ -259,11 +259,17 @@ class AMAGauss(BaseFilters):
         )
         optimization = self._optimization(selection, span_only, space)
         if isinstance(self.init, str) and self.init == "auto":
-            start = self._filters_of_sqfa(optimization, statistics, within, total)
+            start = self._filters_of_sqfa(
+                optimization, statistics, within, total, space
+            )
             n_init = optimization["n_init"] - 1
             optimization |= {"init": "random", "n_init": n_init, "warm_start": start}
         optimization |= self._over_samples(objective)
-        filters = self._maximize(objective, optimization, within, total, space, space.X)
+        report = self._reporter(space, space.X)
+        filters, groups = optimize_filters(
+            objective, within, total, callback=report, **optimization
+        )
+        filters = self._store_filters(filters, groups, total, space, space.X)
         # From the information to the log posterior.
         self.objective_ = float(self.objective_ + objective.mean_log_prior)
         self._store_statistics(statistics, filters, space, space.X)
@@ -282,12 +288,12 @@ class AMAGauss(BaseFilters):
         parts = growing_rows(objective.n_samples, n_entries)
         return {"samples": parts if self.optimizer == "lbfgs" else []}
 
-    def _filters_of_sqfa(self, optimization, statistics, within, total):
+    def _filters_of_sqfa(self, optimization, statistics, within, total, space):
         """Filters of SQFA with the Hellinger distance."""
         # Equal filters have equal gradients, and would remain equal.
         optimization = optimization | {"n_init": _N_INIT_OF_SQFA, "distinct": True}
         objective = self._distance_objective(statistics, optimization["regularization"])
-        report = prefixed("SQFA", self._reporter("distance", lambda filters: None))
+        report = prefixed("SQFA", self._reporter(space, space.X, "distance"))
         filters, _ = optimize_filters(
             objective, within, total, callback=report, **optimization
         )

@@ -9,7 +9,11 @@ from sklearn.utils.validation import validate_data
 
 from skgeom._filters._auto import folds_of_summaries, warn_if_uninformative
 from skgeom._filters._linear_filters import BaseFilters
-from skgeom._filters._optimization import INITIALIZATIONS, independent_directions
+from skgeom._filters._optimization import (
+    INITIALIZATIONS,
+    independent_directions,
+    optimize_filters,
+)
 from skgeom._statistics import ClassStatistics, checked_statistics, without_axes
 from skgeom.objectives import (
     DISTANCES,
@@ -430,9 +434,11 @@ class SQFA(BaseFilters):
             _warn_of_single_samples(statistics, classes)
             warn_if_uninformative(selection, len(statistics.classes))
         model = statistics.means if space.X is None else space.X
-        filters = self._maximize(
-            objective, optimization, within, total, space, model, quiet=coincide
+        report = self._reporter(space, model)
+        filters, groups = optimize_filters(
+            objective, within, total, callback=report, **optimization
         )
+        filters = self._store_filters(filters, groups, total, space, model, coincide)
         self._store_statistics(statistics, filters, space, model)
         return self
 

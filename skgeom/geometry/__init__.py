@@ -15,7 +15,6 @@ from skgeom.geometry._distances import (
     distance_affine_invariant,
     distance_calvo_oller,
 )
-from skgeom.geometry._embedding import real_embedding
 from skgeom.geometry._fisher_rao import (
     distance_fisher_rao,
     distance_fisher_rao_diagonal,
@@ -31,6 +30,7 @@ from skgeom.geometry._spd import (
     generalized_eigenvalues,
     invsqrtm,
     logm,
+    real_embedding,
     sqrtm,
     whiten,
 )

@@ -7,13 +7,19 @@ specific to the pair is random.
 
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skgeom.utils.array_api import in_double, like, namespace, to_numpy
+from skgeom.utils.array_api import (
+    float_dtype,
+    in_double,
+    like,
+    namespace,
+    to_numpy,
+)
 from skgeom.utils.threads import map_threads
 
 # With several threads, classes are projected in blocks of about so many numbers
@@ -62,13 +68,18 @@ class ProjectedClasses:
     """
 
     def __init__(self, means, covariances, regularization, parallel=False):
-        of_numpy = namespace(covariances) is np
+        self._xp = namespace(covariances)
+        of_numpy = self._xp is np
         self.means = to_numpy(means)
         self.covariances = (
             np.ascontiguousarray(covariances) if of_numpy else covariances
         )
         self.regularization = regularization
         self.parallel = parallel and of_numpy
+        # Chosen once: a call for few features takes little longer than a dispatch.
+        self._to_cpu = np.asarray if of_numpy else to_numpy
+        self._to_device = np.asarray if of_numpy else partial(like, model=covariances)
+        self._double = float_dtype(covariances)
 
     def project(self, basis):
         """Arguments of the same for filters ``basis @ G``, as a function of G."""
@@ -87,28 +98,31 @@ class ProjectedClasses:
         The function maps gradients of these shapes, the latter symmetric, to the
         gradient with respect to the filters, (n, m).
         """
-        xp = namespace(self.covariances)
+        xp, double = self._xp, self._double
         n_classes, n_features = self.means.shape
         n_filters = filters.shape[1]
-        rows = like(filters.T, self.covariances, self.covariances.dtype)
+        rows = self._to_device(filters.T, dtype=self.covariances.dtype)
         # One pass over the covariances, which is nearly all of the cost: (m, c n), as
         # products of few rows, since the covariances are symmetric.
         halves = self._by_blocks(
             lambda part: rows @ xp.reshape(part, (-1, n_features)).T
         )
-        half = in_double(xp.concat(halves, axis=1))
+        half = xp.astype(xp.concat(halves, axis=1), double, copy=False)
         by_class = xp.reshape(half, (n_filters, n_classes, n_features))
-        products = xp.permute_dims(by_class, (1, 0, 2)) @ like(filters, half)
-        covariances = np.asarray(to_numpy(products), dtype=np.float64)
+        by_class = xp.permute_dims(by_class, (1, 0, 2))
+        products = by_class @ self._to_device(filters, dtype=double)
+        covariances = np.asarray(self._to_cpu(products), dtype=np.float64)
         covariances = (covariances + covariances.mT) / 2
         covariances += self.regularization * np.eye(n_filters)
 
         def pull_back(of_means, of_covariances):
             # The sum over the classes of of_covariances @ by_class, as one product.
             weights = of_covariances.transpose(1, 2, 0).reshape(n_filters, -1)
-            of_filters = like(weights, half) @ xp.reshape(half, (-1, n_features))
-            of_filters = np.asarray(to_numpy(of_filters), dtype=np.float64)
-            return 2 * of_filters.T + self.means.T @ of_means
+            weights = self._to_device(weights, dtype=double)
+            of_filters = self._to_cpu(weights @ xp.reshape(half, (-1, n_features)))
+            return 2 * np.asarray(of_filters.T, dtype=np.float64) + (
+                self.means.T @ of_means
+            )
 
         return self.means @ filters, covariances, pull_back
 
