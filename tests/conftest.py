@@ -17,6 +17,8 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 import numpy as np
 import pytest
 from hypothesis import settings
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
 
 # Property tests: a few examples, always the same, or with HYPOTHESIS_PROFILE=nightly
 # many, each time others. A failure prints how to have its example again.
@@ -166,6 +168,22 @@ def rng():
 
 
 @pytest.fixture
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="session")
+def digits():
+    return load_digits(return_X_y=True)
+
+
+@pytest.fixture
 def make_spd(rng):
     """Make SPD matrices, (*lead, n, n), of at most a given condition number.
 
@@ -198,5 +216,21 @@ def make_gaussians(rng, make_spd):
 
     def make(lead, n, condition=10.0):
         return rng.normal(size=(*lead, n)), make_spd(lead, n, condition)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_signals():
+    """Make covariances of signals, one channel louder in each class."""
+
+    def make(seed=0, per_class=20, size=4, n_classes=3):
+        rng = np.random.default_rng(seed)
+        y = np.repeat(np.arange(n_classes), per_class)
+        data = rng.normal(size=(len(y), size, 30))
+        data[np.arange(len(y)), y] *= 1.7
+        mixing = rng.normal(size=(size, size))
+        data = mixing @ data
+        return data @ data.mT / 30, y
 
     return make

@@ -5,16 +5,10 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from skgeom import SQFA, ClassStatistics, _statistics
 from skgeom.utils import validation
-
-
-@pytest.fixture(scope="module")
-def digits():
-    return load_digits(return_X_y=True)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from pyriemann.geometry.covariance import covariances as pyriemann_covariances
 from threadpoolctl import threadpool_limits
 
-from skgeom import SQFA, ClassStatistics, GaussianClassifier, _statistics
+from skgeom import RSLVQ, SQFA, ClassStatistics, GaussianClassifier, _statistics
 
 NAMED_ESTIMATORS = ["cov", "lwf", "mcd", "oas", "sch", "scm"]
 
@@ -76,10 +76,6 @@ def test_float32_is_accumulated_in_float64(offset, rows, data, monkeypatch):
     assert statistics.means.dtype == statistics.covariances.dtype == np.float64
     # Sums of squares without centring would lose eight of the sixteen digits.
     assert_same_statistics(statistics, exact, rtol=1e-13)
-    X64 = X.astype(np.float64)[data[1] == 0]
-    expected = np.cov(X64.T)
-    tolerance = 1e-11 * np.abs(expected).max()
-    assert_allclose(statistics.covariances[0], expected, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize(
@@ -93,15 +89,13 @@ def test_float32_is_accumulated_in_float64(offset, rows, data, monkeypatch):
         [2**63 - 1, 0, -(2**63)],
     ],
 )
-def test_labels_of_any_kind_are_sorted(labels, data):
+def test_labels_of_any_kind_are_sorted(labels, data, statistics):
     X, y = data
     labels = np.array(labels)
-    statistics = ClassStatistics.from_data(X, labels[y])
-    assert np.array_equal(statistics.classes, np.sort(labels))
-    for k, label in enumerate(statistics.classes):
-        assert statistics.counts[k] == (labels[y] == label).sum()
-        expected = X[labels[y] == label].mean(axis=0)
-        assert_allclose(statistics.means[k], expected, rtol=1e-12)
+    expected = ClassStatistics(**arguments_of(statistics, classes=labels))
+    assert np.array_equal(expected.classes, np.sort(labels))
+    assert np.array_equal(expected.means, statistics.means[np.argsort(labels)])
+    assert_same_statistics(ClassStatistics.from_data(X, labels[y]), expected)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -133,16 +127,6 @@ def test_malformed_data_are_refused(X, y, message):
         ClassStatistics.from_data(X, y)
 
 
-def test_covariance_with_a_negative_eigenvalue_is_refused():
-    covariances = np.stack([np.eye(2), np.diag([1.0, -0.1])])
-    with pytest.raises(
-        ValueError, match=r"covariances\[1\] .*negative eigenvalue -0.1"
-    ):
-        ClassStatistics([0, 1], [5, 5], np.zeros((2, 2)), covariances)
-    singular = np.stack([np.eye(2), np.zeros((2, 2))])
-    assert ClassStatistics([0, 1], [5, 5], np.zeros((2, 2)), singular).n_features == 2
-
-
 # Estimators of the covariance
 
 
@@ -159,14 +143,11 @@ def test_named_estimator_is_that_of_pyriemann(name, data):
         assert_allclose(statistics.means[k], samples.mean(axis=0), rtol=1e-13)
 
 
-def test_unknown_name_is_refused_with_the_known_ones(data):
-    with pytest.raises(ValueError, match=r"'oas'.*got 'corr'"):
-        ClassStatistics.from_data(*data, covariance_estimator="corr")
-
-
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of the estimator itself
-def test_estimate_that_is_not_finite_names_the_class(data):
+def test_estimators_that_fail_are_named(data):
     X, y = data
+    with pytest.raises(ValueError, match=r"'oas'.*got 'corr'"):
+        ClassStatistics.from_data(X, y, covariance_estimator="corr")
     y = np.where(np.arange(60) == 17, 3, y)
     with pytest.raises(
         ValueError, match=r"'cov' fails for class 3.* has 1 sample: .*NaN"
@@ -175,22 +156,6 @@ def test_estimate_that_is_not_finite_names_the_class(data):
 
 
 # Construction from arrays
-
-
-def test_constructor_sorts_the_classes(statistics):
-    order = [2, 0, 1]
-    labels = np.array(["a", "b", "c"])
-    shuffled = ClassStatistics(
-        labels[order],
-        statistics.counts[order],
-        statistics.means[order],
-        statistics.covariances[order],
-    )
-    in_order = ClassStatistics(**arguments_of(statistics, classes=labels))
-    assert_same_statistics(shuffled, in_order, rtol=0)
-    assert_same_statistics(
-        in_order, ClassStatistics(**arguments_of(statistics, classes=list("abc")))
-    )
 
 
 @pytest.mark.parametrize(
@@ -204,6 +169,10 @@ def test_constructor_sorts_the_classes(statistics):
         ({"means": np.full((3, 4), np.nan)}, "Input means contains NaN"),
         ({"means": np.ones((3, 5))}, r"^covariances must have shape \(3, 5, 5\)"),
         ({"covariances": np.full((3, 4, 4), np.inf)}, "Input covariances contains inf"),
+        (
+            {"covariances": np.stack([np.eye(4), np.diag([1, 1, 1, -0.1]), np.eye(4)])},
+            r"covariances\[1\] .*negative eigenvalue -0.1",
+        ),
     ],
 )
 def test_malformed_arrays_are_refused(changes, message, statistics):
@@ -214,16 +183,8 @@ def test_malformed_arrays_are_refused(changes, message, statistics):
 # Merging
 
 
-def test_string_labels_of_different_lengths_merge(data, statistics):
-    labels = np.array(["a", "bbb", "cc"])
-    X, y = data
-    pieces = [ClassStatistics.from_data(X[y == k], labels[y[y == k]]) for k in range(3)]
-    expected = ClassStatistics(**arguments_of(statistics, classes=labels))
-    assert_same_statistics(pieces[1] + pieces[2] + pieces[0], expected)
-
-
 def test_merging_does_not_modify_the_pieces(data):
-    X, y = data
+    X, y = data[0], np.array(["a", "bbb", "cc"])[data[1]]
     first, second = (ClassStatistics.from_data(X[k::2], y[k::2]) for k in range(2))
     copies = [ClassStatistics.from_data(X[k::2], y[k::2]) for k in range(2)]
     first + second
@@ -355,13 +316,10 @@ def test_shrunk_by_given_intensities(rng):
             statistics.shrunk(wrong)
 
 
-@pytest.mark.parametrize("counts", [[1, 1], [3, 1]])
-def test_shrunk_without_variance(counts):
-    statistics = ClassStatistics([0, 1], counts, np.eye(2), np.zeros((2, 2, 2)))
-    np.testing.assert_array_equal(statistics.shrunk().covariances, 0)
-
-
 def test_what_cannot_be_shrunk(rng):
+    for counts in ([1, 1], [3, 1]):
+        still = ClassStatistics([0, 1], counts, np.eye(2), np.zeros((2, 2, 2)))
+        np.testing.assert_array_equal(still.shrunk().covariances, 0)
     X, y = rng.normal(size=(20, 3)), np.repeat([0, 1], 10)
     statistics = ClassStatistics.from_data(X, y)
     with pytest.raises(ValueError, match=r"can be shrunk only if .*'shrunk'"):
@@ -443,7 +401,7 @@ def test_names_of_features_are_kept_and_compared(rng):
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_missing_labels_of_a_list_are_counted(missing, rng):
     y = ["a", "b"] * 5 + [missing, "a"]
-    for fit in (ClassStatistics.from_data, GaussianClassifier().fit):
+    for fit in (ClassStatistics.from_data, GaussianClassifier().fit, RSLVQ().fit):
         with pytest.raises(ValueError, match=r"1 of the labels .* sample 10\."):
             fit(rng.normal(size=(12, 2)), y)
 
@@ -654,22 +612,3 @@ def test_decayed_statistics_have_smaller_weights(data):
     for factor in (0, 1.5, np.nan):
         with pytest.raises(ValueError, match="factor must be above 0 and at most 1"):
             total.decay(factor)
-
-
-def test_decayed_statistics_follow_a_drifting_stream(rng):
-    # At the end, each class varies along the first direction of another class.
-    y, turned = np.arange(300) % 3, np.eye(12)[[1, 2, 0, *range(3, 12)]]
-    total = decayed = ClassStatistics.empty()
-    for time in np.linspace(0, np.pi / 2, 30):
-        Z = rng.normal(size=(300, 12))
-        Z[np.arange(300), y] *= 5
-        X = Z @ (np.cos(time) * np.eye(12) + np.sin(time) * turned)
-        scores = []
-        for statistics in (total, decayed):
-            if len(statistics.classes):
-                model = GaussianClassifier().fit_statistics(statistics)
-                scores.append(model.score(X, y))
-        new = ClassStatistics.from_data(X, y)
-        total, decayed = total + new, decayed.decay(0.7) + new
-    assert decayed.counts.sum() == pytest.approx(300 / (1 - 0.7), rel=1e-3)
-    assert scores[1] > scores[0] + 0.05

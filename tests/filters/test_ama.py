@@ -6,17 +6,9 @@ from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
-from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import StandardScaler
 
 from skgeom import AMAGauss
-
-
-@pytest.fixture
-def wine():
-    X, y = load_wine(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
 
 
 @pytest.fixture
@@ -109,17 +101,6 @@ def test_groups(constraint, batch_size, gaussians):
 
 
 # Use.
-
-
-def test_order_of_samples_and_scale(gaussians):
-    X, y = gaussians
-    expected = AMAGauss(2, tol=1e-9, random_state=0).fit(X, y)
-    order = np.random.default_rng(0).permutation(len(y))
-    shuffled = AMAGauss(2, tol=1e-9, random_state=0).fit(X[order], y[order])
-    assert shuffled.objective_ == pytest.approx(expected.objective_, rel=1e-6)
-    moved = AMAGauss(2, tol=1e-9, random_state=0).fit(1e-3 * X + 5, y)
-    assert moved.objective_ == pytest.approx(expected.objective_, rel=1e-6)
-    assert moved.regularization_ == pytest.approx(1e-6 * expected.regularization_)
 
 
 # Bad input.

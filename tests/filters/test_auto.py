@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import (
 )
 
 from benchmarks.suite import factors, irrelevant_features
-from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
+from skgeom import SQFA, ClassStatistics, SecondMomentSQFA
 from skgeom._filters._auto import class_intensities
 
 
@@ -138,27 +138,6 @@ def test_order_of_samples(n_orders):
         assert selected(model.fit(X[order], y[order])) == expected
 
 
-def test_blocks_of_samples():
-    array = pytest.importorskip("dask.array")
-    X, y = load_digits(return_X_y=True)
-    model = SQFA(9, tol=1e-2, n_init=1, random_state=0)
-    blocks = array.from_array(X, chunks=(300, -1))
-    assert selected(clone(model).fit(blocks, y)) == selected(model.fit(X, y))
-
-
-@pytest.mark.parametrize("factor", first_ones([1e9, 1e-9], 1))
-@pytest.mark.parametrize("estimator", [SQFA, SecondMomentSQFA, AMAGauss])
-def test_common_factor(estimator, factor):
-    X, y = load_digits(return_X_y=True)
-    X, y = X[:200, 10:20], y[:200]
-    plain, scaled = (
-        estimator(3, random_state=0, tol=1e-2).fit(s * X, y) for s in (1, factor)
-    )
-    assert plain.shrinkage_ == scaled.shrinkage_
-    expected = factor**2 * plain.regularization_
-    assert scaled.regularization_ == pytest.approx(expected, rel=1e-6)
-
-
 def test_without_regularization_linear_maps_change_nothing(rng):
     """A triangular map with a positive diagonal keeps the folds."""
     X, y = gaussians(rng, 150, 6, 3)
@@ -172,20 +151,6 @@ def test_without_regularization_linear_maps_change_nothing(rng):
         mapped.selection_scores_["mean_log_posterior"],
         plain.selection_scores_["mean_log_posterior"],
         rtol=1e-5,
-    )
-
-
-def test_weights_are_repetitions(rng):
-    X, y = gaussians(rng, 200, 6, 3)
-    weights = rng.integers(0, 4, size=len(y))
-    model = SQFA(2, random_state=0)
-    weighted = clone(model).fit(X, y, sample_weight=weights)
-    repeated = clone(model).fit(X.repeat(weights, axis=0), y.repeat(weights))
-    assert selected(weighted) == selected(repeated)
-    assert_allclose(
-        weighted.selection_scores_["mean_log_posterior"],
-        repeated.selection_scores_["mean_log_posterior"],
-        rtol=1e-6,
     )
 
 

@@ -3,18 +3,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_iris, load_wine
-from sklearn.preprocessing import StandardScaler
+from sklearn.datasets import load_iris
 
 from skgeom import SQFA, AMAGauss, SecondMomentSQFA
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-
-
-@pytest.fixture
-def wine():
-    X, y = load_wine(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
-
 
 WEIGHTS = {0: 2.0, 2: 0.5}  # and class 1 has weight one
 

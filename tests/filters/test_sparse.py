@@ -72,11 +72,3 @@ def test_memory_is_that_of_the_covariances():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8 * X.shape[0] * X.shape[1] * 0.8
-
-
-def test_bad_numbers_are_refused():
-    X, y = counts(60)
-    bad = X.copy()
-    bad[3, 4] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        SQFA().fit(sparse.csr_array(bad), y)

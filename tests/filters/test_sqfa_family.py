@@ -7,24 +7,17 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from sklearn.preprocessing import StandardScaler
 
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.geometry import distance_affine_invariant, distance_calvo_oller
 from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES, StudentT
 
 rare = pytest.mark.exhaustive
-
-
-@pytest.fixture
-def wine():
-    X, y = load_wine(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
 
 
 def second_moments_of(statistics):

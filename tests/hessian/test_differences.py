@@ -18,13 +18,6 @@ from sklearn.svm import LinearSVC
 
 from skgeom import input_hessian
 
-
-def assert_close(actual, expected, tolerance=1e-6):
-    size = np.abs(expected).max()
-    assert size > 0
-    np.testing.assert_allclose(actual / size, expected / size, rtol=0, atol=tolerance)
-
-
 ROUGH = [
     RandomForestClassifier(10, random_state=0),
     KNeighborsClassifier(),
@@ -43,7 +36,7 @@ def test_probabilities_that_are_not_smooth(classifier):
         input_hessian(classifier, X, y)
 
 
-def test_kinks_leave_the_gauss_newton_part(rng):
+def test_kinks_leave_the_gauss_newton_part(rng, assert_close):
     """A piecewise linear logit has a gradient, but no second differences at kinks."""
     X, y = rng.normal(size=(2000, 3)), np.arange(2000) % 2
     model = MLPClassifier((50,), random_state=0)
@@ -58,7 +51,7 @@ def test_kinks_leave_the_gauss_newton_part(rng):
 
 @pytest.mark.parametrize("curvature", ["hessian", "gauss-newton"])
 @pytest.mark.parametrize("kind", [LogisticRegression, GaussianNB])
-def test_differences_of_saturated_probabilities(data, kind, curvature):
+def test_differences_of_saturated_probabilities(data, kind, curvature, assert_close):
     """Decision values and log-probabilities have the digits that these have lost."""
     X, y = data
     model = kind().fit(X, y)
@@ -79,7 +72,7 @@ def test_differences_of_saturated_probabilities(data, kind, curvature):
     assert_close(H, expected, 1e-4)
 
 
-def test_steps_of_constant_and_shifted_features(rng):
+def test_steps_of_constant_and_shifted_features(rng, assert_close):
     """Features that vary by little, or not at all, far from zero or at zero."""
     centre, unit = np.array([0, 1e3, 1e6, 0]), np.array([1, 1e-6, 1e6, 1])
     X = centre + rng.normal(size=(80, 4)) * [1, 1e-6, 0, 0]
@@ -96,7 +89,7 @@ def test_steps_of_constant_and_shifted_features(rng):
     assert_close(H, expected)
 
 
-def test_unsorted_classes(data):
+def test_unsorted_classes(data, assert_close):
     """A classifier of another package may list its classes in any order."""
     X, y = data
     model = LogisticRegression().fit(X, y)

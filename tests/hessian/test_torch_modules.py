@@ -119,13 +119,6 @@ def test_bad_modules(torch, forward, message):
         input_hessian(Module(), X - X.mean(), y)
 
 
-def test_sigmoid_at_the_end_raises(torch):
-    X, y = load_breast_cancer(return_X_y=True)
-    module = torch.nn.Sequential(torch.nn.Linear(30, 1), torch.nn.Sigmoid())
-    with pytest.raises(ValueError, match="returns probabilities"):
-        input_hessian(module, X, y)
-
-
 @pytest.mark.exhaustive
 def test_samples_of_numpy_need_no_other_library():
     code = """

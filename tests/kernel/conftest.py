@@ -1,11 +1,10 @@
-"""Samples that most tests of kernel discriminants use."""
+"""Samples of the tests of kernels."""
 
 import pytest
-from sklearn.datasets import load_wine
-from sklearn.preprocessing import StandardScaler
+from sklearn.datasets import load_digits
 
 
-@pytest.fixture
-def wine():
-    X, y = load_wine(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
+@pytest.fixture(scope="session")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:500] / 16, y[:500]

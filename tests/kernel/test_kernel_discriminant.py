@@ -15,12 +15,6 @@ CRITERIA = ["total", "between"]
 SOLVERS = ["eigen", "cholesky", "nystroem"]
 
 
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X[:600] / 16, y[:600]
-
-
 def scatter_matrices(K, y):
     """S_t and S_w of equation 12, from centring matrices, as they are written."""
 

@@ -191,23 +191,6 @@ def test_ends_at_the_rounding_floor(known):
     )
 
 
-def test_gradient_that_is_not_a_number():
-    counted = Counted(Euclidean(2), lambda x: x @ x, lambda x: np.full(2, np.nan))
-    result = counted.run(RiemannianLBFGS(), np.ones(2))
-    assert (result.iterations, result.cost_evaluations) == (0, 1)
-
-
-def test_wrong_gradient_is_noticed():
-    counted = Counted(Euclidean(3), lambda x: x @ x, lambda x: -2 * x)
-    optimizer = RiemannianLBFGS(max_line_search=7)
-    result = counted.run(optimizer, np.ones(3))
-    assert result.iterations == 0
-    assert result.cost_evaluations == counted.n_costs == 8
-    assert result.stopping_criterion == (
-        "Terminated - no step along the gradient lowers the cost."
-    )
-
-
 @pytest.mark.parametrize(
     ("limit", "value", "attribute"),
     [

@@ -4,7 +4,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -17,11 +16,6 @@ from sklearn.preprocessing import StandardScaler
 
 from skgeom import SQFA
 from skgeom.plotting import FilterDisplay
-
-
-@pytest.fixture(scope="module")
-def digits():
-    return load_digits(return_X_y=True)
 
 
 @pytest.fixture(scope="module")

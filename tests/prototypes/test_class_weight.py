@@ -46,15 +46,6 @@ def test_a_large_class_does_not_take_all(overlapping, estimator, metric):
     assert balanced_accuracy_score(y_test, model.predict(X_test)) > 0.93
 
 
-@pytest.mark.parametrize("estimator", [GLRSQ(), GMLVQ()], ids=repr)
-def test_a_dict_is_a_weight_of_the_samples(unequal, estimator):
-    X, y = samples_of(estimator, unequal[0]), unequal[1]
-    model = clone(estimator).set_params(class_weight=WEIGHTS).fit(X, y)
-    plain = clone(estimator).set_params(class_weight=None)
-    plain.fit(X, y, sample_weight=compute_sample_weight(WEIGHTS, y))
-    assert_allclose(model.transform(X), plain.transform(X), rtol=1e-10)
-
-
 def test_a_dict_is_no_proportion(unequal):
     """Weights of samples change both the cost and the proportions, a dict the cost."""
     X, y = unequal

@@ -135,15 +135,6 @@ def test_model_of_the_curvature_is_affine_invariant(rng, monkeypatch):
     assert_allclose(of_moved, expected, atol=1e-3 * np.abs(expected).max())
 
 
-def test_where_there_is_no_model_of_the_curvature(rng, monkeypatch):
-    training = training_of(rng, AffineInvariantMetric())
-    assert PrototypeCost(training, LIKELIHOOD, 1.0).has_curvature()
-    assert not PrototypeCost(training, LIKELIHOOD).has_curvature()
-    assert not PrototypeCost(training, MARGIN, 1.0).has_curvature()
-    monkeypatch.setattr(_training, "_KEPT", 12 * training.prototypes.size - 1)
-    assert not PrototypeCost(training, LIKELIHOOD, 1.0).has_curvature()
-
-
 @pytest.mark.parametrize("spread", [0.1, 1.0, 3.0])
 def test_distances_in_the_tangent_space_are_lower_bounds(rng, spread):
     """Bhatia, "Positive definite matrices", theorem 6.1.4."""

@@ -1,7 +1,5 @@
 """Prototypes of arrays of other libraries: numpy's results, where the samples are."""
 
-import sys
-from math import prod
 from unittest import mock
 
 import numpy as np
@@ -12,7 +10,6 @@ from sklearn.base import clone
 
 import skgeom.utils.array_api as _arrays
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
-from skgeom._prototypes import _training
 from skgeom.utils.array_api import ARRAY_API, to_numpy
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -119,41 +116,6 @@ def test_predictions_copy_nothing_to_the_host(model, device_library, matrices):
             mock.patch.stopall()
 
 
-@pytest.mark.parametrize(
-    "model",
-    [clone(TANGENT).set_params(n_prototypes=2), PLRSQ(metric="logdet"), GLRSQ()],
-    ids=repr,
-)
-def test_an_iteration_moves_only_prototypes(model, device_library, matrices):
-    library, (X, y) = device_library, matrices
-    crossed, evaluations = [], []
-
-    def spy(function):
-        def counting(array, *args):
-            array = function(array, *args)
-            if sys._getframe(1).f_code.co_qualname.startswith("PrototypeCost"):
-                crossed.append(prod(array.shape))
-            return array
-
-        return counting
-
-    def evaluate(self, point, at=_training.PrototypeCost.__call__):
-        evaluations.append(1)
-        return at(self, point)
-
-    with (
-        mock.patch.object(_training, "to_numpy", spy(_training.to_numpy)),
-        mock.patch.object(_training, "like", spy(_training.like)),
-        mock.patch.object(_training.PrototypeCost, "__call__", evaluate),
-    ):
-        model = clone(model).fit(library.array(X), y)
-    assert crossed
-    assert max(crossed) <= prod(model.prototypes_.shape)
-    # Prototypes and gradients, and for the model of the curvature as much again; and
-    # the start and the end of two optimizations.
-    assert len(crossed) <= 2 * len(evaluations) + 4
-
-
 @pytest.mark.parametrize("model", FEW, ids=repr)
 def test_a_model_moves(model, library, matrices):
     from sklearn.utils._array_api import move_estimator_to
@@ -189,14 +151,6 @@ def test_samples_of_another_library_are_refused(library, matrices):
             model.predict(X)
     with pytest.raises(ValueError, match=r"PLRSQ.predict\(\)"):
         clone(TANGENT).fit(X, y).predict(library.array(X))
-
-
-def test_without_dispatch_all_is_numpy(matrices):
-    torch = pytest.importorskip("torch")
-    X, y = matrices
-    model = clone(TANGENT).fit(torch.asarray(X), torch.asarray(y))
-    assert isinstance(model.prototypes_, np.ndarray)
-    assert isinstance(model.predict(torch.asarray(X)), np.ndarray)
 
 
 def test_labels_and_weights_may_be_elsewhere(library, matrices):

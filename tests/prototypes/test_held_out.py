@@ -63,15 +63,6 @@ def test_classes_that_are_far_apart_are_let_loose():
     assert overlapping.representability_ > 0.1 > 0.01 > apart.representability_
 
 
-def test_copies_are_weights():
-    X, y = samples(1.5)
-    twice = 1 + np.arange(len(y)) % 2
-    weighted = RSLVQ().fit(X, y, sample_weight=twice)
-    repeated = RSLVQ().fit(np.repeat(X, twice, axis=0), np.repeat(y, twice))
-    assert weighted.representability_ == repeated.representability_
-    assert_allclose(weighted.prototypes_, repeated.prototypes_, rtol=1e-6)
-
-
 def test_a_given_weight_equals_the_selected_one(spd):
     model = PLRSQ().fit(*spd)
     given = PLRSQ(representability=model.representability_).fit(*spd)

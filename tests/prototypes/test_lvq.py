@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
-from skgeom._prototypes._training import bounded
 
 METRICS = ["riemann", "logeuclid", "euclid"]
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -81,12 +80,6 @@ def test_generalised_sgd_is_the_authors_rule(spd):
     expected = plain_loop(X, y, start, labels, rates, coefficients)
     model = GLRSQ(2, init=start, solver="sgd", shuffle=False, max_iter=3).fit(X, y)
     assert_allclose(model.prototypes_, expected, rtol=1e-7)
-
-
-def test_steps_are_bounded():
-    coefficients = np.array([[3.0, -2.0, 0.1], [1.0, 0.2, -0.1]])
-    expected = np.array([[0.75, -0.25, 0.1], [0.25, 0.2, -0.1]])
-    assert_allclose(bounded(coefficients), expected)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -175,25 +168,15 @@ def test_prototypes_stay_regular_where_steps_would_make_them_singular():
 
 
 @pytest.mark.parametrize("unit", [2.0**-40, 2.0**20])
-@pytest.mark.parametrize(
-    "estimator",
-    [GLRSQ(2, metric="euclid"), RSLVQ(solver="sgd"), GMLVQ()],
-    ids=repr,
-)
-@quiet
-def test_the_unit_of_the_samples_does_not_matter(spd, estimator, unit):
+def test_the_unit_of_the_samples_does_not_matter(spd, unit):
     X, y = spd
-    model = clone(estimator).set_params(max_iter=5, random_state=0).fit(X, y)
-    moved = clone(model).fit(unit * X, y)
-    assert model.loss_curve_[-1] < 0.9 * model.loss_curve_[0]
-    assert_allclose(moved.loss_curve_, model.loss_curve_, rtol=1e-6)
-    assert_allclose(moved.prototypes_, unit * model.prototypes_, rtol=1e-6)
-    if hasattr(model, "partial_fit"):
-        part, moved = (
-            clone(model).partial_fit(samples, y).partial_fit(samples, y)
-            for samples in (X, unit * X)
-        )
-        assert_allclose(moved.loss_curve_, part.loss_curve_, rtol=1e-6)
+    for method in ("fit", "partial_fit"):
+        model, moved = (GLRSQ(2, metric="euclid", random_state=0) for _ in range(2))
+        for _ in range(2):
+            getattr(model, method)(X, y)
+            getattr(moved, method)(unit * X, y)
+        assert_allclose(moved.loss_curve_, model.loss_curve_, rtol=1e-6)
+        assert_allclose(moved.prototypes_, unit * model.prototypes_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
@@ -207,32 +190,6 @@ def test_ill_conditioned_matrices_of_all_orientations(solver):
     X = (X + X.mT) / 2 * np.where(y, 1.0, 3.0)[:, None, None]
     model = PLRSQ(solver=solver, max_iter=2, random_state=0).fit(X, y)
     assert np.isfinite(model.predict_proba(X)).all()
-
-
-@pytest.mark.parametrize(
-    "model", [PLRSQ(n_components=2, metric="riemann"), PLRSQ()], ids=repr
-)
-@quiet
-def test_a_weight_of_two_is_two_samples(spd, model):
-    X, y = spd
-    weights = np.arange(len(y)) % 3
-    model = clone(model).set_params(max_iter=5)
-    weighted = clone(model).fit(X, y, sample_weight=weights)
-    repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-6)
-
-
-BAD_X = {
-    r"X\[0\] is not positive definite.*\(.oas.\)": lambda X: X - 50 * np.eye(4),
-    r"X\[\d+\] contains NaN": lambda X: np.where(X > X.max() / 2, np.nan, X),
-    r"takes SPD matrices.* one matrix to X\[None\]": lambda X: X[0],
-}
-
-
-@pytest.mark.parametrize("message", BAD_X)
-def test_bad_matrices(spd, message):
-    with pytest.raises(ValueError, match=message):
-        PLRSQ().fit(BAD_X[message](spd[0]), spd[1])
 
 
 @pytest.mark.parametrize(
@@ -274,17 +231,12 @@ def test_bad_samples_at_prediction(spd):
         matrices.predict(np.eye(4))
 
 
-@pytest.mark.parametrize("estimator", [RSLVQ(), GLRSQ(metric="euclid")])
 @quiet
-def test_values_too_large_to_be_squared(spd, estimator):
-    X, y = spd
-    X = X[:, 0] if isinstance(estimator, RSLVQ) else X
-    model = clone(estimator).set_params(max_iter=1)
-    with pytest.raises(ValueError, match=r"X has values up to .*e\+20\d, too large"):
-        model.fit(1e200 * X, y)
-    model.fit(X, y)
-    with pytest.raises(ValueError, match="too large"):
-        model.predict(1e200 * X)
+def test_values_too_large_to_be_squared(spd):
+    model = GLRSQ(metric="euclid", max_iter=1).fit(*spd)
+    for method in (model.predict, lambda X: model.fit(X, spd[1])):
+        with pytest.raises(ValueError, match=r"X has values up to .*e\+20\d, too lar"):
+            method(1e200 * spd[0])
 
 
 def test_priors_of_partial_fit_count_the_samples_of_all_calls(spd):
@@ -316,15 +268,13 @@ def test_vectors(estimator):
     assert scores.mean() > 0.94
 
 
-def test_relevance_has_unit_norm_and_finds_the_informative_feature():
+def test_relevance_finds_the_informative_feature():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 100)
     X = rng.normal(size=(200, 5))
     X[:, 3] += 3 * y
     model = GMLVQ().fit(X, y)
     relevance = model.omega_.T @ model.omega_
-    assert_allclose(np.trace(relevance), 1)
-    assert relevance.diagonal().argmax() == 3
     assert relevance[3, 3] > 0.5
 
 
@@ -409,9 +359,3 @@ def test_gmlvq_that_goes_on_with_few_samples_leaves_their_span():
     axes = np.linalg.svd(X[1] - X[1].mean(axis=0))[2]
     outside = (model.prototypes_ - X[1].mean(axis=0)) @ axes[11:].T
     assert np.abs(outside).max() > 0.1
-
-
-def test_missing_labels_of_a_list_are_counted():
-    X, y = np.arange(20.0).reshape(10, 2), ["a"] * 5 + ["b"] * 4 + [None]
-    with pytest.raises(ValueError, match="1 of the labels in y are missing"):
-        RSLVQ().fit(X, y)

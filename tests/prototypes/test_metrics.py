@@ -164,17 +164,6 @@ def test_step_is_the_exponential_map_of_a_sum_of_logarithms(rng):
             assert_allclose(after, exp_map_riemann(tangent[None], w)[0], rtol=1e-10)
 
 
-def test_clipping_finds_the_nearest_matrix_above_the_floor():
-    metric = SPD_METRICS["euclid"]()
-    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
-    low = rotation @ np.diag([-1.0, 1e-6, 2.0]) @ rotation.T
-    vectors = metric.encode(np.stack([low, np.eye(3)]))
-    pairs = metric.pairs(vectors, vectors)
-    clipped = metric.decode(metric.step(vectors, pairs, np.zeros((2, 2)))[0])
-    assert_allclose(clipped[0], rotation @ np.diag([1e-4, 1e-4, 2]) @ rotation.T)
-    assert_allclose(clipped[1], np.eye(3))
-
-
 @pytest.mark.parametrize("name", SPD_METRICS)
 def test_affine_invariance_is_as_declared(rng, name):
     X, A, y = random_spd(rng, 6), rng.normal(size=(4, 4)), np.arange(6) % 2

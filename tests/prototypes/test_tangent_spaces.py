@@ -104,23 +104,6 @@ def test_linear_maps_of_the_signals_change_nothing(spd, metric):
     assert_allclose(found, model.prototypes_, rtol=1e-5, atol=1e-6)
 
 
-def test_isotropic_classes_need_no_other_metric(spd, monkeypatch):
-    """Full shrinkage leaves the tangent space, without a factor."""
-    X, y = spd
-    monkeypatch.setattr(_metrics, "oas_intensity", lambda *_: 1.0)
-    plain, full = (PLRSQ(metric=m).fit(X, y) for m in ["tangent", "mahalanobis"])
-    assert_allclose(full.sigma2_, plain.sigma2_)
-    assert_allclose(full.transform(X), plain.transform(X), rtol=1e-9)
-
-
-def test_weights_stand_for_repetitions(spd, metric):
-    X, y = spd
-    counts = np.random.default_rng(0).integers(0, 4, size=len(y))
-    weighted = PLRSQ(metric=metric).fit(X, y, sample_weight=counts)
-    repeated = PLRSQ(metric=metric).fit(np.repeat(X, counts, 0), np.repeat(y, counts))
-    assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-6)
-
-
 def test_going_on_keeps_the_space_of_the_first_call(spd, metric):
     X, y = spd
     first, later = X[::2], 1.5 * X[1::2]
