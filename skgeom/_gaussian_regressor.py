@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
 from skgeom._held_out import distinct_rows, held_out_folds
 from skgeom._shrinkage import maximum_likelihood, prior_intensities, shrunk_to_diagonal
 from skgeom._statistics import statistics_of_samples
-from skgeom.utils.estimator import estimator_method
+from skgeom.utils.estimator import BaseEstimator, estimator_method
 
 # From the most regularization to the least, in factors of about three. Speed videos
 # need little (examples/filters/plot_speed_regression.py), a few hundred samples much.

