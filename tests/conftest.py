@@ -178,6 +178,12 @@ def wine():
     return StandardScaler().fit_transform(X), y
 
 
+@pytest.fixture
+def wine_32(wine):
+    """Numbers of single precision, with which all libraries begin alike."""
+    return wine[0].astype(np.float32).astype(float), wine[1]
+
+
 @pytest.fixture(scope="session")
 def digits():
     return load_digits(return_X_y=True)

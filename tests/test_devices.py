@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import load_wine
 
 from skgeom import SQFA, ClassStatistics, GaussianClassifier
 from skgeom.utils.array_api import ARRAY_API, to_numpy
@@ -22,13 +21,6 @@ METHODS = [
     "predict_log_proba",
     "score_samples",
 ]
-
-
-@pytest.fixture(scope="module")
-def wine():
-    X, y = load_wine(return_X_y=True)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    return X.astype(np.float32).astype(float), y
 
 
 def assert_close(statistics, expected, rtol=1e-12):
@@ -56,8 +48,8 @@ def test_statistics_are_those_of_numpy(library, rng, weighted):
     assert_close(statistics, expected)
 
 
-def test_statistics_lie_where_the_left_ones_do(library, wine):
-    X, y = wine
+def test_statistics_lie_where_the_left_ones_do(library, wine_32):
+    X, y = wine_32
     there = library.array(X)
     expected = ClassStatistics.from_data(X, y)
     # The second half lacks a class.
@@ -76,8 +68,8 @@ def test_statistics_lie_where_the_left_ones_do(library, wine):
     assert library.is_mine(on_device.means)
 
 
-def test_bad_numbers_are_refused(library, wine):
-    X, y = wine
+def test_bad_numbers_are_refused(library, wine_32):
+    X, y = wine_32
     for wrong, match in ((np.nan, "NaN"), (1e200, "too large")):
         if library.dtype == "float32" and wrong == 1e200:
             continue
@@ -93,8 +85,8 @@ def test_bad_numbers_are_refused(library, wine):
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
-def test_gaussians_are_those_of_numpy(classifier, library, wine):
-    X, y = wine
+def test_gaussians_are_those_of_numpy(classifier, library, wine_32):
+    X, y = wine_32
     there = library.array(X)
     expected = clone(classifier).fit(X, y)
     fitted = clone(classifier).fit(there, library.array(y))
@@ -111,8 +103,8 @@ def test_gaussians_are_those_of_numpy(classifier, library, wine):
             getattr(fitted, method)(X)
 
 
-def test_more_samples_and_announced_classes(library, wine):
-    X, y = wine
+def test_more_samples_and_announced_classes(library, wine_32):
+    X, y = wine_32
     first = y < 2
     classifier, expected = GaussianClassifier(), GaussianClassifier()
     classifier.partial_fit(library.array(X[first]), y[first], classes=[-1, 0, 1, 2])
@@ -134,10 +126,10 @@ def test_more_samples_and_announced_classes(library, wine):
 @pytest.mark.skipif(not ARRAY_API, reason="needs scikit-learn 1.9")
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
 def test_predictions_copy_nothing_to_the_host(
-    classifier, wine, nothing_leaves_the_device
+    classifier, wine_32, nothing_leaves_the_device
 ):
     xp = pytest.importorskip("array_api_strict")
-    X, y = wine
+    X, y = wine_32
     there = xp.asarray(X, device=xp.Device("device1"))
     with config_context(array_api_dispatch=True):
         fitted = clone(classifier).fit(there, y)
@@ -146,8 +138,8 @@ def test_predictions_copy_nothing_to_the_host(
                 getattr(fitted, method)(there)
 
 
-def test_without_the_switch_all_is_numpy(library, wine):
-    X, y = wine
+def test_without_the_switch_all_is_numpy(library, wine_32):
+    X, y = wine_32
     if library.name != "torch":
         pytest.skip("numpy cannot read it")
     with config_context(array_api_dispatch=False):

@@ -148,7 +148,7 @@ def test_precomputed_kernel_of_the_fit():
 @ignores_warnings
 @each_filter
 def test_filters_tell_how_far_apart_classes_are(number):
-    model = deepcopy(fit_of(number))
+    model = fit_of(number)
     assert type(model.objective_) is float
     statistics = skgeom.ClassStatistics.from_data(model.transform(X), y)
     np.testing.assert_allclose(model.statistics_.means, statistics.means)
@@ -161,16 +161,6 @@ def test_filters_tell_how_far_apart_classes_are(number):
         weights = np.array([(model.class_weight or {}).get(k, 1.0) for k in range(3)])
         mean = np.average(distances[i, j] ** power, weights=weights[i] * weights[j])
         assert model.objective_ == pytest.approx(mean, rel=1e-6)
-    features = model.transform(X)
-    before = model.statistics_
-    model.orthonormalize()
-    np.testing.assert_allclose(
-        model.components_ @ model.components_.T, np.eye(2), atol=1e-12
-    )
-    span = np.linalg.lstsq(features, model.transform(X), rcond=None)[0]
-    np.testing.assert_allclose(
-        span.T @ before.covariances @ span, model.statistics_.covariances, rtol=1e-8
-    )
 
 
 @ignores_warnings

@@ -1,12 +1,10 @@
 """Covariance descriptors of images, against a loop over the images."""
 
 import os
-import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from skgeom import RegionCovariance
 
@@ -132,11 +130,8 @@ def test_needs_no_fit_and_takes_images_of_any_size(images):
     model = RegionCovariance().fit(images)
     assert vars(model) == vars(RegionCovariance())
     assert model.transform(images[:, :5, :4]).shape == (7, 5, 5)
-    copy = pickle.loads(pickle.dumps(clone(model)))
-    np.testing.assert_array_equal(copy.transform(images), model.transform(images))
-    np.testing.assert_array_equal(
-        model.transform(images.tolist()), copy.transform(images)
-    )
+    found = model.transform(images.tolist())
+    np.testing.assert_array_equal(found, model.transform(images))
 
 
 @pytest.mark.parametrize(

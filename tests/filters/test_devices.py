@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import load_wine
-from sklearn.preprocessing import StandardScaler
 
 import skgeom.utils.array_api as _sklearn
 from skgeom import SQFA, AMAGauss, SecondMomentSQFA
@@ -24,13 +22,6 @@ FILTERS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def wine():
-    X, y = load_wine(return_X_y=True)
-    # Single precision, so that all libraries begin with the same numbers.
-    return StandardScaler().fit_transform(X).astype(np.float32).astype(float), y
-
-
 def projector(components):
     """That onto the span of the filters."""
     basis, _ = np.linalg.qr(to_numpy(components).T)
@@ -38,8 +29,8 @@ def projector(components):
 
 
 @pytest.mark.parametrize("filters", FILTERS, ids=str)
-def test_filters_are_those_of_numpy(filters, library, wine):
-    X, y = wine
+def test_filters_are_those_of_numpy(filters, library, wine_32):
+    X, y = wine_32
     expected = clone(filters).fit(X, y)
     fitted = clone(filters).fit(library.array(X), library.array(y))
     assert library.is_mine(fitted.components_)
@@ -60,8 +51,8 @@ def test_filters_are_those_of_numpy(filters, library, wine):
     )
 
 
-def test_what_follows_a_fit_is_on_the_device(device_library, wine):
-    library, (X, y) = device_library, wine
+def test_what_follows_a_fit_is_on_the_device(device_library, wine_32):
+    library, (X, y) = device_library, wine_32
     sqfa = SQFA(3, distance="hellinger", regularization=0.1, random_state=0)
     expected = clone(sqfa).fit(X, y)
     sqfa.fit(library.array(X), library.array(y))
@@ -82,8 +73,8 @@ def test_what_follows_a_fit_is_on_the_device(device_library, wine):
     assert abs(objective - sqfa.objective_) < 0.2
 
 
-def test_moved_pickled_and_refused(library, wine):
-    X, y = wine
+def test_moved_pickled_and_refused(library, wine_32):
+    X, y = wine_32
     there = library.array(X)
     sqfa = SQFA(2, distance="hellinger", random_state=0).fit(there, library.array(y))
     features = to_numpy(sqfa.transform(there))
@@ -102,9 +93,9 @@ def test_moved_pickled_and_refused(library, wine):
 
 @pytest.mark.skipif(not ARRAY_API, reason="needs scikit-learn 1.9")
 @pytest.mark.parametrize("estimator", [SQFA(), SecondMomentSQFA()], ids=str)
-def test_a_device_without_double_precision(estimator, wine):
+def test_a_device_without_double_precision(estimator, wine_32):
     xp = pytest.importorskip("array_api_strict")
-    X, y = wine
+    X, y = wine_32
     device = xp.Device("no_float64")
     estimator = clone(estimator).set_params(random_state=0)
     expected = clone(estimator).fit(X.astype(np.float32), y)

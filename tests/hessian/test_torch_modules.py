@@ -1,8 +1,6 @@
 """Hessians of torch modules, and projections on devices."""
 
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -117,25 +115,6 @@ def test_bad_modules(torch, forward, message):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=f"the module Module,.*{message}"):
         input_hessian(Module(), X - X.mean(), y)
-
-
-@pytest.mark.exhaustive
-def test_samples_of_numpy_need_no_other_library():
-    code = """
-import sys
-
-class Missing:
-    def find_spec(name, *args):
-        if name.partition(".")[0] in ("torch", "array_api_compat"):
-            raise ImportError(name)
-
-sys.meta_path.insert(0, Missing)
-import numpy as np
-from skgeom import CovarianceHessianProjection
-X = np.random.default_rng(0).normal(size=(30, 3))
-CovarianceHessianProjection().fit(X, np.arange(30) % 2).transform(X)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # The projection.

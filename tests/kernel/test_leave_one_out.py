@@ -383,20 +383,6 @@ def test_weights_of_classes_are_weights_of_their_samples(wine, solver):
     assert_allclose(named.transform(X), by_class.transform(X))
 
 
-@pytest.mark.parametrize(
-    ("class_weight", "message"),
-    [
-        ({0: 0, 1: 1, 2: 1}, r"must be positive and finite, got 0 for the class 0"),
-        ({0: 1, 1: 1, 2: np.inf}, r"finite, got inf for the class 2"),
-        ({0: 1, 7: 2}, r"not in class_weight"),
-        ("uniform", "class_weight"),
-    ],
-)
-def test_bad_weights_of_classes(wine, class_weight, message):
-    with pytest.raises(ValueError, match=message):
-        KDA(class_weight=class_weight).fit(*wine)
-
-
 # Rank.
 
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils.class_weight import compute_sample_weight
 
-from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
+from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ, KernelDiscriminantAnalysis
 from skgeom.datasets import make_spd_classes
 
 FAMILY = [PLRSQ(), GLRSQ(), RSLVQ(), GMLVQ()]
@@ -131,9 +131,11 @@ def test_weights_in_partial_fit(unequal, class_weight):
     ],
 )
 def test_bad_class_weights(unequal, class_weight, message):
-    for estimator in FAMILY:
+    X, y = samples_of(RSLVQ(), unequal[0]), unequal[1]
+    for estimator in (*FAMILY, KernelDiscriminantAnalysis()):
+        Z = unequal[0] if isinstance(estimator, PLRSQ | GLRSQ) else X
         with pytest.raises(ValueError, match=message):
-            clone(estimator).set_params(class_weight=class_weight).fit(*unequal)
+            clone(estimator).set_params(class_weight=class_weight).fit(Z, y)
 
 
 def test_names_of_classes_are_keys(unequal):
