@@ -59,8 +59,3 @@ def test_singular_moment_is_named(wine):
     X[wine[1] == "barolo"] = 0
     with pytest.raises(ValueError, match=r"'barolo' is singular.*All its samples are"):
         GeneralizedEigenvectors().fit(X, wine[1])
-
-
-def test_too_many_components(wine):
-    with pytest.raises(ValueError, match=r"n_components=7 exceeds .* pairs of cl"):
-        GeneralizedEigenvectors(n_components=7).fit(*wine)

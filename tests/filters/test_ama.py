@@ -107,20 +107,20 @@ def test_groups(constraint, batch_size, gaussians):
 
 
 @pytest.mark.parametrize(
-    "priors", [[0.5, 0.5], [0.5, 0.6, 0.1], [1.0, 0.0, 0.0], [0.5, np.nan, 0.5]]
-)
-def test_priors_that_are_none(priors, wine):
-    with pytest.raises(ValueError, match="priors must hold 3 positive probabilities"):
-        AMAGauss(priors=priors).fit(*wine)
-
-
-@pytest.mark.parametrize(
     ("name", "value"),
-    [("priors", "flat"), ("batch_size", 0), ("distance", "hellinger")],
+    [
+        ("priors", "flat"),
+        ("batch_size", 0),
+        ("distance", "hellinger"),
+        ("priors must hold 3 positive probabilities", [0.5, 0.5]),
+        ("priors must hold 3 positive probabilities", [0.5, 0.6, 0.1]),
+        ("priors must hold 3 positive probabilities", [1.0, 0.0, 0.0]),
+        ("priors must hold 3 positive probabilities", [0.5, np.nan, 0.5]),
+    ],
 )
 def test_invalid_parameter(name, value, wine):
     with pytest.raises((ValueError, TypeError), match=name):
-        AMAGauss(**{name: value}).fit(*wine)
+        AMAGauss(**{name.split()[0]: value}).fit(*wine)
 
 
 def test_epochs_that_do_not_suffice(gaussians):

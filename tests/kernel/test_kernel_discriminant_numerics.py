@@ -178,16 +178,6 @@ def test_arguments_of_named_kernels(wine, kernel, arguments, message):
         KDA(kernel=kernel, kernel_params=arguments).fit(*wine)
 
 
-def test_precomputed_distances_and_wrong_columns(wine):
-    X, y = wine
-    kda = KDA(kernel="precomputed")
-    with pytest.raises(ValueError, match=r"diagonal of zeros, like a matrix of"):
-        kda.fit(np.linalg.norm(X[:, None] - X, axis=2), y)
-    K = rbf_kernel(X, gamma=0.05)
-    with pytest.raises(ValueError, match=r"X has 9 columns.* 178 training samples"):
-        kda.fit(K, y).predict(K[:, :9])
-
-
 @pytest.mark.parametrize("solver", ["auto", "nystroem"])
 def test_nearly_diagonal_kernel(wine, solver):
     X, y = load_wine(return_X_y=True)

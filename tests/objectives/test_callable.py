@@ -137,11 +137,6 @@ def test_functions_that_cannot_be_called(distance, message, statistics):
         SQFA(2, distance=distance).fit_statistics(statistics)
 
 
-def test_unknown_name_lists_the_others():
-    with pytest.raises(ValueError, match=r"one of .*'hellinger'.*, got 'far'"):
-        find_distance("far", DISTANCES)
-
-
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_negative_by_rounding_is_zero(scale, problem):
     """Near-equal classes, and values of another one that are large beside them."""

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from skgeom import GMLVQ, PLRSQ, RSLVQ
+from skgeom import GMLVQ, RSLVQ
 from skgeom._prototypes._metrics import VectorMetric
 
 ESTIMATORS = [
@@ -102,8 +102,6 @@ def test_what_is_refused():
         RSLVQ().fit(sparse.csr_array(X * 1e200), y)
     with pytest.raises(ValueError, match="too small"):
         GMLVQ().fit(sparse.csr_array(X * 1e-200), y)
-    with pytest.raises((TypeError, ValueError), match="SPD matrices"):
-        PLRSQ().fit(sparse.csr_array(X), y)
     with pytest.raises(ValueError, match="dimensions"):
         RSLVQ().fit(np.tile(np.eye(3), (6, 1, 1)), np.arange(6) % 2).predict(bad)
 
