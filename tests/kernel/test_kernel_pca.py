@@ -84,5 +84,5 @@ def test_axes_of_some_of_the_samples(digits, monkeypatch):
 def test_more_components_than_there_are(digits):
     X, y = digits
     pca = LandmarkKernelPCA(500, n_landmarks=20, random_state=0).fit(X, y)
-    assert pca.transform(X).shape == (400, 20)
+    assert pca.transform(X).shape == (len(X), 20)
     assert len(pca.get_feature_names_out()) == 20
