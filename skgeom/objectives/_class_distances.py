@@ -5,11 +5,12 @@ or from :class:`MatrixDistance` if it does not use the means, and has the follow
 methods and attributes.
 
 ``Distance(means, covariances)``
-    takes the projected statistics of all classes, (c, m) and (c, m, m), and does once
-    per class whatever can be done once per class. It, or ``pairs``, raises
-    ``numpy.linalg.LinAlgError`` where what it factors is not positive definite;
+    accepts the projected statistics of all classes, (c, m) and (c, m, m), and computes
+    whatever can be computed once per class. It, or ``pairs``, raises
+    ``numpy.linalg.LinAlgError`` if a covariance is not positive definite, at least for
+    the distances in ``DISTANCES``;
 ``distance.pairs(i, j)``
-    takes two integer arrays of p class indices and returns p values and a function
+    accepts two integer arrays of p class indices and returns p values and a function
     that maps p weights to the gradient of the weighted sum of the values, an array
     whose first axis is the class, as ``by_class`` returns it. Values are not negative:
     what rounding makes negative is set to zero, since roots are taken of squares;
@@ -18,8 +19,8 @@ methods and attributes.
     (c, m) and (c, m, m), the latter symmetric matrices G such that a change dS of the
     covariance changes the value by the sum of the entries of G * dS;
 ``Distance.label``
-    is what figures call it: its name in the registry with capitals and accents, to
-    which they add "distance";
+    is the name in figures: that of the registry with capitals, to which they add
+    "distance";
 ``Distance.returns_square``
     says that ``pairs`` returns the square of the distance. Where the distance is a
     root, only its square has a gradient at zero. A divergence is its own distance;

@@ -53,6 +53,29 @@ def reference_value(filters, means, covariances, regularization, squared, pairs=
     return total / len(all_pairs(len(means)))
 
 
+def taylor_slope(objective, point, direction):
+    """Slope of log |f(x + t v) - f(x) - t <g, v>| against log t: 2 if g is right."""
+    value, gradient = objective(point)
+    steps = 1e-3 * 2.0 ** -np.arange(6)
+    linear = value + steps * np.vdot(gradient, direction)
+    values = [objective(point + step * direction)[0] for step in steps]
+    return np.polyfit(np.log(steps), np.log(np.abs(values - linear)), 1)[0]
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("name", ALL)
+def test_remainder_of_taylor_expansion(name, squared, make_problem, rng):
+    means, covariances, filters = make_problem(5, 3)
+    objective = MeanPairwiseDistance(means, covariances, 0.3, ALL[name], squared)
+    direction = rng.normal(size=filters.shape)
+    assert taylor_slope(objective, filters, direction) == pytest.approx(2, abs=0.1)
+
+
+def test_labels_are_the_names_with_capitals():
+    for names in (DISTANCES, SECOND_MOMENT_DISTANCES):
+        assert [distance.label.lower() for distance in names.values()] == [*names]
+
+
 def assert_close_gradients(gradient, expected, rtol=1e-9):
     """Compare gradients relative to their largest entry."""
     tolerance = rtol * np.abs(expected).max()
