@@ -278,6 +278,19 @@ def test_relevance_finds_the_informative_feature():
     assert relevance[3, 3] > 0.5
 
 
+@pytest.mark.filterwarnings("ignore:GMLVQ did not converge")
+def test_relevance_learning_is_invariant_under_large_offsets():
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1, 2], 50)
+    # Rounded, so that the offset changes no digit of the samples.
+    X = np.round((rng.normal(size=(150, 4)) + y[:, None]) * 2**16) / 2**16
+    expected = GMLVQ(max_iter=5, tol=0).fit(X, y)
+    model = GMLVQ(max_iter=5, tol=0).fit(X + 2.0**30, y)  # few steps: errors add up
+    relevances = [m.omega_.T @ m.omega_ for m in (model, expected)]
+    assert_allclose(*relevances, atol=1e-5)
+    assert_allclose(model.transform(X + 2.0**30), expected.transform(X), atol=1e-5)
+
+
 def test_verbose_prints(spd, capsys):
     PLRSQ(solver="sgd", max_iter=2, verbose=1).fit(*spd)
     assert "[PLRSQ] epoch 2: loss" in capsys.readouterr().out
