@@ -326,6 +326,8 @@ def _domains(domain, n_samples):
     if domain is None:
         return [(None, np.arange(n_samples))]
     domain = column_or_1d(domain)
+    if domain.dtype.kind == "M":
+        domain = domain.astype("M8[us]")  # tolist() makes integers of nanoseconds
     assert_all_finite(domain, input_name="domain")
     if len(domain) != n_samples:
         raise ValueError(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -12,11 +12,6 @@ from sklearn.preprocessing import StandardScaler
 from skgeom import SQFA, ClassStatistics, GaussianClassifier
 
 both_covariances = pytest.mark.parametrize("covariance", ["full", "shared"])
-
-
-@pytest.fixture(params=[load_iris, load_breast_cancer], ids=lambda load: load.__name__)
-def data(request):
-    return request.param(return_X_y=True)
 
 
 @pytest.fixture
@@ -70,8 +65,8 @@ def test_decision_function_is_log_odds(drawn):
 
 
 @both_covariances
-def test_statistics_are_enough(covariance, data):
-    X, y = data
+def test_statistics_are_enough(covariance, drawn):
+    X, y = drawn
     model = GaussianClassifier(covariance, regularization=0)
     expected = model.fit(X, y).predict_proba(X)
     model.fit_statistics(ClassStatistics.from_data(X, y))

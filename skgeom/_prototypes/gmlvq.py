@@ -168,7 +168,7 @@ class GMLVQ(PrototypeClassifier):
         # Gradients outside of the span of the samples are zero; but prototypes that are
         # given, or learnt before, may be there.
         spanned = n_samples < n_features and isinstance(self.init, str) and not goes_on
-        reduction = Relevance(training, (mean, axes) if spanned else None, n_rows)
+        reduction = Relevance(training, mean, axes if spanned else None, n_rows)
         return {
             **super()._lbfgs_options(training),
             "reduction": reduction,
@@ -193,6 +193,9 @@ class GMLVQ(PrototypeClassifier):
 
     def _compare(self, metric, Z, prototypes):
         omega = self.omega_.T
+        if not issparse(Z):  # so that a large offset of all samples costs no digits
+            center = namespace(prototypes).mean(prototypes, axis=0)
+            Z, prototypes = Z - center, prototypes - center
         return metric.squared_distances(Z @ omega, prototypes @ omega)
 
 
@@ -244,8 +247,11 @@ class Relevance:
     ----------
     training : Training
         The samples. Their standard deviation is the unit of the optimization.
-    span : tuple (mean, axes) or None
-        The origin and the axes of the coordinates of the optimization.
+    mean : ndarray of shape (n_features,)
+        The mean of the samples, which is the origin of the optimization unless the
+        samples are sparse.
+    axes : ndarray of shape (r, n_features) or None
+        The axes of the coordinates of the optimization, if these are not the features.
     n_rows : int
         Number of rows of the restored matrix, of which the last ones may be zero.
 
@@ -257,12 +263,14 @@ class Relevance:
 
     manifold = Sphere
 
-    def __init__(self, training, span, n_rows):
+    def __init__(self, training, mean, axes, n_rows):
         Z, prototypes = training.Z, training.prototypes
-        self._span, self._n_rows = span, n_rows
-        if span is not None:
-            mean, axes = span
-            Z, prototypes = (Z - mean) @ axes.T, (prototypes - mean) @ axes.T
+        self._origin = namespace(mean).zeros_like(mean) if issparse(Z) else mean
+        self._axes, self._n_rows = axes, n_rows
+        if not issparse(Z):
+            Z, prototypes = Z - mean, prototypes - mean
+        if axes is not None:
+            Z, prototypes = Z @ axes.T, prototypes @ axes.T
         self._unit = _unit(Z, training.weights)
         Z, prototypes = Z / self._unit, prototypes / self._unit
         self.training = replace(training, Z=Z, prototypes=prototypes)
@@ -270,9 +278,9 @@ class Relevance:
     def restore(self, prototypes, matrix):
         """Prototypes and matrix in the coordinates of the features."""
         prototypes = self._unit * prototypes
-        if self._span is not None:
-            mean, axes = self._span
-            prototypes, matrix = mean + prototypes @ axes, matrix @ axes
+        if self._axes is not None:
+            prototypes, matrix = prototypes @ self._axes, matrix @ self._axes
+        prototypes = self._origin + prototypes
         missing = max(self._n_rows - matrix.shape[0], 0)
         padded = np.pad(to_numpy(matrix), [(0, missing), (0, 0)])
         return prototypes, like(padded, matrix)

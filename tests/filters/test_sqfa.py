@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.covariance import LedoitWolf
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
@@ -90,14 +90,6 @@ def test_given_filters_at_the_optimum_stay(iris):
     assert again.objective_ == pytest.approx(first.objective_, rel=1e-9)
     assert again.n_iter_ < first.n_iter_
     np.testing.assert_allclose(again.components_, first.components_, atol=1e-3)
-
-
-@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
-def test_filters_are_independent_at_the_defaults(load):
-    """Too large a noise pays for repeating a filter; the automatic one must not."""
-    X, y = load(return_X_y=True)
-    sqfa = SQFA(4, random_state=0).fit(X, y)
-    assert np.linalg.svd(sqfa.components_, compute_uv=False)[-1] > 0.01
 
 
 def test_repeated_filters_are_a_warning(iris):
