@@ -70,7 +70,7 @@ class HeldOutSamples:
         basis : ndarray of shape (n_features, n) or None
             The coordinates are ``X @ basis``.
         pooled : ndarray of shape (n, n)
-            The covariance that those of the classes are shrunk towards.
+            Target of the shrinkage of the class covariances.
         diagonal : float
             The intensity by which the pooled one was shrunk towards its diagonal.
         priors : array of shape (n_classes,)

@@ -52,7 +52,7 @@ _SMALLEST, _LARGEST = _RANGE.tiny, _RANGE.eps * _RANGE.max
 
 
 class ClassStatistics:
-    r"""Counts, means and covariances of the classes of labelled data.
+    r"""Counts, means and covariances of the classes of labeled data.
 
     The ``fit_statistics`` of :class:`SQFA`, :class:`SecondMomentSQFA` and
     :class:`GaussianClassifier`, and :func:`bayes_error`, need no more of the data. The
@@ -191,7 +191,7 @@ class ClassStatistics:
     def from_data(
         cls, X, y, covariance_estimator=None, *, sample_weight=None, n_axes=None
     ):
-        """Compute the statistics of labelled samples.
+        """Compute the statistics of labeled samples.
 
         The rows of each class are copied and multiplied in blocks, so that one block
         is all the memory needed besides the result. Sums are in float64 for every
@@ -1446,6 +1446,6 @@ def _coordinates(components, axes):
     if far.any():
         raise ValueError(
             f"Row {np.argmax(far)} of components is not in the span of the axes of "
-            "these statistics. Use filters learnt from them, or more axes."
+            "these statistics. Use filters learned from them, or more axes."
         )
     return coordinates

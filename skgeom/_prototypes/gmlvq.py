@@ -1,4 +1,4 @@
-"""Generalised matrix learning vector quantisation, GMLVQ."""
+"""Generalized matrix learning vector quantization, GMLVQ."""
 
 from dataclasses import replace
 from math import sqrt
@@ -27,12 +27,12 @@ _ENOUGH = 20
 
 @substitute_docs(**documented(PrototypeClassifier))
 class GMLVQ(PrototypeClassifier):
-    r"""Generalised matrix learning vector quantisation.
+    r"""Generalized matrix learning vector quantization.
 
     Learns prototypes w together with a metric, a matrix :math:`\Omega` of unit norm
     [1]_. With :math:`d(x, w) = \|\Omega (x - w)\|^2`, the nearest prototype of the
     sample's class at :math:`d_J`, and the nearest of the others at :math:`d_K`, they
-    minimise
+    minimize
 
     .. math:: \sum_i \phi\left(s \, \frac{d_J - d_K}{d_J + d_K}\right), \qquad
        \phi(t) = \frac{1}{1 + e^{-t}}.
@@ -60,7 +60,7 @@ class GMLVQ(PrototypeClassifier):
     tol : float, default=1e-3
         The search stops when ten iterations together lower the cost by less than this
         fraction of it, or when the mean loss falls below 20 times it: a metric that is
-        learnt further fits the training samples rather than the classes.
+        learned further fits the training samples rather than the classes.
     {warm_start}
     random_state : int, RandomState instance or None, default=None
         For the start with several prototypes.
@@ -166,7 +166,7 @@ class GMLVQ(PrototypeClassifier):
         else:
             omega = axes[:n_rows, :] / sqrt(min(n_rows, axes.shape[0]))
         # Gradients outside of the span of the samples are zero; but prototypes that are
-        # given, or learnt before, may be there.
+        # given, or learned before, may be there.
         spanned = n_samples < n_features and isinstance(self.init, str) and not goes_on
         reduction = Relevance(training, mean, axes if spanned else None, n_rows)
         return {
@@ -202,7 +202,7 @@ class GMLVQ(PrototypeClassifier):
 def _principal_axes(Z, weights):
     """Mean of the samples, and their principal axes (r, n_features) in falling order.
 
-    If the samples are fewer than the features, r is the rank of the centred samples.
+    If the samples are fewer than the features, r is the rank of the centered samples.
     """
     xp, mean = namespace(Z), average(Z, weights)
     n_samples, n_features = Z.shape
