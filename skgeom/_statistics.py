@@ -994,10 +994,14 @@ def _moments_of_block(X, rows, sample_weight):
         counts = weights.sum(keepdims=True)
     mean = _mean(block, weights)
     block -= mean
-    remainder = _mean(block, weights)
+    # The mean of many equal numbers is not quite that number: center once more.
+    error = _mean(block, weights)
+    block -= error
+    exact = mean + error
+    remainder = (mean - exact) + error
     if weights is not None:
         block *= like(np.sqrt(weights), block)[:, None]
-    return counts, mean[None, :], remainder[None, :], (block.T @ block)[None, ...]
+    return counts, exact[None, :], remainder[None, :], (block.T @ block)[None, ...]
 
 
 def _mean(block, weights):

@@ -302,8 +302,7 @@ class BaseFilters(
         statistics = statistics_of_samples(space.samples, y, sample_weight, estimator)
         held_out = ()
         if is_auto:
-            rows = sample_rows(X)
-            weights = None if sample_weight is None else sample_weight[rows]
+            rows, weights = sample_rows(X, y, sample_weight)
             held_out = take(X, rows), y[rows], weights, take(space.samples, rows)
         return TrainingData(statistics, space, y, sample_weight, held_out)
 
