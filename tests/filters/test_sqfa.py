@@ -6,10 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.covariance import LedoitWolf
-from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import make_pipeline
 
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.datasets import sqfa_toy_statistics
@@ -178,13 +176,6 @@ def test_linear_map_of_the_data_without_regularization(iris):
 
 
 # Use.
-
-
-def test_documented_pipeline_of_large_numbers():
-    X, y = load_digits(return_X_y=True)
-    model = make_pipeline(SQFA(9, random_state=0), QuadraticDiscriminantAnalysis(tol=0))
-    model.fit(1e4 * X[::2], y[::2])
-    assert model.score(1e4 * X[1::2], y[1::2]) > 0.92
 
 
 @pytest.mark.parametrize("estimator", ["oas", "lwf", LedoitWolf()])
