@@ -126,8 +126,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     samples (of the total weight, if there are sample weights) that is below the
     threshold is the fraction nearest to ``rejection_rate``; of two equally near
     fractions, the smaller one. The largest confidence is never rejected. If no sample
-    is rejected, the threshold lies half-way between the smallest confidence and ``1 / n_classes``, the
-    confidence of a guess.
+    is rejected, the threshold lies half-way between the smallest confidence and
+    ``1 / n_classes``, the confidence of a guess.
 
     For ``target_error``, up to :math:`m = \sqrt{n}` thresholds are tested, which accept
     fixed numbers of the n samples. A threshold passes if the upper confidence limit of
