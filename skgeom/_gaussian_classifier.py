@@ -214,7 +214,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     @estimator_method
     def fit(self, X, y, sample_weight=None):
-        """Fit the Gaussians to labelled samples.
+        """Fit the Gaussians to labeled samples.
 
         Parameters
         ----------

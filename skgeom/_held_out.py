@@ -27,15 +27,36 @@ _KEYS = 64
 _ROUNDING = 1e-9
 
 
-def sample_rows(X):
-    """Rows of which a choice depends: all, or ``MOST_SAMPLES`` of them.
+def sample_rows(X, y, sample_weight=None):
+    """Rows that a choice depends on, and their weights: all, or ``MOST_SAMPLES``.
 
-    The values of a row decide whether it is one of them, so that the order of rows and
-    their blocks do not matter.
+    Of more rows, equal ones of a class are one, with the sum of their weights, and the
+    values of a row decide whether it is selected: the order of rows and their blocks
+    do not matter, and discrete data lose no values.
+
+    Returns
+    -------
+    rows : ndarray of int
+    weights : ndarray or None
+        None if all weights are one.
     """
     if X.shape[0] <= MOST_SAMPLES:
-        return np.arange(X.shape[0])
-    return np.argsort(_keys(X), kind="stable")[:MOST_SAMPLES]
+        return np.arange(X.shape[0]), sample_weight
+    return _select_rows(_keys(X), y, sample_weight)
+
+
+def _select_rows(keys, y, sample_weight):
+    """Rows of the smallest distinct pairs of key and label, and their weights."""
+    labels = np.unique(y, return_inverse=True)[1]
+    order = np.lexsort((labels, keys))
+    keys, labels = keys[order], labels[order]
+    is_new = (keys[1:] != keys[:-1]) | (labels[1:] != labels[:-1])
+    first = np.flatnonzero(np.append(True, is_new))
+    weights = np.ones(len(y)) if sample_weight is None else sample_weight
+    weights = np.add.reduceat(weights[order], first)[:MOST_SAMPLES]
+    if sample_weight is None and (weights == 1).all():
+        weights = None
+    return order[first[:MOST_SAMPLES]], weights
 
 
 def _keys(X):
@@ -228,12 +249,17 @@ def _sampled(parts):
     parts = [part for part in parts if part is not None]
     if not parts:
         return None
-    columns = [
-        None if column[0] is None else np.concatenate(column)
-        for column in zip(*parts, strict=True)
-    ]
-    rows = np.argsort(columns[0], kind="stable")[:MOST_SAMPLES]
-    return tuple(None if column is None else column[rows] for column in columns)
+    keys, X, y, weights = zip(*parts, strict=True)
+    keys, X, y = map(np.concatenate, (keys, X, y))
+    if any(part is not None for part in weights):
+        pairs = zip(weights, parts, strict=True)
+        weights = np.concatenate(
+            [np.ones(len(part[0])) if w is None else w for w, part in pairs]
+        )
+    else:
+        weights = None
+    rows, weights = _select_rows(keys, y, weights)
+    return keys[rows], X[rows], y[rows], weights
 
 
 def within_one_standard_error(scores, weights):

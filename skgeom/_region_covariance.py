@@ -22,7 +22,7 @@ _SETS = {
 _NAMES = ("x", "y", "I", "|I_x|", "|I_y|", "|I_xx|", "|I_yy|", "channels")
 
 # Features are linearly dependent if their correlations have an eigenvalue below this,
-# such as those of a grey image in colors (tests/test_region_covariance.py).
+# such as those of a gray image in colors (tests/test_region_covariance.py).
 _DEPENDENT = 1e-13
 
 
@@ -63,7 +63,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
           the same differences of I_x and I_y, whose sign is kept.
     regularization : float, default=0.0
         Variance that is added to each feature, that is, to the diagonal of the
-        descriptors, in the squared units of the features (pixels and grey levels). With
+        descriptors, in the squared units of the features (pixels and gray levels). With
         zero, an image with a constant feature is an error.
 
     See Also
@@ -385,6 +385,6 @@ def _check_definite(descriptors, constant, names):
     if smallest.min() < _DEPENDENT:
         raise ValueError(
             f"The descriptor of image {smallest.argmin()} is not positive definite: "
-            f"its features {names} are linearly dependent, as the channels of a grey "
+            f"its features {names} are linearly dependent, as the channels of a gray "
             f"image in colors are. {remedy}"
         )

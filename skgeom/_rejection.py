@@ -121,13 +121,13 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     from its probabilities of the samples given to :meth:`fit`, which should not be the
     samples that it was trained with.
 
-    For ``rejection_rate``, the threshold lies half-way between two neighbouring
+    For ``rejection_rate``, the threshold lies half-way between two neighboring
     confidences. Samples of equal confidence are not separated: the fraction of the
     samples (of the total weight, if there are sample weights) that is below the
-    threshold is the one nearest to the wanted rate, and of two that are as near the
-    smaller one. The largest confidence is never rejected. If no sample is, the
-    threshold lies half-way between the smallest confidence and ``1 / n_classes``, the
-    confidence of a guess.
+    threshold is the fraction nearest to ``rejection_rate``; of two equally near
+    fractions, the smaller one. The largest confidence is never rejected. If no sample
+    is rejected, the threshold lies half-way between the smallest confidence and
+    ``1 / n_classes``, the confidence of a guess.
 
     For ``target_error``, up to :math:`m = \sqrt{n}` thresholds are tested, which accept
     fixed numbers of the n samples. A threshold passes if the upper confidence limit of
@@ -592,8 +592,8 @@ def _threshold_of_rate(confidences, weights, rate, guess):
     """Threshold below which a fraction of the weight lies that is nearest to ``rate``.
 
     Of two that are as near, it is the smaller one. Equal confidences are not separated,
-    and the largest one is kept. The threshold is half-way between two neighbours.
-    ``guess`` is the smallest possible confidence, and stands for the neighbour below
+    and the largest one is kept. The threshold is half-way between two neighbors.
+    ``guess`` is the smallest possible confidence, and stands for the neighbor below
     the smallest one that occurs.
     """
     seen = weights > 0
@@ -605,7 +605,7 @@ def _threshold_of_rate(confidences, weights, rate, guess):
     first = np.flatnonzero(gaps <= gaps.min() + 1e-9 * totals[-1])[0]
     lower, upper = values[first - 1] if first else min(guess, values[0]), values[first]
     middle = lower + (upper - lower) / 2
-    # Between neighbouring floating-point numbers, the middle may round to the lower.
+    # Between neighboring floating-point numbers, the middle may round to the lower.
     return float(middle if middle > lower else upper)
 
 

@@ -40,8 +40,7 @@ class HeldOutSamples:
     def __init__(self, X, y, sample_weight=None):
         if sample_weight is not None:
             X, y, sample_weight = weighted_samples(X, y, sample_weight)
-        rows = sample_rows(X)
-        weights = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
+        rows, weights = sample_rows(X, y, sample_weight)
         X = to_numpy(take(X, rows)).astype(np.float64, copy=False)
         distinct, self.weights = distinct_rows(X, y[rows], weights)
         self.X, self.y = X[distinct], y[rows][distinct]
@@ -71,7 +70,7 @@ class HeldOutSamples:
         basis : ndarray of shape (n_features, n) or None
             The coordinates are ``X @ basis``.
         pooled : ndarray of shape (n, n)
-            The covariance that those of the classes are shrunk towards.
+            Target of the shrinkage of the class covariances.
         diagonal : float
             The intensity by which the pooled one was shrunk towards its diagonal.
         priors : array of shape (n_classes,)
@@ -79,8 +78,9 @@ class HeldOutSamples:
         X, priors = self.X, to_numpy(priors)
         if basis is not None:
             X, total = X @ basis, total.project(basis.T)
+        shares = total.counts / total.counts.sum()
+        offset = pooled - (1 - diagonal) * _within(total, shares)
         total, sample_weights = in_distinct_samples(total, self.y, self.weights)
-        offset = pooled - (1 - diagonal) * _within(total)
         rows, densities, n_rows = [], [], 0
         for fold in range(self.folds.max() + 1):
             out = np.flatnonzero(self.folds == fold)
@@ -92,7 +92,7 @@ class HeldOutSamples:
                 continue
             n_prior = PRIOR_SAMPLES[:, None] * X.shape[1]
             intensities = prior_intensities(n_prior, training.counts)
-            target = offset + (1 - diagonal) * _within(training)
+            target = offset + (1 - diagonal) * _within(training, shares)
             densities.append(_log_densities(training, target, intensities, X[out]))
             rows.append(out)
             n_rows += len(out)
@@ -167,9 +167,9 @@ def closed_form_intensities(covariances, counts, pooled):
     return closed_form_shrinkage(W.T @ covariances @ W, counts)
 
 
-def _within(statistics):
-    weights = statistics.counts / statistics.counts.sum()
-    return np.tensordot(weights, maximum_likelihood(statistics), axes=1)
+def _within(statistics, shares):
+    """The mean covariance within the classes, with given weights of the classes."""
+    return np.tensordot(shares, maximum_likelihood(statistics), axes=1)
 
 
 def whitener(covariance):

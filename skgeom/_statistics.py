@@ -52,7 +52,7 @@ _SMALLEST, _LARGEST = _RANGE.tiny, _RANGE.eps * _RANGE.max
 
 
 class ClassStatistics:
-    r"""Counts, means and covariances of the classes of labelled data.
+    r"""Counts, means and covariances of the classes of labeled data.
 
     The ``fit_statistics`` of :class:`SQFA`, :class:`SecondMomentSQFA` and
     :class:`GaussianClassifier`, and :func:`bayes_error`, need no more of the data. The
@@ -191,7 +191,7 @@ class ClassStatistics:
     def from_data(
         cls, X, y, covariance_estimator=None, *, sample_weight=None, n_axes=None
     ):
-        """Compute the statistics of labelled samples.
+        """Compute the statistics of labeled samples.
 
         The rows of each class are copied and multiplied in blocks, so that one block
         is all the memory needed besides the result. Sums are in float64 for every
@@ -994,10 +994,14 @@ def _moments_of_block(X, rows, sample_weight):
         counts = weights.sum(keepdims=True)
     mean = _mean(block, weights)
     block -= mean
-    remainder = _mean(block, weights)
+    # The mean of many equal numbers is not quite that number: center once more.
+    error = _mean(block, weights)
+    block -= error
+    exact = mean + error
+    remainder = (mean - exact) + error
     if weights is not None:
         block *= like(np.sqrt(weights), block)[:, None]
-    return counts, mean[None, :], remainder[None, :], (block.T @ block)[None, ...]
+    return counts, exact[None, :], remainder[None, :], (block.T @ block)[None, ...]
 
 
 def _mean(block, weights):
@@ -1442,6 +1446,6 @@ def _coordinates(components, axes):
     if far.any():
         raise ValueError(
             f"Row {np.argmax(far)} of components is not in the span of the axes of "
-            "these statistics. Use filters learnt from them, or more axes."
+            "these statistics. Use filters learned from them, or more axes."
         )
     return coordinates

@@ -326,6 +326,8 @@ def _domains(domain, n_samples):
     if domain is None:
         return [(None, np.arange(n_samples))]
     domain = column_or_1d(domain)
+    if domain.dtype.kind == "M":
+        domain = domain.astype("M8[us]")  # tolist() makes integers of nanoseconds
     assert_all_finite(domain, input_name="domain")
     if len(domain) != n_samples:
         raise ValueError(
@@ -350,7 +352,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
        v \mid c \sim \mathcal{N}(\mu_c, S), \qquad
        \mu_c \sim \mathcal{N}(\bar\mu_c, S / \kappa).
 
-    :meth:`fit` estimates :math:`\bar\mu_c` and S from labelled domains; with
+    :meth:`fit` estimates :math:`\bar\mu_c` and S from labeled domains; with
     ``relevance=0``, R is the identity, and the classifier is shrunk linear discriminant
     analysis in the tangent space [1]_ of re-centered matrices [2]_. :meth:`adapt`
     estimates the means :math:`\mu_c` of a new subject from matrices without labels by
@@ -486,7 +488,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
 
     @estimator_method(nested_validation=True)
     def fit(self, X, y, domain=None):
-        """Estimate the class distributions from labelled domains.
+        """Estimate the class distributions from labeled domains.
 
         Parameters
         ----------
@@ -566,7 +568,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         """Adapt the class means to a new subject, from matrices without labels.
 
         Expectation maximization moves the means of training towards the matrices of the
-        new subject, if held-out matrices support it; ``adaptation_`` tells. Earlier
+        new subject, if held-out matrices support it; see ``adaptation_``. Earlier
         adaptations are forgotten.
 
         Parameters

@@ -49,7 +49,7 @@ def test_part_of_the_samples_does_not_depend_on_their_order(model, monkeypatch, 
     monkeypatch.setattr(_held_out, "MOST_SAMPLES", 100)
     X, y = rng.integers(-9, 9, size=(300, 5)) / 4, np.arange(300) % 3
     X[y == 1] *= 2
-    assert len(_held_out.sample_rows(X)) == 100
+    assert len(_held_out.sample_rows(X, y)[0]) == 100
     expected = clone(model).fit(X, y)
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(300)
@@ -104,3 +104,14 @@ def test_a_single_remaining_distinct_sample_has_no_covariance(seed):
     assert_array_equal(total.counts, 3)
     found = training_statistics(total, X[:2], y[:2], weights[:2], distinct=True)
     assert_array_equal(found.covariances[0], 0)
+
+
+def test_part_of_discrete_samples_has_all_their_values(monkeypatch, rng):
+    """Equal samples of a class are one, with a weight."""
+    monkeypatch.setattr(_held_out, "MOST_SAMPLES", 60)
+    X, y = rng.integers(0, 2, size=(500, 4)).astype(float), np.arange(500) % 3
+    rows, weights = _held_out.sample_rows(X, y)
+    assert len(rows) == 48  # 16 values in three classes
+    assert weights.sum() == 500
+    for row, weight in zip(rows, weights, strict=True):
+        assert weight == ((X[row] == X).all(axis=1) & (y == y[row])).sum()

@@ -1,4 +1,4 @@
-"""Behaviour that all estimators of linear filters share."""
+"""Behavior that all estimators of linear filters share."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -90,7 +90,7 @@ class BaseFilters(
     TransformerMixin,
     BaseEstimator,
 ):
-    """Linear features by filters that maximise an objective of labelled data."""
+    """Linear features by filters that maximize an objective of labeled data."""
 
     _fitted_array = "components_"
     _value_name = "objective"  # of what is printed
@@ -142,8 +142,8 @@ class BaseFilters(
 
         Of samples with the features ``Z = transform(X)``, they are the projections of X
         onto the span of the filters: ``Z @ components_`` for orthonormal filters, and
-        ``Z @ pinv(components_).T`` in general. Where X was centred before, that is what
-        principal component analysis makes of its components.
+        ``Z @ pinv(components_).T`` in general. For centered X, principal component
+        analysis does the same with its components.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class BaseFilters(
         Parameters
         ----------
         regularized : bool, default=True
-            Whether the features have the noise of variance ``regularization_``, as in
+            Whether to add ``regularization_`` to the variances of the features, as in
             the objective.
 
         Returns
@@ -185,7 +185,7 @@ class BaseFilters(
         Raises
         ------
         ValueError
-            If a class covariance of the features is singular, without regularisation.
+            If a class covariance of the features is singular, without regularization.
         """
         check_is_fitted(self)
         sigma2 = self.regularization_ if regularized else 0.0
@@ -302,8 +302,7 @@ class BaseFilters(
         statistics = statistics_of_samples(space.samples, y, sample_weight, estimator)
         held_out = ()
         if is_auto:
-            rows = sample_rows(X)
-            weights = None if sample_weight is None else sample_weight[rows]
+            rows, weights = sample_rows(X, y, sample_weight)
             held_out = take(X, rows), y[rows], weights, take(space.samples, rows)
         return TrainingData(statistics, space, y, sample_weight, held_out)
 

@@ -351,7 +351,7 @@ def principal_coordinates(
     """
     n_features = len(total)
     least = max(FEW_FEATURES, 10 * n_components)
-    # Without a regularisation yet, its choice should not depend on the approximation.
+    # Without a regularization yet, its choice should not depend on the approximation.
     if allow_coarse and regularization < np.inf and n_features > 3 * least:
         variances, axes = _leading_axes(total, least + 10)
         size = least

@@ -1,4 +1,4 @@
-"""Accuracy maximisation analysis with Gaussian responses, AMA-Gauss."""
+"""Accuracy maximization analysis with Gaussian responses, AMA-Gauss."""
 
 from copy import copy
 from numbers import Integral
@@ -30,10 +30,10 @@ _N_INIT_OF_SQFA = 4
 
 @substitute_docs(**documented_parameters(SQFA))
 class AMAGauss(BaseFilters):
-    r"""Accuracy maximisation analysis with Gaussian responses.
+    r"""Accuracy maximization analysis with Gaussian responses.
 
     Learns linear filters for which a quadratic decoder does best: the features of each
-    class are taken as Gaussian, and the columns of F maximise the mean over the samples
+    class are taken as Gaussian, and the columns of F maximize the mean over the samples
     of the log posterior of the correct class,
 
     .. math::
@@ -86,11 +86,11 @@ class AMAGauss(BaseFilters):
     ----------
     {components_}
     objective_ : float
-        What they reach: the mean over the training samples, with the weights of
-        ``class_weight``, of the log posterior of the correct class, in nats, with the
-        variance ``regularization_`` added to those of the features. The search
-        maximises the information gained, which is this minus the mean log prior;
-        ``tol`` is relative to it, and ``verbose`` prints it.
+        Mean log posterior of the correct class over the training samples, in nats, with
+        the weights of ``class_weight`` and with ``regularization_`` added to the
+        variances of the features. The optimization maximizes the information gained,
+        which is this mean minus the mean log prior; ``tol`` is relative to the
+        information, and ``verbose`` prints it.
     {statistics_}
     priors_ : ndarray of shape (n_classes,)
         The prior probabilities that were used.
@@ -106,7 +106,7 @@ class AMAGauss(BaseFilters):
 
     See Also
     --------
-    SQFA : Maximises distances between the classes, from their statistics alone.
+    SQFA : Maximizes distances between the classes, from their statistics alone.
     sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : The decoder.
 
     Notes
@@ -216,7 +216,7 @@ class AMAGauss(BaseFilters):
         ValueError
             If X or y is malformed, if there is one class only, if ``n_components``
             exceeds the number of features, if ``init`` or ``priors`` does not fit, if,
-            without regularisation, a class covariance is singular, or if the objective
+            without regularization, a class covariance is singular, or if the objective
             is not finite.
 
         Warns

@@ -36,8 +36,8 @@ from skgeom.utils.validation import class_factors, warn_user
 class SQFA(BaseFilters):
     r"""Supervised quadratic feature analysis.
 
-    Learns linear filters for which the classes, taken as Gaussians, are far from each
-    other: the columns of F maximise the mean distance between all pairs of classes
+    SQFA learns linear filters, the columns of F, that maximize the mean distance
+    between the class-conditional Gaussians of all pairs of classes
 
     .. math::
 
@@ -45,17 +45,18 @@ class SQFA(BaseFilters):
        \theta_i = (F^\top \gamma_i,\; F^\top \Phi_i F + \sigma^2 I)
 
     with the class means :math:`\gamma_i` and covariances :math:`\Phi_i` (equation 1 and
-    section 4 of [1]_). For a classifier of images or signals choose
-    ``distance="hellinger"``; the default is the distance of the paper; the user guide
-    compares them. Unlike linear discriminant analysis, SQFA uses differences of the
-    covariances as well as of the means, so it can give more than ``n_classes - 1``
-    useful features. They are made for quadratic discriminant analysis.
+    section 4 of [1]_). The default distance is that of the paper; use
+    ``distance="hellinger"`` for a classifier of images or signals (the user guide
+    compares the distances). Unlike linear discriminant analysis, SQFA uses differences
+    of the covariances as well as of the means, so that more than ``n_classes - 1``
+    features can be useful. The features are designed for quadratic discriminant
+    analysis.
 
     Parameters
     ----------
     n_components : int or None, default=2
-        Number m of filters, at most ``n_features``. None is one less than there are
-        classes, as of linear discriminants; but filters can be more than those.
+        Number m of filters, at most ``n_features``. None is ``n_classes - 1``, as in
+        linear discriminant analysis.
     distance : str, StudentT or callable, default="fisher-rao"
         Distance between two classes, see the user guide: ``"fisher-rao"`` (the
         Calvo-Oller lower bound, :func:`skgeom.geometry.distance_calvo_oller`),
@@ -69,15 +70,15 @@ class SQFA(BaseFilters):
         Whether to average the squares of the distances.
     regularization : "auto" or float, default="auto"
         The variance :math:`\sigma^2`, in squared units of X, that is added to the
-        variance of each filter's output. Directions of a smaller variance hardly count.
-        ``"auto"`` selects the value for which held-out samples have the largest mean
-        log posterior, see the user guide; a common factor on X changes nothing. With
-        0, all class covariances must be regular.
+        variance of each filter's output. Directions with a smaller variance contribute
+        little. ``"auto"`` selects the value with the largest mean log posterior of
+        held-out samples, see the user guide; it scales with X. With 0, all class
+        covariances must be regular.
     constraint : {"unit-norm", "orthonormal"}, default="unit-norm"
-        What the filters must satisfy.
+        Whether the filters have norm one only, or are orthogonal, too.
     covariance_estimator : "auto", None, str or object, default="auto"
         How the class covariances are estimated. ``"auto"`` shrinks the sample
-        covariance of each class towards the covariance W within the classes,
+        covariance S_k of each class towards the covariance W within the classes,
         :math:`(1 - \rho_k) S_k + \rho_k W`, and selects :math:`\rho` by held-out
         samples, see the user guide. None uses the sample covariances. Other estimators
         are one of the names ``"cov"``, ``"lwf"``, ``"mcd"``, ``"oas"``, ``"sch"``,
@@ -87,53 +88,53 @@ class SQFA(BaseFilters):
         the span of the samples; with other estimators, among all features, since an
         estimate may have a variance outside of the span.
     class_weight : None, "balanced" or dict, default=None
-        How much each class counts: the mean over pairs has the weights
-        :math:`w_i w_j`. None and ``"balanced"``: equal weights, whatever the number of
-        their samples. Classes that a dictionary of labels lacks have weight one.
+        Weights w of the classes: a pair has the weight :math:`w_i w_j` in the mean.
+        None and ``"balanced"`` weight all classes equally, for any numbers of samples.
+        Classes that are missing in a dictionary have weight one.
     init : str or array-like of shape (n_components, n_features), default="auto"
-        Where to start: ``"pca"``, the leading principal axes; ``"lda"``, the linear
-        discriminants, completed by principal axes; ``"random"``; or given filters.
-        ``"auto"`` tries ``"lda"``, ``"pca"`` and random ones.
+        Initial filters: ``"pca"``, the leading principal axes; ``"lda"``, the linear
+        discriminants, completed by principal axes; ``"random"``; or an array.
+        ``"auto"`` tries ``"lda"``, ``"pca"`` and random filters.
     n_init : "auto" or int, default="auto"
-        Number of initializations, of which the best is optimized to the end.
-        Initializations that ``init`` does not name are random. ``"auto"`` is, for
-        ``init="auto"``, 8 with up to 100 features and 50 classes and 3 with more, 10
-        for ``init="random"``, and otherwise 1.
+        Number of initializations; the best one is optimized to the end. Further
+        initializations than ``init`` names are random. ``"auto"`` is 8 for
+        ``init="auto"`` with up to 100 features and 50 classes (3 with more), 10 for
+        ``init="random"``, and 1 otherwise.
     group_size : int or None, default=None
-        If given, filters are learnt in groups of this size, the last group being
-        smaller if need be, each with the earlier ones fixed: the groups are then
-        ordered by usefulness.
+        If given, filters are learned in groups of this size (the last group may be
+        smaller), each with the earlier groups fixed, so that the groups are ordered by
+        usefulness.
     optimizer : str or pymanopt optimizer, default="lbfgs"
-        What maximises the objective: ``"lbfgs"``, ``"conjugate-gradient"``,
+        The optimization method: ``"lbfgs"``, ``"conjugate-gradient"``,
         ``"trust-regions"``, ``"steepest-descent"``, or an instance of a pymanopt
         optimizer; see :func:`skgeom.optim.minimize`.
     max_iter : int, default=500
-        Largest number of iterations of each run of the optimizer.
+        Maximum number of iterations of each run of the optimizer.
     tol : float, default=1e-6
-        The search ends when ten iterations together raise the objective by no more
-        than this fraction of it.
+        The optimization stops when ten iterations together increase the objective by
+        no more than this fraction of it.
     random_state : int, RandomState instance or None, default=None
-        For random starts, for the order of samples if they are taken in batches,
-        and for the pairs of more than 100 classes, of which samples are taken.
+        Seed of random initializations, of the order of samples in batches, and of the
+        samples of pairs of more than 100 classes.
     verbose : int, default=0
-        If 1, a line is printed at the end of each stage of the search, such as each
-        start, and one a second during long ones; if more, one for each iteration.
+        If 1, prints a line for the automatic choices, at the end of each stage of the
+        optimization, and once a second during long stages; if larger, one line for each
+        iteration.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The filters.
     objective_ : float
-        What they reach: the mean over all pairs of classes of their distance, or of its
-        square if ``squared``, with the noise of variance ``regularization_`` in the
-        features, and with the weights of ``class_weight``. That is the mean of what
-        ``class_distances`` returns above its diagonal. With more than 1,024 classes it
-        is estimated from 524,288 pairs.
+        Mean distance of all pairs of classes, or of its square if ``squared``, with the
+        variance ``regularization_`` added to the features and with the weights of
+        ``class_weight``: the mean of the entries of ``class_distances()`` above the
+        diagonal. With more than 1,024 classes it is estimated from 524,288 pairs.
     statistics_ : ClassStatistics
-        The statistics of the features of the classes, without the regularization,
-        but shrunk by ``shrinkage_``.
+        Class statistics of the features, shrunk by ``shrinkage_``, without the
+        regularization.
     regularization_ : float
-        The value of :math:`\sigma^2` that was used.
+        The value of :math:`\sigma^2` in use.
     shrinkage_ : float or None
         The selected :math:`\rho`, the shrinkage of a class of mean size; None where
         the covariances are given, estimated class by class, or shrunk in closed form.
@@ -168,7 +169,7 @@ class SQFA(BaseFilters):
 
     Notes
     -----
-    ``transform`` is ``X @ components_.T``, without centring. Each filter's sign is
+    ``transform`` is ``X @ components_.T``, without centering. Each filter's sign is
     chosen so that its entry of largest magnitude is positive.
 
     References
@@ -265,7 +266,7 @@ class SQFA(BaseFilters):
         ValueError
             If X or y is malformed, if there is one class only, if ``n_components``
             exceeds the number of features, if ``init`` has a wrong shape, if, without
-            regularisation, a class covariance is singular, or if the objective is not
+            regularization, a class covariance is singular, or if the objective is not
             finite at any start.
 
         Warns
@@ -284,7 +285,7 @@ class SQFA(BaseFilters):
 
     @estimator_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn the filters from more samples, besides those of the calls before.
+        """Learn the filters from these samples and those of earlier calls.
 
         The statistics of all samples so far are kept, which needs the memory of the
         class covariances, and the optimization starts from the last filters. Nothing is

@@ -71,7 +71,7 @@ def difference_model(function, X, name, curvature):
     if not _is_smooth(function, X, steps, precision, curvature):
         raise ValueError(
             f"There is no Hessian of {name} by differences: its probabilities are not "
-            "a smooth function of X, like those of trees, nearest neighbours and "
+            "a smooth function of X, like those of trees, nearest neighbors and "
             "isotonic calibrations. Use a classifier with a formula or "
             "method='sigmoid'; for piecewise linear logits, use "
             "curvature='gauss-newton'."

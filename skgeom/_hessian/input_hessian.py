@@ -113,7 +113,7 @@ def input_hessian(
         If the estimator was fitted on other features or classes, or gives no
         probabilities, or several labels at once; if there is no formula for it and
         ``derivatives="analytic"``; if its probabilities are not smooth and there is no
-        formula, as for trees and nearest neighbours; if a sample's own class has
+        formula, as for trees and nearest neighbors; if a sample's own class has
         probability zero, as with a prior of zero; if the Hessian is not finite; or if a
         function raises, or returns something else than a row of logits for each sample.
 

@@ -1,1 +1,1 @@
-"""Prototypes: learning vector quantisation of SPD matrices and vectors."""
+"""Prototypes: learning vector quantization of SPD matrices and vectors."""

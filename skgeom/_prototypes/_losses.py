@@ -1,8 +1,8 @@
-"""Losses of learning vector quantisation, as functions of squared distances.
+"""Losses of learning vector quantization, as functions of squared distances.
 
 A loss is called with the squared distances of samples from all prototypes, the index of
 each sample's class, and a scale. It returns the loss of each sample, its derivative
-with respect to the squared distances and, where the scale can be learnt, with respect
+with respect to the squared distances and, where the scale can be learned, with respect
 to the logarithm of the scale.
 """
 
@@ -96,7 +96,7 @@ class LikelihoodLoss:
 
 
 class MarginLoss:
-    r"""A sigmoid of the relative margin, as in generalised LVQ [1]_, [2]_.
+    r"""A sigmoid of the relative margin, as in generalized LVQ [1]_, [2]_.
 
     With the squared distances :math:`d_J` from the nearest prototype of the correct
     class and :math:`d_K` from the nearest of the others, the loss is

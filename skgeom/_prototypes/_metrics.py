@@ -465,7 +465,7 @@ class MatrixMetric(Metric):
         return AffineInvariant(*shape)
 
     def mean(self, Z, weights):
-        """Minimise the weighted sum of squared distances from the arithmetic mean."""
+        """Minimize the weighted sum of squared distances from the arithmetic mean."""
         xp = namespace(Z)
         weights = (weights / xp.sum(weights))[:, None]
         start = xp.sum(weights[..., None] * Z, axis=0)[None, ...]

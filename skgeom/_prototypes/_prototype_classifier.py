@@ -239,7 +239,7 @@ class PrototypeClassifier(
     ScoreClassifierMixin,
     BaseEstimator,
 ):
-    """Classifies by distances from labelled prototypes.
+    """Classifies by distances from labeled prototypes.
 
     ``fit`` encodes the samples by a metric, and passes them with a loss to a solver. A
     subclass defines ``_loss(training)`` and ``_scale(training)``, the loss and its
@@ -646,15 +646,15 @@ streaming_constraints = {
 
 
 class StreamingPrototypeClassifier(PrototypeClassifier):
-    r"""Prototypes learnt by L-BFGS, or by the stochastic steps of the papers.
+    r"""Prototypes learned by L-BFGS, or by the stochastic steps of the papers.
 
-    A subclass defines ``_first_rate(training, scale)`` besides.
+    A subclass also defines ``_first_rate(training, scale)``.
 
     Parameters
     ----------
     solver : {"auto", "lbfgs", "sgd"}, default="auto"
-        ``"lbfgs"`` minimises the cost of all samples together by Riemannian L-BFGS; if
-        the prototypes are all that is learnt, from probabilities, it starts from the
+        ``"lbfgs"`` minimizes the cost of all samples together by Riemannian L-BFGS; if
+        the prototypes are all that is learned, from probabilities, it starts from the
         Gauss-Newton matrix of the cost, for which it keeps a logarithm for each sample
         and prototype (where these are more than 256 MiB, it does without). With
         ``metric="riemann"``, an optimization in the tangent space comes first, which

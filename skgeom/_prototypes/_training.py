@@ -116,13 +116,13 @@ class TrainingResult:
     prototypes : ndarray
         The prototypes, encoded.
     scale : float
-        The scale of the loss, as it was learnt or used last.
+        The scale of the loss, as it was learned or used last.
     losses : ndarray
         The loss, iteration by iteration.
     n_iter : int
         Number of iterations.
     matrix : ndarray or None
-        The matrix of the reduction, if one was learnt.
+        The matrix of the reduction, if one was learned.
     """
 
     prototypes: np.ndarray
@@ -176,7 +176,7 @@ class PrototypeCost:
 
     Samples, and all arrays with a row for each, are arrays of any library. Points and
     gradients are numpy's, as the optimization is: they are no larger than the
-    prototypes. A point is an array of prototypes or, if more is learnt, a list of
+    prototypes. A point is an array of prototypes or, if more is learned, a list of
     prototypes, the logarithm of the scale (1,), and the matrix of the reduction.
 
     Parameters
@@ -366,7 +366,7 @@ _PRECISE = 0.02
 
 
 def minimize_cost(cost, point, note, settled, **limits):
-    """Minimise a cost, with the help of a model of its curvature if it has one.
+    """Minimize a cost, with the help of a model of its curvature if it has one.
 
     ``note(point, value)`` is called after each iteration, and ends the optimization if
     it returns True. With a model of the curvature, the optimization also ends if an
@@ -390,7 +390,7 @@ def minimize_cost(cost, point, note, settled, **limits):
 
 
 def tangent_minimum(training, loss, fixed_scale, scale, goal, limits):
-    """Prototypes and scale that minimise the cost in the tangent space."""
+    """Prototypes and scale that minimize the cost in the tangent space."""
     flat = in_tangent_space(training)
     cost = PrototypeCost(flat, loss, fixed_scale)
 
@@ -418,18 +418,18 @@ def fit_lbfgs(
     name,
     report=None,
 ):
-    """Minimise the loss of all samples together.
+    """Minimize the loss of all samples together.
 
     Parameters
     ----------
     training : Training
         Samples, and prototypes to start from.
     loss : LikelihoodLoss or MarginLoss
-        What is minimised.
+        What is minimized.
     scale : float
         The scale of the loss; where to start, if ``learn_scale``.
     reduction, matrix : Relevance, ndarray, or None
-        What is done to the samples, by a matrix that is learnt as well, and its start.
+        What is done to the samples, by a matrix that is learned as well, and its start.
     max_iter, tol
         As the parameters of the estimators.
     enough : float or None
@@ -531,7 +531,7 @@ def fit_sgd(training, loss, rates, scales, batch_size=1, shuffle=None, report=No
     training : Training
         Samples, and prototypes to start from.
     loss : LikelihoodLoss or MarginLoss
-        What is minimised.
+        What is minimized.
     rates, scales : list of float
         Learning rate and scale of the loss of each epoch.
     batch_size : int, default=1

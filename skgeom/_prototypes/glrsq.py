@@ -1,4 +1,4 @@
-"""Generalised learning Riemannian space quantization, GLRSQ."""
+"""Generalized learning Riemannian space quantization, GLRSQ."""
 
 from numbers import Real
 
@@ -22,11 +22,11 @@ _SLOPE = 10.0
     **documented(PrototypeClassifier), **documented(StreamingPrototypeClassifier)
 )
 class GLRSQ(StreamingPrototypeClassifier):
-    r"""Generalised learning vector quantisation of SPD matrices.
+    r"""Generalized learning vector quantization of SPD matrices.
 
     Each class has prototypes. With the squared distance :math:`d_J` of a sample from
     the nearest prototype of its class, and :math:`d_K` from the nearest of the others,
-    they minimise [1]_
+    they minimize [1]_
 
     .. math:: \sum_i \phi\left(s \, \frac{d_J - d_K}{d_J + d_K}\right), \qquad
        \phi(t) = \frac{1}{1 + e^{-t}}.
@@ -72,7 +72,7 @@ class GLRSQ(StreamingPrototypeClassifier):
 
     See Also
     --------
-    PLRSQ : Maximises probabilities instead of margins.
+    PLRSQ : Maximizes probabilities instead of margins.
 
     Notes
     -----

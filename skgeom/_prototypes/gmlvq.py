@@ -1,4 +1,4 @@
-"""Generalised matrix learning vector quantisation, GMLVQ."""
+"""Generalized matrix learning vector quantization, GMLVQ."""
 
 from dataclasses import replace
 from math import sqrt
@@ -27,12 +27,12 @@ _ENOUGH = 20
 
 @substitute_docs(**documented(PrototypeClassifier))
 class GMLVQ(PrototypeClassifier):
-    r"""Generalised matrix learning vector quantisation.
+    r"""Generalized matrix learning vector quantization.
 
     Learns prototypes w together with a metric, a matrix :math:`\Omega` of unit norm
     [1]_. With :math:`d(x, w) = \|\Omega (x - w)\|^2`, the nearest prototype of the
     sample's class at :math:`d_J`, and the nearest of the others at :math:`d_K`, they
-    minimise
+    minimize
 
     .. math:: \sum_i \phi\left(s \, \frac{d_J - d_K}{d_J + d_K}\right), \qquad
        \phi(t) = \frac{1}{1 + e^{-t}}.
@@ -60,7 +60,7 @@ class GMLVQ(PrototypeClassifier):
     tol : float, default=1e-3
         The search stops when ten iterations together lower the cost by less than this
         fraction of it, or when the mean loss falls below 20 times it: a metric that is
-        learnt further fits the training samples rather than the classes.
+        learned further fits the training samples rather than the classes.
     {warm_start}
     random_state : int, RandomState instance or None, default=None
         For the start with several prototypes.
@@ -166,9 +166,9 @@ class GMLVQ(PrototypeClassifier):
         else:
             omega = axes[:n_rows, :] / sqrt(min(n_rows, axes.shape[0]))
         # Gradients outside of the span of the samples are zero; but prototypes that are
-        # given, or learnt before, may be there.
+        # given, or learned before, may be there.
         spanned = n_samples < n_features and isinstance(self.init, str) and not goes_on
-        reduction = Relevance(training, (mean, axes) if spanned else None, n_rows)
+        reduction = Relevance(training, mean, axes if spanned else None, n_rows)
         return {
             **super()._lbfgs_options(training),
             "reduction": reduction,
@@ -193,13 +193,16 @@ class GMLVQ(PrototypeClassifier):
 
     def _compare(self, metric, Z, prototypes):
         omega = self.omega_.T
+        if not issparse(Z):  # so that a large offset of all samples costs no digits
+            center = namespace(prototypes).mean(prototypes, axis=0)
+            Z, prototypes = Z - center, prototypes - center
         return metric.squared_distances(Z @ omega, prototypes @ omega)
 
 
 def _principal_axes(Z, weights):
     """Mean of the samples, and their principal axes (r, n_features) in falling order.
 
-    If the samples are fewer than the features, r is the rank of the centred samples.
+    If the samples are fewer than the features, r is the rank of the centered samples.
     """
     xp, mean = namespace(Z), average(Z, weights)
     n_samples, n_features = Z.shape
@@ -244,8 +247,11 @@ class Relevance:
     ----------
     training : Training
         The samples. Their standard deviation is the unit of the optimization.
-    span : tuple (mean, axes) or None
-        The origin and the axes of the coordinates of the optimization.
+    mean : ndarray of shape (n_features,)
+        The mean of the samples, which is the origin of the optimization unless the
+        samples are sparse.
+    axes : ndarray of shape (r, n_features) or None
+        The axes of the coordinates of the optimization, if these are not the features.
     n_rows : int
         Number of rows of the restored matrix, of which the last ones may be zero.
 
@@ -257,12 +263,14 @@ class Relevance:
 
     manifold = Sphere
 
-    def __init__(self, training, span, n_rows):
+    def __init__(self, training, mean, axes, n_rows):
         Z, prototypes = training.Z, training.prototypes
-        self._span, self._n_rows = span, n_rows
-        if span is not None:
-            mean, axes = span
-            Z, prototypes = (Z - mean) @ axes.T, (prototypes - mean) @ axes.T
+        self._origin = namespace(mean).zeros_like(mean) if issparse(Z) else mean
+        self._axes, self._n_rows = axes, n_rows
+        if not issparse(Z):
+            Z, prototypes = Z - mean, prototypes - mean
+        if axes is not None:
+            Z, prototypes = Z @ axes.T, prototypes @ axes.T
         self._unit = _unit(Z, training.weights)
         Z, prototypes = Z / self._unit, prototypes / self._unit
         self.training = replace(training, Z=Z, prototypes=prototypes)
@@ -270,9 +278,9 @@ class Relevance:
     def restore(self, prototypes, matrix):
         """Prototypes and matrix in the coordinates of the features."""
         prototypes = self._unit * prototypes
-        if self._span is not None:
-            mean, axes = self._span
-            prototypes, matrix = mean + prototypes @ axes, matrix @ axes
+        if self._axes is not None:
+            prototypes, matrix = prototypes @ self._axes, matrix @ self._axes
+        prototypes = self._origin + prototypes
         missing = max(self._n_rows - matrix.shape[0], 0)
         padded = np.pad(to_numpy(matrix), [(0, missing), (0, 0)])
         return prototypes, like(padded, matrix)

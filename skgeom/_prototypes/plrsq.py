@@ -49,7 +49,7 @@ likelihood_constraints = {
 
 
 class LikelihoodClassifier(PosteriorClassifierMixin, StreamingPrototypeClassifier):
-    r"""Prototypes that maximise the likelihood of the classes, equation 18.
+    r"""Prototypes that maximize the likelihood of the classes, equation 18.
 
     Parameters
     ----------
@@ -196,10 +196,10 @@ def without_chance(sums):
     **documented(LikelihoodClassifier),
 )
 class PLRSQ(LikelihoodClassifier):
-    r"""Probabilistic learning vector quantisation of SPD matrices.
+    r"""Probabilistic learning vector quantization of SPD matrices.
 
-    Each class has prototypes :math:`W_l`, SPD matrices. They are taken as the centres
-    of Gaussian-like densities on the manifold and maximise the probability of the
+    Each class has prototypes :math:`W_l`, SPD matrices. They are taken as the centers
+    of Gaussian-like densities on the manifold and maximize the probability of the
     classes of the samples, equations 16 to 18 of [1]_:
 
     .. math::
@@ -224,18 +224,18 @@ class PLRSQ(LikelihoodClassifier):
           by 8;
         - ``"logeuclid"``, in which the logarithms of the matrices are vectors;
         - ``"mahalanobis"``, as ``"tangent"``, with the Mahalanobis distance of the
-          shrunken covariance within the classes, a metric learnt from the samples;
+          shrunken covariance within the classes, a metric learned from the samples;
         - ``"euclid"``, with prototypes that are kept positive definite by raising
           eigenvalues below 1e-4 to that value, or to the smallest one of the first
           samples if that is lower.
 
         ``partial_fit`` and warm starts keep the metric of the first call, which is
-        learnt from ``init`` instead if its samples do not have all classes.
+        learned from ``init`` instead if its samples do not have all classes.
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of distance: the bandwidth of
         the assignment. ``"auto"`` is half of the mean squared distance of the samples
         from the nearest prototype of their class at the start. ``"learn"`` starts there
-        and is learnt together with the prototypes by ``solver="lbfgs"``.
+        and is learned together with the prototypes by ``solver="lbfgs"``.
     {sigma2_scale}
     {representability}
     n_components : int or None, default=None
@@ -275,7 +275,7 @@ class PLRSQ(LikelihoodClassifier):
     See Also
     --------
     RSLVQ : The same for vectors.
-    GLRSQ : Maximises margins instead of probabilities.
+    GLRSQ : Maximizes margins instead of probabilities.
 
     Notes
     -----

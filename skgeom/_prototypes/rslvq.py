@@ -1,4 +1,4 @@
-"""Robust soft learning vector quantisation, RSLVQ."""
+"""Robust soft learning vector quantization, RSLVQ."""
 
 from skgeom._prototypes._prototype_classifier import (
     PrototypeClassifier,
@@ -15,10 +15,10 @@ from skgeom.utils.estimator import substitute_docs
     **documented(LikelihoodClassifier),
 )
 class RSLVQ(LikelihoodClassifier):
-    r"""Robust soft learning vector quantisation, with Euclidean distances.
+    r"""Robust soft learning vector quantization, with Euclidean distances.
 
-    Each class has prototypes, the centres of Gaussian densities of one variance
-    :math:`\sigma^2`, that maximise the probability of the classes of the samples [2]_:
+    Each class has prototypes, the centers of Gaussian densities of one variance
+    :math:`\sigma^2`, that maximize the probability of the classes of the samples [2]_:
 
     .. math::
 
@@ -36,7 +36,7 @@ class RSLVQ(LikelihoodClassifier):
     sigma2 : float, "auto" or "learn", default="auto"
         The variance :math:`\sigma^2`, in squared units of X. ``"auto"`` is half of the
         mean squared distance of the samples from the nearest prototype of their class
-        at the start. ``"learn"`` starts there and is learnt together with the
+        at the start. ``"learn"`` starts there and is learned together with the
         prototypes by ``solver="lbfgs"``.
     {sigma2_scale}
     {representability}

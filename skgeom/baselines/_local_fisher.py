@@ -32,7 +32,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     .. math:: A_{ij} = \exp\left(-\frac{\|x_i - x_j\|^2}{\sigma_i \sigma_j}\right)
 
     is scaled by the distance :math:`\sigma_i` of a sample from its k-th nearest
-    neighbour in its class.
+    neighbor in its class.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
     --------
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The same with an affinity
         of one.
-    sklearn.neighbors.NeighborhoodComponentsAnalysis : Learns for nearest neighbours.
+    sklearn.neighbors.NeighborhoodComponentsAnalysis : Learns for nearest neighbors.
 
     Notes
     -----

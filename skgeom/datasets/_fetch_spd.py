@@ -49,7 +49,7 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     pixels.
 
     They are read from a file ``eth80_covariances.npz`` in the folder SKGEOM_DATA, with
-    the arrays ``cov5`` and ``cov9``, the descriptors of intensity and colour; ``y``,
+    the arrays ``cov5`` and ``cov9``, the descriptors of intensity and color; ``y``,
     the category; ``object`` and ``view``. The file cannot be downloaded, because the
     photographs are not published as one file.
 

@@ -167,8 +167,8 @@ def sqfa_toy_statistics(name):
         - ``"means"``, 3 classes in 4 axes [1]_: the means differ in axes 1-2, which
           SQFA finds, and the second moments differ more in axes 3-4, which
           :class:`~skgeom.SecondMomentSQFA` finds. sigma^2 = 0.001.
-        - ``"distances"``, 3 centred classes in 4 axes [2]_: orientations differ more in
-          axes 1-2, where the variance is small, than in axes 3-4, where it is large.
+        - ``"distances"``, 3 centered classes in 4 axes [2]_: orientations differ more
+          in axes 1-2, where the variance is small, than in axes 3-4, where it is large.
           Which axes are found depends on the distance. sigma^2 = 0.001.
         - ``"lda"``, 4 classes with the same covariance in the plane: the one filter
           that separates all pairs is not the filter of LDA. sigma^2 = 0.001.

@@ -18,7 +18,7 @@ _SIZE = 60  # of the aperture in pixels, one degree of the visual field
 _STRIDE = 2  # pixels that are averaged into one of the video
 _N_FRAMES = 15
 _DURATION = 0.25  # seconds
-_SEMISATURATION = 0.045  # c50 squared, of divisive normalisation
+_SEMISATURATION = 0.045  # c50 squared, of divisive normalization
 
 # Light spreads in the eye and the cones by a Gaussian with this standard deviation in
 # pixels, which are minutes of arc here. It also interpolates between pixels.
@@ -236,7 +236,7 @@ def make_speed_videos(
 
     Notes
     -----
-    Patches of one photograph are similar, and can overlap. To test generalisation, make
+    Patches of one photograph are similar, and can overlap. To test generalization, make
     the videos for training and test from different images, or split them by
     ``image_id``.
 

@@ -37,7 +37,7 @@ def inverse_factors(matrices):
 
 
 def log_eigenvalues(matrices, inverses):
-    """Logarithms of the generalised eigenvalues, (..., n), by inverse factors."""
+    """Logarithms of the generalized eigenvalues, (..., n), by inverse factors."""
     xp = namespace(matrices)
     eigenvalues = xp.linalg.eigvalsh(inverses @ matrices @ adjoint(inverses))
     return xp.log(_kept_positive(eigenvalues))
@@ -84,7 +84,7 @@ def from_spectrum(vectors, diagonals):
 def mean_affine_invariant(matrices, weights=None):
     r"""Riemannian mean of SPD matrices, for the affine-invariant metric.
 
-    The matrix M that minimises :math:`\sum_i w_i \, d_{AI}^2(X_i, M)`, which is where
+    The matrix M that minimizes :math:`\sum_i w_i \, d_{AI}^2(X_i, M)`, which is where
     the mean of the logarithms vanishes [1]_:
 
     .. math:: \sum_i w_i \log(M^{-1/2} X_i M^{-1/2}) = 0

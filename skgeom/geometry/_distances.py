@@ -18,7 +18,7 @@ def distance_affine_invariant(a, b, *, squared=False):
 
     .. math:: d_{AI}(A, B) = \sqrt{\textstyle\sum_k \log^2 \lambda_k(A, B)}
 
-    with the generalised eigenvalues :math:`\lambda_k` of the pair: equation 4 of [1]_.
+    with the generalized eigenvalues :math:`\lambda_k` of the pair: equation 4 of [1]_.
     It is a distance, invariant under :math:`A, B \to G A G^\top, G B G^\top` and under
     the inversion of both matrices. The Fisher-Rao distance between Gaussians of
     equal mean is :math:`d_{AI} / \sqrt 2`.
@@ -58,7 +58,7 @@ def distance_affine_invariant(a, b, *, squared=False):
     check_symmetric(a, "a")
     check_symmetric(b, "b")
     check_same_order(a, "a", b, "b")
-    # The singular values of L_b^-1 L_a are the square roots of the generalised
+    # The singular values of L_b^-1 L_a are the square roots of the generalized
     # eigenvalues. Without squaring, ill-conditioned matrices keep twice as many digits.
     xp = namespace(a)
     quotient = xp.linalg.solve(cholesky(b, "b"), cholesky(a, "a"))

@@ -37,7 +37,7 @@ import numpy as np
 # Up to this length every geodesic is the only shortest one. The manifold is homogeneous
 # and has no closed geodesic, so its injectivity radius is the distance to the first
 # conjugate point. The sectional curvature is at most 2/7, which puts that point beyond
-# pi sqrt(7/2) = 5.87; minimised numerically, it is at 11.7496 for each m from 2 to 6.
+# pi sqrt(7/2) = 5.87; minimized numerically, it is at 11.7496 for each m from 2 to 6.
 # One dimension is a hyperbolic plane, without conjugate points.
 INJECTIVITY_RADIUS = 11.7
 

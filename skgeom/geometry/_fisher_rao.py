@@ -361,7 +361,7 @@ def _warn_of_errors(distances, errors, unproven, tol):
         if unproven.flat[worst]:
             reason = (
                 f"Beyond {INJECTIVITY_RADIUS} it is an upper bound, as shorter paths "
-                "may exist; besides, rounding limits the accuracy"
+                "may exist. In addition, rounding limits the accuracy"
             )
         warn_user(
             f"{np.count_nonzero(bad)} of {bad.size} Fisher-Rao distances miss "

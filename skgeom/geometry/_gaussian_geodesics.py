@@ -17,6 +17,12 @@ from skgeom.utils.validation import (
     float64_arrays,
 )
 
+_TOO_LONG = (
+    "mean_vectors or covariance_vectors are too long: the geodesic leaves the range of "
+    "floating-point numbers before t = 1. Divide mean_vectors and covariance_vectors "
+    "by a common factor."
+)
+
 
 @float64_arrays(
     "means", "covariances", "mean_vectors", "covariance_vectors", on_cpu=True
@@ -66,8 +72,10 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
     Raises
     ------
     ValueError
-        If the shapes do not match, if a value is not finite, or if a matrix is not
-        symmetric or a covariance not positive definite; the message names the argument.
+        If the shapes do not match, if a value is not finite, if a matrix is not
+        symmetric or a covariance not positive definite, or if the vectors are so long
+        that the geodesic leaves the range of floating-point numbers before t = 1; the
+        message names the argument.
 
     See Also
     --------
@@ -100,11 +108,20 @@ def exp_map_fisher_rao(means, covariances, mean_vectors, covariance_vectors):
         v.mT[..., 0, :],
         -v.mT[..., 0, :],
     )
-    blocks = expm(generator)
-    covariances = np.linalg.inv(blocks[..., :m, :m])
-    offsets = covariances @ blocks[..., :m, m : m + 1]
-    covariances = factors @ (covariances + covariances.mT) @ factors.mT / 2
-    return means + (factors @ offsets)[..., 0], covariances
+    with np.errstate(over="ignore", invalid="ignore"):
+        blocks = expm(generator)
+        if not np.isfinite(blocks).all():
+            raise ValueError(_TOO_LONG)
+        try:
+            covariances = np.linalg.inv(blocks[..., :m, :m])
+        except np.linalg.LinAlgError:
+            raise ValueError(_TOO_LONG) from None
+        offsets = covariances @ blocks[..., :m, m : m + 1]
+        covariances = factors @ (covariances + covariances.mT) @ factors.mT / 2
+        means = means + (factors @ offsets)[..., 0]
+    if not (np.isfinite(means).all() and np.isfinite(covariances).all()):
+        raise ValueError(_TOO_LONG)
+    return means, covariances
 
 
 @float64_arrays("means_a", "covariances_a", "means_b", "covariances_b", on_cpu=True)
@@ -186,7 +203,8 @@ def geodesic_fisher_rao(means_a, covariances_a, means_b, covariances_b, t):
     covariances_b : array-like of shape (..., m, m)
         Covariances of the second Gaussians.
     t : float
-        0 for the first Gaussians, 1 for the second ones, .5 for their Fisher-Rao mean.
+        A scalar: 0 for the first Gaussians, 1 for the second ones, 0.5 for their
+        Fisher-Rao mean.
 
     Returns
     -------
@@ -198,7 +216,8 @@ def geodesic_fisher_rao(means_a, covariances_a, means_b, covariances_b, t):
     Raises
     ------
     ValueError
-        As :func:`log_map_fisher_rao`.
+        As :func:`log_map_fisher_rao` and :func:`exp_map_fisher_rao`, or if t is an
+        array.
 
     See Also
     --------
@@ -213,5 +232,10 @@ def geodesic_fisher_rao(means_a, covariances_a, means_b, covariances_b, t):
     >>> mean.round(6), covariance.round(6)
     (array([1.]), array([[1.5]]))
     """
+    if np.ndim(t) > 0:
+        raise ValueError(
+            f"t must be a scalar, got an array of shape {np.shape(t)}. Call "
+            "geodesic_fisher_rao once for each t."
+        )
     v, V = log_map_fisher_rao(means_a, covariances_a, means_b, covariances_b)
     return exp_map_fisher_rao(means_a, covariances_a, t * v, t * V)

@@ -157,7 +157,7 @@ def whiten(matrices, reference):
     r"""Express matrices in coordinates in which a reference matrix is the identity.
 
     With the Cholesky factor :math:`R = L L^\top` of the reference, the result is
-    :math:`L^{-1} M L^{-\top}`. Its eigenvalues are the generalised eigenvalues of the
+    :math:`L^{-1} M L^{-\top}`. Its eigenvalues are the generalized eigenvalues of the
     pair (M, R), and every affine-invariant quantity of (M, R) is one of (result, I).
 
     Parameters
@@ -201,7 +201,7 @@ def _whiten_by_factor(matrices, factor):
 
 @float64_arrays("a", "b", complex_allowed=True)
 def generalized_eigenvalues(a, b):
-    r"""Generalised eigenvalues of pairs of symmetric matrices, in ascending order.
+    r"""Generalized eigenvalues of pairs of symmetric matrices, in ascending order.
 
     They solve :math:`A v = \lambda B v` and do not change when both matrices are
     transformed by the same congruence.

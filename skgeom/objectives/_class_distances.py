@@ -312,7 +312,7 @@ def _check_range(offsets, scales):
 
 
 class WassersteinDistance(_FactoredDistance):
-    r"""2-Wasserstein distance of Gaussians; of centred ones, the Bures distance.
+    r"""2-Wasserstein distance of Gaussians; of centered ones, the Bures distance.
 
     .. math::
 
@@ -521,7 +521,7 @@ class StudentT(DistanceTraits):
 
     See Also
     --------
-    skgeom.SQFA : Maximises it with ``distance=StudentT(df)``.
+    skgeom.SQFA : Maximizes it with ``distance=StudentT(df)``.
 
     Notes
     -----
@@ -580,7 +580,7 @@ DISTANCES = {
     "mahalanobis": MahalanobisDistance,
 }
 
-# Of centred classes: the covariances are their second moments, and the means zero.
+# Of centered classes: the covariances are their second moments, and the means zero.
 SECOND_MOMENT_DISTANCES = {
     "affine-invariant": AffineInvariantDistance,
     "log-euclidean": LogEuclideanDistance,

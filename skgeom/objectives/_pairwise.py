@@ -401,7 +401,7 @@ def large_sample(weights, n_pairs, random_state):
 
 
 class _CyclicPairs:
-    r"""Pairs of neighbours, at some distances, on a circle of the classes.
+    r"""Pairs of neighbors, at some distances, on a circle of the classes.
 
     On a circle in random order, the pairs at r of the possible distances hold each
     class 2 r times, and any two classes are as likely to be among them. A class of

@@ -1,4 +1,4 @@
-"""Optimisation on matrix manifolds; only this folder imports pymanopt."""
+"""Optimization on matrix manifolds; only this folder imports pymanopt."""
 
 from skgeom.optim._coarse_to_fine import growing_rows as growing_rows
 from skgeom.optim._coarse_to_fine import maximize_on_samples as maximize_on_samples

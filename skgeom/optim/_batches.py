@@ -26,7 +26,7 @@ def minimize_in_batches(
     max_iter,
     callback=None,
 ):
-    """Minimise the mean of a cost over samples, a batch of them at a time.
+    """Minimize the mean of a cost over samples, a batch of them at a time.
 
     Each step follows the gradient of a batch, relative to the mean size of all
     gradients so far (a Riemannian form of Adagrad, after Becigneul and Ganea, 2019).

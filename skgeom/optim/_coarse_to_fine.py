@@ -1,4 +1,4 @@
-"""Maximise an objective of filters in stages, from coarse to fine.
+"""Maximize an objective of filters in stages, from coarse to fine.
 
 An evaluation of an objective of n x m filters reads c n^2 numbers. In the span of k
 leading principal axes it reads c k^2 numbers only, so that starts are compared and most
@@ -55,7 +55,7 @@ def maximize_on_samples(
     random_state=None,
     samples=None,
 ):
-    """Maximise an objective over constrained filters, from several starts.
+    """Maximize an objective over constrained filters, from several starts.
 
     If the objective has samples, the sample grows until its filters lose at most
     ``tol``, relatively, or until it is the last one; if that is not the whole

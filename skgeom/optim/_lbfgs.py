@@ -135,7 +135,7 @@ class RiemannianLBFGS:
         return type(self).__name__
 
     def run(self, problem, *, initial_point=None):
-        """Minimise the cost of a problem.
+        """Minimize the cost of a problem.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""One interface to minimise a cost on a manifold by different optimizers.
+"""One interface to minimize a cost on a manifold by different optimizers.
 
 The optimizers evaluate the cost and the gradient separately, and each has its own
 absolute stopping rules. A monitored problem between them and the objective computes
@@ -82,7 +82,7 @@ def minimize(
     callback=None,
     preconditioner=None,
 ):
-    r"""Minimise a cost with analytic gradient on a pymanopt manifold.
+    r"""Minimize a cost with analytic gradient on a pymanopt manifold.
 
     The optimization stops when ten iterations together have lowered the cost by no more
     than ``tol * abs(cost)``, or when the norm of the gradient has fallen to ``tol``

@@ -207,13 +207,13 @@ class ClassEllipsesDisplay(Display):
         n_std : float, default=1.0
             The half axes of the ellipses, in standard deviations.
         cmap : str or matplotlib Colormap, default=None
-            Colour map for classes that are ordered, such as speeds. The colours follow
+            Color map for classes that are ordered, such as speeds. The colors follow
             the labels if these are numbers, and otherwise their order. None for the
-            colours of matplotlib's cycle, or "viridis" for more than ten classes.
+            colors of matplotlib's cycle, or "viridis" for more than ten classes.
         legend : bool, default=True
-            Whether to draw a legend, or a colour bar with a colour map.
+            Whether to draw a legend, or a color bar with a color map.
         label : str, default="class"
-            Title of the legend, or label of the colour bar: what the class labels are,
+            Title of the legend, or label of the color bar: what the class labels are,
             such as "speed (deg/s)".
 
         Returns
@@ -273,7 +273,7 @@ class ClassEllipsesDisplay(Display):
         filters : array-like of shape (n_filters, 2)
             The two entries of each filter for the two axes.
         color : color, default="black"
-            Colour of the arrows.
+            Color of the arrows.
         label : str, default=None
             Name of the filters in the legend; None for no entry.
         scale : float, default=1.0
@@ -334,12 +334,12 @@ class ClassEllipsesDisplay(Display):
         return means, covariances
 
     def _colours(self, cmap):
-        """Colours of the classes, and the ScalarMappable for a colour bar or None."""
+        """Colors of the classes, and the ScalarMappable for a color bar or None."""
         from matplotlib import colormaps
         from matplotlib.cm import ScalarMappable
 
         n_classes = len(self.classes)
-        if cmap is None and n_classes <= 10:  # the length of matplotlib's colour cycle
+        if cmap is None and n_classes <= 10:  # the length of matplotlib's color cycle
             return [f"C{k}" for k in range(n_classes)], None
         classes = np.asarray(self.classes)
         values = classes if classes.dtype.kind in "iuf" else np.arange(n_classes)
@@ -364,7 +364,7 @@ def _checked_dims(dims, n_features):
 
 
 def _moments_of_two(statistics, dims):
-    """Means and covariances of two features; second moments as centred classes."""
+    """Means and covariances of two features; second moments as centered classes."""
     block = np.ix_(range(len(statistics.classes)), dims, dims)
     if statistics.means is None:
         moments = on_host(statistics.second_moments)[block]

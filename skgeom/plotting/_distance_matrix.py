@@ -25,7 +25,7 @@ _ALL_DISTANCES = DISTANCES | SECOND_MOMENT_DISTANCES
 
 
 class DistanceMatrixDisplay(Display):
-    """Display of the distances between pairs of classes, as a matrix in colours.
+    """Display of the distances between pairs of classes, as a matrix in colors.
 
     :meth:`from_estimator` and :meth:`from_statistics` create and draw it. For other
     distances, create it from the matrix and call :meth:`plot`.
@@ -37,7 +37,7 @@ class DistanceMatrixDisplay(Display):
     classes : array-like of shape (n_classes,), default=None
         The labels, in the order of the rows; None for numbers from 0.
     label : str, default="distance"
-        Label of the colour bar: the name of the distance.
+        Label of the color bar: the name of the distance.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class DistanceMatrixDisplay(Display):
 
     Notes
     -----
-    The values labelled as Fisher-Rao distance are the lower bound of Calvo and Oller,
+    The values labeled as Fisher-Rao distance are the lower bound of Calvo and Oller,
     as in :class:`~skgeom.SQFA`.
 
     Examples
@@ -104,7 +104,7 @@ class DistanceMatrixDisplay(Display):
         TypeError
             If the estimator has no method ``class_distances``.
         ValueError
-            If a class covariance of the features is singular, without regularisation.
+            If a class covariance of the features is singular, without regularization.
         """
         estimator = fitted_step(
             estimator,
@@ -156,7 +156,7 @@ class DistanceMatrixDisplay(Display):
             If ``statistics`` is no :class:`~skgeom.ClassStatistics`.
         ValueError
             If the distance is unknown, if there is one class only, if the covariance of
-            a class is singular without regularisation, or if the statistics have no
+            a class is singular without regularization, or if the statistics have no
             means, and the distance needs them.
         """
         matrix = _distances(statistics, distance, regularization)
@@ -172,7 +172,7 @@ class DistanceMatrixDisplay(Display):
         values_format : str, default=".2f"
             How the numbers are written.
         **kwargs : dict
-            Parameters of matplotlib's ``imshow``, such as ``cmap``. The colours begin
+            Parameters of matplotlib's ``imshow``, such as ``cmap``. The colors begin
             at zero by default.
 
         Returns

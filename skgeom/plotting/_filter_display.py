@@ -114,7 +114,7 @@ class FilterDisplay(Display):
         extent=None,
         **kwargs,
     ):
-        """Draw the filters. Zero is the middle of the colour map: white by default.
+        """Draw the filters. Zero is the middle of the color map: white by default.
 
         Parameters
         ----------
@@ -124,9 +124,9 @@ class FilterDisplay(Display):
             Number of columns of the grid; None for a number that leaves few places
             empty.
         limits : {"each", "shared"}, default="each"
-            The magnitude at the ends of the colour map: ``"each"`` for the largest one
+            The magnitude at the ends of the color map: ``"each"`` for the largest one
             of each filter, or ``"shared"`` for the largest one of all filters, with a
-            colour bar.
+            color bar.
         xlabel, ylabel : str, default=None
             Names of the columns and the rows, such as "position (deg)" and "time (ms)".
         extent : tuple of four floats, default=None
@@ -271,7 +271,7 @@ def _checked_columns(n_columns, count):
 
 
 def _bounds(filters, limits):
-    """The magnitude at the end of the colour map, for each filter."""
+    """The magnitude at the end of the color map, for each filter."""
     if limits not in ("each", "shared"):
         raise ValueError(f"limits must be 'each' or 'shared', got {limits!r}.")
     largest = np.abs(filters).max(axis=(1, 2))

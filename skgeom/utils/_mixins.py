@@ -143,7 +143,7 @@ def log_softmax(scores):
 class LinearProjection(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """Projection onto ``components_`` that are learnt from labelled samples."""
+    """Projection onto ``components_`` that are learned from labeled samples."""
 
     _fitted_array = "components_"
 

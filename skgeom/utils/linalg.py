@@ -46,7 +46,7 @@ _DIGITS = 9
 
 
 def fold_order(y, distances, scale):
-    """Position of samples in the order of their distances from the centre of the class.
+    """Position of samples in the order of their distances from the center of the class.
 
     The position modulo the number of folds is a fold. Folds are then similar, whatever
     the order of the samples, and equal samples are in the same fold.
@@ -56,7 +56,7 @@ def fold_order(y, distances, scale):
     y : ndarray of int, shape (N,)
         The class of each sample.
     distances : ndarray of shape (N, k)
-        Distances of samples from the centre of their class, and then from all centres,
+        Distances of samples from the center of their class, and then from all centers,
         which differ between samples that are equally distant from their own.
     scale : float
         The size of distances.
@@ -95,7 +95,7 @@ class WholeSpace:
     samples : ndarray of shape (N, k) or None
         Their coordinates, less those of the origin.
     origin : ndarray of shape (k,) or None
-        The coordinates of the point that the samples were centred at; None if it is
+        The coordinates of the point that the samples were centered at; None if it is
         zero.
     """
 
@@ -125,7 +125,7 @@ class WholeSpace:
 
 
 class AxesSpace(WholeSpace):
-    """The span of orthonormal axes, in rows, for filters learnt from statistics."""
+    """The span of orthonormal axes, in rows, for filters learned from statistics."""
 
     def __init__(self, axes):
         super().__init__()
@@ -157,7 +157,7 @@ class SampleSpan(WholeSpace):
     ----------
     X : ndarray of shape (N, n)
         The samples, N < n; not modified.
-    centred : bool
+    centered : bool
         Whether the differences of samples are enough, or the origin is needed, too.
     n_least : int
         Least number k of coordinates. If the samples span fewer, others are added, on

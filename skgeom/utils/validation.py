@@ -51,7 +51,7 @@ def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
 
     The decorated function receives its arguments ``names`` as float64 arrays. Its
     result, an array, is cast back, so that the functions need not think of precision:
-    factorisations in float32 would lose half the digits. ``cast(result, arguments)``,
+    factorizations in float32 would lose half the digits. ``cast(result, arguments)``,
     if given, is what casts it, where arguments are those that were passed, by name.
 
     If an argument is an array of a different library on a device, all become such

@@ -255,12 +255,13 @@ def test_data_without_variance():
 @pytest.mark.parametrize("estimator", [SQFA(2), SQFA(2, distance="hellinger")])
 def test_repeated_filters_are_optimized_again_orthonormal(estimator):
     """One direction separates these blobs; repeating it increases the objective."""
-    X, y = make_blobs(
+    blobs = make_blobs(
         [15, 15], centers=[[0, 0, 0], [1, 1, 1]], cluster_std=0.1, random_state=0
     )
-    filters = estimator.set_params(random_state=0).fit(X, y).components_
-    assert np.linalg.svd(filters, compute_uv=False)[-1] > 0.01
-    assert_allclose(np.linalg.norm(filters, axis=1), 1)
+    for X, y in (blobs, load_iris(return_X_y=True)):
+        filters = estimator.set_params(random_state=0).fit(X, y).components_
+        assert np.linalg.svd(filters, compute_uv=False)[-1] > 0.01
+        assert_allclose(np.linalg.norm(filters, axis=1), 1)
 
 
 # Parts

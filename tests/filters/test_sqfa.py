@@ -6,10 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.covariance import LedoitWolf
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import make_pipeline
 
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.datasets import sqfa_toy_statistics
@@ -90,14 +88,6 @@ def test_given_filters_at_the_optimum_stay(iris):
     assert again.objective_ == pytest.approx(first.objective_, rel=1e-9)
     assert again.n_iter_ < first.n_iter_
     np.testing.assert_allclose(again.components_, first.components_, atol=1e-3)
-
-
-@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
-def test_filters_are_independent_at_the_defaults(load):
-    """Too large a noise pays for repeating a filter; the automatic one must not."""
-    X, y = load(return_X_y=True)
-    sqfa = SQFA(4, random_state=0).fit(X, y)
-    assert np.linalg.svd(sqfa.components_, compute_uv=False)[-1] > 0.01
 
 
 def test_repeated_filters_are_a_warning(iris):
@@ -186,13 +176,6 @@ def test_linear_map_of_the_data_without_regularization(iris):
 
 
 # Use.
-
-
-def test_documented_pipeline_of_large_numbers():
-    X, y = load_digits(return_X_y=True)
-    model = make_pipeline(SQFA(9, random_state=0), QuadraticDiscriminantAnalysis(tol=0))
-    model.fit(1e4 * X[::2], y[::2])
-    assert model.score(1e4 * X[1::2], y[1::2]) > 0.92
 
 
 @pytest.mark.parametrize("estimator", ["oas", "lwf", LedoitWolf()])

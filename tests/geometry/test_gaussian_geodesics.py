@@ -70,6 +70,26 @@ def test_vectors_that_are_not_symmetric_or_finite_are_errors():
         exp_map_fisher_rao(mean, covariance, [0, np.nan], covariance)
 
 
+@pytest.mark.parametrize(
+    ("v", "V"), [(0.0, 800.0), (0.0, -800.0), (1e3, 0.0), (0.0, 710.0)]
+)
+def test_vectors_that_leave_the_range_of_floating_point_numbers_are_errors(v, V):
+    with pytest.raises(ValueError, match=r"covariance_vectors are too long"):
+        exp_map_fisher_rao([0.0], [[1.0]], [v], [[V]])
+
+
+def test_long_vectors_within_the_range_of_floating_point_numbers():
+    for length in (700.0, -700.0):
+        _, covariance = exp_map_fisher_rao([0.0], [[1.0]], [0.0], [[length]])
+        assert_allclose(covariance, np.exp(length), rtol=1e-10)
+
+
+def test_an_array_of_positions_on_a_geodesic_is_an_error():
+    gaussian = [0.0], [[1.0]]
+    with pytest.raises(ValueError, match=r"t must be a scalar, .* \(3,\)"):
+        geodesic_fisher_rao(*gaussian, *gaussian, [0.0, 0.5, 1.0])
+
+
 def test_stacks_equal_loops_in_every_precision_and_library(library):
     rng = np.random.default_rng(2)
     a, b = gaussians(rng, 3, 1), gaussians(rng, 2)

@@ -1,6 +1,5 @@
 """DistanceMatrixDisplay draws the distances between the classes."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -98,11 +97,8 @@ def test_labels_of_classes(statistics):
     assert {text.get_rotation() for text in display.ax_.get_xticklabels()} == {45}
 
 
-def test_given_axes_and_properties():
-    figure, ax = plt.subplots()
-    display = DistanceMatrixDisplay(1 - np.eye(2)).plot(ax, cmap="Greys", vmax=4)
-    assert display.ax_ is ax
-    assert plt.get_fignums() == [figure.number]
+def test_given_properties():
+    display = DistanceMatrixDisplay(1 - np.eye(2)).plot(cmap="Greys", vmax=4)
     assert display.im_.get_clim() == (0, 4)
     # A quarter of the range is bright in this map.
     assert display.text_[0, 1].get_color() == "black"

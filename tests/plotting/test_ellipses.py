@@ -89,14 +89,6 @@ def test_many_ordered_classes_have_a_colour_bar():
     assert bar.get_ylim() == (-12, 6)
 
 
-def test_given_axes(statistics):
-    figure, (_, ax) = plt.subplots(1, 2, sharex=True, sharey=True)
-    display = ClassEllipsesDisplay.from_statistics(statistics, ax=ax)
-    assert display.ax_ is ax and display.figure_ is figure
-    assert plt.get_fignums() == [figure.number]
-    figure.canvas.draw()
-
-
 def test_classes_in_the_features_of_an_estimator(iris):
     X, y = iris
     sqfa = SQFA(3, covariance_estimator=None, random_state=0).fit(X, y)

@@ -29,8 +29,12 @@ def test_without_matplotlib(monkeypatch, display):
 
 
 @pytest.mark.parametrize("display", ON_ONE, ids=lambda d: type(d).__name__)
-def test_invalid_ax(display):
-    _, axes = plt.subplots(1, 2)
+def test_given_ax(display):
+    figure, axes = plt.subplots(1, 2, sharex=True, sharey=True)
+    display.plot(ax=axes[1])
+    assert display.ax_ is axes[1] and display.figure_ is figure
+    assert plt.get_fignums() == [figure.number]
+    figure.canvas.draw()
     for ax, kind in [(axes, "ndarray"), ("top", "str")]:
         with pytest.raises(
             TypeError, match=f"ax must be a matplotlib Axes, got {kind}"

@@ -163,8 +163,6 @@ def test_prototypes_stay_regular_where_steps_would_make_them_singular():
         model.fit(X, y)
     assert np.isfinite(model.predict_proba(X)).all()
     np.linalg.cholesky(model.prototypes_)
-    conditions = np.linalg.cond(model._training.prototypes)  # as they are compared
-    assert (conditions < 2.3e15).all()
 
 
 @pytest.mark.parametrize("unit", [2.0**-40, 2.0**20])
@@ -276,6 +274,19 @@ def test_relevance_finds_the_informative_feature():
     model = GMLVQ().fit(X, y)
     relevance = model.omega_.T @ model.omega_
     assert relevance[3, 3] > 0.5
+
+
+@pytest.mark.filterwarnings("ignore:GMLVQ did not converge")
+def test_relevance_learning_is_invariant_under_large_offsets():
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1, 2], 50)
+    # Rounded, so that the offset changes no digit of the samples.
+    X = np.round((rng.normal(size=(150, 4)) + y[:, None]) * 2**16) / 2**16
+    expected = GMLVQ(max_iter=5, tol=0).fit(X, y)
+    model = GMLVQ(max_iter=5, tol=0).fit(X + 2.0**30, y)  # few steps: errors add up
+    relevances = [m.omega_.T @ m.omega_ for m in (model, expected)]
+    assert_allclose(*relevances, atol=1e-5)
+    assert_allclose(model.transform(X + 2.0**30), expected.transform(X), atol=1e-5)
 
 
 def test_verbose_prints(spd, capsys):
