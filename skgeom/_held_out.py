@@ -17,13 +17,15 @@ from skgeom.utils._dask import map_row_blocks, merged
 from skgeom.utils.array_api import like, to_numpy
 from skgeom.utils.validation import checked_samples
 
-# Samples that are held out, over all folds: the standard error of a mean of as many
-# differences of log posteriors is below .01 nats (benchmarks/bench_shapes.py).
+# Samples that are held out, over all folds. With 1,000 or all 60,000 samples of MNIST, a
+# Gaussian classifier has the same accuracy within .04 points, and all take 1.7 times
+# the time (benchmarks/bench_constants.py).
 MOST_SAMPLES = 10_000
-# Features that samples are sorted by at a time: each key of a sort needs 2 kB
-# (benchmarks/bench_shapes.py).
+# Features that samples are sorted by at a time: as fast as all 784 features of MNIST at
+# once, with 38 instead of 67 MiB (benchmarks/bench_constants.py).
 _KEYS = 64
-# A smaller part of the weight of a class is rounding.
+# A smaller part of the weight of a class is rounding: with zero, 38 % of the classes
+# without samples keep some weight (benchmarks/bench_constants.py).
 _ROUNDING = 1e-9
 
 

@@ -38,7 +38,7 @@ FEW_CLASSES = 50
 
 # Filters of unit norm are taken for dependent below this smallest singular value. An
 # optimization up to rotations comes to such filters more slowly: ten times as much
-# (benchmarks/bench_defaults.py).
+# (benchmarks/bench_constants.py: with zero, filters of iris are dependent).
 DEPENDENT = 1e-3
 
 

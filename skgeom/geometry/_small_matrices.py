@@ -10,8 +10,9 @@ import numpy as np
 
 from skgeom.utils.array_api import cholesky_factors, namespace
 
-# Beyond this size, and below this number, LAPACK is as fast: it takes 11 times as long
-# for 4,950 matrices of 9 x 9, 5 times for 17 x 17, and as long for 45 of 9 x 9.
+# LAPACK takes 3 times as long for 4,950 matrices of 9 x 9, twice as long for 17 x 17, a
+# fifth more for 1,225 of 32 x 32, and a third of the time for 45 of 9 x 9
+# (benchmarks/bench_constants.py).
 _LARGEST, _MANY = 24, 128
 
 

@@ -63,7 +63,7 @@ except ImportError:
 # The progress of the fit in this thread. Functions for other threads must pass it on.
 _CURRENT = ContextVar("_CURRENT", default=None)
 
-# With verbose=1, lines about steps are at least so many seconds apart.
+# With verbose=1, lines about steps are at least so many seconds apart (a definition).
 _SECONDS = 1.0
 
 # Attributes that scikit-learn needs to end its callbacks after a fit, and then removes.

@@ -1,0 +1,165 @@
+"""Processor time and results with different values of single constants.
+
+    python -m benchmarks.bench_constants [part of a constant's name]
+
+Each constant is replaced by each variant, one at a time, on a short problem. The table
+contains the processor time, the least of three runs, and the result of the problem:
+the accuracy on test samples unless the problem names another one.
+MNIST is read from the folder ``SKGEOM_DATA``.
+"""
+
+import argparse
+import functools
+import time
+import tracemalloc
+import warnings
+from unittest import mock
+
+import autograd.numpy as anp
+import numpy as np
+from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+
+from benchmarks.common import load
+from skgeom import SQFA, ClassStatistics, GaussianClassifier, KernelDiscriminantAnalysis
+from skgeom._held_out import held_out_folds, remaining_weights
+from skgeom.geometry import mean_affine_invariant
+from skgeom.geometry._small_matrices import inverses_and_log_dets
+
+load = functools.cache(load)
+
+
+def filters_of_digits():
+    X, y, X_test, y_test = load(None)
+    sqfa = SQFA(9, random_state=0).fit(X, y)
+    qda = QuadraticDiscriminantAnalysis(reg_param=0.01).fit(sqfa.transform(X), y)
+    return qda.score(sqfa.transform(X_test), y_test)
+
+
+def independent_filters():
+    filters = SQFA(3, random_state=0).fit(*load_iris(return_X_y=True)).components_
+    return np.linalg.svd(filters, compute_uv=False)[-1]  # smallest singular value
+
+
+def gaussian_of_mnist():
+    X, y, X_test, y_test = load("mnist.npz")
+    axes = np.linalg.svd(X[:2000], full_matrices=False)[2][:30].T
+    return GaussianClassifier().fit(X @ axes, y).score(X_test @ axes, y_test)
+
+
+def memory(function):
+    """Peak of the memory that a function allocates, in MiB."""
+    tracemalloc.start()
+    function()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 2**20
+
+
+def folds_of_mnist():
+    X, y = (values[:10_000] for values in load("mnist.npz")[:2])
+    return memory(lambda: held_out_folds(X, y))
+
+
+def statistics_of_mnist():
+    X, y = (values[:20_000] for values in load("mnist.npz")[:2])
+    return memory(lambda: ClassStatistics.from_data(X, y))
+
+
+def classes_without_samples():
+    """Of 1,000 classes, all samples are held out: classes with remaining weight."""
+    labels = np.repeat(np.arange(1000), 50)
+    weights = np.random.default_rng(0).exponential(size=len(labels))
+    order = np.random.default_rng(1).permutation(len(labels))
+    total = mock.Mock(counts=np.bincount(labels[order], weights[order]))
+    return np.count_nonzero(remaining_weights(total, labels, weights))
+
+
+def divergence(mean_a, a, mean_b, b):
+    """A distance that rounding makes negative where two classes are equal."""
+    products = anp.linalg.inv(a) * b + anp.linalg.inv(b) * a
+    squares = anp.sum((mean_a - mean_b) ** 2, axis=1)
+    return anp.sum(products, axis=(1, 2)) - 2 * a.shape[-1] + squares
+
+
+def filters_of_equal_classes():
+    X, y = load_iris(return_X_y=True)
+    X, y = np.concatenate([X, X[y == 0]]), np.concatenate([y, np.full(50, 3)])
+    sqfa = SQFA(3, distance=divergence, regularization=0.1, random_state=0)
+    return sqfa.fit(X, y).objective_
+
+
+def mean_of_matrices(spread):
+    rng = np.random.default_rng(0)
+    bases = np.linalg.qr(rng.normal(size=(200, 10, 10)))[0]
+    scales = np.exp(spread * rng.normal(size=(200, 1, 10)))
+    matrices = bases * scales @ np.swapaxes(bases, 1, 2)
+    mean = mean_affine_invariant((matrices + np.swapaxes(matrices, 1, 2)) / 2)
+    return np.log(np.linalg.eigvalsh(mean)).sum() - np.log(scales).sum() / 200
+
+
+def inverses(size, number):
+    stack = np.random.default_rng(0).normal(size=(number, size, 2 * size))
+    matrices = np.moveaxis(stack @ np.swapaxes(stack, 1, 2), 0, 2)
+    for _ in range(200_000 // (number * size)):
+        log_dets = inverses_and_log_dets(matrices.copy())[1]
+    return log_dets.mean()
+
+
+def discriminant_of_bits():
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(3000, 4)).astype(float)
+    y = (rng.random(3000) < 0.2) ^ (X.sum(axis=1) > 2)
+    return KernelDiscriminantAnalysis().fit(X, y).score(X, y)
+
+
+AUTO, KERNEL = "_filters._auto.", "_kernel._held_out_errors."
+SMALL, KARCHER = "geometry._small_matrices.", "geometry._affine_invariant."
+GRIDS = [
+    (0.9, 0.1, 0.0),
+    (0.9, 0.6, 0.3, 0.1, 0.0),
+    (0.9, 0.8, 0.6, 0.4, 0.2, 0.1, 0.0),
+]
+CASES = [
+    ("_filters._linear_filters.SHRINKAGES", GRIDS, filters_of_digits),
+    (AUTO + "_STEP", [2.0, 4.0, 16.0], filters_of_digits),
+    (AUTO + "_TOL", [1e-3, 1e-2, 1e-1], filters_of_digits),
+    (AUTO + "_FIRST_ITERATIONS", [10, 30, 100], filters_of_digits),
+    (AUTO + "_NEXT_ITERATIONS", [1, 5, 20], filters_of_digits),
+    ("_filters._optimization.DEPENDENT", [0.0, 1e-3, 1e-2], independent_filters),
+    ("_held_out.MOST_SAMPLES", [1000, 10_000, 60_000], gaussian_of_mnist),
+    ("_held_out._KEYS", [8, 64, 784], folds_of_mnist),
+    ("_held_out._ROUNDING", [0, 1e-9, 1e-3], classes_without_samples),
+    ("_statistics.ROWS_PER_BLOCK", [128, 2048, 32768], statistics_of_mnist),
+    ("objectives._callable._ROUNDING", [0, 1e-12, 1e-6], filters_of_equal_classes),
+    (KARCHER + "_TOLERANCE", [1e-6, 1e-10, 1e-13], lambda: mean_of_matrices(2.0)),
+    (KARCHER + "_MAX_STEPS", [20, 200, 1000], lambda: mean_of_matrices(3.5)),
+    (SMALL + "_LARGEST", [0, 24], lambda: inverses(9, 4950)),
+    (SMALL + "_LARGEST", [0, 24], lambda: inverses(17, 4950)),
+    (SMALL + "_LARGEST", [24, 40], lambda: inverses(32, 1225)),
+    (SMALL + "_MANY", [0, 128], lambda: inverses(9, 45)),
+    (KERNEL + "_LOST_ACCURACY", [0.0, 0.02, 1.0], discriminant_of_bits),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", nargs="?", default="")
+    part = parser.parse_args().part
+    for constant, variants, problem in CASES:
+        for variant in variants if part in constant else ():
+            seconds = []
+            for _ in range(3):
+                start = time.process_time()
+                with mock.patch(f"skgeom.{constant}", variant):
+                    try:
+                        result = f"{problem():.6g}"
+                    except ValueError as error:
+                        result = str(error)
+                seconds.append(time.process_time() - start)
+            print(f"{constant} = {variant}: {min(seconds):.3f} s, {result}", flush=True)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    main()
