@@ -506,12 +506,14 @@ def _with_reject_label(classes, label):
         own = np.min_scalar_type(label) if integral else np.dtype(np.float64)
         # The common type of int64 and uint64 or float64 is float64: it rounds integers.
         dtype = np.result_type(dtype, own)
+        if integral and classes.dtype.kind == "u" and dtype.kind == "f":
+            dtype = np.dtype(np.int64)
         fits = dtype.kind != "O" and classes.astype(dtype).tolist() == labels
         if not fits or isinstance(label, str) != is_text:
             raise ValueError(
                 f"reject_label={label!r} and the classes, of dtype {classes.dtype}, do "
-                "not fit into one array. Choose a label of the kind of the classes, or "
-                "use labels of dtype object in fit."
+                "not fit into one array. Choose a label of the kind and range of the "
+                "classes, or use labels of dtype object in fit."
             )
     return np.concatenate([classes.astype(dtype), np.array([label], dtype=dtype)])
 

@@ -331,6 +331,18 @@ def test_rare_classes():
     assert not kda.predict(common).any()
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_few_distinct_rows(noise):
+    """The calibration does not assign them all to the largest class."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(3000, 4)).astype(float)
+    y = (rng.random(3000) < noise) ^ (X.sum(axis=1) > 2)
+    raw, auto = (KDA(temperature=t).fit(X, y) for t in (1.0, "auto"))
+    assert_array_equal(auto.predict(X), raw.predict(X))
+    assert auto.score(X, y) > 0.99 - noise
+    assert log_loss(y, auto.predict_proba(X)) < log_loss(y, raw.predict_proba(X))
+
+
 def test_more_classes_than_held_out_samples(monkeypatch):
     monkeypatch.setattr(discriminant, "_MAX_HELD_OUT", 20)
     rng = np.random.default_rng(0)

@@ -19,6 +19,8 @@ PROBABILITIES = [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.3, 0.3, 0.4], [0.0, 0.0, 1
         (np.array([0, 1, 2], dtype=np.int8), None, -1, np.int8),
         (np.array([0, 1, 2], dtype=np.uint8), None, -1, np.int16),
         (np.array([0, 1, 2], dtype=np.uint64), 9, 9, np.uint64),
+        (np.array([0, 1, 2], dtype=np.uint64), None, -1, np.int64),
+        (np.array([0, 1, 2], dtype=np.uint64) + 2**60, None, -1, np.int64),
         (np.array([0, 1, 2]), np.nan, np.nan, np.float64),
         (np.array([-1.5, 1.0, 2.0]), None, -3.0, np.float64),
         (np.array(["a", "b", "c"]), None, "rejected", np.dtype("U8")),
