@@ -15,10 +15,10 @@ from skgeom._shrinkage import (
     ROUNDING,
     HeldOutSamples,
     closed_form_intensities,
-    maximum_likelihood,
     prior_intensities,
     shrunk_to_diagonal,
     whitener,
+    without_rounding,
 )
 from skgeom._statistics import ClassStatistics, checked_statistics, without_axes
 from skgeom.utils._dask import empty_block
@@ -393,7 +393,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         # By LAPACK, in double precision.
         statistics = self.statistics_.__sklearn_array_api_convert__(to_numpy)
         counts = statistics.counts
-        covariances, total = _without_rounding(statistics)
+        covariances, total = without_rounding(statistics)
         pooled = np.tensordot(counts / counts.sum(), covariances, axes=1)
         shrinks = self.regularization == "auto"
         self.regularization_ = 0.0 if shrinks else float(self.regularization)
@@ -516,27 +516,6 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         """
         joint, common = self._log_joint(X)
         return logsumexp(joint, axis=1) + common
-
-
-def _without_rounding(statistics):
-    """Covariances of the classes, and of all samples, without rounding errors.
-
-    The computed mean of equal numbers differs from them by rounding, and so does their
-    standard deviation from zero: by some units in the last digit of the mean, or of the
-    total standard deviation if the samples were centered before.
-    """
-    covariances, sizes = statistics.covariances, np.abs(statistics.means)
-    if statistics.covariance_estimator is None:
-        covariances = maximum_likelihood(statistics)
-    weights = statistics.counts / statistics.counts.sum()
-    offsets = statistics.means - weights @ statistics.means
-    total = np.tensordot(weights, covariances, axes=1) + (offsets.T * weights) @ offsets
-    deviations = np.sqrt(np.diag(total))
-    varies = deviations > ROUNDING * sizes.max(axis=0)
-    total = total * varies * varies[:, None]
-    own = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
-    varies = (own > ROUNDING * (sizes + deviations)) & varies
-    return covariances * varies[:, :, None] * varies[:, None], total
 
 
 def _span(total):

@@ -1,21 +1,24 @@
 """Regression by Gaussians whose means and covariances follow a continuous target."""
 
+from itertools import pairwise
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.special import logsumexp
 from sklearn.base import RegressorMixin, clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skgeom._held_out import distinct_rows, held_out_folds
-from skgeom._shrinkage import maximum_likelihood, prior_intensities, shrunk_to_diagonal
+from skgeom._held_out import (
+    distinct_rows,
+    held_out_folds,
+    within_one_standard_error,
+)
+from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
 from skgeom._statistics import statistics_of_samples
 from skgeom.utils.estimator import BaseEstimator, estimator_method
+from skgeom.utils.validation import weighted_samples
 
 # From the most regularization to the least, in factors of about three. Speed videos
 # need little (examples/filters/plot_speed_regression.py), a few hundred samples much.
@@ -40,12 +43,14 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         these as levels. Otherwise the levels are the mean targets of as many bins with
         equal numbers of samples, or fewer: each bin has more samples than features.
     n_points : int, default=400
-        Number of points of the grid from the lowest to the highest level.
+        Number of equally spaced points of the grid from the lowest to the highest
+        level. The levels are points of the grid, too.
     prior_samples : float or "auto", default="auto"
         The pooled covariance of all levels counts as so many samples per feature in the
         covariance of each level. Larger values regularize more. "auto" selects
-        one of six values from 0.03 to 10, by the log posterior of the targets of
-        held-out samples in five folds.
+        the largest of six values from 0.03 to 10 whose mean log posterior of the
+        targets of held-out samples, in five folds, is within one standard error of the
+        highest one.
 
     Attributes
     ----------
@@ -54,15 +59,19 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     means_ : ndarray of shape (n_levels_found, n_features)
         Means of the features at the levels.
     covariances_ : ndarray of shape (n_levels_found, n_features, n_features)
-        Covariances of the features at the levels.
+        Covariances of the features at the levels; zero for features that are constant
+        up to rounding, which predictions do not depend on.
     prior_samples_ : float
         The number of prior samples that was given or selected.
     shrinkage_ : ndarray of shape (n_levels_found,)
         Weights of the pooled covariance in the covariances.
-    grid_ : ndarray of shape (n_points,)
-        Targets at which the posterior is evaluated.
-    prior_ : ndarray of shape (n_points,)
-        Prior probabilities of the grid: interpolated frequencies of the levels.
+    grid_ : ndarray of shape (n_grid,)
+        Targets at which the posterior is evaluated, ascending: ``n_points`` equally
+        spaced points and the levels.
+    prior_ : ndarray of shape (n_grid,)
+        Prior probabilities of the grid. The frequencies of the levels, divided by
+        their spacing, are densities. The densities are interpolated and multiplied by
+        the spacing of the grid.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -130,35 +139,53 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If X or y is malformed.
+            If X, y or ``sample_weight`` is malformed, if the squares of X overflow, or
+            if ``prior_samples`` is so small that a covariance is singular.
         """
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
-        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        weights = np.ones(len(y))
+        if sample_weight is not None:
+            X, y, weights = weighted_samples(X, y, sample_weight)
+            weights = weights / weights.mean()
+        _check_range(X, weights)
+        self._varies = varies = _varying(X, weights)
+        means = np.average(X, axis=0, weights=weights)
+        X, n_features = X[:, varies], X.shape[1]
         labels = _levels(X, y, weights, self.n_levels)
         self.prior_samples_ = self.prior_samples
         if self.prior_samples == "auto":
             self.prior_samples_ = self._select_prior(X, y, weights, labels)
-        statistics = statistics_of_samples(X, labels, weights)
-        self.levels_ = np.bincount(labels, weights * y) / statistics.counts
-        self.means_ = statistics.means
-        covariances = maximum_likelihood(statistics)
         rows, _ = distinct_rows(_rows(X, y), labels)
-        n_distinct = np.bincount(labels[rows])
-        shares = statistics.counts / statistics.counts.sum()
-        total = np.average((X - shares @ self.means_) ** 2, axis=0, weights=weights)
-        total[total == 0] = 1.0  # a constant feature
+        n_distinct, sums = np.bincount(labels[rows]), np.bincount(labels, weights)
+        shares = sums / sums.sum()
+        # The unbiased covariance of a level needs a sum of weights above one.
+        factor = (np.bincount(labels) / sums).max()
+        statistics = statistics_of_samples(X, labels, factor * weights)
+        covariances, total = without_rounding(statistics)
+        variances = np.diag(total).copy()
+        variances[variances == 0] = 1.0  # no feature varies
         within = np.tensordot(shares, covariances, axes=1)
-        pooled, _ = shrunk_to_diagonal(within, total, n_distinct)
+        pooled, _ = shrunk_to_diagonal(within, variances, n_distinct)
         n_prior = self.prior_samples_ * X.shape[1]
         self.shrinkage_ = prior_intensities(n_prior, n_distinct)
         rates = self.shrinkage_[:, None, None]
-        self.covariances_ = (1 - rates) * covariances + rates * pooled
-        self.grid_ = np.linspace(self.levels_[0], self.levels_[-1], self.n_points)
+        covariances = (1 - rates) * covariances + rates * pooled
+        self.levels_ = np.bincount(labels, weights * y) / sums
+        self.means_ = np.tile(means, (len(sums), 1))
+        self.means_[:, varies] = statistics.means
+        self.covariances_ = np.zeros((len(sums), n_features, n_features))
+        self.covariances_[np.ix_(range(len(sums)), varies, varies)] = covariances
+        gaussians = list(zip(self.levels_, statistics.means, covariances, strict=True))
+        pairs = pairwise(gaussians if len(gaussians) > 1 else 2 * gaussians)
+        self._pencils = [_pencil(*pair) for pair in pairs]
+        ends = self.levels_[0], self.levels_[-1]
+        self.grid_ = np.union1d(np.linspace(*ends, self.n_points), self.levels_)
+        self.prior_ = np.ones(1)
         if len(self.levels_) > 1:
-            shares = shares / np.gradient(self.levels_)
-        self.prior_ = np.interp(self.grid_, self.levels_, shares)
-        self.prior_ /= self.prior_.sum()
+            densities = shares / np.gradient(self.levels_)
+            self.prior_ = np.interp(self.grid_, self.levels_, densities)
+            self.prior_ *= np.gradient(self.grid_)
+            self.prior_ /= self.prior_.sum()
         return self
 
     def _select_prior(self, X, y, weights, labels):
@@ -173,9 +200,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
                 posterior = model.predict_density(X[out])
                 own = posterior[np.arange(len(nearest)), nearest]
                 row[out] = np.log(np.maximum(own, np.finfo(float).tiny))
-        # Rounded, so that rounding errors decide nothing.
-        means = np.round(scores @ weights / weights.sum(), 6)
-        return _PRIOR_SAMPLES[np.argmax(means)]
+        return _PRIOR_SAMPLES[within_one_standard_error(scores, weights / len(y))]
 
     @estimator_method
     def predict_density(self, X):
@@ -188,35 +213,36 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, n_points)
+        probabilities : ndarray of shape (n_samples, n_grid)
             Posterior probabilities, which sum to one over the grid.
 
         Raises
         ------
         ValueError
-            If X is malformed or does not have the features of :meth:`fit`.
+            If X is malformed, does not have the features of :meth:`fit`, or is so far
+            from the means that squared distances overflow.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = X[:, self._varies]
         positions = np.interp(self.grid_, self.levels_, np.arange(len(self.levels_)))
-        below = positions.astype(int)
-        above = np.minimum(below + 1, len(self.levels_) - 1)
-        part = positions - below
-        means, covariances = (
-            (1 - t) * values[below] + t * values[above]
-            for values, t in [
-                (self.means_, part[:, None]),
-                (self.covariances_, part[:, None, None]),
-            ]
-        )
-        factors = np.linalg.cholesky(covariances)
-        whiteners = np.linalg.inv(factors)
-        log_volumes = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        pairs = np.minimum(positions.astype(int), len(self._pencils) - 1)
         log_posterior = np.empty((len(X), len(self.grid_)))
-        for j, (mean, whitener) in enumerate(zip(means, whiteners, strict=True)):
-            squares = np.square((X - mean) @ whitener.T).sum(axis=1)
-            log_posterior[:, j] = -squares / 2
-        log_posterior += np.log(self.prior_) - log_volumes
+        with np.errstate(over="ignore", invalid="ignore"):
+            for k, (mean, axes, step, ratios, log_volume) in enumerate(self._pencils):
+                Z = (X - mean) @ axes
+                for j in np.flatnonzero(pairs == k):
+                    t = positions[j] - k
+                    variances = 1 - t + t * ratios
+                    squares = np.square(Z - t * step) @ (1 / variances)
+                    log_volumes = log_volume + np.log(variances).sum() / 2
+                    log_posterior[:, j] = -squares / 2 - log_volumes
+        if not np.isfinite(log_posterior).all():
+            raise ValueError(
+                f"The values of X are too large (largest {np.abs(X).max():.3g}): their "
+                "squared distances from the means overflow. Remove such samples."
+            )
+        log_posterior += np.log(self.prior_)
         return np.exp(log_posterior - logsumexp(log_posterior, axis=1, keepdims=True))
 
     @estimator_method
@@ -270,6 +296,63 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             for level in ((1 - coverage) / 2, (1 + coverage) / 2 - 1e-12)
         )
         return low, high
+
+
+def _check_range(X, weights):
+    largest = float(np.abs(X).max())
+    with np.errstate(over="ignore"):
+        bound = weights.sum() * X.shape[1] * np.square(largest)
+    if bound > np.finfo(np.float64).eps * np.finfo(np.float64).max:
+        raise ValueError(
+            f"The values of X are too large (largest {largest:.3g}): their squares "
+            "overflow. Divide X by a common factor, or use StandardScaler."
+        )
+
+
+def _varying(X, weights):
+    """Which features vary by more than rounding; all of them if none does."""
+    statistics = statistics_of_samples(X, np.zeros(len(X), int), weights)
+    varies = np.diag(without_rounding(statistics)[1]) > 0
+    return varies if varies.any() else ~varies
+
+
+def _pencil(first, second):
+    """Coordinates in which all Gaussians between two levels are diagonal.
+
+    The covariance at the part t of the way from A to B, ``(1 - t) A + t B``, is
+    diagonal in the axes V with V' A V = I and V' B V = diag(d): its variances are
+    1 - t + t d.
+
+    Parameters
+    ----------
+    first, second : tuple of float, ndarray of shape (n,), ndarray of shape (n, n)
+        Level, mean and covariance.
+
+    Returns
+    -------
+    mean : ndarray of shape (n,)
+        The first mean, which is the origin of the coordinates ``(X - mean) @ axes``.
+    axes : ndarray of shape (n, n)
+        V, in columns.
+    step : ndarray of shape (n,)
+        The second mean, in these coordinates.
+    ratios : ndarray of shape (n,)
+        The variances d.
+    log_volume : float
+        Half of the log-determinant of A.
+    """
+    (level, mean, covariance), (_, next_mean, next_covariance) = first, second
+    try:
+        ratios, axes = eigh(next_covariance, covariance)
+    except np.linalg.LinAlgError:
+        ratios = np.zeros(1)
+    if not (ratios > 0).all():
+        raise ValueError(
+            f"The covariance at the level {level:.6g} or at the next one is singular. "
+            "Use a larger prior_samples, fewer features, or more samples."
+        )
+    step = (next_mean - mean) @ axes
+    return mean, axes, step, ratios, -np.linalg.slogdet(axes)[1]
 
 
 def _rows(X, y):

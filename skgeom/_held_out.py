@@ -17,8 +17,8 @@ from skgeom.utils._dask import map_row_blocks, merged
 from skgeom.utils.array_api import like, to_numpy
 from skgeom.utils.validation import checked_samples
 
-# Samples that are held out, over all folds. With 1,000 or all 60,000 samples of MNIST, a
-# Gaussian classifier has the same accuracy within .04 points, and all take 1.7 times
+# Samples that are held out, over all folds. With 1,000 or all 60,000 samples of MNIST,
+# a Gaussian classifier has the same accuracy within .04 points, and all take 1.7 times
 # the time (benchmarks/bench_constants.py).
 MOST_SAMPLES = 10_000
 # Features that samples are sorted by at a time: as fast as all 784 features of MNIST at

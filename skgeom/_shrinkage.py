@@ -139,6 +139,27 @@ def maximum_likelihood(statistics):
     return statistics.covariances * factors[:, None, None]
 
 
+def without_rounding(statistics):
+    """Covariances of the classes, and of all samples, without rounding errors.
+
+    The computed mean of equal numbers differs from them by rounding, and so does their
+    standard deviation from zero: by some units in the last digit of the mean, or of the
+    total standard deviation if the samples were centered before.
+    """
+    covariances, sizes = statistics.covariances, np.abs(statistics.means)
+    if statistics.covariance_estimator is None:
+        covariances = maximum_likelihood(statistics)
+    weights = statistics.counts / statistics.counts.sum()
+    offsets = statistics.means - weights @ statistics.means
+    total = np.tensordot(weights, covariances, axes=1) + (offsets.T * weights) @ offsets
+    deviations = np.sqrt(np.diag(total))
+    varies = deviations > ROUNDING * sizes.max(axis=0)
+    total = total * varies * varies[:, None]
+    own = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+    varies = (own > ROUNDING * (sizes + deviations)) & varies
+    return covariances * varies[:, :, None] * varies[:, None], total
+
+
 def shrunk_to_diagonal(within, total_variances, n_distinct):
     """The pooled covariance, shrunk towards its diagonal, and the intensity.
 

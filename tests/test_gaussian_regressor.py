@@ -80,11 +80,96 @@ def test_rows_weights_and_units_do_not_matter(fitted):
         assert_allclose(model.predict(new * unit), fitted.predict(new), rtol=1e-6)
 
 
-def test_constant_feature_and_constant_target():
+def test_constant_weights_that_are_small_change_nothing():
+    X, y = scales(60)
+    y = np.ceil(y)
+    expected = GaussianRegressor().fit(X, y).predict(X)
+    model = GaussianRegressor().fit(X, y, sample_weight=np.full(60, 0.01))
+    assert_allclose(model.predict(X), expected, rtol=1e-9)
+
+
+def test_levels_of_small_weight_have_the_moments_of_their_samples():
+    X, _ = scales(60)
+    y = np.repeat([1.0, 2.0], 30)
+    weights = np.where(y == 1, 1e-4, 1.0)
+    model = GaussianRegressor(prior_samples=1e-9).fit(X, y, sample_weight=weights)
+    for k in range(2):
+        expected = np.cov(X[y == k + 1].T, bias=True)
+        assert_allclose(model.covariances_[k], expected, rtol=1e-6)
+
+
+def test_a_feature_that_is_constant_up_to_rounding_changes_nothing():
+    X, y = scales(300)
+    new, _ = scales(100, seed=1)
+    expected = GaussianRegressor().fit(X, y)
+    model = GaussianRegressor().fit(np.insert(X, 2, 0.1, axis=1), y)
+    assert model.prior_samples_ == expected.prior_samples_
+    assert_allclose(model.shrinkage_, expected.shrinkage_)
+    assert_allclose(model.means_[:, 2], 0.1)
+    assert not model.covariances_[:, 2].any()
+    for value in (0.1, 0.1 + 1e-9, 7.0):
+        changed = np.insert(new, 2, value, axis=1)
+        assert_allclose(model.predict(changed), expected.predict(new))
+
+
+def test_constant_features_and_constant_target():
     X, y = scales(50)
-    X[:, 0] = 0.1
-    assert np.isfinite(GaussianRegressor().fit(X, y).predict(X)).all()
+    model = GaussianRegressor().fit(np.full_like(X, 0.1), y)
+    assert_allclose(model.predict_density(X[:3]), [model.prior_] * 3, rtol=1e-9)
     assert_allclose(GaussianRegressor().fit(X, np.full(50, 7.0)).predict(X), 7)
+
+
+def test_levels_of_unequal_spacing_are_points_of_the_grid():
+    levels = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 1024.0])
+    rng = np.random.default_rng(0)
+    number = np.repeat(np.arange(6), 50)
+    X = rng.normal(size=(300, 3)) * 0.1 + 5 * number[:, None]
+    model = GaussianRegressor(n_points=20).fit(X, levels[number])
+    assert_allclose(model.prior_.sum(), 1)
+    assert np.isin(model.levels_, model.grid_).all()
+    means = 5.0 * np.arange(6)[:, None].repeat(3, axis=1)
+    assert_allclose(model.predict(means), levels, rtol=0.1)
+
+
+def test_the_prior_of_equal_bins_is_uniform_over_unequal_spacings():
+    """Densities of the levels are divided by their spacing, and points weigh theirs."""
+    y = np.repeat([0.0, 1.0, 2.0, 6.0, 10.0, 14.0], 20)
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    for n_points in (2, 11, 400):
+        model = GaussianRegressor(n_points=n_points, prior_samples=10).fit(X, y)
+        below = model.prior_[model.grid_ < 2].sum()
+        above = model.prior_[model.grid_ > 2].sum()
+        # Between the levels there are two spacings of 1 and three spacings of 4.
+        assert 0.5 < below / above * 3 / 2 < 1.5
+
+
+def test_many_features_are_fitted_by_one_decomposition_between_levels(monkeypatch):
+    """Not by one for each point of the grid, whose number changes no cost of them."""
+    counts = []
+    original = np.linalg.cholesky
+    monkeypatch.setattr(
+        np.linalg, "cholesky", lambda a: counts.append(1) or original(a)
+    )
+    X, y = scales(60)
+    GaussianRegressor(n_points=50).fit(X, y).predict(X)
+    assert not counts
+
+
+def test_values_that_overflow_are_errors_without_names_of_classes(fitted):
+    X, y = scales(40)
+    with pytest.raises(ValueError, match=r"^The values of X are too large .*e\+16"):
+        GaussianRegressor().fit(X * 1e160, y)
+    with pytest.raises(ValueError, match=r"^The values of X are too large .*1e\+200"):
+        fitted.predict(np.full((2, 6), 1e200))
+    with pytest.raises(ValueError, match=r"at least one non-zero number"):
+        GaussianRegressor().fit(X, y, sample_weight=np.zeros(40))
+
+
+def test_a_number_of_prior_samples_that_leaves_a_level_singular_is_an_error():
+    X, _ = scales(8)
+    y = np.repeat([1.0, 2.0], 4)
+    with pytest.raises(ValueError, match=r"covariance at the level .*prior_samples"):
+        GaussianRegressor(prior_samples=1e-30).fit(X, y)
 
 
 def test_coverage_outside_its_range_is_an_error(fitted):

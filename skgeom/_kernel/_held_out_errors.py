@@ -27,8 +27,8 @@ _PRECISION = 0.01
 # `bench_kernel_discriminant.py auto`).
 _LEAST_ERRORS = 0.5
 # Shrunk class means may reduce the training accuracy by this much. Without a limit, the
-# accuracy on rows of four bits is 63.7 % instead of 79.5 %; a limit of zero leads to the
-# same accuracy (`bench_constants.py`).
+# accuracy on rows of four bits is 63.7 % instead of 79.5 %; a limit of zero leads to
+# the same accuracy (`bench_constants.py`).
 _LOST_ACCURACY = 0.02
 
 

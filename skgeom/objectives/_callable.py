@@ -7,8 +7,8 @@ import numpy as np
 
 from skgeom.objectives._class_distances import Distance, DistanceTraits
 
-# Rounding error of a distance of zero, relative to the others where these exceed 1: with
-# zero, equal classes are an error (benchmarks/bench_constants.py).
+# Rounding error of a distance of zero, relative to the others where these exceed 1:
+# with zero, equal classes are an error (benchmarks/bench_constants.py).
 _ROUNDING = 1e-12
 
 _INDEPENDENT = "Its result does not depend on its arguments."
