@@ -7,13 +7,13 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.special import logsumexp
 from sklearn.base import RegressorMixin, clone
+from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skgeom._held_out import (
     distinct_rows,
     held_out_folds,
-    within_one_standard_error,
 )
 from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
 from skgeom._statistics import statistics_of_samples
@@ -47,10 +47,9 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         level. The levels are points of the grid, too.
     prior_samples : float or "auto", default="auto"
         The pooled covariance of all levels counts as so many samples per feature in the
-        covariance of each level. Larger values regularize more. "auto" selects
-        the largest of six values from 0.03 to 10 whose mean log posterior of the
-        targets of held-out samples, in five folds, is within one standard error of the
-        highest one.
+        covariance of each level. Larger values regularize more. "auto" selects one of
+        six values from 0.03 to 10, by the mean log posterior of the targets of held-out
+        samples in five folds.
 
     Attributes
     ----------
@@ -74,7 +73,7 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         the spacing of the grid.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X has any that are strings.
 
     See Also
@@ -200,7 +199,9 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
                 posterior = model.predict_density(X[out])
                 own = posterior[np.arange(len(nearest)), nearest]
                 row[out] = np.log(np.maximum(own, np.finfo(float).tiny))
-        return _PRIOR_SAMPLES[within_one_standard_error(scores, weights / len(y))]
+        # Not one standard error below the best: with 100 to 300 samples, that costs a
+        # tenth of the explained variance. Rounded, so that rounding decides nothing.
+        return _PRIOR_SAMPLES[np.argmax(np.round(scores @ weights / len(y), 6))]
 
     @estimator_method
     def predict_density(self, X):
@@ -265,6 +266,30 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             If X is malformed or does not have the features of :meth:`fit`.
         """
         return self.predict_density(X) @ self.grid_
+
+    def score(self, X, y, sample_weight=None):
+        """Compute the coefficient of determination, R^2, of the predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            At most 1; 0 for a constant prediction of the mean target.
+
+        Raises
+        ------
+        ValueError
+            If X or y is malformed.
+        """
+        return r2_score(y, self.predict(X), sample_weight=sample_weight)
 
     def predict_interval(self, X, coverage=0.95):
         """Compute central credible intervals of the targets.
