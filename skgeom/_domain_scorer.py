@@ -37,8 +37,11 @@ def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **
 
     Raises
     ------
+    TypeError
+        If ``score_func`` is no function.
     ValueError
-        If ``response_method`` is none of the three.
+        If ``response_method`` is none of the three. The scorer raises it if ``adapt``
+        is True and the estimator has no method ``adapt``.
 
     See Also
     --------
@@ -65,6 +68,11 @@ def make_domain_scorer(score_func, *, response_method="predict", adapt=False, **
     >>> scores.shape
     (3,)
     """
+    if not callable(score_func):
+        raise TypeError(
+            "score_func must be a function such as sklearn.metrics.accuracy_score, got "
+            f"{score_func!r}."
+        )
     methods = ("predict", "predict_proba", "decision_function")
     if response_method not in methods:
         raise ValueError(
@@ -83,6 +91,12 @@ class _DomainScorer:
     def __call__(self, estimator, X, y, domain=None):
         metadata = {} if domain is None else {"domain": domain}
         if self.adapt:
+            if not hasattr(estimator, "adapt"):
+                raise ValueError(
+                    "adapt=True requires an estimator with a method adapt, such as "
+                    "TransferDiscriminantAnalysis. Use adapt=False for "
+                    f"{type(estimator).__name__}."
+                )
             estimator = copy(estimator).adapt(X, **metadata)
         predictions = getattr(estimator, self.response_method)(X, **metadata)
         if self.response_method == "predict_proba" and np.shape(predictions)[1] == 2:

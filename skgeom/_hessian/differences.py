@@ -72,9 +72,9 @@ def difference_model(function, X, name, curvature):
         raise ValueError(
             f"There is no Hessian of {name} by differences: its probabilities are not "
             "a smooth function of X, like those of trees, nearest neighbors and "
-            "isotonic calibrations. Use a classifier with a formula or "
-            "method='sigmoid'; for piecewise linear logits, use "
-            "curvature='gauss-newton'."
+            "isotonic calibrations. Use a smooth classifier or method='sigmoid'; for "
+            "piecewise linear logits, such as those of a network with rectified units, "
+            "use curvature='gauss-newton'."
         )
 
     def expand(X):
