@@ -11,10 +11,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skgeom._held_out import (
-    distinct_rows,
-    held_out_folds,
-)
+from skgeom._held_out import distinct_rows, held_out_folds
 from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
 from skgeom._statistics import statistics_of_samples
 from skgeom.utils.estimator import BaseEstimator, estimator_method

@@ -531,8 +531,8 @@ def _threshold_of_error(confidences, correct, target_error, confidence_level):
     A candidate that passes hands its risk on to the next one (fixed-sequence testing).
     A part of the risk is shared by the later candidates, so that an error among the
     most confident samples does not end the sequence (fallback procedure). Numbers of
-    accepted samples that differ by less than the square root of n are alike: so many
-    candidates are tested.
+    accepted samples that differ by less than the square root of n have nearly equal
+    confidence limits, so about sqrt(n) candidates are tested.
 
     Parameters
     ----------

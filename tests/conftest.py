@@ -180,7 +180,7 @@ def wine():
 
 @pytest.fixture
 def wine_32(wine):
-    """Numbers of single precision, with which all libraries begin alike."""
+    """Numbers in single precision, which all libraries represent exactly."""
     return wine[0].astype(np.float32).astype(float), wine[1]
 
 

@@ -76,7 +76,7 @@ class ProjectedClasses:
         )
         self.regularization = regularization
         self.parallel = parallel and of_numpy
-        # Chosen once: a call for few features takes little longer than a dispatch.
+        # Chosen once, because choosing the library takes as long as a small product.
         self._to_cpu = np.asarray if of_numpy else to_numpy
         self._to_device = np.asarray if of_numpy else partial(like, model=covariances)
         self._double = float_dtype(covariances)
@@ -120,9 +120,8 @@ class ProjectedClasses:
             weights = of_covariances.transpose(1, 2, 0).reshape(n_filters, -1)
             weights = self._to_device(weights, dtype=double)
             of_filters = self._to_cpu(weights @ xp.reshape(half, (-1, n_features)))
-            return 2 * np.asarray(of_filters.T, dtype=np.float64) + (
-                self.means.T @ of_means
-            )
+            of_filters = np.asarray(of_filters, dtype=np.float64)
+            return 2 * of_filters.T + self.means.T @ of_means
 
         return self.means @ filters, covariances, pull_back
 

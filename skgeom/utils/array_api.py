@@ -17,14 +17,10 @@ try:  # scikit-learn >= 1.9
     from sklearn.utils._array_api import (
         check_same_namespace as _check_same_namespace,
     )
-    from sklearn.utils._array_api import (
-        move_estimator_to,
-    )
 
     ARRAY_API = True
 except ImportError:
     ARRAY_API = False
-    move_estimator_to = None
 
     def _check_same_namespace(X, estimator, *, attribute, method):
         """Older versions dispatch less."""

@@ -7,7 +7,7 @@ from sklearn import config_context
 from sklearn.utils import get_tags
 
 from skgeom import KernelDiscriminantAnalysis, RejectionClassifier
-from skgeom.utils.array_api import ARRAY_API, move_estimator_to, to_numpy
+from skgeom.utils.array_api import ARRAY_API, to_numpy
 
 RULES = [
     {"threshold": 0.8},
@@ -18,6 +18,8 @@ RULES = [
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: next(iter(rule)))
 def test_results_are_those_of_numpy(library, blobs, rule):
+    from sklearn.utils._array_api import move_estimator_to
+
     X, y = blobs
     weights = None if "target_error" in rule else np.arange(len(y)) % 3 + 1.0
     model = RejectionClassifier(KernelDiscriminantAnalysis(), **rule)
