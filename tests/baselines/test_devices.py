@@ -5,9 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.datasets import load_wine
+from sklearn.utils import _array_api
 
 from skgeom.baselines import LOL, GeneralizedEigenvectors, SupervisedPCA
-from skgeom.utils.array_api import move_estimator_to, to_numpy
+from skgeom.utils.array_api import to_numpy
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ def test_moved_projections(library, projection):
     X = X / X.std(axis=0)
     with config_context(array_api_dispatch=False):
         expected = projection.fit(X, y).transform(X)
-    moved = move_estimator_to(projection, library.xp, library.device)
+    moved = _array_api.move_estimator_to(projection, library.xp, library.device)
     found = moved.transform(library.array(X))
     assert library.is_mine(found)
     assert library.dtype in str(found.dtype)

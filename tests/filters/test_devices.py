@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.utils import _array_api
 
-import skgeom.utils.array_api as _sklearn
 from skgeom import SQFA, AMAGauss, SecondMomentSQFA
 from skgeom.utils.array_api import ARRAY_API, to_numpy
 
@@ -83,11 +83,11 @@ def test_moved_pickled_and_refused(library, wine_32):
     )
     with pytest.raises(ValueError, match=r"SQFA\.transform\(\) must use the same"):
         sqfa.transform(X)
-    moved = _sklearn.move_estimator_to(sqfa, np, "cpu")
+    moved = _array_api.move_estimator_to(sqfa, np, "cpu")
     assert type(moved.statistics_.covariances) is np.ndarray
     np.testing.assert_allclose(moved.transform(X), features, atol=library.tolerance)
     assert type(moved.class_distances()) is np.ndarray
-    back = _sklearn.move_estimator_to(moved, library.xp, library.device)
+    back = _array_api.move_estimator_to(moved, library.xp, library.device)
     np.testing.assert_array_equal(to_numpy(back.transform(there)), features)
 
 

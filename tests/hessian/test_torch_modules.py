@@ -10,9 +10,10 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import _array_api
 
 from skgeom import CovarianceHessianProjection, input_hessian
-from skgeom.utils.array_api import move_estimator_to, to_numpy
+from skgeom.utils.array_api import to_numpy
 
 DATA = {"binary": load_breast_cancer, "multi-class": load_iris}
 
@@ -148,5 +149,5 @@ def test_projection_of_samples_on_a_device(library, data, estimator):
     )
     with pytest.raises(ValueError, match="move_estimator_to"):
         there.transform(X)
-    here = move_estimator_to(there, np, "cpu")
+    here = _array_api.move_estimator_to(there, np, "cpu")
     assert_allclose(here.transform(X), reference, rtol=0, atol=10 * library.tolerance)

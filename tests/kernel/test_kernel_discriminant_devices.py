@@ -8,11 +8,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils import _array_api
 
 from skgeom import (
     KernelDiscriminantAnalysis,
 )
-from skgeom.utils.array_api import move_estimator_to, to_numpy
+from skgeom.utils.array_api import to_numpy
 
 KDA = KernelDiscriminantAnalysis
 MODELS = [
@@ -126,9 +127,9 @@ def test_moves_between_devices(library, digits):
         assert_array_equal(to_numpy(loaded.predict_proba(X_there)), expected)
         with pytest.raises(ValueError, match="move_estimator_to"):
             model.predict(X)
-        here = move_estimator_to(model, np, "cpu")
+        here = _array_api.move_estimator_to(model, np, "cpu")
         found = here.predict_proba(X.astype(library.dtype))
         assert_allclose(found, expected, rtol=0, atol=100 * library.tolerance)
         assert (here.predict(X) == y).mean() > 0.9
-        back = move_estimator_to(here, library.xp, library.device)
+        back = _array_api.move_estimator_to(here, library.xp, library.device)
         assert_array_equal(to_numpy(back.predict_proba(X_there)), expected)

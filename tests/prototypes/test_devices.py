@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.utils import _array_api
 
 import skgeom.utils.array_api as _arrays
 from skgeom import GLRSQ, GMLVQ, PLRSQ, RSLVQ
@@ -118,18 +119,16 @@ def test_predictions_copy_nothing_to_the_host(model, device_library, matrices):
 
 @pytest.mark.parametrize("model", FEW, ids=repr)
 def test_a_model_moves(model, library, matrices):
-    from sklearn.utils._array_api import move_estimator_to
-
     X, y = matrices
     X = samples_for(model, X).astype(library.dtype)
     on_host = clone(model).fit(X, y)
     there = library.array(X)
-    moved = move_estimator_to(on_host, library.xp, library.device)
+    moved = _array_api.move_estimator_to(on_host, library.xp, library.device)
     for name, value in results(moved, there).items():
         assert library.is_mine(value)
         expected = getattr(on_host, name)(X)
         assert_allclose(to_numpy(value), expected, rtol=1e-6, atol=1e-6)
-    back = move_estimator_to(moved, np, "cpu")
+    back = _array_api.move_estimator_to(moved, np, "cpu")
     with config_context(array_api_dispatch=False):
         for name, value in results(back, X).items():
             assert isinstance(value, np.ndarray)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn import config_context
-from sklearn.utils import get_tags
+from sklearn.utils import _array_api, get_tags
 
 from skgeom import KernelDiscriminantAnalysis, RejectionClassifier
 from skgeom.utils.array_api import ARRAY_API, to_numpy
@@ -18,8 +18,6 @@ RULES = [
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: next(iter(rule)))
 def test_results_are_those_of_numpy(library, blobs, rule):
-    from sklearn.utils._array_api import move_estimator_to
-
     X, y = blobs
     weights = None if "target_error" in rule else np.arange(len(y)) % 3 + 1.0
     model = RejectionClassifier(KernelDiscriminantAnalysis(), **rule)
@@ -42,7 +40,7 @@ def test_results_are_those_of_numpy(library, blobs, rule):
     assert there.score(X_there, y_there, weights) == pytest.approx(accuracy, abs=0.02)
     with pytest.raises(ValueError, match=r"RejectionClassifier.predict\(\)"):
         there.predict(X)
-    here = move_estimator_to(there, np, "cpu")
+    here = _array_api.move_estimator_to(there, np, "cpu")
     assert_array_equal(here.predict(X_near), found)
     assert get_tags(there).array_api_support is ARRAY_API
 
