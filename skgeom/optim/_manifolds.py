@@ -6,7 +6,6 @@ and TensorFlow wherever they are installed.
 """
 
 import numpy as np
-from scipy.linalg.lapack import dtrtri
 
 
 class _Manifold:
@@ -291,9 +290,9 @@ class RotationQuotient(Sphere):
     def __init__(self, *shape, metric):
         super().__init__(*shape)
         self._factor = np.linalg.cholesky(metric)
-        # Inverted once instead of a triangular solution per point, which only scipy
-        # has: the threads of its BLAS would compete with those of numpy.
-        self._inverse = dtrtri(self._factor.T)[0].T
+        # By numpy, since scipy's BLAS has threads that would compete with numpy's: the
+        # inverse of a triangle there costs twice a general inverse here.
+        self._inverse = np.linalg.inv(self._factor)
 
     def aligned(self, filters, like):
         """The rotation of filters that brings them closest to others.
