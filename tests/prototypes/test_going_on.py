@@ -222,7 +222,7 @@ def test_the_rate_falls_with_the_samples(spd, first_samples):
     [
         (RSLVQ(), "sigma2_"),
         (PLRSQ(metric="riemann"), "sigma2_"),
-        (GLRSQ(), "temperature_"),
+        (GLRSQ(class_weight=None), "temperature_"),
     ],
 )
 def test_the_automatic_variance_is_that_of_all_samples(spd, estimator, name):
