@@ -47,7 +47,7 @@ SCRIPTS = {
     "user_guide/optimization.rst": 1,
     "user_guide/rejection.rst": 5,
     "user_guide/spd.rst": 4,
-    "user_guide/sqfa.rst": 5,
+    "user_guide/sqfa.rst": 6,
     "user_guide/transfer.rst": 5,
 }
 BLOCK = re.compile(
