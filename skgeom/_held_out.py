@@ -44,7 +44,7 @@ def sample_rows(X, y, sample_weight=None):
     """
     if X.shape[0] <= MOST_SAMPLES:
         return np.arange(X.shape[0]), sample_weight
-    return _select_rows(_keys(X), y, sample_weight)
+    return _select_rows(row_keys(X), y, sample_weight)
 
 
 def _select_rows(keys, y, sample_weight):
@@ -61,19 +61,28 @@ def _select_rows(keys, y, sample_weight):
     return order[first[:MOST_SAMPLES]], weights
 
 
-def _keys(X):
+def row_keys(X):
     """Pseudo-random numbers of rows, equal for equal rows."""
     factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
     factors = 2 * factors + 1
     keys = np.empty(X.shape[0], dtype=np.uint64)
     for batch in gen_batches(X.shape[0], ROWS_PER_BLOCK):
-        block = X[batch].toarray() if issparse(X) else to_numpy(X[batch, ...])
-        # Zeros may have a sign, which the sum removes.
-        bits = (np.ascontiguousarray(block, dtype=np.float64) + 0.0).view(np.uint64)
-        bits ^= bits >> np.uint64(32)  # small integers have zeros in the low half
-        keys[batch] = bits @ factors
+        block = X[batch, ...]
+        if issparse(block):
+            block = block.tocsr(copy=True)
+            block.sum_duplicates()
+            block.data = _bits(block.data)  # those of zero are zeros
+        else:
+            block = _bits(to_numpy(block))
+        keys[batch] = block @ factors
     keys ^= keys >> np.uint64(29)
     return keys * factors[0]
+
+
+def _bits(values):
+    # Zeros may have a sign, which the sum removes.
+    bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    return bits ^ (bits >> np.uint64(32))  # small integers have zeros in the low half
 
 
 def held_out_folds(X, y, n_folds=5):
@@ -243,7 +252,7 @@ def _some_of_block(X, y, sample_weight):
     if sample_weight is not None:
         rows = np.flatnonzero(sample_weight)
         X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
-    return _sampled([(_keys(X), X, y, sample_weight)]) if len(y) else None
+    return _sampled([(row_keys(X), X, y, sample_weight)]) if len(y) else None
 
 
 def _sampled(parts):
