@@ -71,7 +71,7 @@ def row_keys(X):
         if issparse(block):
             block = block.tocsr(copy=True)
             block.sum_duplicates()
-            block.data = _bits(block.data)  # those of zero are zeros
+            block.data = _bits(block.data)  # the bits of zero are zeros
         else:
             block = _bits(to_numpy(block))
         keys[batch] = block @ factors
@@ -157,7 +157,7 @@ def in_distinct_samples(statistics, y, sample_weight):
     Parameters
     ----------
     statistics : ClassStatistics
-        Those of all samples, with sample covariances.
+        Statistics of all samples, with sample covariances.
     y, sample_weight : ndarray of shape (n,)
         Labels of distinct samples, and the summed weights of their copies.
     """
@@ -187,19 +187,19 @@ def remaining_weights(total, labels, sample_weight):
 def training_statistics(total, X, y, sample_weight=None, distinct=False):
     """Class statistics of the samples that remain when some are held out.
 
-    The sums of the held-out samples are subtracted from those of all samples, so that
-    no other sample is read again.
+    The sums of the held-out samples are subtracted from the sums of all samples, so
+    that no remaining sample is read again.
 
     Parameters
     ----------
     total : ClassStatistics
-        Those of all samples, with sample covariances.
+        Statistics of all samples, with sample covariances.
     X, y, sample_weight : array of shape (n, n_features), ndarray of shape (n,)
         The valid samples that are held out, their labels, and their weights or None.
     distinct : bool, default=False
-        Whether the counts are those of distinct samples, and so are the held-out
-        samples, as by ``in_distinct_samples``. Then the counts of the remaining samples
-        are those of distinct samples, too, however small their weights are.
+        Whether ``total`` counts distinct samples, as ``in_distinct_samples`` does, and
+        the held-out samples are distinct. The result then counts distinct samples as
+        well, however small their weights are.
 
     Returns
     -------
@@ -215,9 +215,9 @@ def training_statistics(total, X, y, sample_weight=None, distinct=False):
 
 
 def statistics_and_sample(X, y, sample_weight):
-    """The statistics of all samples, and those samples that choices depend on.
+    """The statistics of all samples, and the samples that choices depend on.
 
-    The samples are those of ``sample_rows`` in memory. Blocks are read once for both.
+    In memory, ``sample_rows`` returns the same samples. Blocks are read once for both.
 
     Returns
     -------

@@ -25,7 +25,7 @@ _EPS = np.finfo(np.float64).eps
 
 @dataclass
 class RowSummary:
-    """What is known of rows, and of all of them together."""
+    """Summaries of each row, and of all rows together."""
 
     keys: np.ndarray  # equal for equal rows
     means: np.ndarray  # of each row
