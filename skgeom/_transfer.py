@@ -217,7 +217,7 @@ class Recentering(TransformerMixin, BaseEstimator):
         return (mean + mean.T) / 2
 
     def _store(self, means, counts):
-        # In lists, since skops stores the keys of dicts as text: not None, nor booleans.
+        # In lists: skops stores the keys of dicts as text, so not None, nor booleans.
         self._labels = list(means)
         self._means, self._counts = list(means.values()), list(counts.values())
         self._used_metric = self.metric
