@@ -31,7 +31,7 @@ every_estimator = pytest.mark.parametrize(
 
 
 def fitted(module, name):
-    """A fitted estimator, samples, and other arguments of its methods."""
+    """A fitted estimator, and its samples."""
     model = getattr(module, name)(*[FIRST[name]] if name in FIRST else [])
     if "max_iter" in model.get_params():
         model.set_params(max_iter=3)
@@ -45,27 +45,24 @@ def fitted(module, name):
     else:
         X = np.array([make_spd_matrix(3, random_state=k) for k in range(40)])
         y = np.arange(40) % 2
-    # skops cannot store a dict with the key None, the domain of all samples.
-    of_domains = name in ("Recentering", "TransferDiscriminantAnalysis")
-    domain = {"domain": np.arange(40) // 2 % 2} if of_domains else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return model.fit(X, y, **domain), X, domain
+        return model.fit(X, y), X
 
 
-def assert_same_results(model, same, X, domain):
+def assert_same_results(model, same, X):
     for method in METHODS:
         if hasattr(model, method):
-            expected, found = (getattr(m, method)(X, **domain) for m in (model, same))
+            expected, found = (getattr(m, method)(X) for m in (model, same))
             np.testing.assert_array_equal(found, expected)
 
 
 @every_estimator
 def test_pickles_of_another_version_warn(module, name, monkeypatch):
-    model, X, domain = fitted(module, name)
+    model, X = fitted(module, name)
     content = pickle.dumps(model)
     same = pickle.loads(content)
-    assert_same_results(model, same, X, domain)
+    assert_same_results(model, same, X)
     assert vars(same).keys() == vars(model).keys()
     monkeypatch.setattr(skgeom, "__version__", "99.0")
     with warnings.catch_warnings(record=True) as caught:
@@ -78,8 +75,8 @@ def test_pickles_of_another_version_warn(module, name, monkeypatch):
 @every_estimator
 def test_skops_stores_the_estimator(module, name):
     io = pytest.importorskip("skops.io", reason="skops is not installed")
-    model, X, domain = fitted(module, name)
+    model, X = fitted(module, name)
     content = io.dumps(model)
     unknown = io.get_untrusted_types(data=content)
     assert all(kind.startswith("skgeom.") for kind in unknown)
-    assert_same_results(model, io.loads(content, trusted=unknown), X, domain)
+    assert_same_results(model, io.loads(content, trusted=unknown), X)
