@@ -93,9 +93,8 @@ class SQFA(BaseFilters):
         Classes that are missing in a dictionary have weight one.
     pair_weight : array-like of shape (n_classes, n_classes) or None, default=None
         Symmetric weights V of the pairs of classes, zero or positive, in the order of
-        ``classes_``: a pair has the weight :math:`w_i w_j V_{ij}` in the mean, and the
-        diagonal does not count. Pairs of weight zero are left out. None weights all
-        pairs equally.
+        ``classes_``: a pair has the weight :math:`w_i w_j V_{ij}` in the mean. The
+        diagonal and pairs of weight zero are ignored. None weights all pairs equally.
     init : str or array-like of shape (n_components, n_features), default="auto"
         Initial filters: ``"pca"``, the leading principal axes; ``"lda"``, the linear
         discriminants, completed by principal axes; ``"random"``; or an array.
