@@ -5,20 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
 
-from skgeom import SQFA, AMAGauss, SecondMomentSQFA
+from skgeom import SQFA, AMAGauss
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
-
-WEIGHTS = {0: 2.0, 2: 0.5}  # and class 1 has weight one
-
-
-@pytest.mark.parametrize("estimator", [SQFA, SecondMomentSQFA])
-def test_mean_over_pairs_is_weighted(estimator, wine):
-    sqfa = estimator(2, class_weight=WEIGHTS, regularization=0.3, random_state=0)
-    distances = sqfa.fit(*wine).class_distances()
-    i, j = np.triu_indices(3, 1)
-    weights = np.array([2, 1, 0.5])
-    expected = np.average(distances[i, j], weights=weights[i] * weights[j])
-    assert sqfa.objective_ == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("estimator", [SQFA, AMAGauss])
