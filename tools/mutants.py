@@ -4,7 +4,10 @@
 with one small fault in a module of ``TESTED_BY``, in a copy of the checkout. A test of
 the module must fail: one of the fast tier, or else one of the exhaustive tier. Of the
 fast tier, the tests that execute the line of the fault are run, the quickest first; a
-run of all of them with coverage.py finds these at the beginning. The state file has a line for each mutant: an interrupted run goes on where it was.
+run of all of them with coverage.py finds these at the beginning. ``--fast`` leaves out
+the exhaustive tier; with ``--again`` it is run for what survived.
+
+The state file has a line for each mutant: an interrupted run goes on where it was.
 ``--report`` prints the scores and the survivors. Several processes take a part each,
 ``--part 0/2`` and ``--part 1/2``, with state files of their own.
 """
