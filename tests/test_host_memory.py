@@ -207,7 +207,7 @@ def test_classes_follow_y_as_in_scikit_learn(case, library):
 
 REFUSED = {
     "sparse": (lambda X: X.to_sparse(), r"X is a sparse tensor.*X\.to_dense\(\)"),
-    "meta": (lambda X: X.to("meta"), "X lies on the device 'meta'"),
+    "meta": (lambda X: X.to("meta"), "X is on the device 'meta'"),
 }
 
 

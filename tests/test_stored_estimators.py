@@ -16,29 +16,26 @@ NAMES = {name.split(",")[0] for name in public.ESTIMATORS} - {"mdrm", "tslda"}
 
 @pytest.fixture(params=sorted(NAMES))
 def fitted(request):
-    """A fitted estimator, samples, and other arguments of its methods."""
-    name, case = request.param, public.ESTIMATORS[request.param]
+    """A fitted estimator, and its samples."""
+    case = public.ESTIMATORS[request.param]
     X, y = public.data_of(case, seed=0)
     if public.NAMES in case.holds:
         y = np.array(["setosa", "versicolor", "virginica"])[y]
-    # skops cannot store a dict with the key None, the domain of all samples.
-    of_domains = name in ("Recentering", "TransferDiscriminantAnalysis")
-    domain = {"domain": np.arange(len(y)) // 2 % 2} if of_domains else {}
-    return public.fitted(case, X, y, **domain), X, domain
+    return public.fitted(case, X, y), X
 
 
-def assert_same_results(model, same, X, domain):
+def assert_same_results(model, same, X):
     for method in METHODS:
         if hasattr(model, method):
-            expected, found = (getattr(m, method)(X, **domain) for m in (model, same))
+            expected, found = (getattr(m, method)(X) for m in (model, same))
             np.testing.assert_array_equal(found, expected)
 
 
 def test_pickles_of_another_version_warn(fitted, monkeypatch):
-    model, X, domain = fitted
+    model, X = fitted
     content = pickle.dumps(model)
     same = pickle.loads(content)
-    assert_same_results(model, same, X, domain)
+    assert_same_results(model, same, X)
     assert vars(same).keys() == vars(model).keys()
     monkeypatch.setattr(skgeom, "__version__", "99.0")
     with warnings.catch_warnings(record=True) as caught:
@@ -51,8 +48,8 @@ def test_pickles_of_another_version_warn(fitted, monkeypatch):
 
 def test_skops_stores_the_estimator(fitted):
     io = pytest.importorskip("skops.io", reason="skops is not installed")
-    model, X, domain = fitted
+    model, X = fitted
     content = io.dumps(model)
     unknown = io.get_untrusted_types(data=content)
     assert all(kind.startswith("skgeom.") for kind in unknown)
-    assert_same_results(model, io.loads(content, trusted=unknown), X, domain)
+    assert_same_results(model, io.loads(content, trusted=unknown), X)
