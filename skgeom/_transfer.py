@@ -28,7 +28,7 @@ from skgeom.geometry import (
 )
 from skgeom.geometry._spd import from_upper_triangles, upper_triangles
 from skgeom.utils.estimator import BaseEstimator, current_progress, estimator_method
-from skgeom.utils.linalg import fold_order
+from skgeom.utils.linalg import embedded, fold_order, from_embedded
 from skgeom.utils.validation import (
     check_priors,
     check_spd_samples,
@@ -84,6 +84,8 @@ class Recentering(TransformerMixin, BaseEstimator):
     reference_ : ndarray of shape (n, n)
         The mean of the domain means in :meth:`fit`, which is the initial mean of new
         domains in :meth:`partial_fit`.
+    is_complex_ : bool
+        Whether the matrices of ``fit`` are complex.
     n_features_in_ : int
         Number of rows of the matrices.
 
@@ -158,7 +160,7 @@ class Recentering(TransformerMixin, BaseEstimator):
             the matrix), if an array is malformed, or if a domain has one matrix only,
             which would become the identity.
         """
-        X = check_spd_samples(self, X, reset=True).astype(np.float64, copy=False)
+        X = _in_double(check_spd_samples(self, X, reset=True, hermitian=True))
         means, counts = {}, {}
         for label, members in _domains(domain, len(X)):
             means[label] = _mean_of_domain(label, X[members], self.metric)
@@ -194,8 +196,8 @@ class Recentering(TransformerMixin, BaseEstimator):
         ValueError
             As for :meth:`fit`, except that a domain may have one matrix.
         """
-        X = check_spd_samples(self, X, reset=not hasattr(self, "means_"))
-        X = X.astype(np.float64, copy=False)
+        is_first = not hasattr(self, "means_")
+        X = _in_double(check_spd_samples(self, X, reset=is_first, hermitian=True))
         means, counts = (getattr(self, name, {}) for name in ("means_", "counts_"))
         for label, members in _domains(domain, len(X)):
             mean, count = X[members[0]], 0
@@ -275,10 +277,10 @@ class Recentering(TransformerMixin, BaseEstimator):
             If the domain of a matrix has no mean, and as for :meth:`fit`.
         """
         check_is_fitted(self)
-        X = check_spd_samples(self, X, reset=False)
+        X = check_spd_samples(self, X, reset=False, hermitian=True)
         Z, means = np.empty_like(X), self.means_
         for label, members in _domains(domain, len(X)):
-            matrices = X[members].astype(np.float64, copy=False)
+            matrices = _in_double(X[members])
             if label in means:
                 mean = means[label]
             elif label is None:
@@ -290,7 +292,7 @@ class Recentering(TransformerMixin, BaseEstimator):
                 mean = _mean_of_domain(label, matrices, self._used_metric)
             root = invsqrtm(mean)  # the symmetric root adds no rotation
             recentered = root @ matrices @ root
-            Z[members] = (recentered + recentered.mT) / 2
+            Z[members] = (recentered + recentered.conj().mT) / 2
         return Z
 
     def set_output(self, *, transform=None):
@@ -420,6 +422,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         if ``shrinkage`` is a number.
     recentering_ : Recentering
         The means of the domains.
+    is_complex_ : bool
+        Whether the matrices of ``fit`` are complex.
     n_features_in_ : int
         Number of rows of the matrices.
 
@@ -531,7 +535,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             If ``shrinkage="auto"`` cannot be selected, because each fold of domains has
             a class of its own.
         """
-        X = check_spd_samples(self, X, reset=True)
+        X = check_spd_samples(self, X, reset=True, hermitian=True)
         y = column_or_1d(known_labels(y), warn=True)
         assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
@@ -540,7 +544,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         check_two_classes(self.classes_, type(self).__name__)
         self.recentering_ = clone(self.recentering or Recentering())
         Z = self.recentering_.fit_transform(X, domain=domain)
-        logarithms = logm(Z.astype(np.float64, copy=False))
+        logarithms = _logarithms(Z)
         if np.abs(logarithms).max() <= np.cbrt(np.finfo(np.float64).eps):
             raise ValueError(
                 "After re-centering, all matrices are the identity: the matrices of "
@@ -605,7 +609,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             If X is malformed, as for :meth:`fit`.
         """
         check_is_fitted(self)
-        X = check_spd_samples(self, X, reset=False)
+        X = check_spd_samples(self, X, reset=False, hermitian=True)
         self.recentering_ = clone(self.recentering_).fit(X, domain=domain)
         self._adaptation_vectors = self._whitened_vectors(X, domain)
         return self._adapt_means()
@@ -639,7 +643,7 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             If X is malformed, as for :meth:`fit`.
         """
         check_is_fitted(self)
-        X = check_spd_samples(self, X, reset=False)
+        X = check_spd_samples(self, X, reset=False, hermitian=True)
         self.recentering_ = copy(self.recentering_).partial_fit(X, domain=domain)
         vectors = self._whitened_vectors(X, domain)
         self._adaptation_vectors = np.concatenate([self._adaptation_vectors, vectors])
@@ -661,7 +665,8 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         inverse = np.linalg.inv(self._relevance)
         weighted = from_upper_triangles(self._means @ self._factor.T)
         logarithms = inverse @ weighted @ inverse
-        return expm((logarithms + logarithms.mT) / 2)
+        means = expm((logarithms + logarithms.mT) / 2)
+        return from_embedded(means) if self.is_complex_ else means
 
     @estimator_method
     def decision_function(self, X, domain=None):
@@ -761,13 +766,13 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         return accuracy_score(y, predicted, sample_weight=sample_weight)
 
     def _joint_log_likelihood(self, X, domain):
-        X = check_spd_samples(self, X, reset=False)
+        X = check_spd_samples(self, X, reset=False, hermitian=True)
         return _log_joint(self._whitened_vectors(X, domain), self._means, self.priors_)
 
     def _whitened_vectors(self, X, domain):
         """Weighted logarithms of re-centered matrices, in whitened coordinates."""
         Z = self.recentering_.transform(X, domain=domain)
-        logarithms = logm(Z.astype(np.float64, copy=False))
+        logarithms = _logarithms(Z)
         vectors = upper_triangles(self._relevance @ logarithms @ self._relevance)
         return np.linalg.solve(self._factor, vectors.T).T
 
@@ -776,6 +781,15 @@ class TransferDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
         return tags
+
+
+def _in_double(X):
+    return X.astype(np.result_type(X, np.float64), copy=False)
+
+
+def _logarithms(Z):
+    """Matrix logarithms of real matrices, or of the real embedding of complex ones."""
+    return logm(_in_double(embedded(Z) if np.iscomplexobj(Z) else Z))
 
 
 def _class_means(V, y):

@@ -5,8 +5,8 @@ Direction of a travelling wave from complex cross-spectra
 A wave passes an array of sensors, from left to right or from right to left. Every
 sensor has the same power in both cases, and every pair of them the same covariance:
 only the sign of the phase between two sensors differs. It is in the imaginary parts of
-the cross-spectrum, a complex matrix. :func:`~skgeom.geometry.real_embedding` makes a
-real matrix of it, twice as large, for any estimator of real ones.
+the cross-spectrum, a complex matrix. :class:`~skgeom.PLRSQ` accepts complex Hermitian
+matrices.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -17,7 +17,6 @@ from scipy.signal import hilbert
 from sklearn.model_selection import cross_val_score
 
 from skgeom import PLRSQ
-from skgeom.geometry import real_embedding
 
 rng = np.random.default_rng(0)
 N_TRIALS, N_SENSORS, N_TIMES = 160, 6, 200
@@ -58,7 +57,7 @@ plt.show()
 
 analytic = hilbert(trials)
 spectra = analytic @ analytic.conj().mT / N_TIMES
-for name, X in {"real": spectra.real, "complex": real_embedding(spectra)}.items():
+for name, X in {"real": spectra.real, "complex": spectra}.items():
     scores = cross_val_score(PLRSQ(), X, y, cv=5)
     print(f"{name:8s} {X.shape}  accuracy {scores.mean():.3f}")
 
@@ -66,18 +65,13 @@ for name, X in {"real": spectra.real, "complex": real_embedding(spectra)}.items(
 # The phases of the prototypes
 # ----------------------------
 #
-# A prototype of embedded matrices is an embedded matrix itself, so it can be read as a
-# complex one. The phase of its entry i, k says how much later the wave reaches sensor
-# k than sensor i.
+# The prototypes are complex. The phase of the entry i, k of a prototype is the delay of
+# the wave from sensor i to sensor k.
 
-model = PLRSQ().fit(real_embedding(spectra), y)
-prototypes = (
-    model.prototypes_[:, :N_SENSORS, :N_SENSORS]
-    + 1j * (model.prototypes_[:, N_SENSORS:, :N_SENSORS])
-)
+model = PLRSQ().fit(spectra, y)
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 for panel, prototype, label in zip(
-    panels, prototypes, model.prototype_labels_, strict=True
+    panels, model.prototypes_, model.prototype_labels_, strict=True
 ):
     image = panel.imshow(np.angle(prototype), cmap="RdBu_r", vmin=-np.pi, vmax=np.pi)
     panel.set(title=label, xlabel="sensor", ylabel="sensor")
