@@ -63,7 +63,8 @@ ESTIMATORS = VARIANTS | OTHER_DISTANCES
 LFDA = LocalFisherDiscriminantAnalysis(N_FILTERS, n_neighbors=17)
 BASELINES = {
     "PCA": PCA(N_FILTERS),
-    "ICA": FastICA(N_FILTERS, max_iter=1000),
+    # PCA is the first step of FastICA as well, but its signs fail for constant pixels.
+    "ICA": make_pipeline(PCA(N_FILTERS), FastICA(N_FILTERS, max_iter=1000)),
     "FA": FactorAnalysis(N_FILTERS),
     "LDA": LinearDiscriminantAnalysis(solver="eigen"),
     "SPCA": SupervisedPCA(N_FILTERS),
