@@ -29,9 +29,9 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     covariance :math:`\Sigma(y)`. Both are estimated at levels of the target and
     interpolated linearly between neighboring levels. The prediction is the mean of the
     posterior :math:`p(y \mid x) \propto p(y) \, \mathcal N(x; \mu(y), \Sigma(y))` on a
-    grid. This is how filters learned by :class:`AMAGauss` and :class:`SQFA` estimate
-    speed, disparity or orientation, where the covariances of the features hold most of
-    the information [1]_.
+    grid. Use it with filters of :class:`AMAGauss` and :class:`SQFA` to estimate speed,
+    disparity or orientation, if the covariances of the features contain most of the
+    information [1]_.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
         Number of equally spaced points of the grid from the lowest to the highest
         level. The levels are points of the grid, too.
     prior_samples : float or "auto", default="auto"
-        Number of samples per feature as which the pooled covariance of all levels
-        counts in the covariance of each level. Larger values regularize more. "auto"
+        Weight of the pooled covariance of all levels in the covariance of each level,
+        as a number of samples per feature. Larger values regularize more. "auto"
         selects one of six values from 0.03 to 10, by the mean log posterior of the
         targets of held-out samples in five folds.
 
@@ -72,11 +72,11 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if X has any that are strings.
+        Names of the features, if X had names that are all strings.
 
     See Also
     --------
-    GaussianClassifier : The same for classes.
+    GaussianClassifier : The same model for classes.
 
     References
     ----------
