@@ -57,10 +57,10 @@ class LandmarkKernelPCA(
     where :math:`L L^\top` is the kernel matrix of the landmarks, :math:`\mu` the mean,
     and the columns of A are the leading eigenvectors of the covariance [1]_ [2]_. The
     coordinates are orthonormal: a filter of unit norm on z is a function of unit norm
-    in the feature space. So :class:`~skgeom.SQFA` and
-    :class:`~skgeom.AMAGauss` on these features are their nonlinear versions. Unlike
-    :class:`sklearn.decomposition.KernelPCA`, it never has the kernel matrix of all
-    samples.
+    in the feature space. :class:`~skgeom.SQFA` and :class:`~skgeom.AMAGauss` on these
+    features therefore learn nonlinear filters. Unlike
+    :class:`sklearn.decomposition.KernelPCA`, the estimator never computes the kernel
+    matrix of all samples.
 
     Parameters
     ----------
@@ -86,19 +86,20 @@ class LandmarkKernelPCA(
     kernel_params : dict or None, default=None
         Arguments of a callable kernel, in addition to the two matrices.
     random_state : int, RandomState instance or None, default=None
-        For the landmarks, and for the samples that the axes are found from.
+        Seed of the landmarks and of the samples that determine the axes.
 
     Attributes
     ----------
     landmarks_ : ndarray of shape (n_landmarks, n_features)
-        The landmarks: centers of clusters, within each class if labels are given, in
-        numbers that follow the class sizes, without linearly dependent ones.
+        The landmarks: cluster centers, within each class if labels are given. The
+        number of landmarks of a class grows with its size. Linearly dependent landmarks
+        are removed.
     dual_coef_ : ndarray of shape (n_landmarks, n_components)
         Coefficients of the kernels with the landmarks.
     offset_ : ndarray of shape (n_components,)
-        Subtracted to center the components.
+        Offsets that are subtracted to center the components.
     eigenvalues_ : ndarray of shape (n_components,)
-        Variances of the components, in falling order.
+        Variances of the components, in descending order.
     gamma_ : float or None
         The value of ``gamma`` that was used; None if the kernel has none, or uses its
         own default.
@@ -109,14 +110,14 @@ class LandmarkKernelPCA(
 
     See Also
     --------
-    KernelDiscriminantAnalysis : Discriminants in the feature space, at most one less
-        than there are classes.
-    sklearn.kernel_approximation.Nystroem : All features of random landmarks.
+    KernelDiscriminantAnalysis : At most ``n_classes - 1`` discriminants in the feature
+        space.
+    sklearn.kernel_approximation.Nystroem : Kernel features of random landmarks.
 
     Notes
     -----
     The axes are computed from one random sample for each landmark and at least 5,000
-    samples, or from all samples if there are fewer: they need not be exact.
+    samples, or from all samples if there are fewer, because approximate axes suffice.
 
     References
     ----------
@@ -127,7 +128,7 @@ class LandmarkKernelPCA(
 
     Examples
     --------
-    Two rings, which no quadratic function of one linear feature separates:
+    Two concentric rings, which no quadratic function of one linear feature separates:
 
     >>> from sklearn.datasets import make_circles
     >>> from sklearn.pipeline import make_pipeline
@@ -191,7 +192,8 @@ class LandmarkKernelPCA(
         X : array-like of shape (n_samples, n_features)
             The samples; not modified.
         y : array-like of shape (n_samples,), default=None
-            Their class labels: if given, landmarks are chosen within each class.
+            Class labels of the samples. If given, landmarks are chosen within each
+            class.
 
         Returns
         -------
@@ -201,7 +203,7 @@ class LandmarkKernelPCA(
         Raises
         ------
         ValueError
-            If X or y is malformed, or if the kernel is not finite, or zero.
+            If X or y is malformed, or if the kernel is zero or not finite.
 
         Warns
         -----
@@ -255,7 +257,7 @@ class LandmarkKernelPCA(
 
     @estimator_method
     def transform(self, X):
-        """Kernel principal components of samples.
+        """Compute the kernel principal components of samples.
 
         Parameters
         ----------
@@ -277,18 +279,18 @@ class LandmarkKernelPCA(
         return Z
 
     def preimages(self, filters):
-        r"""Inputs at which functions of the feature space are largest.
+        r"""Compute the inputs at which functions of the feature space are largest.
 
-        For a filter w on the components, they are the inputs x with the largest
-        :math:`w^\top z(x)`, found for the kernel "rbf" by the iteration below:
-        with the coefficients :math:`\alpha_l` of the kernels,
+        For a filter w on the components, the preimage is the input x with the largest
+        :math:`w^\top z(x)`. For the kernel "rbf", it is computed by the iteration
+        below, with the coefficients :math:`\alpha_l` of the kernels,
 
         .. math:: x \leftarrow \frac{\sum_l \alpha_l \, k(l, x) \, l}
            {\sum_l \alpha_l \, k(l, x)}
 
-        from the landmark at which it is largest (S. Mika and others, "Kernel PCA and
-        de-noising in feature spaces", NIPS 11, 1999). Where it is smallest are the
-        preimages of ``-filters``.
+        starting from the landmark with the largest value (S. Mika and others, "Kernel
+        PCA and de-noising in feature spaces", NIPS 11, 1999). The preimages of
+        ``-filters`` are the inputs with the smallest values.
 
         Parameters
         ----------
@@ -303,7 +305,8 @@ class LandmarkKernelPCA(
         Raises
         ------
         ValueError
-            If the kernel is not "rbf", or if the filters do not fit.
+            If the kernel is not "rbf", or if the filters do not have one column per
+            component.
         """
         check_is_fitted(self)
         if self._kernel.function != "rbf":

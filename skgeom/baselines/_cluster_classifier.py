@@ -16,24 +16,24 @@ from skgeom.utils.estimator import BaseEstimator, estimator_method
 
 
 class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Classify by clusters, each of which predicts its most frequent class.
+    """Classify samples by the most frequent class of their cluster.
 
     Parameters
     ----------
     clusterer : estimator
-        A clusterer with ``fit`` and ``predict``, for matrices or for vectors. The
-        labels are not passed to it.
+        A clusterer with ``fit`` and ``predict``, for matrices or for vectors. ``fit``
+        of the clusterer does not receive the labels.
 
     Attributes
     ----------
     clusterer_ : estimator
         The fitted clusterer.
     clusters_ : ndarray of shape (n_clusters,)
-        The numbers of the clusters that hold training samples, in ascending order.
+        The numbers of the clusters that contain training samples, in ascending order.
     cluster_labels_ : ndarray of shape (n_clusters,)
-        The most frequent class in each cluster, the first one if several are equally
-        frequent. New samples in any other cluster are given the most frequent class of
-        all.
+        The most frequent class in each cluster, the first class if several are equally
+        frequent. For new samples in a cluster without training samples, ``predict``
+        returns the most frequent class of all training samples.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
@@ -68,7 +68,7 @@ class ClusterClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X : array-like of shape (n_samples, ...)
             Samples of any shape that the clusterer accepts.
         y : array-like of shape (n_samples,)
-            Their class labels.
+            Class labels of the samples.
 
         Returns
         -------

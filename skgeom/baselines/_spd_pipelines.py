@@ -59,18 +59,18 @@ class SPDSamples(TransformerMixin, BaseEstimator):
 def mdrm(metric="riemann"):
     """Minimum distance to the Riemannian mean of a class (MDRM).
 
-    Predicts the class whose Riemannian mean is nearest [1]_.
+    MDRM predicts the class with the nearest Riemannian mean [1]_.
 
     Parameters
     ----------
     metric : str, default="riemann"
-        Metric of the means and distances, as pyriemann names it. ``"riemann"`` is the
+        Name of the metric of the means and distances in pyriemann. ``"riemann"`` is the
         affine-invariant metric.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
-        A check of X, and pyriemann's ``MDM``.
+        Validation of X, then pyriemann's ``MDM``.
 
     References
     ----------
@@ -100,19 +100,19 @@ def tslda(metric="riemann", shrinkage="auto"):
     Parameters
     ----------
     metric : str, default="riemann"
-        Metric of the mean at which the tangent space is taken, as pyriemann names it.
-        ``"riemann"`` is the affine-invariant metric.
+        Name of the metric of the mean and the tangent space in pyriemann. ``"riemann"``
+        is the affine-invariant metric.
     shrinkage : "auto", float or None, default="auto"
         Shrinkage of the covariance within the classes: ``"auto"`` for the estimate of
         Ledoit and Wolf, a number from 0 to 1, or None for no shrinkage. The tangent
-        space of n x n matrices has n (n + 1) / 2 dimensions, often about as many as
-        there are samples. Then shrinkage is necessary.
+        space of n x n matrices has n (n + 1) / 2 dimensions. Shrinkage is necessary if
+        this number is similar to the number of samples.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
-        A check of X, a ``TangentSpace`` of pyriemann and
-        ``LinearDiscriminantAnalysis``: TSLDA of [1]_, which has no shrinkage.
+        Validation of X, pyriemann's ``TangentSpace`` and
+        ``LinearDiscriminantAnalysis``. TSLDA in [1]_ uses no shrinkage.
 
     References
     ----------
