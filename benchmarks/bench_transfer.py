@@ -9,8 +9,10 @@ within.
 (eeg_ssvep.npz). No method gets a label of the new domain. "Days" trains on the first
 day of a subject and tests on the second; "people" trains on the other three subjects
 and tests on both days of the fourth, each by itself. A domain is a day, or a run of 48
-trials. ``accuracy`` gives the new matrices all at once, ``online`` one after another,
-and ``window`` compares windows of the running mean on halves of the first days only.
+trials. Rows named "C by cross-validation" select C of logistic regression with folds
+that leave out whole subjects, or whole runs if there is one training subject.
+``accuracy`` gives the new matrices all at once, ``online`` one after another, and
+``window`` compares windows of the running mean on halves of the first days only.
 ``strength`` compares values of prior_strength across people, ``relevance`` those of
 relevance, also from the second day to the first and on simulations, and ``checks``
 compares each subject with and without adaptation, for equal and unequal classes;
@@ -35,7 +37,11 @@ from pyriemann.transfer import TLCenter, TLClassifier, encode_domains
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import (
+    GridSearchCV,
+    LeaveOneGroupOut,
+    cross_val_predict,
+)
 from sklearn.pipeline import make_pipeline
 from suite import matrices
 
@@ -44,10 +50,14 @@ from skgeom.geometry import expm
 
 PARTS = "accuracy online window strength relevance checks constants within".split()
 TRIALS_PER_RUN = 48
+LOGISTIC = make_pipeline(TangentSpace(), LogisticRegression(max_iter=1000))
 CLASSIFIERS = {
     "MDM": MDM(),
-    "tangent space + logistic regression": make_pipeline(
-        TangentSpace(), LogisticRegression(max_iter=1000)
+    "tangent space + logistic regression": LOGISTIC,
+    "tangent space + logistic regression, C by cross-validation": GridSearchCV(
+        LOGISTIC,
+        {"logisticregression__C": [1e-4, 1e-3, 0.01, 0.1, 1, 10]},
+        cv=LeaveOneGroupOut(),
     ),
     "PLRSQ": PLRSQ(),
     "PLRSQ, log-Euclidean": PLRSQ(metric="logeuclid"),
@@ -68,6 +78,12 @@ class Trials:
         if key not in self._recentered:
             self._recentered[key] = Recentering().fit_transform(self.X, domain=domain)
         return self._recentered[key]
+
+    def groups(self, train):
+        """What cross-validation leaves out as a whole: subjects, or runs of one."""
+        subject = self.subject[train]
+        several = len(np.unique(subject)) > 1
+        return subject if several else self.domains["run"][train]
 
     def splits(self, task):
         """Training trials, and parts of the test that are scored one by one."""
@@ -103,8 +119,15 @@ def ssvep(folder):
     return Trials(X, y, subject, session, session)
 
 
+def fitted(classifier, X, trials, train):
+    """Fit a classifier to the training matrices among X."""
+    search = isinstance(classifier, GridSearchCV)
+    options = {"groups": trials.groups(train)} if search else {}
+    return classifier.fit(X[train], trials.y[train], **options)
+
+
 def as_it_is(trials, train, test, domain, classifier):
-    return classifier.fit(trials.X[train], trials.y[train]).predict(trials.X[test])
+    return fitted(classifier, trials.X, trials, train).predict(trials.X[test])
 
 
 def by_pyriemann(trials, train, test, domain, classifier):
@@ -121,7 +144,7 @@ def by_pyriemann(trials, train, test, domain, classifier):
 
 def by_recentering(trials, train, test, domain, classifier):
     Z = trials.recentered(domain)
-    return classifier.fit(Z[train], trials.y[train]).predict(Z[test])
+    return fitted(classifier, Z, trials, train).predict(Z[test])
 
 
 def by_adaptation(trials, train, test, domain, classifier):
@@ -175,7 +198,7 @@ def accuracy(folder, only=""):
             if only not in name:
                 continue
             print_row(name, trials, tasks, as_it_is, day, model)
-            if not name.startswith("PLRSQ"):
+            if name in ("MDM", "tangent space + logistic regression"):
                 print_row(f"{name}, TLCenter", trials, tasks, by_pyriemann, day, model)
             for kind, domain in {"day": day, "run": run}.items():
                 if kind == "day" or run is not day:
@@ -380,8 +403,7 @@ def within(folder):
     day = trials.domains["day"]
     for s in np.unique(trials.subject):
         own = day == 2 * s + 1
-        model = CLASSIFIERS["tangent space + logistic regression"]
-        predicted = cross_val_predict(model, trials.X[own], trials.y[own], cv=5)
+        predicted = cross_val_predict(LOGISTIC, trials.X[own], trials.y[own], cv=5)
         each.append(cohen_kappa_score(trials.y[own], predicted))
     print(f"  {np.mean(each):.3f} ({' '.join(f'{kappa:.2f}' for kappa in each)})")
 

@@ -31,7 +31,7 @@ class BayesError:
     value : float
         The probability that the best classifier is wrong.
     standard_error : float
-        That of the value; zero for one feature, where the value is exact.
+        Standard error of ``value``; zero for one feature, where the value is exact.
     by_class : ndarray of shape (n_classes,)
         The probability for samples of each class.
     lower, upper : float
@@ -77,8 +77,8 @@ def bayes_error(
     Parameters
     ----------
     statistics : ClassStatistics
-        Counts, means and covariances of at least two classes. Those of features are
-        ``statistics.project(components)``.
+        Counts, means and covariances of at least two classes.
+        ``statistics.project(components)`` returns the statistics of features.
     regularization : float, default=0.0
         Variance that is added to each feature, in squared units of the features.
     priors : None, "empirical", "uniform" or array-like, default=None
@@ -113,7 +113,7 @@ def bayes_error(
 
     Notes
     -----
-    The bounds are those of the pairs. With the Bhattacharyya coefficient
+    The bounds follow from the pairs of classes. With the Bhattacharyya coefficient
     :math:`\rho_{ij}`, the overlap :math:`\int \min(\pi_i p_i, \pi_j p_j)` is at most
     :math:`\sqrt{\pi_i \pi_j} \rho_{ij}`, and at least
     :math:`\frac12 (s - \sqrt{s^2 - 4 \pi_i \pi_j \rho_{ij}^2})` with
@@ -259,7 +259,7 @@ def _intervals(a, b, k, loses_ties):
     first, second = np.where(q == 0, 0, first), np.where(q == 0, 0, second)
     low, high = np.minimum(first, second), np.maximum(first, second)
     inside = a >= 0
-    # Without a root the sign is that of the constant, or of the curvature.
+    # Without a root, the constant or the curvature determines the sign.
     constant = (discriminants < 0) | ((a == 0) & (b == 0))
     negative = np.where((a == 0) & (k == 0), loses_ties[:, None], (k < 0) | (a < 0))
     low = np.where(constant, np.where(negative, -np.inf, np.inf), low)
@@ -280,7 +280,7 @@ def _probability_of_any(low, high, inside, order):
     empty = (end <= np.maximum(start, 0)) | (outside >= 1)
     low = np.where(inside, np.clip(low, start, end), end)
     high = np.where(inside, np.clip(high, start, end), end)
-    # The union of intervals, from the lowest on: each adds what is beyond those before.
+    # Union of intervals in ascending order: each adds its part beyond earlier ones.
     by_start = np.argsort(low, axis=0)
     starts = above(np.take_along_axis(low, by_start, axis=0))
     ends = above(np.take_along_axis(high, by_start, axis=0))

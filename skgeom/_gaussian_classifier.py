@@ -48,9 +48,9 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     r"""Quadratic or linear discriminant analysis, from samples or statistics alone.
 
     The classes are Gaussian [1]_. With ``covariance="full"``, each has a covariance
-    :math:`\Phi_k` of its own, and the decisions are those of quadratic discriminant
-    analysis; with ``"shared"``, all have the pooled within-class covariance, and the
-    decisions are those of linear discriminant analysis:
+    :math:`\Phi_k` of its own, as in quadratic discriminant analysis (QDA); with
+    ``"shared"``, all have the pooled within-class covariance, as in linear discriminant
+    analysis (LDA):
 
     .. math::
 
@@ -128,8 +128,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
        R = (1 - \lambda) W + \lambda \operatorname{diag}(W),
 
     where W is the pooled within-class covariance of n features, or of the span of the
-    samples if that has fewer dimensions, as if R came with q n samples more than the
-    :math:`n_k` of the class. :math:`\lambda` is the closed-form intensity for
+    samples if the span has fewer dimensions. R counts as q n samples in addition to the
+    :math:`n_k` samples of the class. :math:`\lambda` is the closed-form intensity for
     correlation matrices [2]_, and q is selected from 0, 0.3, 1, 3, 10 and infinity:
     :meth:`fit` computes the posteriors of held-out samples, in five folds or as many as
     hold out 500 samples, and selects the largest q whose Brier score, at the best
@@ -224,8 +224,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Their classes, at least two.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; a weight of 2 counts a sample twice. Those of a
-            class must add up to at least 1.
+            Weights of the samples; a weight of 2 counts a sample twice. The weights
+            of each class must add up to at least 1.
 
         Returns
         -------
@@ -259,8 +259,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         ----------
         statistics : ClassStatistics
             Counts, means and covariances. If they have ``axes``, the features are
-            ``X @ statistics.axes.T``; those of filters are in
-            ``statistics.project(sqfa.components_)``.
+            ``X @ statistics.axes.T``; ``statistics.project(sqfa.components_)``
+            returns statistics of filter outputs.
 
         Returns
         -------
@@ -293,15 +293,14 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     @estimator_method
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Add samples to those that the Gaussians are fitted to.
+        """Update the Gaussians with more samples.
 
-        After any number of calls, the statistics are those of all samples together, up
-        to rounding. The samples of :meth:`fit` and :meth:`fit_statistics` before count,
-        too, since the model keeps their statistics. With a number as
-        ``regularization``, the Gaussians are equal to those of :meth:`fit` on all
-        samples. With ``"auto"``, the shrinkage differs: :meth:`fit` selects it by
-        held-out samples, and this method uses ``prior_samples_`` of the last
-        :meth:`fit`, or a closed form if there was none.
+        After any number of calls, ``statistics_`` equals the statistics of all samples
+        up to rounding, including the samples of earlier calls of :meth:`fit` and
+        :meth:`fit_statistics`. With a number as ``regularization``, the fitted model
+        equals that of :meth:`fit` on all samples. With ``"auto"``, the shrinkage
+        differs: :meth:`fit` selects it by held-out samples, and this method uses
+        ``prior_samples_`` of the last :meth:`fit`, or a closed form if there was none.
 
         Parameters
         ----------
@@ -313,8 +312,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
             Classes that will come; they have the probability zero until there are
             samples of them. Others are added when they come.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, as in :meth:`fit`; those of a class must add up to
-            at least 1, with those before.
+            Weights of the samples, as in :meth:`fit`; the weights of each class must
+            add up to at least 1, including earlier calls.
 
         Returns
         -------
@@ -387,7 +386,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         """Fit the Gaussians to the statistics.
 
         Held-out samples select the number of prior samples, unless it is given. Without
-        both, the shrinkage is that of a closed form.
+        either, a closed form computes the shrinkage.
         """
         # By LAPACK, in double precision.
         statistics = self.statistics_.__sklearn_array_api_convert__(to_numpy)
@@ -461,8 +460,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
     def _log_joint(self, X):
         """Logarithms of prior times density, (n_samples, n_classes), up to a summand.
 
-        Also the summand, (n_samples,): what the classes have in common, which would
-        cost the digits of their differences far from the means.
+        Also returns the summand, (n_samples,), which is common to all classes: far from
+        the means, adding it would cancel the digits of the differences.
         """
         X = validate_data(self, X, dtype=float_dtypes(X), reset=False)
         xp, X = namespace(X), in_double(X)
@@ -501,7 +500,7 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
 
     @estimator_method
     def score_samples(self, X):
-        """Logarithm of the density of each sample, to find those that fit no class.
+        """Logarithm of the density of each sample; outliers have low values.
 
         Parameters
         ----------

@@ -36,17 +36,18 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     n_levels : int, default=20
-        Largest number of levels. A target with at most so many distinct values has
-        these as levels. Otherwise the levels are the mean targets of as many bins with
-        equal numbers of samples, or fewer: each bin has more samples than features.
+        Largest number of levels. If the target has at most ``n_levels`` distinct
+        values, these are the levels. Otherwise the levels are the mean targets of
+        ``n_levels`` bins with equal numbers of samples, or of fewer bins: each bin has
+        more samples than features.
     n_points : int, default=400
         Number of equally spaced points of the grid from the lowest to the highest
         level. The levels are points of the grid, too.
     prior_samples : float or "auto", default="auto"
-        The pooled covariance of all levels counts as so many samples per feature in the
-        covariance of each level. Larger values regularize more. "auto" selects one of
-        six values from 0.03 to 10, by the mean log posterior of the targets of held-out
-        samples in five folds.
+        Number of samples per feature as which the pooled covariance of all levels
+        counts in the covariance of each level. Larger values regularize more. "auto"
+        selects one of six values from 0.03 to 10, by the mean log posterior of the
+        targets of held-out samples in five folds.
 
     Attributes
     ----------

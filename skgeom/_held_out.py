@@ -44,7 +44,7 @@ def sample_rows(X, y, sample_weight=None):
     """
     if X.shape[0] <= MOST_SAMPLES:
         return np.arange(X.shape[0]), sample_weight
-    return _select_rows(_keys(X), y, sample_weight)
+    return _select_rows(row_keys(X), y, sample_weight)
 
 
 def _select_rows(keys, y, sample_weight):
@@ -61,19 +61,28 @@ def _select_rows(keys, y, sample_weight):
     return order[first[:MOST_SAMPLES]], weights
 
 
-def _keys(X):
+def row_keys(X):
     """Pseudo-random numbers of rows, equal for equal rows."""
     factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
     factors = 2 * factors + 1
     keys = np.empty(X.shape[0], dtype=np.uint64)
     for batch in gen_batches(X.shape[0], ROWS_PER_BLOCK):
-        block = X[batch].toarray() if issparse(X) else to_numpy(X[batch, ...])
-        # Zeros may have a sign, which the sum removes.
-        bits = (np.ascontiguousarray(block, dtype=np.float64) + 0.0).view(np.uint64)
-        bits ^= bits >> np.uint64(32)  # small integers have zeros in the low half
-        keys[batch] = bits @ factors
+        block = X[batch, ...]
+        if issparse(block):
+            block = block.tocsr(copy=True)
+            block.sum_duplicates()
+            block.data = _bits(block.data)  # the bits of zero are zeros
+        else:
+            block = _bits(to_numpy(block))
+        keys[batch] = block @ factors
     keys ^= keys >> np.uint64(29)
     return keys * factors[0]
+
+
+def _bits(values):
+    # Zeros may have a sign, which the sum removes.
+    bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    return bits ^ (bits >> np.uint64(32))  # small integers have zeros in the low half
 
 
 def held_out_folds(X, y, n_folds=5):
@@ -148,7 +157,7 @@ def in_distinct_samples(statistics, y, sample_weight):
     Parameters
     ----------
     statistics : ClassStatistics
-        Those of all samples, with sample covariances.
+        Statistics of all samples, with sample covariances.
     y, sample_weight : ndarray of shape (n,)
         Labels of distinct samples, and the summed weights of their copies.
     """
@@ -178,19 +187,19 @@ def remaining_weights(total, labels, sample_weight):
 def training_statistics(total, X, y, sample_weight=None, distinct=False):
     """Class statistics of the samples that remain when some are held out.
 
-    The sums of the held-out samples are subtracted from those of all samples, so that
-    no other sample is read again.
+    The sums of the held-out samples are subtracted from the sums of all samples, so
+    that no remaining sample is read again.
 
     Parameters
     ----------
     total : ClassStatistics
-        Those of all samples, with sample covariances.
+        Statistics of all samples, with sample covariances.
     X, y, sample_weight : array of shape (n, n_features), ndarray of shape (n,)
         The valid samples that are held out, their labels, and their weights or None.
     distinct : bool, default=False
-        Whether the counts are those of distinct samples, and so are the held-out
-        samples, as by ``in_distinct_samples``. Then the counts of the remaining samples
-        are those of distinct samples, too, however small their weights are.
+        Whether ``total`` counts distinct samples, as ``in_distinct_samples`` does, and
+        the held-out samples are distinct. The result then counts distinct samples as
+        well, however small their weights are.
 
     Returns
     -------
@@ -206,9 +215,9 @@ def training_statistics(total, X, y, sample_weight=None, distinct=False):
 
 
 def statistics_and_sample(X, y, sample_weight):
-    """The statistics of all samples, and those samples that choices depend on.
+    """The statistics of all samples, and the samples that choices depend on.
 
-    The samples are those of ``sample_rows`` in memory. Blocks are read once for both.
+    In memory, ``sample_rows`` returns the same samples. Blocks are read once for both.
 
     Returns
     -------
@@ -243,7 +252,7 @@ def _some_of_block(X, y, sample_weight):
     if sample_weight is not None:
         rows = np.flatnonzero(sample_weight)
         X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
-    return _sampled([(_keys(X), X, y, sample_weight)]) if len(y) else None
+    return _sampled([(row_keys(X), X, y, sample_weight)]) if len(y) else None
 
 
 def _sampled(parts):

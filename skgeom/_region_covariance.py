@@ -370,8 +370,8 @@ def _check_finite(descriptors):
 def _check_definite(descriptors, constant, names):
     """Raise unless the features of each image are linearly independent.
 
-    The eigenvalues are those of the correlations, because the features have different
-    units: the variance of a position and that of a derivative can differ by 1e6.
+    The test uses eigenvalues of correlations, because the features have different
+    units: the variances of a position and of a derivative can differ by 1e6.
     """
     remedy = "Set regularization to a small positive number, or remove features."
     if constant.any():

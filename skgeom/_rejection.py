@@ -78,7 +78,7 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     confidence_level : float, default=0.95
         Probability with which ``target_error`` is met, between 0 and 1.
     reject_label : str, number or None, default=None
-        What is predicted for rejected samples; it must not be a class. None means
+        Prediction for rejected samples; it must not be a class. None means
         "rejected" if the classes are strings. If they are numbers, it means -1, or one
         less than the smallest class if that is negative.
     cv : int, cross-validation generator or iterable, default=None
@@ -131,11 +131,12 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     For ``target_error``, up to :math:`m = \sqrt{n}` thresholds are tested, which accept
     fixed numbers of the n samples. A threshold passes if the upper confidence limit of
     Clopper and Pearson for the error among the accepted samples is at most the target.
-    The order is that of falling thresholds (fixed-sequence testing [2]_), starting with
-    one that accepts at least ``log(1 - confidence_level) / log(1 - target_error)``
-    samples. The risk ``1 - confidence_level`` has m + 1 parts, of which the first test
-    has m, and the others share one. A threshold that passes hands its risk on to the
-    next one. The smallest threshold that passes is used. Only the order of the
+    Thresholds are tested in descending order (fixed-sequence testing [2]_), from the
+    first one that accepts at least
+    ``log(1 - confidence_level) / log(1 - target_error)`` samples. The risk
+    ``1 - confidence_level`` has m + 1 parts, of which the first test has m, and the
+    other tests share one. A threshold that passes hands its risk on to the next one.
+    The smallest threshold that passes is used. Only the order of the
     confidences matters, so that overconfident probabilities have the same result as
     calibrated ones. With a frozen classifier, and samples that are drawn independently
     from the same distribution as later samples, this is a guarantee: with probability
@@ -221,8 +222,8 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Weights of the samples, for the classifier and for the rejection rate. Not
             with ``target_error``, which counts samples.
         **fit_params : dict
-            Further parameters of the classifier's ``fit``. Those with one entry per
-            sample are split into folds like the samples.
+            Further parameters of the classifier's ``fit``. Parameters with one entry
+            per sample are split into folds like the samples.
 
         Returns
         -------
@@ -623,8 +624,8 @@ def accuracy_rejection_curve(y_true, y_score, *, labels=None, sample_weight=None
     y_true : array-like of shape (n_samples,)
         The true labels.
     y_score : array-like of shape (n_samples, n_classes)
-        The probabilities of the classes, or other scores of which the largest wins,
-        such as those of ``decision_function`` for more than two classes.
+        The probabilities of the classes, or scores whose largest value is the
+        predicted class, such as ``decision_function`` for more than two classes.
     labels : array-like of shape (n_classes,), default=None
         The classes in the order of the columns, such as ``classes_`` of a classifier.
         None means the sorted labels in ``y_true``.

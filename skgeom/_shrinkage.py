@@ -15,9 +15,9 @@ from skgeom._statistics import closed_form_shrinkage
 from skgeom.utils.array_api import take, to_numpy
 from skgeom.utils.validation import weighted_samples
 
-# The pooled covariance counts as so many samples per feature. Folds are held out until
-# ``_ENOUGH`` samples are, and the score is that of the best temperature. All are
-# compared in benchmarks/bench_gaussian.py.
+# Candidates of the number of samples per feature as which the pooled covariance counts.
+# Folds are held out until ``_ENOUGH`` samples are, and the best temperature determines
+# the score. benchmarks/bench_gaussian.py compares all of them.
 PRIOR_SAMPLES = np.array([0.0, 0.3, 1.0, 3.0, 10.0, np.inf])
 _ENOUGH = 500
 _TEMPERATURES = (1, 4, 16)
@@ -58,7 +58,7 @@ class HeldOutSamples:
         Both are None if all samples are equal.
 
         The largest element is selected whose score is within one standard error of the
-        best, by paired differences. The score is that of Brier for the posteriors of
+        best, by paired differences. The score is the Brier score of the posteriors of
         held-out samples at the best of some temperatures. It is bounded, so that no
         single sample far from all classes decides, and it does not depend on how
         calibrated the posteriors are.
@@ -66,7 +66,7 @@ class HeldOutSamples:
         Parameters
         ----------
         total : ClassStatistics
-            Those of all samples.
+            Statistics of all samples.
         basis : ndarray of shape (n_features, n) or None
             The coordinates are ``X @ basis``.
         pooled : ndarray of shape (n, n)
@@ -165,8 +165,8 @@ def shrunk_to_diagonal(within, total_variances, n_distinct):
 
     The intensity minimizes the mean square error of the correlations r, whose variance
     is (1 - r^2)^2 / n (Schaefer and Strimmer, 2005, for Gaussians and n degrees of
-    freedom), but the diagonal counts as one sample at least. The variance of a feature
-    that differs between classes only is as if it varied in one sample.
+    freedom), but the diagonal counts as one sample at least. A feature that is
+    constant within all classes counts as varying in one sample.
     """
     constant = np.diag(within) == 0
     covariance = within + np.diag(constant * total_variances / n_distinct.sum())
@@ -183,7 +183,7 @@ def shrunk_to_diagonal(within, total_variances, n_distinct):
 
 
 def closed_form_intensities(covariances, counts, pooled):
-    """Those of ``ClassStatistics.shrunk`` if pooled is made the identity."""
+    """Intensities of ``ClassStatistics.shrunk`` after whitening with ``pooled``."""
     W = whitener(pooled)
     return closed_form_shrinkage(W.T @ covariances @ W, counts)
 

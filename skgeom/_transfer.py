@@ -148,13 +148,12 @@ class Recentering(TransformerMixin, BaseEstimator):
             which would become the identity.
         """
         X = check_spd_samples(self, X, reset=True).astype(np.float64, copy=False)
-        self._used_metric = self.metric
-        self.means_, self.counts_ = {}, {}
+        means, counts = {}, {}
         for label, members in _domains(domain, len(X)):
-            self.means_[label] = _mean_of_domain(label, X[members], self.metric)
-            self.counts_[label] = len(members)
-        self.reference_ = _mean(np.stack(list(self.means_.values())), self.metric)
-        return self
+            means[label] = _mean_of_domain(label, X[members], self.metric)
+            counts[label] = len(members)
+        self.reference_ = _mean(np.stack(list(means.values())), self.metric)
+        return self._store(means, counts)
 
     @estimator_method
     def partial_fit(self, X, y=None, domain=None):
@@ -186,27 +185,42 @@ class Recentering(TransformerMixin, BaseEstimator):
         """
         X = check_spd_samples(self, X, reset=not hasattr(self, "means_"))
         X = X.astype(np.float64, copy=False)
-        self._used_metric = self.metric
-        # Copies: an error must leave the previous dicts unchanged.
-        self.means_ = dict(getattr(self, "means_", {}))
-        self.counts_ = dict(getattr(self, "counts_", {}))
+        means, counts = (getattr(self, name, {}) for name in ("means_", "counts_"))
         for label, members in _domains(domain, len(X)):
+            mean, count = X[members[0]], 0
+            if label in means:
+                mean, count = means[label], counts[label]
+            elif hasattr(self, "reference_"):
+                mean, count = self.reference_, 1
             for matrix in X[members]:
-                self._move_mean(label, matrix)
-        return self
+                mean, count = self._moved(mean, count, matrix), count + 1
+            means[label], counts[label] = mean, count
+        return self._store(means, counts)
 
-    def _move_mean(self, label, matrix):
-        """Update the mean and the count of a domain with a matrix."""
+    def _moved(self, mean, count, matrix):
+        """The mean of ``count`` matrices, moved towards another one."""
         from pyriemann.geometry.geodesic import geodesic
 
-        mean, count = matrix, 0
-        if label in self.means_:
-            mean, count = self.means_[label], self.counts_[label]
-        elif hasattr(self, "reference_"):
-            mean, count = self.reference_, 1
         step = max(1 / (count + 1), 0 if self.window is None else 1 / self.window)
         mean = geodesic(mean, matrix, step, metric=self.metric)
-        self.means_[label], self.counts_[label] = (mean + mean.T) / 2, count + 1
+        return (mean + mean.T) / 2
+
+    def _store(self, means, counts):
+        # In lists: skops stores the keys of dicts as text, so not None, nor booleans.
+        self._labels = list(means)
+        self._means, self._counts = list(means.values()), list(counts.values())
+        self._used_metric = self.metric
+        return self
+
+    @property
+    def means_(self):
+        """The mean of each domain, by its label. Without labels, the key is None."""
+        return dict(zip(self._labels, self._means, strict=True))
+
+    @property
+    def counts_(self):
+        """Number of matrices in each mean; ``reference_`` counts as one."""
+        return dict(zip(self._labels, self._counts, strict=True))
 
     def fit_transform(self, X, y=None, domain=None):
         """Compute the mean of each domain, and re-center the same matrices.
@@ -251,11 +265,11 @@ class Recentering(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_spd_samples(self, X, reset=False)
-        Z = np.empty_like(X)
+        Z, means = np.empty_like(X), self.means_
         for label, members in _domains(domain, len(X)):
             matrices = X[members].astype(np.float64, copy=False)
-            if label in self.means_:
-                mean = self.means_[label]
+            if label in means:
+                mean = means[label]
             elif label is None:
                 raise ValueError(
                     "Pass domain, the domain of each matrix, as in fit. In a pipeline, "

@@ -21,8 +21,6 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import get_tags
 
 from skgeom import (
-    PLRSQ,
-    RSLVQ,
     CovarianceHessianProjection,
     GaussianClassifier,
     RejectionClassifier,
@@ -38,12 +36,10 @@ ESTIMATORS = {
     # LinearDiscriminantAnalysis of scikit-learn does not stand such inputs.
     "CovarianceHessianProjection": CovarianceHessianProjection(GaussianClassifier()),
     "RejectionClassifier": RejectionClassifier(GaussianClassifier()),
-    "GaussianClassifier, shared": GaussianClassifier("shared"),
-    "RSLVQ, sgd": RSLVQ(solver="sgd", max_iter=5, random_state=0),
-    "PLRSQ, tangent": PLRSQ(metric="tangent", random_state=0),
-    "PLRSQ, mahalanobis": PLRSQ(metric="mahalanobis", random_state=0),
-    "PLRSQ, sgd": PLRSQ(solver="sgd", max_iter=5, random_state=0),
 }
+VARIANTS = ["GaussianClassifier, shared", "RSLVQ, sgd"]
+VARIANTS += ["PLRSQ, tangent", "PLRSQ, mahalanobis", "PLRSQ, sgd"]
+ESTIMATORS |= {name: public.VARIANTS[name].make() for name in VARIANTS}
 DATA = {name: public.ESTIMATORS[name.split(",")[0]].data for name in ESTIMATORS}
 VECTORS = [name for name in ESTIMATORS if DATA[name] == "vectors"]
 MATRICES = [name for name in ESTIMATORS if DATA[name] == "matrices"]

@@ -51,11 +51,7 @@ def test_every_source_gives_the_same(digits, blocks, statistics):
     assert_same(in_memory, statistics, 1e-10)
     single = ClassStatistics.from_data(X.astype(np.float32), y, n_axes=20)
     assert_same(single, in_memory)  # pixels are small whole numbers
-
-
-def test_blocks_of_dask_give_the_same(digits, statistics):
     da = pytest.importorskip("dask.array")
-    X, y = digits
     lazy = ClassStatistics.from_data(
         da.from_array(X, chunks=(200, 30)), da.from_array(y, chunks=200), n_axes=20
     )

@@ -3,11 +3,13 @@
     python -m benchmarks.papers --list
     python -m benchmarks.papers plrsq-table-6 hartoyo-table
     python -m benchmarks.papers all --quick
+    python -m benchmarks.papers --table
 
 The tables go to benchmarks/papers/results, from where the documentation takes them;
 those of ``--quick``, with fewer rows, seeds and samples, are only printed. Finished
 rows are kept in benchmarks/papers/cache, so that an interrupted run goes on where it
 was; ``--fresh`` computes them again, as one should after a change of the packages.
+``--only LDA`` computes the rows with this label and keeps the others of the table.
 Data are those of the folder ``SKGEOM_DATA``, or downloaded if skgeom.datasets can.
 """
 
@@ -20,6 +22,7 @@ from pathlib import Path
 
 from benchmarks.papers import MODULES
 from benchmarks.papers._runner import HERE, REGISTRY, run
+from benchmarks.papers._table import PAGE, page
 
 
 def draw(reproduction, lines, folder):
@@ -43,12 +46,16 @@ def main(arguments=None):
     parser.add_argument("names", nargs="*", help="names of --list, or all")
     parser.add_argument("--list", action="store_true", help="what there is")
     parser.add_argument(
+        "--table", action="store_true", help="write the page with all captions"
+    )
+    parser.add_argument(
         "--quick", action="store_true", help="few rows, seeds and samples"
     )
     parser.add_argument(
         "--results", help="folder for tables and pictures, instead of the checkout's"
     )
     parser.add_argument("--cache", default=HERE / "cache", help="folder of known rows")
+    parser.add_argument("--only", help="label of the rows to compute")
     parser.add_argument("--fresh", action="store_true", help="forget the known rows")
     parser.add_argument(
         "--progress",
@@ -62,6 +69,9 @@ def main(arguments=None):
     if options.list:
         for name, item in REGISTRY.items():
             print(f"{name:24s} {item.title} ({item.paper})")
+        return 0
+    if options.table:
+        PAGE.write_text(page(), encoding="utf-8")
         return 0
     names = list(REGISTRY) if options.names == ["all"] else options.names
     unknown = sorted(set(names) - set(REGISTRY))
@@ -94,6 +104,7 @@ def reproduce(reproduction, options):
         fresh=options.fresh,
         results=options.results or (None if options.quick else HERE / "results"),
         progress=options.progress,
+        only=options.only,
     )
     if options.results and lines and reproduction.plot is not None:
         draw(reproduction, lines, options.results)

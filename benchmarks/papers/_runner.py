@@ -17,6 +17,7 @@ import csv
 import importlib.metadata
 import json
 import platform
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -135,39 +136,50 @@ def run(
     fresh=False,
     results=None,
     progress=None,
+    only=None,
 ):
-    """Compute or look up all rows, print the table, and write it; returns its lines."""
+    """Compute or look up rows, print the table, and write it; returns its lines.
+
+    ``only`` is a label of the rows to compute. Rows that are not computed, for this
+    reason or because something is missing, remain in the file as they are.
+    """
     progress = sys.stderr.isatty() if progress is None else progress
     print(f"\n{reproduction.name}: {reproduction.title} ({reproduction.paper})")
     cache = Cache(cache, reproduction, fresh)
-    rows, lines, missing, seconds = list(reproduction.rows(quick)), [], set(), 0
+    every = list(reproduction.rows(quick))
+    rows = [row for row in every if only is None or only in labels(row).values()]
+    computed, missing = {}, set()
     for number, row in enumerate(rows, 1):
         if progress:
-            words = " ".join(str(label) for label in row.labels.values())
-            print(f"\r\033[K{number}/{len(rows)} {words}", end="", file=sys.stderr)
+            line = f"\r\033[K{number}/{len(rows)} {words(row)}"
+            print(line, end="", file=sys.stderr)
         try:
             result = cache.result(row)
         except Missing as reason:
             missing.add(str(reason))
             continue
-        seconds += result["seconds"]
-        lines += lines_of(row, result, reproduction.median)
+        computed[words(row)] = list(lines_of(row, result, reproduction.median))
     if progress:
         print("\r\033[K", end="", file=sys.stderr)
+    lines = [line for row in computed.values() for line in row]
     show(lines)
     if quick:
-        every = len(list(reproduction.rows(False)))
-        others = "; the others come without --quick" if every > len(rows) else ""
-        print(f"{len(rows)} of {every} rows{others}")
+        number = len(list(reproduction.rows(False)))
+        others = "; the others come without --quick" if number > len(rows) else ""
+        print(f"{len(rows)} of {number} rows{others}")
     for reason in sorted(missing):
         print(f"left out: {reason}")
     if results is not None and lines:
-        path = Path(results, f"{reproduction.name}.csv")
-        if missing and path.exists():
-            print(f"{path.name} is kept, since rows are left out")
-        else:
-            write(reproduction, lines, path, seconds)
+        write(reproduction, every, computed, Path(results))
     return lines
+
+
+def labels(row):
+    return {name: str(label) for name, label in row.labels.items()}
+
+
+def words(row):
+    return " ".join(labels(row).values())
 
 
 def header(lines):
@@ -185,17 +197,26 @@ def show(lines):
         print("  ".join(cell.ljust(width) for cell, width in pairs).rstrip())
 
 
-def write(reproduction, lines, path, seconds):
-    """The CSV file of a table, and its line in versions.csv."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_csv(path, header(lines), lines)
-    path, known = path.with_name("versions.csv"), []
-    if path.exists():
-        with path.open(newline="") as file:
-            known = [r for r in csv.DictReader(file) if r["name"] != reproduction.name]
+def write(reproduction, rows, computed, folder):
+    """The CSV file of a table, and its line in versions.csv.
+
+    ``computed`` has the lines of some of the rows, by their words.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    stored, by_row = read_csv(folder / f"{reproduction.name}.csv"), {}
+    for row in rows:
+        old = [line for line in stored if labels(row).items() <= line.items()]
+        by_row[words(row)] = computed.get(words(row), old)
+    lines = [line for row in by_row.values() for line in row]
+    write_csv(folder / f"{reproduction.name}.csv", header(lines), lines)
+    known = read_csv(folder / "versions.csv")
+    known = [line for line in known if line["name"] != reproduction.name]
+    seconds = sum(float(row[0]["seconds"]) for row in by_row.values() if row)
     record = {
         "name": reproduction.name,
         "minutes": f"{seconds / 60:.1f}",
+        "rows": f"{len(computed)} of {len(rows)}",
+        "commit": commit(),
         "skgeom": skgeom.__version__,
         "python": platform.python_version(),
     }
@@ -204,7 +225,27 @@ def write(reproduction, lines, path, seconds):
             record[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             record[package] = ""
-    write_csv(path, list(record), sorted([*known, record], key=lambda r: r["name"]))
+    known = sorted([*known, record], key=lambda r: r["name"])
+    write_csv(folder / "versions.csv", list(record), known)
+
+
+def commit():
+    """The commit of the checkout, for versions.csv."""
+    command = ["git", "-C", str(HERE), "rev-parse", "--short=10", "HEAD"]
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):  # not a checkout of git
+        return ""
+
+
+def read_csv(path):
+    """Lines of a CSV file, none if it does not exist."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def write_csv(path, names, lines):

@@ -6,6 +6,7 @@ known, so here it is drawn at random, several times.
 """
 
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -28,15 +29,16 @@ from skgeom import CovarianceHessianProjection
 
 
 @cache
-def holdout(seed, epochs):
+def holdout(seed, epochs, dataset="wbcd"):
     """A split of 70 and 30 per cent, and the authors' network for its first part."""
-    split = train_test_split(*authors_data(), test_size=0.3, random_state=seed)
+    data = authors_data(dataset)
+    split = train_test_split(*data, test_size=0.3, random_state=seed)
     X, X_test, y, y_test = split
     return X, X_test, y, y_test, authors_network(X, y, seed, epochs)
 
 
-def projection(seed, epochs, **counts):
-    X, _, y, _, network = holdout(seed, epochs)
+def projection(seed, epochs, dataset="wbcd", **counts):
+    X, _, y, _, network = holdout(seed, epochs, dataset)
     model = CovarianceHessianProjection(FrozenEstimator(network), **counts)
     return model.fit(X, y)
 
@@ -46,11 +48,11 @@ def training(quick):
     return {"epochs": 100 if quick else 1000, "n_splits": 2 if quick else 10}
 
 
-def separation(hessian, covariance, epochs, n_splits):
-    """Figure 1b to d: the plane of two eigenvectors."""
+def separation(hessian, covariance, epochs, n_splits, dataset="wbcd"):
+    """Figures 1, C.11 and C.13, b to d: the plane of two eigenvectors."""
     grids = []
     for seed in range(n_splits):
-        model = projection(seed, epochs, n_covariance=3, n_hessian=3)
+        model = projection(seed, epochs, dataset, n_covariance=3, n_hessian=3)
         grids.append(model.separation_)
     place = hessian - 1, covariance - 1
     return {
@@ -74,10 +76,98 @@ def plot_separation(figure, lines):
     plot=plot_separation,
 )
 def hartoyo_figure_1(quick):
+    yield from planes("wbcd", quick)
+
+
+@reproduces(
+    f"{PAPER}, figure C.11",
+    "Heart disease in the planes of covariance and Hessian eigenvectors",
+    plot=plot_separation,
+)
+def hartoyo_figure_c11(quick):
+    yield from planes("heart", quick)
+
+
+@reproduces(
+    f"{PAPER}, figure C.13",
+    "Pima in the planes of covariance and Hessian eigenvectors",
+    plot=plot_separation,
+)
+def hartoyo_figure_c13(quick):
+    yield from planes("pima", quick)
+
+
+def planes(dataset, quick):
     for hessian in (1, 2, 3):
         for covariance in (1, 2, 3):
             labels = {"hessian": hessian, "covariance": covariance}
-            yield Row(labels, separation, labels | training(quick))
+            arguments = labels | training(quick) | {"dataset": dataset}
+            yield Row(labels, separation, arguments)
+
+
+def plane_f1(columns, epochs, n_splits):
+    """F1 of a linear support vector machine on a plane of WBCD.
+
+    The plane is that of two attributes, or of the proposed projection.
+    """
+    scores = []
+    for seed in range(n_splits):
+        X, X_test, y, y_test, _ = holdout(seed, epochs)
+        if columns:
+            Z, Z_test = X[:, columns], X_test[:, columns]
+        else:
+            model = projection(seed, epochs)
+            Z, Z_test = model.transform(X), model.transform(X_test)
+        predicted = SVC(kernel="linear").fit(Z, y).predict(Z_test)
+        scores.append(f1_score(y_test, predicted))
+    return {"test F1": scores}
+
+
+@reproduces(f"{PAPER}, figure 3", "Pairs of the first four attributes of WBCD")
+def hartoyo_figure_3(quick):
+    names = table("wbcd")[2]
+    for columns in [*map(list, combinations(range(4), 2)), None]:
+        pair = ", ".join(names[i] for i in columns) if columns else "proposed"
+        yield Row({"plane": pair}, plane_f1, {"columns": columns} | training(quick))
+
+
+def matrices(which, epochs, n_splits):
+    """Figure 4: mean magnitudes of the entries, relative to the largest one."""
+    diagonal, others = [], []
+    for seed in range(n_splits):
+        model = projection(seed, epochs)
+        matrix = {"covariance": model.covariance_, "Hessian": model.hessian_}[which]
+        matrix = np.abs(matrix) / np.abs(matrix).max()
+        outside = ~np.eye(len(matrix), dtype=bool)
+        diagonal.append(matrix.diagonal().mean())
+        others.append(matrix[outside].mean())
+    return {"diagonal / largest": diagonal, "off the diagonal / largest": others}
+
+
+@reproduces(f"{PAPER}, figure 4", "Covariance and Hessian matrix of WBCD")
+def hartoyo_figure_4(quick):
+    for which in MATRICES:
+        yield Row({"matrix": which}, matrices, {"which": which} | training(quick))
+
+
+def plane_separation(part, epochs, n_splits):
+    """Figure 5: distance of the class means and variances in the proposed plane."""
+    ratios = []
+    for seed in range(n_splits):
+        X, X_test, y, y_test, _ = holdout(seed, epochs)
+        model, of_test = projection(seed, epochs), part == "test"
+        Z, labels = model.transform(X_test if of_test else X), y_test if of_test else y
+        first, second = (Z[labels == label] for label in (0, 1))
+        between = (first.mean(axis=0) - second.mean(axis=0)) ** 2
+        ratios.append(between / (first.var(axis=0) + second.var(axis=0)))
+    of_covariance, of_hessian = np.transpose(ratios)
+    return {"LDA ratio, covariance": of_covariance, "LDA ratio, Hessian": of_hessian}
+
+
+@reproduces(f"{PAPER}, figure 5", "Training and test data of WBCD in the plane")
+def hartoyo_figure_5(quick):
+    for part in ("training", "test"):
+        yield Row({"part": part}, plane_separation, {"part": part} | training(quick))
 
 
 def contribution(feature, epochs, n_splits):

@@ -12,7 +12,7 @@ from pyriemann.classification import MDM
 from scipy.stats import wilcoxon
 from sklearn.model_selection import ParameterGrid
 
-from benchmarks.papers._annealing import AnnealedPLRSQ
+from benchmarks.papers._annealing import AnnealedPLRSQ, SlowlyAnnealedPLRSQ
 from benchmarks.papers._data import synthetic
 from benchmarks.papers._runner import Row, reproduces
 from skgeom import GMLVQ, PLRSQ, RSLVQ
@@ -198,10 +198,17 @@ def plrsq_figure_2(quick):
                 yield Row(labels, one_prototype, arguments)
 
 
-def convergence(data, epochs, sigma2, annealing):
-    """The cost that the samples of an epoch meet, at the start and at the end."""
+SCHEDULES = {
+    "Const": PLRSQ,
+    "AN": AnnealedPLRSQ,
+    "slower": SlowlyAnnealedPLRSQ,
+}
+
+
+def convergence(data, epochs, sigma2, schedule):
+    """The cost that the samples of an epoch meet, and the errors at the end."""
     train, _, test = synthetic(data, 0)
-    model = (AnnealedPLRSQ if annealing else PLRSQ)(
+    model = SCHEDULES[schedule](
         metric="riemann",
         sigma2=sigma2,
         priors="uniform",
@@ -210,9 +217,8 @@ def convergence(data, epochs, sigma2, annealing):
         random_state=0,
     ).fit(*train)
     cost = model.loss_curve_
-    return {
-        "cost of the first epoch": cost[0],
-        "cost of the last epoch": cost[-1],
+    marks = [mark for mark in (1, 2, 5, 10, 20, 30, 50, 70, 100) if mark <= epochs]
+    return {f"cost of epoch {mark}": cost[mark - 1] for mark in marks} | {
         "largest rise": max(0, np.diff(cost).max()),
         "training error": 1 - model.score(*train),
         "test error": 1 - model.score(*test),
@@ -223,12 +229,15 @@ def convergence(data, epochs, sigma2, annealing):
 def plrsq_figure_3(quick):
     sigma2 = {"SynI": (8.0, 8.0), "SynII": (0.5, 0.45)}
     for data, both in sigma2.items():
-        for annealing in (False, True):
-            arguments = {
-                "data": data,
-                "epochs": 10 if quick else 100,
-                "sigma2": both[annealing],
-                "annealing": annealing,
-            }
-            labels = {"data": data, "PLRSQ": "AN" if annealing else "Const"}
-            yield Row(labels, convergence, arguments)
+        for schedule, value in zip(("Const", "AN"), both, strict=True):
+            arguments = {"data": data, "sigma2": value, "schedule": schedule}
+            arguments["epochs"] = 10 if quick else 100
+            yield Row({"data": data, "PLRSQ": schedule}, convergence, arguments)
+
+
+@reproduces(f"{PAPER}, figure 4", "Convergence on SynII by schedule of sigma^2")
+def plrsq_figure_4(quick):
+    for schedule in ("AN", "slower"):
+        arguments = {"data": "SynII", "sigma2": 0.45, "schedule": schedule}
+        arguments["epochs"] = 10 if quick else 100
+        yield Row({"PLRSQ": schedule}, convergence, arguments)

@@ -11,13 +11,18 @@ from functools import cache
 import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.base import clone
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, FactorAnalysis, FastICA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.papers._data import photographs, speed_videos
 from benchmarks.papers._runner import Row, reproduces
-from benchmarks.papers.sqfa_digits import PAPER, bound_and_distance, plot_tightness
+from benchmarks.papers.sqfa_digits import (
+    PAPER,
+    bound_and_distance,
+    linear_map,
+    plot_tightness,
+)
 from skgeom import SQFA, AMAGauss, ClassStatistics, SecondMomentSQFA
 from skgeom.baselines import SupervisedPCA
 
@@ -37,6 +42,8 @@ VARIANTS = {
 }
 COMPARATORS = {
     "PCA": PCA(N_FILTERS, svd_solver="covariance_eigh"),
+    "ICA": FastICA(N_FILTERS, max_iter=1000, random_state=0),
+    "FA": FactorAnalysis(N_FILTERS, random_state=0),
     "SPCA": SupervisedPCA(N_FILTERS),
     "LDA": LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.7),
 }
@@ -58,7 +65,7 @@ def filters(method, source, seed):
         model.fit_statistics(training_statistics(source))
     else:
         model.fit(X, y)
-    F = model.scalings_[:, :N_FILTERS] if method == "LDA" else model.components_.T
+    F = linear_map(model, X.shape[1])[:, :N_FILTERS]
     return F / np.linalg.norm(F, axis=0)
 
 
@@ -121,7 +128,7 @@ def draw(figure, lines):
 
 
 @reproduces(
-    f"{PAPER}, figures 6, 14, 15",
+    f"{PAPER}, figures 6, 14, 15; preprint, figure 6",
     "Speed of naturalistic videos: accuracy, medians",
     median=True,
     plot=draw,

@@ -206,7 +206,7 @@ def solve_iteratively(kernel, indicators, penalty, criterion, n_components, tol)
         residuals = multiply(numerator / ratios - scores + between) - penalty * vectors
         block = precondition(residuals)
         errors = np.linalg.norm(block, axis=0) / np.linalg.norm(vectors, axis=0)
-        if (errors <= np.sqrt(_EPS)).all():  # those of the ratios are their squares
+        if (errors <= np.sqrt(_EPS)).all():  # errors of ratios are squares
             return ratios, vectors, scores
         block = block[:, errors > np.sqrt(_EPS)]
     raise LinAlgError("the iteration is slow")
@@ -228,8 +228,8 @@ def pivoted_cholesky(matrix, tol):
     matrix : ndarray of shape (n, n)
         The matrix; not modified.
     tol : float
-        Where to end: the largest diagonal entry of what remains, over that of the
-        matrix.
+        Stopping tolerance: the largest diagonal entry of the residual matrix, divided
+        by that of the matrix.
 
     Returns
     -------

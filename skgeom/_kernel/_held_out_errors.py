@@ -1,6 +1,6 @@
 r"""Closed-form leave-one-out errors: selection of parameters, and calibration.
 
-Up to scale, the discriminant functions are those that predict the class indicators best
+Up to scale, the discriminant functions are the best predictors of class indicators
 by kernel ridge regression with the same penalty (optimal scoring; Hastie, Buja and
 Tibshirani, "Penalized discriminant analysis", Annals of Statistics 23(1), 1995). Ridge
 regression with the hat matrix H has the residuals :math:`r = (I - H) t` for targets t.
@@ -36,7 +36,7 @@ def spread_over_classes(codes, n_samples):
     """Numbers of about ``n_samples`` samples, at equal distances in each sorted class.
 
     A class has its share of the samples, but at least half of an equal share, and two
-    samples, if it has so many.
+    samples, if it has two.
     """
     counts = np.bincount(codes)
     shares = np.ceil(counts * min(n_samples / len(codes), 1))
@@ -49,7 +49,7 @@ def spread_over_classes(codes, n_samples):
 
 
 def whole_groups(rows, codes, groups):
-    """Numbers of the samples of so many groups of some rows that there are as many.
+    """Numbers of all samples of some groups, in total about as many as ``rows``.
 
     There are samples of each class that the rows have. Of groups of one sample each,
     the result is the rows themselves.
@@ -100,12 +100,12 @@ def complement_of(rows, root_weights):
 
 
 def held_out_residuals(residuals, complement, groups):
-    """Residuals of samples as if their groups had been held out.
+    """Leave-one-group-out residuals of the training samples.
 
     Parameters
     ----------
     residuals : ndarray of shape (n_samples, n_targets)
-        Those of training, times the roots of the weights.
+        Training residuals, times the square roots of the weights.
     complement : tuple of ndarray of shape (n_samples,), and callable
         The diagonal of I - H, and a function that returns the block of some rows.
     groups : ndarray of shape (n_samples,)
@@ -127,7 +127,7 @@ def held_out_residuals(residuals, complement, groups):
 
 
 def fewest_parameters(errors, n_parameters):
-    """Candidate with the fewest effective parameters among those with least errors.
+    """Candidate with the fewest effective parameters and nearly the least error.
 
     These are the candidates whose error exceeds the least one by at most one standard
     error of the difference, paired by groups, or 1 %.
@@ -152,7 +152,7 @@ def fewest_parameters(errors, n_parameters):
 
 
 def held_out_components(components, samples, complement, found, criterion):
-    """Components of training samples as if their groups had been held out.
+    """Leave-one-group-out components of the training samples.
 
     The components z are the predictions of kernel ridge regression onto targets t,
     z = H t: class means times 1 + 1 / rho for "between", and class means plus z / rho
@@ -192,7 +192,7 @@ def calibrate(components, held_out, codes, weights, means, priors):
     further apart in training than for new samples, and small classes the most. The
     decision means :math:`m_k` are the class means of training, shrunk towards zero by
     the mean change of the components of the class, in the direction of its mean: if
-    nothing changes, as for many samples, the classifier is that of training. They are
+    nothing changes, as for many samples, the class means of training remain. They are
     not shrunk if this reduces the accuracy on the training samples by more than 2 %: if
     X has few distinct rows, a row that is held out differs from the others more than a
     new sample does, and the priors would outweigh the shrunk means.

@@ -39,7 +39,9 @@ _MANY = 100_000
 
 
 def n_landmarks_of(parameter, n_samples):
-    """Number of landmarks, at most that of samples, if their kernel matrix has memory.
+    """Number of landmarks, at most the number of samples.
+
+    Raises MemoryError if their kernel matrix needs more memory than there is.
 
     "auto" is 200 times the fourth root of the number of samples: 2,000 for 10,000, and
     6,300 for a million, so that the time of the fit grows with the power 3/2.
@@ -117,7 +119,7 @@ class LandmarkFeatures:
         ).T
 
     def to_coefficients(self, vectors):
-        """Coefficients of the kernels, from those of the features."""
+        """Coefficients of the kernels, from coefficients of the features."""
         coefficients = solve_triangular(self.factor, vectors, lower=True, trans="T")
         return coefficients / self.kernel_max
 

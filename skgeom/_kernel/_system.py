@@ -105,7 +105,7 @@ class Discriminants(NamedTuple):
 def discriminants_of(system, ratios, coefficients, offset, means, penalty):
     """Discriminants of a system, of kernels as they are and with fixed signs.
 
-    ``means`` are those of the centered classes. The class whose mean is largest in
+    ``means`` are the means of the centered classes. The class whose mean is largest in
     magnitude has a positive mean; of several that are equal, the last one has.
     """
     penalty = float(penalty) * system.kernel_max
@@ -159,7 +159,7 @@ class KernelSystem:
         self.identity, self.definite, self.iterate = identity, definite, iterate
         self.root_weights = np.sqrt(self.weights)
         self.kernel_mean = to_numpy(like(self.weights, matrix) @ matrix)
-        # K is symmetric, so the means of its rows are those of its columns.
+        # K is symmetric, so row means equal column means.
         row_means = self.kernel_mean - self.kernel_mean @ self.weights
         mean, row_means, roots = (
             like(vector, matrix)
@@ -342,8 +342,8 @@ class KernelSystem:
         if self._inverse is not None:
             inverse = to_numpy(self._inverse[-n_last:, -n_last:])
             return inverse.diagonal(), lambda rows: inverse[np.ix_(rows, rows)]
-        # The inverse of L L^T ends with that of the last block of L: L^-1 is
-        # triangular.
+        # L is triangular, so the last block of (L L^T)^-1 is R^T R, where R is the
+        # inverse of the last block of L.
         root, _ = dtrtri(np.tril(self._factor[-n_last:, -n_last:]), lower=True)
         diagonal = np.einsum("ij,ij->j", root, root)
         return diagonal, lambda rows: root[:, rows].T @ root[:, rows]
@@ -366,7 +366,7 @@ class KernelSystem:
         return self._times(self.indicators)
 
     def _discriminants(self, ratios, coefficients, scores, penalty):
-        """Discriminants of the kernel, from those of the centered matrix."""
+        """Discriminants of the kernel, from discriminants of the centered matrix."""
         averages = self.root_weights / self.class_weights[self.codes]
         means = np.eye(len(self.class_weights))[self.codes].T @ (
             averages[:, None] * scores

@@ -8,13 +8,13 @@ their features, which do not depend on the other samples.
 
 from copy import copy
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from skgeom._held_out import row_keys
 from skgeom._statistics import ROWS_PER_BLOCK
 from skgeom.utils._dask import map_row_blocks, merged, naming_block, row_blocks
 from skgeom.utils.array_api import block, take, to_numpy
@@ -25,9 +25,9 @@ _EPS = np.finfo(np.float64).eps
 
 @dataclass
 class RowSummary:
-    """What is known of rows, and of all of them together."""
+    """Summaries of each row, and of all rows together."""
 
-    digests: np.ndarray  # equal for equal rows, of integers
+    keys: np.ndarray  # equal for equal rows
     means: np.ndarray  # of each row
     variances: np.ndarray  # of each row
     center: np.ndarray  # the weighted mean of the rows
@@ -37,7 +37,6 @@ class RowSummary:
     @classmethod
     def of(cls, X, weights):
         """Summary of samples in memory, dense or sparse, and their weights."""
-        digests = np.array([_digest(row) for row in _rows_of_bytes(X)], dtype=np.int64)
         weight, n_features = weights.sum(), X.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
             batches = list(gen_batches(X.shape[0], ROWS_PER_BLOCK))
@@ -52,7 +51,7 @@ class RowSummary:
                 for batch in batches:
                     squares[batch] = np.square(X[batch] - center).sum(axis=1)
             scatter = float(weights @ squares)
-        return cls(digests, means, variances, center, scatter, float(weight))
+        return cls(row_keys(X), means, variances, center, scatter, float(weight))
 
     @classmethod
     def merged(cls, parts):
@@ -65,7 +64,7 @@ class RowSummary:
         )
         columns = (
             np.concatenate([getattr(part, name) for part in parts])
-            for name in ("digests", "means", "variances")
+            for name in ("keys", "means", "variances")
         )
         return cls(*columns, center, float(scatter), weight)
 
@@ -82,24 +81,6 @@ def gamma_scale(summary):
             "numbers. Divide X by a common factor, or use StandardScaler."
         )
     return float(1 / variance) if variance > rounding else 1.0
-
-
-def _rows_of_bytes(X):
-    """The bytes of each row; those of equal rows are equal."""
-    if not issparse(X):
-        for batch in gen_batches(len(X), ROWS_PER_BLOCK):
-            # Zeros may have a sign, which the sum removes.
-            yield from (row.tobytes() for row in np.ascontiguousarray(X[batch] + 0.0))
-        return
-    X = X.copy()
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
-        yield X.indices[start:stop].tobytes() + X.data[start:stop].tobytes()
-
-
-def _digest(row):
-    return int.from_bytes(blake2b(row, digest_size=8).digest(), "little", signed=True)
 
 
 def _moments_of_rows(X):
@@ -127,7 +108,7 @@ def distinct_rows(summary, codes, weights, groups=None):
     weights, groups : ndarray of shape (n_distinct,)
         The sum of the weights of the copies, and the numbers of the groups.
     """
-    _, copies = np.unique(summary.digests, return_inverse=True)
+    _, copies = np.unique(summary.keys, return_inverse=True)
     if groups is None:
         groups = copies
     else:

@@ -117,12 +117,12 @@ class KernelDiscriminantAnalysis(
        S_b = S_t - S_w, \quad S_t = K^\top C_n K, \quad
        S_w = \sum_y (K^{(y)})^\top C_{n_y} K^{(y)},
 
-    or the same with :math:`S_t` in place of :math:`S_b` (equation 13; numbers are those
-    of an unpublished note). The method is that of [1]_ and [2]_. The functions are the
+    or the same with :math:`S_t` in place of :math:`S_b` (equation 13 of an unpublished
+    note; see also [1]_ and [2]_). The functions are the
     components of :meth:`transform`. To classify, a sample is compared with the class
     means of the components, as in linear discriminant analysis (LDA). By default, the
-    width of the kernel and the penalty :math:`\lambda` are those with the least
-    leave-one-out error, and held-out samples calibrate the probabilities, see Notes.
+    leave-one-out error selects the width of the kernel and the penalty
+    :math:`\lambda`, and held-out samples calibrate the probabilities, see Notes.
 
     Parameters
     ----------
@@ -134,8 +134,8 @@ class KernelDiscriminantAnalysis(
         A name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or a symmetric
         function of two matrices of samples that returns their kernel matrix, as in
         :class:`sklearn.svm.SVC`, or ``"precomputed"``: then X is the kernel matrix of
-        the training samples, (n_samples, n_samples), and later that of samples and
-        training samples.
+        the training samples, (n_samples, n_samples), and in prediction the kernel
+        matrix of samples and training samples.
     gamma : float, "auto", "scale" or None, default="auto"
         Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
         ``"scale"`` is one over the sum of the variances of the features. ``"auto"``
@@ -158,10 +158,10 @@ class KernelDiscriminantAnalysis(
         leave-one-out errors of kernel ridge regression onto the classes: of
         all candidates of ``gamma`` and ``regularization`` within one standard error or
         1 % of the least error, the one with the fewest effective parameters. The errors
-        are those of at most about 500 samples, or two of each class if there are more
-        than 250. Zero needs solver "eigen" and a regular :math:`S_w`. The largest value
-        is 6.7e7. The scatter is negligible then, and more would only scale the
-        components.
+        are computed on at most about 500 samples, or two of each class if there are
+        more than 250 classes. Zero requires solver "eigen" and a regular :math:`S_w`.
+        The largest value is 6.7e7: the scatter is negligible then, and a larger value
+        would only scale the components.
     penalty : {"identity", "kernel"}, default="kernel"
         The matrix R: K, or the identity, which allows kernels that are not positive
         semidefinite.
@@ -188,9 +188,9 @@ class KernelDiscriminantAnalysis(
         feature space, which are overconfident where the penalty is small.
     priors : None, {"empirical", "uniform"} or array-like, default=None
         Class probabilities, of shape (n_classes,), which weight the classes in training
-        and prediction. ``"empirical"`` are the proportions of the samples with
-        ``sample_weight``, and None those with ``class_weight``, too. Use ``"uniform"``
-        if rare classes count as much as others.
+        and prediction. ``"empirical"`` uses the class proportions with
+        ``sample_weight``, and None the proportions with ``sample_weight`` and
+        ``class_weight``. Use ``"uniform"`` if rare classes count as much as others.
     class_weight : None, "balanced" or dict, default=None
         Factors of the weights of the samples in training, by class label; 1 for labels
         that a dict lacks. With ``"balanced"``, all classes have the same weight.
@@ -237,8 +237,7 @@ class KernelDiscriminantAnalysis(
     solver_ : str
         The solver that was used: "nystroem" if there are landmarks.
     n_landmarks_ : int or None
-        The number of landmarks, without those that depend on others; None for an exact
-        solution.
+        The number of linearly independent landmarks; None for an exact solution.
     X_fit_ : ndarray of shape (n_fit, n_features) or None
         The distinct training samples of positive weight, or the landmarks; None for a
         precomputed kernel.
@@ -257,7 +256,7 @@ class KernelDiscriminantAnalysis(
     -----
     Components are scaled such that the denominator of the ratio, in terms of
     covariances, is one: without regularization they have a variance of one within the
-    classes, as those of scikit-learn's LDA. The variance of their class means (with
+    classes, as in scikit-learn's LDA. The variance of their class means (with
     "total", their own) is in ``eigenvalues_``. The class whose mean is largest in
     magnitude, the last one of equals, has a positive one.
 
@@ -487,7 +486,7 @@ class KernelDiscriminantAnalysis(
         return X, codes, weights, RowSummary.of(on_host(X), relative)
 
     def _accepted(self, X):
-        """What the validation accepts."""
+        """Types of X that the validation accepts."""
         sparse = "csr" if accepts_sparse(self.kernel) else False
         return {"dtype": float_dtypes(X), "accept_sparse": sparse}
 
@@ -546,8 +545,8 @@ class KernelDiscriminantAnalysis(
     def _weigh(self, codes, sample_weight):
         """Training weights of sum one, of samples and classes; and the priors.
 
-        The weights of the classes are the priors, times ``class_weight``, and those of
-        their samples follow.
+        The weights of the classes are the priors times ``class_weight``; the weights of
+        the samples add up to them.
         """
         sums = np.bincount(codes, sample_weight, minlength=len(self.classes_))
         if not sums.all():

@@ -35,9 +35,8 @@ class LandmarkKernelPCA(
 ):
     r"""Kernel principal components by landmarks: features for nonlinear filters.
 
-    A kernel k is the inner product of samples in a feature space. Of its functions,
-    those in the span of landmarks :math:`l_1, \dots, l_q` are kept, and of these the
-    leading principal components,
+    A kernel k is the inner product of samples in a feature space. The features are the
+    leading principal components in the span of landmarks :math:`l_1, \dots, l_q`,
 
     .. math:: z(x) = A^\top \big( L^{-1} (k(l_1, x), \dots, k(l_q, x))^\top - \mu \big)
 
@@ -52,11 +51,12 @@ class LandmarkKernelPCA(
     Parameters
     ----------
     n_components : int or None, default=500
-        Number of components; None, or a number above that of independent landmarks,
-        is all of them.
+        Number of components. None, or a number larger than the number of independent
+        landmarks, keeps all components.
     n_landmarks : int or "auto", default="auto"
-        Number of landmarks, at most that of samples: the more, the finer the functions.
-        ``"auto"`` is 200 times the fourth root of the number of samples.
+        Number of landmarks, at most the number of samples. More landmarks approximate
+        the kernel better. ``"auto"`` is 200 times the fourth root of the number of
+        samples.
     kernel : str or callable, default="rbf"
         A name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or a symmetric
         positive semidefinite function of two matrices of samples that returns their
@@ -78,7 +78,7 @@ class LandmarkKernelPCA(
     ----------
     landmarks_ : ndarray of shape (n_landmarks, n_features)
         The landmarks: centers of clusters, within each class if labels are given, in
-        numbers that follow the class sizes. Those that depend on others are removed.
+        numbers that follow the class sizes, without linearly dependent ones.
     dual_coef_ : ndarray of shape (n_landmarks, n_components)
         Coefficients of the kernels with the landmarks.
     offset_ : ndarray of shape (n_components,)
@@ -101,8 +101,8 @@ class LandmarkKernelPCA(
 
     Notes
     -----
-    The axes are those of one sample for each landmark and at least 5,000, drawn at
-    random, or of all samples if there are fewer: they need not be exact.
+    The axes are computed from one random sample for each landmark and at least 5,000
+    samples, or from all samples if there are fewer: they need not be exact.
 
     References
     ----------
@@ -228,7 +228,7 @@ class LandmarkKernelPCA(
         subset = [rank - n_components, rank - 1]
         variances, axes = eigh(covariance, subset_by_index=subset, check_finite=False)
         variances, axes = variances[::-1], axes[:, ::-1] * signs(axes[:, ::-1].T)
-        # The coordinates are those of the kernel as it is, not of one of size one.
+        # The features were computed from the kernel divided by its maximum.
         scale = np.sqrt(features.kernel_max)
         self.eigenvalues_ = np.maximum(variances, 0) * features.kernel_max
         coefficients = features.to_coefficients(axes) * scale

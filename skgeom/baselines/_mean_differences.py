@@ -228,7 +228,7 @@ class LOL(LinearProjection):
 
 
 def _rounding(X, factor):
-    """Bound of the rounding error of sums of ``factor`` numbers like those of X."""
+    """Bound of the rounding error of sums of ``factor`` numbers of the size of X."""
     return max(X.shape) * np.finfo(float).eps * factor * np.abs(X).max()
 
 

@@ -45,8 +45,8 @@ def fetch_eth80(features="intensity", *, return_X_y=False):
     """Fetch ETH-80 as region covariance descriptors of 3,280 photographs.
 
     There are 8 categories with 10 objects each, photographed from 41 views. The
-    descriptors are those of :class:`~skgeom.RegionCovariance` for images of 256 x 256
-    pixels.
+    descriptors are computed as by :class:`~skgeom.RegionCovariance`, from images of
+    256 x 256 pixels.
 
     They are read from a file ``eth80_covariances.npz`` in the folder SKGEOM_DATA, with
     the arrays ``cov5`` and ``cov9``, the descriptors of intensity and color; ``y``,
@@ -144,7 +144,7 @@ def fetch_bci_iv_2a(subject=1, *, return_X_y=False):
     The subjects imagined four movements, in 288 trials on each of two days. A matrix is
     the covariance of 22 channels from 0.5 to 2.5 s after the cue, filtered to 10-30 Hz.
 
-    The matrices are those that the authors of [2]_ publish. They are read from a file
+    The authors of [2]_ published the matrices. They are read from a file
     ``bci_iv_2a_s1_to_s4.npz`` in the folder SKGEOM_DATA, with the arrays ``cov_1``,
     ``y_1`` and ``test_1`` for subject 1 and so on. The file cannot be downloaded. The
     package moabb downloads the signals of all nine subjects.

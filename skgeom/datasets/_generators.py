@@ -37,7 +37,7 @@ def make_gaussian_classes(
     Parameters
     ----------
     statistics : ClassStatistics
-        The means and covariances of the classes, such as those of
+        The means and covariances of the classes, such as the result of
         :func:`sqfa_toy_statistics`. Covariances may be singular.
     n_per_class : int, default=100
         Number of samples of each class; the counts in ``statistics`` have no effect.
@@ -51,7 +51,7 @@ def make_gaussian_classes(
     X : ndarray of shape (n_classes * n_per_class, n_features), float64
         The samples.
     y : ndarray of shape (n_classes * n_per_class,)
-        Their labels, those of ``statistics.classes``.
+        Class labels, from ``statistics.classes``.
 
     Raises
     ------

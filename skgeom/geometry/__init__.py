@@ -1,7 +1,8 @@
 """Pure functions on stacks of symmetric positive definite matrices, (..., n, n).
 
-All but means broadcast over the leading axes. All but those of Gaussian distributions
-take complex Hermitian matrices as well. Nothing here knows an estimator.
+All functions but means broadcast over the leading axes. All functions but distances of
+Gaussian distributions accept complex Hermitian matrices as well. This package does not
+import estimators.
 
 Arrays of another library than numpy that follows the array API standard, such as torch,
 CuPy or JAX, give arrays of that library, on the same device, and with gradients where

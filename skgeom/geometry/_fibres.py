@@ -77,7 +77,7 @@ def shortest_on_fibres(offset, scale, tol):
         # each of the two Gaussians, any can be the one that finds the shortest.
         offset, scale = offset[far], scale[far]
         other_end = -offset / scale, 1 / scale
-        # What a fibre coordinate of the one end is as one of the other.
+        # Converts fibre coordinates of one end to fibre coordinates of the other.
         turn = -1 / (scale[:, :, None] * scale[:, None, :])
         from_other = _least_trace(*other_end)
         starts = [
@@ -101,7 +101,7 @@ def squared_distance_gradients(offset, scale, fibre):
     """Derivatives of squared distances with respect to the second Gaussian.
 
     At the fibre coordinate of a shortest geodesic, the derivative along the fibre is
-    zero, so that the others are those of the distance of Gaussians. They are the end
+    zero, so that the others are derivatives of the distance of Gaussians: the end
     velocity of the geodesic, twice, as a covector. A covariance S has the block of the
     docstring of this module with any factor of it in the place of diag(q); a change dS
     is the change dS diag(q)^-1 / 2 of the factor.
@@ -117,7 +117,7 @@ def squared_distance_gradients(offset, scale, fibre):
     -------
     of_offset : ndarray of shape (p, m)
     of_covariance : ndarray of shape (p, m, m)
-        Symmetric; the change of the value is the sum of the entries times those of dS.
+        Symmetric; the change of the value is the inner product with dS.
     """
     points = _Points.evaluate(offset, scale, fibre)
     slope = 4 * np.arcsinh(points.sinh) / np.hypot(1, points.sinh)
@@ -179,7 +179,7 @@ class _Hessian(NamedTuple):
     A step changes the block by ``change``, in the basis of the singular vectors. The
     second derivatives of a function of singular values are divided differences of its
     slopes (Lewis and Sendov, "Twice differentiable spectral functions", SIAM Journal on
-    Matrix Analysis 23, 2001). Those of the majorant have been subtracted.
+    Matrix Analysis 23, 2001). The derivatives of the majorant have been subtracted.
     """
 
     size: np.ndarray

@@ -329,7 +329,7 @@ def _rounding_of_factors(covariances):
 
 
 def _distance_in_planes(offsets, sigmas_a, sigmas_b):
-    """Distances of univariate Gaussians: those in hyperbolic planes, times sqrt(2)."""
+    """Distances of univariate Gaussians: sqrt(2) times hyperbolic distances."""
     xp, root = namespace(offsets), sqrt(8)
     # One division after the other: a product of standard deviations could overflow.
     offsets = offsets / xp.sqrt(sigmas_a) / xp.sqrt(sigmas_b)

@@ -36,8 +36,8 @@ def minimize_in_batches(
     Parameters
     ----------
     value_and_gradient : callable
-        Maps a point to ``(cost, euclidean_gradient)``, of all samples, or of those of
-        some rows, its second argument.
+        Maps a point to ``(cost, euclidean_gradient)`` of all samples, or of the rows in
+        its optional second argument.
     n_samples : int
         The number of samples.
     manifold : Submanifold

@@ -23,7 +23,7 @@ from skgeom.optim._manifolds import filter_manifold
 from skgeom.optim._minimize import StartError, minimize
 
 # How closely all starts are optimized before the best one is chosen: on digits and on
-# the statistics of MNIST, the chosen start is that of a full optimization
+# the statistics of MNIST, a full optimization chooses the same start
 # (benchmarks/bench_sqfa.py).
 _SCREENING_TOL = 1e-3
 # The least tolerance in the subspace, if the whole space follows, and for samples that
@@ -58,10 +58,10 @@ def maximize_on_samples(
     """Maximize an objective over constrained filters, from several starts.
 
     If the objective has samples, the sample grows until its filters lose at most
-    ``tol``, relatively, or until it is the last one; if that is not the whole
-    objective, they may lose .0005. The loss is estimated from what the growth has
-    gained: with four times as many terms it is a quarter of what it was, and so a third
-    of the gain.
+    ``tol``, relatively, or until it is the last one; if the last sample is not the
+    whole objective, they may lose .0005. The loss is estimated from the gain of the
+    latest growth: four times as many terms reduce the loss to a quarter, so that the
+    remaining loss is a third of the gain.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def maximize_on_samples(
     -------
     MinimizeResult
         The filters, of shape (n, m), with the *negative* objective as the cost; counts
-        are those of the chosen start and of all stages after it.
+        include the chosen start and all stages after it.
     list of float
         The value that each start reached, on the first sample, when one was chosen.
 
@@ -203,7 +203,7 @@ def _best_start(ascend, starts, label, tol):
 
 
 def _beside(fixed, filters):
-    """All filters of an objective: fixed ones, and those that are optimized."""
+    """All filters of an objective: fixed ones, then optimized ones."""
     n_more = len(fixed) - len(filters)
     if n_more:
         filters = np.vstack([np.zeros((n_more, filters.shape[1])), filters])
@@ -247,8 +247,8 @@ def _ascend(
 ):
     """Optimize from given filters; the point of the result are filters, too.
 
-    The filters are in the coordinates of the basis, if that is not None. Counts are
-    added to those of the result ``before``.
+    The filters are in the coordinates of the basis, if that is not None. Counts
+    include the counts of the result ``before``.
     """
 
     def cost(point, rows=None):

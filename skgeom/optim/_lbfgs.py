@@ -2,7 +2,7 @@
 
 The quasi-Newton direction is computed from the last few steps s and changes of the
 gradient y, as in Euclidean space, except that each pair belongs to the tangent space of
-a point, and has to be transported to those of later points. A pair is
+a point, and is transported to the tangent spaces of later points. A pair is
 stored only if its curvature is positive ("cautious" update). The direction is then a
 direction of descent up to rounding, and a backtracking line search suffices.
 """
@@ -56,7 +56,7 @@ class RiemannianLBFGS:
     r"""Riemannian limited-memory BFGS for any pymanopt manifold.
 
     It requires the manifold's inner product, norm, retraction, vector transport and
-    typical distance, and supports product manifolds. The method is that of [1]_ with
+    typical distance, and supports product manifolds. The method follows [1]_ with
     the cautious update of [2]_. Besides its limits, it stops where rounding hides any
     further progress.
 

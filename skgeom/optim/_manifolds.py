@@ -31,7 +31,7 @@ class Submanifold(_Manifold):
     def inner_product(self, point, tangent_vector_a, tangent_vector_b):
         return np.vdot(tangent_vector_a, tangent_vector_b)
 
-    # The points of most manifolds are filters; those of RotationQuotient differ.
+    # The points of most manifolds are filters, except for RotationQuotient.
 
     def point_of(self, filters):
         return filters
@@ -312,7 +312,7 @@ class RotationQuotient(Sphere):
         return np.sqrt(point.shape[1]) / np.linalg.norm(filters) * filters
 
     def euclidean_to_riemannian_gradient(self, point, euclidean_gradient):
-        """The gradient on the sphere, given that of the filters."""
+        """The gradient on the sphere, given the gradient with respect to filters."""
         filters = self._inverse.T @ point
         scale = np.sqrt(point.shape[1]) / np.linalg.norm(filters)
         radial = np.vdot(filters, euclidean_gradient) / np.vdot(filters, filters)

@@ -45,7 +45,7 @@ class MinimizeResult:
     Attributes
     ----------
     point : point of the manifold
-        The best iterate: the lowest cost and, among those that are equal up to
+        The best iterate: the lowest cost and, among costs that are equal up to
         rounding, the smallest gradient.
     cost : float
         The cost there.

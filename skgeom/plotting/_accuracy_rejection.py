@@ -88,7 +88,7 @@ class AccuracyRejectionDisplay(Display):
         estimator : classifier
             A fitted classifier with ``predict_proba``.
         X : array-like of shape (n_samples, ...)
-            The samples. They should not be those that it was fitted to.
+            Test samples, which the classifier was not fitted to.
         y : array-like of shape (n_samples,)
             Their true labels.
         sample_weight : array-like of shape (n_samples,), default=None

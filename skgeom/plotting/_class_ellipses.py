@@ -213,8 +213,8 @@ class ClassEllipsesDisplay(Display):
         legend : bool, default=True
             Whether to draw a legend, or a color bar with a color map.
         label : str, default="class"
-            Title of the legend, or label of the color bar: what the class labels are,
-            such as "speed (deg/s)".
+            Title of the legend, or label of the color bar: the meaning of the class
+            labels, such as "speed (deg/s)".
 
         Returns
         -------

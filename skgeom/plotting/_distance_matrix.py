@@ -108,7 +108,7 @@ class DistanceMatrixDisplay(Display):
         estimator = fitted_step(
             estimator,
             ("class_distances",),
-            "Use from_statistics with those of the features, "
+            "Use from_statistics with statistics of the features, "
             "ClassStatistics.from_data(estimator.transform(X), y).",
         )
         matrix = estimator.class_distances(regularized=regularized)

@@ -146,7 +146,7 @@ class FilterDisplay(Display):
             If the filters are not real numbers, or ``axes`` are not matplotlib Axes.
         ValueError
             If the filters are not a stack of images of finite numbers, if the number of
-            axes or of titles differs from that of the filters, or if ``limits`` or
+            axes or of titles differs from the number of filters, or if ``limits`` or
             ``n_columns`` is invalid.
         """
         filters = _checked_filters(self.filters)

@@ -47,7 +47,7 @@ def row_blocks(X, y, sample_weight=None):
     Raises
     ------
     ValueError
-        If the blocks of ``y`` or ``sample_weight`` do not go with those of X.
+        If the blocks of ``y`` or ``sample_weight`` do not match the blocks of X.
     """
     import dask
 
@@ -241,9 +241,9 @@ def _score(number, X, y, sample_weight, model):
 def by_blocks(method):
     """A method of samples X that maps Dask arrays and frames block by block, lazily.
 
-    The result of a Dask array is a Dask array of known dtype and shape. That of a data
-    frame is one too, except that ``transform`` gives a data frame with the names of
-    ``get_feature_names_out``. What is computed later is the estimator as it is now.
+    The result for a Dask array or data frame is a Dask array of known dtype and shape,
+    except that ``transform`` of a data frame returns a data frame with the names of
+    ``get_feature_names_out``. Later changes of the estimator do not affect the result.
     """
 
     @wraps(method)

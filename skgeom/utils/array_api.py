@@ -111,7 +111,7 @@ def is_traced(X):
 def check_holds_numbers(array, name="X"):
     """Raise ValueError if a tensor has no numbers, or not all of them, in its memory.
 
-    ``name`` is what the caller calls it.
+    ``name`` is the name of the argument in the message.
     """
     if isinstance(array, _OF_NUMPY) or not hasattr(array, "__dlpack__"):
         return
@@ -123,7 +123,7 @@ def check_holds_numbers(array, name="X"):
         )
     if str(device_of(array)) == "meta":
         raise ValueError(
-            f"{name} lies on the device 'meta', where tensors hold no numbers: load or "
+            f"{name} is on the device 'meta', where tensors hold no numbers: load or "
             "compute it on another device first."
         )
 
@@ -206,7 +206,7 @@ def float_dtypes(X):
 
 
 def float_dtype(array):
-    """That of double precision, or of single if the device has no double."""
+    """The dtype float64, or float32 if the device has no float64."""
     xp = namespace(array)
     return xp.float64 if has_float64(array) else xp.float32
 
@@ -356,7 +356,7 @@ def real_part(array):
 
 
 def adjoint(matrices):
-    """The conjugate transposes of a stack; those of real matrices are views."""
+    """The conjugate transposes of a stack; views if the matrices are real."""
     if not is_complex(matrices):
         return matrices.mT
     return namespace(matrices).conj(matrices).mT
@@ -371,7 +371,7 @@ def move_attributes(estimator, X):
 def moved(attributes, convert):
     """A dict of attributes of an estimator, whose fitted arrays are converted.
 
-    They are its own, and those of objects that scikit-learn's ``move_estimator_to``
+    This includes arrays of the attributes that scikit-learn's ``move_estimator_to``
     moves. Parameters, texts and the classes are left as they are.
     """
     result = dict(attributes)

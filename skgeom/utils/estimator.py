@@ -314,7 +314,7 @@ class FitProgress:
         self._printed = monotonic()
 
     def set_data(self, X, y):
-        """Give the callbacks arrays of the namespace of X, and of that of y."""
+        """Pass arrays of the namespaces of X and y to the callbacks."""
         self._models = X, y
 
     def start(self, X=None, y=None):

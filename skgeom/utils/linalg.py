@@ -40,8 +40,8 @@ def leading_eigenvectors(matrix, count):
     return np.ascontiguousarray(fix_signs(columns.T[::-1]))
 
 
-# Relative distances of equal samples agree to so many digits, between the rounding of
-# float64 (1e-16) and the differences of distinct samples in the tests of folds (1e-8).
+# Number of digits to which relative distances of equal samples agree: between rounding
+# in float64 (1e-16) and differences of distinct samples in the tests of folds (1e-8).
 _DIGITS = 9
 
 
@@ -93,7 +93,7 @@ class WholeSpace:
     X : ndarray of shape (N, n) or None
         The samples as they were given; None if there are statistics only.
     samples : ndarray of shape (N, k) or None
-        Their coordinates, less those of the origin.
+        Coordinates of the samples, centered at ``origin``.
     origin : ndarray of shape (k,) or None
         The coordinates of the point that the samples were centered at; None if it is
         zero.
@@ -149,9 +149,9 @@ class SampleSpan(WholeSpace):
     """The span of samples that are fewer than their features.
 
     With the decompositions ``X.T = Q R`` and ``R = V S U.T``, the columns of ``Q V``
-    are an orthonormal basis, and ``U S`` the coordinates of the samples. These are
-    accurate to the rounding of X, unlike those by the products of samples, which square
-    its condition number. Q remains a product of reflections: filters need no more.
+    are an orthonormal basis, and ``U S`` the coordinates of the samples. Both are
+    accurate to the rounding of X; products of samples would square its condition
+    number. Q remains a product of reflections: filters need no more.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class SampleSpan(WholeSpace):
         )
         self._reflections = reflections, factors
         axes, sizes, coordinates = svd(triangle, overwrite_a=True, check_finite=False)
-        # Single precision is that of the numbers, not of what is computed from them.
+        # Also for float32 samples, since the decomposition is in float64.
         precision = max(X.shape) * np.finfo(np.float64).eps * sizes[0]
         rank = np.count_nonzero(sizes > precision)
         self._order = max(rank, n_least)

@@ -98,9 +98,9 @@ def float64_arrays(*names, cast=None, complex_allowed=False, on_cpu=False):
     """Compute in float64 and return float32 only if all named arrays are float32.
 
     The decorated function receives its arguments ``names`` as float64 arrays. Its
-    result, an array, is cast back, so that the functions need not think of precision:
-    factorizations in float32 would lose half the digits. ``cast(result, arguments)``,
-    if given, is what casts it, where arguments are those that were passed, by name.
+    result, an array, is cast back: factorizations in float32 would lose half of the
+    digits. ``cast(result, arguments)``, if given, casts it; ``arguments`` maps names to
+    the arguments of the call.
 
     If an argument is an array of a different library on a device, all become such
     arrays, in float32 if the device has no float64. NumPy computes with arrays in CPU
@@ -181,7 +181,7 @@ def check_symmetric(matrices, name):
     matrices : ndarray of shape (..., n, n)
         The stack to check.
     name : str
-        What the caller calls it; used in the messages.
+        Name of the argument in the messages.
 
     Raises
     ------
@@ -334,8 +334,8 @@ def weighted_samples(X, y, sample_weight, *, some=True):
 def known_labels(y):
     """The labels, as an array if they are of pandas or pyarrow.
 
-    The types of pandas that allow missing values become those of NumPy: scikit-learn
-    would convert integers and booleans to floating-point numbers.
+    Nullable dtypes of pandas become NumPy dtypes: scikit-learn would convert integers
+    and booleans to floating-point numbers.
 
     Raises
     ------
@@ -352,8 +352,8 @@ def known_labels(y):
         return y
     if missing.any():
         raise ValueError(
-            f"{missing.sum()} of the labels in y are missing, the first one that of "
-            f"sample {np.argmax(missing)}. Remove these samples."
+            f"{missing.sum()} of the labels in y are missing, the first one in row "
+            f"{np.argmax(missing)}. Remove these samples."
         )
     return y
 
@@ -460,7 +460,7 @@ def check_priors(priors, weights):
 
 
 def class_factors(class_weight, classes, *, zero=False):
-    """What the parameter ``class_weight`` multiplies the weights of the classes by.
+    """Factors of the class weights, from the parameter ``class_weight``.
 
     Parameters
     ----------
@@ -605,8 +605,8 @@ def check_sample_weight(sample_weight, X, **options):
     with _naming("sample_weight"):
         weights = _check_sample_weight(sample_weight, X, **options)
     largest = float(abs(weights).max()) if len(weights) else 1.0
-    # Squares of larger weights, times those of data, may overflow, and those of their
-    # inverses vanish.
+    # The squares of larger weights times squared data may overflow, and the squares of
+    # their inverses underflow.
     limit = np.sqrt(np.sqrt(np.finfo(np.float64).max))
     if not largest <= limit or 0 < largest < 1 / limit:  # or NaN
         raise ValueError(

@@ -179,9 +179,3 @@ def test_nearly_diagonal_kernel(wine, solver):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kda.set_params(gamma=0.3).fit(X, y)
-
-
-def test_no_gamma_is_selected_without_regularization(wine):
-    X, y = wine
-    kda = KDA(kernel="poly", degree=1, regularization=0).fit(X, y)
-    assert kda.gamma_ == pytest.approx(1 / 13)
