@@ -235,10 +235,10 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ValueError
             If the classifier has no ``predict_proba``, if more than one of
             ``threshold``, ``rejection_rate`` and ``target_error`` are given, if the
-            reject label is a class or of another kind than the classes, if there is one
-            class only, if a sample has no label or several, if probabilities are NaN,
-            or if with ``target_error`` there are sample weights or ``cv`` tests a
-            sample twice; and whatever the classifier raises.
+            reject label is a class or has a type different from the classes, if there
+            is one class only, if a sample has no label or several, if probabilities are
+            NaN, or if with ``target_error`` there are sample weights or ``cv`` tests a
+            sample twice. Errors of the classifier are passed on.
 
         Warns
         -----

@@ -18,7 +18,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
-from skgeom._prototypes._losses import nearest_scores
 from skgeom._prototypes._metrics import VectorMetric, find_metric
 from skgeom._prototypes._training import (
     SINGULAR,
@@ -28,9 +27,11 @@ from skgeom._prototypes._training import (
     find_variance,
     fit_lbfgs,
     fit_sgd,
+    in_tangent_space,
+    select_temperature,
 )
 from skgeom.utils._dask import naming_block, refuse_dask, row_blocks
-from skgeom.utils._mixins import ScoreClassifierMixin
+from skgeom.utils._mixins import PosteriorClassifierMixin
 from skgeom.utils.array_api import (
     ARRAY_API,
     astype,
@@ -229,15 +230,15 @@ class PrototypeClassifier(
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    ScoreClassifierMixin,
+    PosteriorClassifierMixin,
     BaseEstimator,
 ):
     """Classifies by distances from labeled prototypes.
 
     ``fit`` encodes the samples by a metric, and passes them with a loss to a solver. A
     subclass defines ``_loss(training)`` and ``_scale(training)``, the loss and its
-    scale. The nearest prototype decides, unless a subclass scores the classes
-    differently by ``_scores(squared_distances)``.
+    scale, and ``_scores(squared_distances)``, the logarithms of the class
+    probabilities, (n_samples, n_classes), up to a term that the classes share.
 
     Parameters
     ----------
@@ -344,21 +345,48 @@ class PrototypeClassifier(
             return fit_blocks(self, X, y, sample_weight)
         rng = check_random_state(self.random_state)
         training = self._prepared(X, y, sample_weight, rng)
-        stochastic = self._is_stochastic(training.metric)
-        loss = self._loss(training, stochastic)
-        report = self._reporter(training)
-        if stochastic:
+        self._calibrate(training)
+        loss = self._loss(training, self._is_stochastic(training.metric))
+        solver = self._solver(training, loss, rng)
+        self._store(training, solver(report=self._reporter(training)))
+        return self
+
+    def _calibrate(self, training, streams=False):
+        """Set what probabilities need in addition to prototypes, if anything."""
+
+    def _solver(self, training, loss, rng):
+        """The solver, a function of what it reports to."""
+        if self._is_stochastic(training.metric):
             epochs = range(1, self.max_iter + 1)
             # A common factor of the weights changes nothing.
             unit = 1 / float(namespace(training.y).mean(training.weights))
             schedule = self._schedule(training, epochs, unit, rng)
-            result = fit_sgd(training, loss, *schedule, report)
-        else:
-            options = self._lbfgs_options(training)
-            scale = self._scale(training)
-            result = fit_lbfgs(training, loss, scale, report=report, **options)
-        self._store(training, result)
-        return self
+            return partial(fit_sgd, training, loss, *schedule)
+        options = self._lbfgs_options(training)
+        return partial(fit_lbfgs, training, loss, self._scale(training), **options)
+
+    def _selected_temperature(self, training):
+        """Temperature of held-out distances."""
+        learner = copy(self)  # the prototypes of each fold are not those of this model
+        with warnings.catch_warnings():  # the fit to all samples warns, too
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return select_temperature(training, learner._held_out_distances)
+
+    def _held_out_distances(self, rest, held_out):
+        """Squared distances of samples from prototypes that others determine.
+
+        The tangent space at the mean of the prototypes is precise enough to determine
+        prototypes in a fraction of the time.
+        """
+        metric, is_curved = rest.metric, hasattr(rest.metric, "tangent_metric")
+        rest = in_tangent_space(rest) if is_curved else rest
+        loss = self._loss(rest, self._is_stochastic(rest.metric))
+        solver = self._solver(rest, loss, np.random.RandomState(0))
+        self._store(rest, solver())
+        prototypes = self._training.prototypes
+        if is_curved:
+            prototypes = rest.metric.decode(prototypes)
+        return compare(partial(self._compare, metric), held_out.Z, prototypes)
 
     @estimator_method
     def transform(self, X):
@@ -377,12 +405,8 @@ class PrototypeClassifier(
         squared, dtype = self._squared_distances(X)
         return astype(namespace(squared).sqrt(squared), dtype)
 
-    def _class_scores(self, X):
+    def _joint_log_likelihood(self, X):
         return self._scores(self._squared_distances(X)[0])
-
-    def _scores(self, squared_distances):
-        """Scores (n, n_classes) by squared distances from the prototypes."""
-        return nearest_scores(squared_distances, self._training.counts)
 
     def _squared_distances(self, X):
         """Squared distances from the prototypes, and the dtype of X."""
@@ -720,6 +744,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         n_rows = sum(training.counts) * self._size
         n_epochs = training.n_epochs + min(training.Z.shape[0] / n_rows, 1.0)
         training = replace(training, n_epochs=n_epochs)
+        self._calibrate(training, streams=True)
         loss = self._loss(training, stochastic=True, streams=True)
         schedule = self._schedule(training, [n_epochs], 1.0, rng)
         self._store(training, fit_sgd(training, loss, *schedule))

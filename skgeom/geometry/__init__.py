@@ -4,7 +4,7 @@ All functions but means broadcast over the leading axes. All functions but dista
 Gaussian distributions accept complex Hermitian matrices as well. This package does not
 import estimators.
 
-Arrays of another library than numpy that follows the array API standard, such as torch,
+Arrays of a library other than NumPy that follows the array API standard, such as torch,
 CuPy or JAX, give arrays of that library, on the same device, and with gradients where
 it has them. Only :func:`distance_fisher_rao` and the functions of geodesics always
 compute with numpy, and move their results.
