@@ -2,8 +2,9 @@
 
     python tools/write_address.py
 
-pyproject.toml sets the address, and the latest dated heading of the changelog the version
-and the date. The files are CITATION.cff and the conda recipe; a test checks that they agree.
+pyproject.toml sets the address, and the latest dated heading of the changelog the
+version and the date. The files are CITATION.cff and the conda recipe; a test checks
+that they agree.
 """
 
 import re
