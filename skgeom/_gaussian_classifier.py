@@ -7,8 +7,7 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 from scipy.special import logsumexp
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.multiclass import unique_labels
 
 from skgeom._held_out import statistics_and_sample
 from skgeom._shrinkage import (
@@ -36,10 +35,12 @@ from skgeom.utils.array_api import (
 )
 from skgeom.utils.estimator import BaseEstimator, current_progress, estimator_method
 from skgeom.utils.validation import (
+    check_array,
     check_priors,
     check_two_classes,
-    known_labels,
+    checked_labels,
     union_of_classes,
+    validate_data,
 )
 
 
@@ -366,10 +367,8 @@ class GaussianClassifier(PosteriorClassifierMixin, BaseEstimator):
         if is_dask(X):
             validate_data(self, empty_block(X), ensure_min_samples=0, reset=reset)
             return X, y
-        y = on_host(known_labels(y))
-        X, y = validate_data(self, X, y, dtype=float_dtypes(X), reset=reset)
-        check_classification_targets(y)
-        return X, y
+        X = validate_data(self, X, dtype=float_dtypes(X), reset=reset)
+        return X, checked_labels(y, X)
 
     def _fit(self, statistics, held_out=None):
         check_two_classes(statistics.classes, type(self).__name__)

@@ -9,13 +9,13 @@ from scipy.special import logsumexp
 from sklearn.base import RegressorMixin, clone
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skgeom._held_out import distinct_rows, held_out_folds
 from skgeom._shrinkage import prior_intensities, shrunk_to_diagonal, without_rounding
 from skgeom._statistics import statistics_of_samples
 from skgeom.utils.estimator import BaseEstimator, estimator_method
-from skgeom.utils.validation import weighted_samples
+from skgeom.utils.validation import checked_targets, validate_data, weighted_samples
 
 # From the most regularization to the least, in factors of about three. Speed videos
 # need little (examples/filters/plot_speed_regression.py), a few hundred samples much.
@@ -139,7 +139,8 @@ class GaussianRegressor(RegressorMixin, BaseEstimator):
             If X, y or ``sample_weight`` is malformed, if the squares of X overflow, or
             if ``prior_samples`` is so small that a covariance is singular.
         """
-        X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
+        X = validate_data(self, X, dtype=np.float64)
+        y = checked_targets(y, X, y_numeric=True)
         weights = np.ones(len(y))
         if sample_weight is not None:
             X, y, weights = weighted_samples(X, y, sample_weight)

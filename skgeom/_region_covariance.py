@@ -5,13 +5,13 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import TransformerMixin
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.linalg import ENTRIES_AT_ONCE
 from skgeom.utils.threads import map_threads
-from skgeom.utils.validation import check_finite
+from skgeom.utils.validation import check_array, check_finite
 
 LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
 _SETS = {
@@ -186,6 +186,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         """Checked images, with an axis of channels, and the names of their features."""
         X = check_array(
             X,
+            input_name="X",
             dtype="numeric",
             allow_nd=True,
             ensure_2d=False,

@@ -8,17 +8,15 @@ from sklearn import get_config
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
-from sklearn.utils import Bunch, check_array, get_tags, indexable
+from sklearn.utils import Bunch, get_tags, indexable
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     process_routing,
 )
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
-    assert_all_finite,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
@@ -44,9 +42,10 @@ from skgeom.utils.estimator import (
     safe_split,
 )
 from skgeom.utils.validation import (
+    check_array,
     check_sample_weight,
     check_two_classes,
-    known_labels,
+    checked_labels,
     warn_user,
 )
 
@@ -259,13 +258,10 @@ class RejectionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         automatic = self.rejection_rate is not None or self.target_error is not None
         if automatic and not isinstance(self.estimator, FrozenEstimator):
             refuse_dask(self, X, "Give a threshold, or freeze a fitted classifier")
-        X, y = indexable(X, y)
         check_holds_numbers(y, "y")
         check_holds_numbers(sample_weight, "sample_weight")
-        labels, y = y, on_host(known_labels(y))
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
+        labels, y = y, checked_labels(y, X)
+        (X,) = indexable(X)
         # A frozen classifier saw other samples.
         if not isinstance(self.estimator, FrozenEstimator):
             check_two_classes(np.unique(y), name)

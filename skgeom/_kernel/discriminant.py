@@ -5,10 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.sparse import issparse
 from sklearn import get_config
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import (
     assert_all_finite,
@@ -18,8 +15,6 @@ from sklearn.utils import (
     gen_batches,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skgeom._kernel._held_out_errors import (
     calibrate,
@@ -79,10 +74,12 @@ from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.threads import one_blas_thread
 from skgeom.utils.validation import (
     check_priors,
+    check_sample_weight,
     check_two_classes,
+    checked_labels,
     class_factors,
-    known_labels,
     require_memory,
+    validate_data,
     warn_user,
 )
 
@@ -483,11 +480,11 @@ class KernelDiscriminantAnalysis(
                 X = X[np.arange(len(codes))]  # which the exact solver needs in memory
             return X, codes, weights, summary
         check_library(X, self)
-        X, y = validate_data(self, X, known_labels(y), **self._accepted(X))
-        codes = self._encode(y)
+        X = validate_data(self, X, **self._accepted(X))
+        codes = self._encode(checked_labels(y, X))
         weights = np.ones(len(codes))
         if sample_weight is not None:
-            weights = _check_sample_weight(
+            weights = check_sample_weight(
                 on_host(sample_weight),
                 weights,
                 dtype=np.float64,
@@ -503,8 +500,7 @@ class KernelDiscriminantAnalysis(
 
     def _encode(self, y):
         """Class numbers of valid labels; sets the classes."""
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
+        self.classes_, codes = np.unique(y, return_inverse=True)
         n_classes = len(self.classes_)
         check_two_classes(self.classes_, type(self).__name__)
         if self.n_components is not None and self.n_components > n_classes - 1:
@@ -682,11 +678,6 @@ class KernelDiscriminantAnalysis(
         """The system of landmarks, and these, or their numbers if precomputed."""
         X, n_samples = data.X, len(data.codes)
         n_landmarks = n_landmarks_of(self.n_landmarks, n_samples)
-        require_memory(
-            16 * n_landmarks**2,
-            f"The kernel matrix of {n_landmarks} landmarks and its factor",
-            "Reduce n_landmarks.",
-        )
         random_state = check_random_state(self.random_state)
         if kernel.precomputed or issparse(X) or n_landmarks == n_samples:
             points = random_landmarks(n_landmarks, n_samples, random_state)

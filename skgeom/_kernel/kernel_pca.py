@@ -4,27 +4,13 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils import (
-    check_array,
-    check_random_state,
-    gen_batches,
-)
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted
 
-from skgeom._kernel._kernels import (
-    make_kernel,
-    warn_if_nearly_diagonal,
-)
+from skgeom._kernel._kernels import make_kernel, warn_if_nearly_diagonal
 from skgeom._kernel._nystroem import (
     LandmarkFeatures,
     kmeans_landmarks,
@@ -37,7 +23,7 @@ from skgeom.utils._dask import refuse_dask
 from skgeom.utils.array_api import check_library
 from skgeom.utils.estimator import BaseEstimator, estimator_method
 from skgeom.utils.linalg import signs
-from skgeom.utils.validation import known_labels
+from skgeom.utils.validation import check_array, checked_labels, validate_data
 
 # The axes are computed from at least this many samples: they need not be exact. For
 # 30,000 images of MNIST (`bench_kernel_features.py`), the fit is 1.5 times as fast.
@@ -213,13 +199,10 @@ class LandmarkKernelPCA(
         refuse_dask(self, X, "Fit to a sample of it, and transform it in blocks")
         check_library(X, self)
         options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2}
-        if y is None:
-            X = validate_data(self, X, **options)
-            codes = np.zeros(len(X), dtype=int)
-        else:
-            X, y = validate_data(self, X, known_labels(y), **options)
-            check_classification_targets(y)
-            _, codes = np.unique(y, return_inverse=True)
+        X = validate_data(self, X, **options)
+        codes = np.zeros(len(X), dtype=int)
+        if y is not None:
+            _, codes = np.unique(checked_labels(y, X), return_inverse=True)
         rng, weights = check_random_state(self.random_state), np.ones(len(X))
         summary = RowSummary.of(X, weights)
         kernel = make_kernel(self, X, summary.center)

@@ -10,6 +10,7 @@ from skgeom.baselines._decompositions import whitening_basis
 from skgeom.utils._mixins import LinearProjection
 from skgeom.utils.estimator import estimator_method
 from skgeom.utils.linalg import fix_signs, space_of
+from skgeom.utils.validation import require_memory
 
 
 class LocalFisherDiscriminantAnalysis(LinearProjection):
@@ -209,6 +210,11 @@ class LocalFisherDiscriminantAnalysis(LinearProjection):
 
 def _affinity(X, n_neighbors):
     """Affinities between samples of a class, with local scaling."""
+    require_memory(
+        24 * len(X) ** 2,  # with products of scales, and affinities
+        f"The distances between {len(X)} samples of a class",
+        "Use fewer samples of X.",
+    )
     if n_neighbors is None or len(X) == 1:
         return np.ones((len(X), len(X)))
     squares = squareform(pdist(X, "sqeuclidean"))

@@ -4,10 +4,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from skgeom.utils.validation import check_spd_samples, check_two_classes
+from skgeom.utils.validation import check_spd_samples, check_two_classes, checked_labels
 
 
 class SPDSamples(TransformerMixin, BaseEstimator):
@@ -25,16 +24,10 @@ class SPDSamples(TransformerMixin, BaseEstimator):
     def fit(self, X, y=None):
         """Check X and y."""
         check_spd_samples(self, X, reset=True, name=self.name)
-        if y is None:
-            raise ValueError(f"{self.name} requires y to be passed, but it is None.")
-        y = np.asarray(y)
-        if y.ndim != 1:  # the next steps do not flatten columns
-            raise ValueError(f"y should be a 1d array, got shape {y.shape}.")
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        if len(y) != len(X):
-            raise ValueError(f"X has {len(X)} samples, but y has {len(y)} labels.")
-        check_two_classes(np.unique(y), self.name)
+        labels = checked_labels(y, X)
+        if np.ndim(y) != 1:  # the next steps do not flatten columns
+            raise ValueError(f"y should be a 1d array, got shape {np.shape(y)}.")
+        check_two_classes(np.unique(labels), self.name)
         return self
 
     def transform(self, X):

@@ -7,11 +7,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.datasets import load_sample_images
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
-from sklearn.utils.validation import check_array
 
 from skgeom._region_covariance import LUMA
 from skgeom.datasets._generators import balanced_labels
-from skgeom.utils.validation import real_array
+from skgeom.utils.validation import check_array, real_array
 
 # The stimuli and the model of the eye in the papers; none of the numbers is tuned.
 _SIZE = 60  # of the aperture in pixels, one degree of the visual field

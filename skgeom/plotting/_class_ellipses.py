@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from skgeom._statistics import ClassStatistics
 from skgeom.plotting._display import (
@@ -15,7 +15,7 @@ from skgeom.plotting._display import (
     sparse_labels,
 )
 from skgeom.utils.array_api import on_host
-from skgeom.utils.validation import check_finite
+from skgeom.utils.validation import check_array, check_finite
 
 
 class ClassEllipsesDisplay(Display):

@@ -3,7 +3,6 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from skgeom.objectives import (
     DISTANCES,
@@ -18,7 +17,7 @@ from skgeom.plotting._display import (
     sparse_labels,
 )
 from skgeom.utils.array_api import on_host
-from skgeom.utils.validation import check_two_classes, real_array
+from skgeom.utils.validation import check_array, check_two_classes, real_array
 
 # A name that occurs in both has the same distance in both.
 _ALL_DISTANCES = DISTANCES | SECOND_MOMENT_DISTANCES
