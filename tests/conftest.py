@@ -101,24 +101,6 @@ class ArrayLibrary:
         )
 
 
-@pytest.fixture
-def nothing_leaves_the_device():
-    """A context in which a module must not copy arrays of other libraries to numpy."""
-    import skgeom.utils.array_api as _arrays
-
-    def to_numpy(array, to_numpy=_arrays.to_numpy):
-        assert _arrays.namespace(array) is np
-        return to_numpy(array)
-
-    @contextmanager
-    def context(module):
-        with mock.patch.object(_arrays, "to_numpy", to_numpy):
-            with mock.patch(f"{module}.to_numpy", to_numpy):
-                yield
-
-    return context
-
-
 @contextmanager
 def dispatched(name, device, dtype):
     """An :class:`ArrayLibrary`, with scikit-learn's dispatch on."""

@@ -132,6 +132,42 @@ ESTIMATORS = {
     "tslda": Case(baselines.tslda, "matrices", holds={SCALE, NAMES, ORDER}),
 }
 
+# Parameters that lead through other code.
+VARIANTS = {
+    "SQFA, squared": Case(
+        skgeom.SQFA(distance="hellinger", squared=True, class_weight={0: 2.0}, **GIVEN),
+        holds={NAMES},
+    ),
+    "GaussianClassifier, shared": Case(
+        skgeom.GaussianClassifier("shared"), holds={NAMES}
+    ),
+    "KernelDiscriminantAnalysis, poly": Case(
+        skgeom.KernelDiscriminantAnalysis(kernel="poly", degree=2), holds={NAMES}
+    ),
+    "KernelDiscriminantAnalysis, nystroem": Case(
+        skgeom.KernelDiscriminantAnalysis(solver="nystroem", random_state=0),
+        holds={NAMES},
+    ),
+    "LandmarkKernelPCA, poly": Case(
+        skgeom.LandmarkKernelPCA(3, kernel="poly", degree=2, random_state=0)
+    ),
+    "RSLVQ, sgd": Case(
+        skgeom.RSLVQ(solver="sgd", max_iter=5, random_state=0), holds={NAMES}
+    ),
+    "GMLVQ, 2": Case(skgeom.GMLVQ(n_components=2, random_state=0), holds={NAMES}),
+} | {
+    f"PLRSQ, {name}": Case(
+        skgeom.PLRSQ(**options, random_state=0), "matrices", holds={NAMES}
+    )
+    for name, options in {
+        "2": {"n_components": 2, "metric": "logeuclid"},
+        "logdet": {"metric": "logdet"},
+        "tangent": {"metric": "tangent"},
+        "mahalanobis": {"metric": "mahalanobis"},
+        "sgd": {"solver": "sgd", "max_iter": 5},
+    }.items()
+}
+
 
 def data_of(case, seed, n_per_class=12, power=1):
     """Three classes that overlap a little, in units far from one another or not."""

@@ -27,26 +27,10 @@ FILTERS = [
 ]
 CASES = {
     name: case
-    for name, case in public.ESTIMATORS.items()
+    for name, case in (public.ESTIMATORS | public.VARIANTS).items()
     if not name.endswith((", given", ", regularization"))
     # The former has no state, the others are of scikit-learn and pyRiemann.
     and name not in ("RegionCovariance", "mdrm", "tslda")
-} | {
-    "SQFA, squared": public.Case(FILTERS[0]),
-    "KernelDiscriminantAnalysis, poly": public.Case(
-        skgeom.KernelDiscriminantAnalysis(kernel="poly", degree=2)
-    ),
-    "KernelDiscriminantAnalysis, nystroem": public.Case(
-        skgeom.KernelDiscriminantAnalysis(solver="nystroem")
-    ),
-    "LandmarkKernelPCA, poly": public.Case(
-        skgeom.LandmarkKernelPCA(3, kernel="poly", degree=2, random_state=0)
-    ),
-    "GaussianClassifier, shared": public.Case(skgeom.GaussianClassifier("shared")),
-    "GMLVQ, 2": public.Case(skgeom.GMLVQ(n_components=2)),
-    "PLRSQ, 2": public.Case(
-        skgeom.PLRSQ(n_components=2, metric="logeuclid"), "matrices"
-    ),
 }
 METHODS = ["transform", "predict", "predict_proba", "decision_function"]
 
@@ -122,17 +106,6 @@ def test_interrupted_fit_changes_nothing(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         sqfa.fit(X[:, :3], y)
     assert all(attributes(sqfa)[name] is before[name] for name in before)
-
-
-def test_singular_classes_leave_no_half_fitted_filters():
-    """The case that was met: transform then raised AttributeError."""
-    lone = np.hstack([X, X[:, :1]])
-    lone[y == 0, 4] = 0
-    sqfa = skgeom.SQFA(regularization=0, covariance_estimator=None)
-    with pytest.raises(ValueError, match="singular"):
-        sqfa.fit(lone, y)
-    with pytest.raises(NotFittedError):
-        sqfa.transform(lone)
 
 
 @ignores_warnings

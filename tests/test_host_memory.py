@@ -1,55 +1,38 @@
 """Arrays of other libraries that lie in the memory of the host: numpy computes."""
 
 import numpy as np
+import public_estimators as public
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from skgeom import (
-    GLRSQ,
-    GMLVQ,
-    PLRSQ,
-    RSLVQ,
     SQFA,
-    AMAGauss,
     CovarianceHessianProjection,
     GaussianClassifier,
     KernelDiscriminantAnalysis,
-    LandmarkKernelPCA,
     RejectionClassifier,
     geometry,
 )
-from skgeom.baselines import LOL, GeometryAwarePCA
 from skgeom.utils.array_api import is_in_host_memory, namespace, to_numpy
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-# Each with random_state if it takes one; the matrices of some are made of the samples.
-OF_MATRICES = [
-    PLRSQ(max_iter=3),
-    PLRSQ(metric="logdet", max_iter=3),
-    PLRSQ(n_components=2, max_iter=3),
-    GLRSQ(max_iter=2, solver="sgd"),
-    GeometryAwarePCA(2),
-]
-CLASSIFIERS = [
-    GaussianClassifier(),
-    GaussianClassifier("shared", regularization=0.1),
-    KernelDiscriminantAnalysis(regularization=1e-3),
-    KernelDiscriminantAnalysis(solver="nystroem", n_landmarks=20),
-    GMLVQ(max_iter=3),
-    RSLVQ(max_iter=3),
-    RejectionClassifier(GaussianClassifier(), rejection_rate=0.1, cv=3),
-]
-PROJECTIONS = [
-    SQFA(2, max_iter=5),
-    AMAGauss(2, max_iter=5),
-    CovarianceHessianProjection(LogisticRegression()),
-    LandmarkKernelPCA(2, n_landmarks=20),
-    LOL(2),
-]
+CASES = {
+    name: case
+    for name, case in (public.ESTIMATORS | public.VARIANTS).items()
+    if name not in ("RegionCovariance", "mdrm", "tslda", "ClusterClassifier")
+} | {
+    "CovarianceHessianProjection": public.Case(
+        CovarianceHessianProjection(LogisticRegression())
+    ),
+    "RejectionClassifier": public.Case(
+        RejectionClassifier(GaussianClassifier(), rejection_rate=0.1, cv=3)
+    ),
+}
+FAST = {"PLRSQ", "GaussianClassifier", "SQFA"}
 METHODS = [
     "transform",
     "inverse_transform",
@@ -61,34 +44,22 @@ METHODS = [
 ]
 
 
-def few_fast(estimators):
-    """Parameters; those of other classes are rare."""
-    fast, params = {PLRSQ, GaussianClassifier, SQFA}, []
-    for one in estimators:
-        marks = () if type(one) in fast else pytest.mark.exhaustive
-        fast.discard(type(one))
-        params.append(pytest.param(one, marks=marks, id=repr(one)))
-    return params
+def each(cases):
+    return [
+        pytest.param(
+            case, marks=() if name in FAST else pytest.mark.exhaustive, id=name
+        )
+        for name, case in cases.items()
+    ]
+
+
+CLASSIFIERS = {name: case for name, case in CASES.items() if is_classifier(case.make())}
 
 
 @pytest.fixture(scope="module")
 def wine():
     X, y = load_wine(return_X_y=True)
     return ((X - X.mean(axis=0)) / X.std(axis=0))[:, :5], y
-
-
-def samples_for(estimator, X):
-    """Matrices of the samples, for those that take such."""
-    if type(estimator) not in map(type, OF_MATRICES):
-        return X
-    return X[:, :3, None] * X[:, None, :3] + np.eye(3)
-
-
-def seeded(estimator):
-    names = estimator.get_params()
-    return clone(estimator).set_params(
-        **{"random_state": 0} if "random_state" in names else {}
-    )
 
 
 def fitted_arrays(estimator):
@@ -102,15 +73,13 @@ def fitted_arrays(estimator):
     }
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    few_fast([*OF_MATRICES, *CLASSIFIERS, *PROJECTIONS]),
-)
-def test_results_are_those_of_numpy_to_the_last_digit(estimator, host_library, wine):
-    X, y = samples_for(estimator, wine[0]).astype(host_library.dtype), wine[1]
+@pytest.mark.parametrize("case", each(CASES))
+def test_results_are_those_of_numpy_to_the_last_digit(case, host_library):
+    X, y = public.data_of(case, seed=0)
+    X = X.astype(host_library.dtype)
     there = host_library.array(X)
-    expected = seeded(estimator).fit(X, y)
-    fitted = seeded(estimator).fit(there, host_library.array(y))
+    expected = case.make().fit(X, y)
+    fitted = case.make().fit(there, host_library.array(y))
     for name, value in fitted_arrays(expected).items():
         assert host_library.is_mine(getattr(fitted, name)), name
         assert_array_equal(to_numpy(getattr(fitted, name)), value)
@@ -125,15 +94,12 @@ def test_results_are_those_of_numpy_to_the_last_digit(estimator, host_library, w
             assert_array_equal(to_numpy(result), wanted)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [SQFA(2, max_iter=5, random_state=0), GLRSQ(max_iter=3, random_state=0)],
-    ids=repr,
-)
-def test_more_samples_are_learnt_by_numpy(estimator, host_library, wine):
-    X, y = samples_for(estimator, wine[0]).astype(host_library.dtype), wine[1]
+@pytest.mark.parametrize("name", ["SQFA", "GLRSQ"])
+def test_more_samples_are_learnt_by_numpy(name, host_library):
+    X, y = public.data_of(CASES[name], seed=0)
+    X = X.astype(host_library.dtype)
     there = host_library.array(X)
-    fitted, expected = clone(estimator), clone(estimator)
+    fitted, expected = CASES[name].make(), CASES[name].make()
     for part in (slice(0, None, 2), slice(1, None, 2)):
         expected.partial_fit(X[part], y[part])
         fitted.partial_fit(there[part, ...], host_library.array(y[part]))
@@ -222,21 +188,19 @@ def test_functions_of_the_user_are_given_tensors(wine):
         assert isinstance(sqfa.fit(tensor, y[::4]).components_, torch.Tensor)
 
 
-@pytest.mark.parametrize(
-    "classifier",
-    few_fast([*CLASSIFIERS, PLRSQ(max_iter=2), GLRSQ(max_iter=2)]),
-)
-def test_classes_follow_y_as_in_scikit_learn(classifier, library, wine):
-    X, y = samples_for(classifier, wine[0]), wine[1]
+@pytest.mark.parametrize("case", each(CLASSIFIERS))
+def test_classes_follow_y_as_in_scikit_learn(case, library):
+    X, y = public.data_of(case, seed=0)
     names = np.array(["a", "b", "c"])[y]
+    vectors = library.array(X.reshape(len(X), -1))
     for labels in (library.array(y), y, names.tolist()):
-        reference = RidgeClassifier(solver="svd").fit(library.array(wine[0]), labels)
-        model = seeded(classifier).fit(library.array(X), labels)
+        reference = RidgeClassifier(solver="svd").fit(vectors, labels)
+        model = case.make().fit(library.array(X), labels)
         assert namespace(model.classes_) is namespace(reference.classes_)
         predicted = model.predict(library.array(X))
-        wanted = reference.predict(library.array(wine[0]))
+        wanted = reference.predict(vectors)
         assert namespace(predicted) is namespace(wanted)
-        if not isinstance(classifier, RejectionClassifier):
+        if not isinstance(model, RejectionClassifier):
             assert predicted.dtype == wanted.dtype
             assert (to_numpy(predicted) == to_numpy(labels)).mean() > 0.6
 
@@ -249,20 +213,18 @@ REFUSED = {
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", REFUSED)
-@pytest.mark.parametrize(
-    "estimator", [*CLASSIFIERS, *PROJECTIONS, PLRSQ(max_iter=2)], ids=repr
-)
-def test_tensors_without_real_numbers_are_refused(estimator, kind, wine):
+@pytest.mark.parametrize("name", CASES)
+def test_tensors_without_real_numbers_are_refused(name, kind):
     torch = pytest.importorskip("torch")
     from sklearn import config_context
 
-    X, y = samples_for(estimator, wine[0]), wine[1]
+    X, y = public.data_of(CASES[name], seed=0)
     make, message = REFUSED[kind]
     tensor = torch.asarray(X)
     with config_context(array_api_dispatch=True):
         with pytest.raises(ValueError, match=message):
-            clone(estimator).fit(make(tensor), y)
-        fitted = clone(estimator).fit(tensor, y)
+            CASES[name].make().fit(make(tensor), y)
+        fitted = CASES[name].make().fit(tensor, y)
         method = "transform" if hasattr(fitted, "transform") else "predict"
         with pytest.raises(ValueError, match=message):
             getattr(fitted, method)(make(tensor))

@@ -4,50 +4,24 @@ import pickle
 import warnings
 
 import numpy as np
+import public_estimators as public
 import pytest
-from sklearn.base import BaseEstimator, is_regressor
-from sklearn.cluster import KMeans
-from sklearn.datasets import load_iris, make_spd_matrix
 from sklearn.exceptions import InconsistentVersionWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils import get_tags
 
 import skgeom
-from skgeom import baselines
 
-FIRST = {"ClusterClassifier": KMeans(4, random_state=0)}
-FIRST |= {"RejectionClassifier": LogisticRegression()}
 METHODS = "transform", "predict", "predict_proba", "decision_function"
-NAMES = [
-    (module, name)
-    for module in (skgeom, baselines)
-    for name in module.__all__
-    if isinstance(getattr(module, name), type)
-    and issubclass(getattr(module, name), BaseEstimator)
-]
-every_estimator = pytest.mark.parametrize(
-    ("module", "name"), NAMES, ids=[name for _, name in NAMES]
-)
+NAMES = {name.split(",")[0] for name in public.ESTIMATORS} - {"mdrm", "tslda"}
 
 
-def fitted(module, name):
+@pytest.fixture(params=sorted(NAMES))
+def fitted(request):
     """A fitted estimator, and its samples."""
-    model = getattr(module, name)(*[FIRST[name]] if name in FIRST else [])
-    if "max_iter" in model.get_params():
-        model.set_params(max_iter=3)
-    if name == "RegionCovariance":
-        X, y = np.random.default_rng(0).random((6, 9, 9)), None
-    elif get_tags(model).input_tags.two_d_array:
-        X, y = load_iris(return_X_y=True)
-        X, y = X[::3], y[::3]
-        if not is_regressor(model):
-            y = np.array(["setosa", "versicolor", "virginica"])[y]
-    else:
-        X = np.array([make_spd_matrix(3, random_state=k) for k in range(40)])
-        y = np.arange(40) % 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return model.fit(X, y), X
+    case = public.ESTIMATORS[request.param]
+    X, y = public.data_of(case, seed=0)
+    if public.NAMES in case.holds:
+        y = np.array(["setosa", "versicolor", "virginica"])[y]
+    return public.fitted(case, X, y), X
 
 
 def assert_same_results(model, same, X):
@@ -57,9 +31,8 @@ def assert_same_results(model, same, X):
             np.testing.assert_array_equal(found, expected)
 
 
-@every_estimator
-def test_pickles_of_another_version_warn(module, name, monkeypatch):
-    model, X = fitted(module, name)
+def test_pickles_of_another_version_warn(fitted, monkeypatch):
+    model, X = fitted
     content = pickle.dumps(model)
     same = pickle.loads(content)
     assert_same_results(model, same, X)
@@ -69,13 +42,13 @@ def test_pickles_of_another_version_warn(module, name, monkeypatch):
         warnings.simplefilter("always")
         pickle.loads(content)
     own = [w for w in caught if issubclass(w.category, InconsistentVersionWarning)]
+    name = type(model).__name__
     assert any(f"{name} from version" in str(w.message) for w in own)
 
 
-@every_estimator
-def test_skops_stores_the_estimator(module, name):
+def test_skops_stores_the_estimator(fitted):
     io = pytest.importorskip("skops.io", reason="skops is not installed")
-    model, X = fitted(module, name)
+    model, X = fitted
     content = io.dumps(model)
     unknown = io.get_untrusted_types(data=content)
     assert all(kind.startswith("skgeom.") for kind in unknown)

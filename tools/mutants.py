@@ -1,8 +1,12 @@
 """Mutation testing: are there faults that the tests do not see?
 
 ``python tools/mutants.py --state mutants.jsonl`` makes a random sample of mutants, each
-with one small fault in a module of ``TESTED_BY``, in a copy of the checkout. The tests
-of the module must fail: those of the fast tier, or else those of the exhaustive tier.
+with one small fault in a module of ``TESTED_BY``, in a copy of the checkout. A test of
+the module must fail: one of the fast tier, or else one of the exhaustive tier. Of the
+fast tier, the tests that execute the line of the fault are run, the quickest first; a
+run of all of them with coverage.py finds these at the beginning. ``--fast`` leaves out
+the exhaustive tier; with ``--again`` it is run for what survived.
+
 The state file has a line for each mutant: an interrupted run goes on where it was.
 ``--report`` prints the scores and the survivors. Several processes take a part each,
 ``--part 0/2`` and ``--part 1/2``, with state files of their own.
@@ -21,29 +25,29 @@ import sys
 import tempfile
 import time
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
+import coverage
+import pytest
+
 ROOT = Path(__file__).parents[1]
-# What is mutated, and the runs of pytest that must find it: quick ones first.
-OF_PROTOTYPES = [
-    [f"tests/prototypes/test_{name}.py" for name in ("metrics", "losses", "lvq")],
-    ["tests/prototypes"],
-]
+# What is mutated, and the tests that must find it.
 TESTED_BY = {
-    "skgeom/geometry": [["tests/geometry"], ["tests/properties/test_geometry.py"]],
-    "skgeom/objectives": [
-        ["tests/objectives"],
-        ["tests/properties/test_objectives.py"],
-    ],
-    "skgeom/_prototypes/_metrics.py": OF_PROTOTYPES,
-    "skgeom/_prototypes/_losses.py": OF_PROTOTYPES,
-    "skgeom/_prototypes/plrsq.py": OF_PROTOTYPES,
-    "skgeom/_prototypes/_training.py": OF_PROTOTYPES,
+    "skgeom/geometry": ["tests/geometry", "tests/properties/test_geometry.py"],
+    "skgeom/objectives": ["tests/objectives", "tests/properties/test_objectives.py"],
+    "skgeom/_prototypes/_metrics.py": ["tests/prototypes"],
+    "skgeom/_prototypes/_losses.py": ["tests/prototypes"],
+    "skgeom/_prototypes/plrsq.py": ["tests/prototypes"],
+    "skgeom/_prototypes/_training.py": ["tests/prototypes"],
 }
-TIERS = ["not exhaustive", "exhaustive"]
+FAST, EXHAUSTIVE = "not exhaustive", "exhaustive"
 MEMORY = 4 * 2**30  # bytes a mutant may take
+TOO_LONG = 1800  # seconds, for a mutant that waits for ever
 NO_RUN = 99  # exit code where pytest was not reached
 NO_TESTS = 5  # exit code where no test is of the tier
+RECORD = ".record.json"  # in the copy of the checkout
+OPTIONS = ["-x", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly"]
 
 OTHER = {
     ast.Add: ast.Sub,
@@ -138,71 +142,171 @@ def mutants_of(source):
                 setattr(node, name, getattr(old, name))
 
 
-def sample(size, seed):
-    """A random sample of (module, tests, number of the mutant in the module)."""
-    found = []
+@cache
+def modules():
+    """The tests of each module to mutate."""
+    found = {}
     for place, tests in TESTED_BY.items():
         path = ROOT / place
         files = [path] if path.is_file() else sorted(path.glob("_*.py"))
         files += [] if path.is_file() else sorted(path.glob("[a-z]*.py"))
         for file in files:
             if file.name != "__init__.py":
-                name = file.relative_to(ROOT).as_posix()
-                for mutant in mutants_of(file.read_text(encoding="utf-8")):
-                    found.append((name, tests, mutant))
+                found[file.relative_to(ROOT).as_posix()] = tests
+    return found
+
+
+def sample(size, seed):
+    """A random sample of (module, (line, what was, what is, source))."""
+    found = [
+        (module, mutant)
+        for module in modules()
+        for mutant in mutants_of((ROOT / module).read_text(encoding="utf-8"))
+    ]
     print(f"{len(found)} mutants can be made.")
     return random.Random(seed).sample(found, size)
 
 
-def run_tests(tree, arguments, limit):
+class Recorder:
+    """A plugin of pytest: the lines that each test executes, and the time it takes."""
+
+    def __init__(self, tree):
+        self.coverage = coverage.Coverage(data_file=None, source_pkgs=["skgeom"])
+        self.tree = tree
+        self.seconds = {}
+
+    def pytest_sessionstart(self):
+        self.coverage.start()
+
+    def pytest_collection_finish(self):
+        for module in modules():  # no test is the one that imports a module
+            import_module(module.removesuffix(".py").replace("/", "."))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        self.coverage.switch_context(item.nodeid)
+        start = time.process_time()
+        result = yield
+        self.seconds[item.nodeid] = time.process_time() - start
+        return result
+
+    def pytest_sessionfinish(self):
+        self.coverage.stop()
+        data = self.coverage.get_data()
+        lines = {
+            module: data.contexts_by_lineno(str(self.tree / module))
+            for module in modules()
+        }
+        record = {"seconds": self.seconds, "lines": lines}
+        (self.tree / RECORD).write_text(json.dumps(record), encoding="utf-8")
+
+
+class Chosen:
+    """A plugin of pytest that runs some tests only, in the order they are named."""
+
+    def __init__(self, names):
+        self.order = {name: number for number, name in enumerate(names)}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items):
+        items[:] = [item for item in items if item.nodeid in self.order]
+        items.sort(key=lambda item: self.order[item.nodeid])
+
+
+def run_tests(tree, arguments, limit, plugins=()):
     """Fate of a mutant: "survived", "killed", or "killed (time)"."""
     child = os.fork()
     if child == 0:
         try:
             os.setpgrp()
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
             os.chdir(tree)
             sys.path.insert(0, str(tree))
             quiet = os.open(os.devnull, os.O_WRONLY)
             os.dup2(quiet, 1)
             os.dup2(quiet, 2)
-            options = ["-x", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly"]
-            os._exit(pytest.main([*options, *arguments]))
+            os._exit(pytest.main([*OPTIONS, *arguments], plugins))
         finally:  # never go on as a second process
             os._exit(NO_RUN)
-    end = time.monotonic() + limit
+    end = time.monotonic() + TOO_LONG
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
             if code == NO_RUN:
                 raise SystemExit(f"No tests were run: {arguments}")
+            if code in (-signal.SIGXCPU, -signal.SIGKILL):
+                return "killed (time)"
             return "survived" if code in (0, NO_TESTS) else "killed"
-        time.sleep(0.05)
+        time.sleep(0.02)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return "killed (time)"
 
 
-@cache
-def usual_time(tree, *arguments):
-    """Seconds that tests take without a mutant."""
-    start = time.monotonic()
-    if run_tests(tree, arguments, 1200) != "survived":
+def unmutated(tree, arguments, plugins=()):
+    """Run tests without a mutant, and return the seconds of processor time."""
+    start = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if run_tests(tree, arguments, TOO_LONG, plugins) != "survived":
         raise SystemExit(f"The tests fail without a mutant: {arguments}")
-    return time.monotonic() - start
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime - start.ru_utime - start.ru_stime
 
 
-def try_mutant(tree, module, tests, source):
+@cache
+def record(tree):
+    """Tests of the fast tier: their seconds, and the tests of each line of a module."""
+    paths = dict.fromkeys(path for paths in TESTED_BY.values() for path in paths)
+    # The plugins and tests/conftest.py are imported once, before the forks.
+    no_test = [
+        "--collect-only",
+        "--quiet",
+        f"--ignore-glob={tree}/*test_*",
+        f"{tree}/tests",
+    ]
+    pytest.main([*OPTIONS, *no_test])
+    assert "skgeom" not in sys.modules  # it is that of the parent otherwise
+    unmutated(tree, ["-m", FAST, *paths], [Recorder(tree)])
+    return json.loads((tree / RECORD).read_text(encoding="utf-8"))
+
+
+@cache
+def exhaustive_seconds(tree, *paths):
+    return unmutated(tree, ["-m", EXHAUSTIVE, *paths])
+
+
+def tests_of_line(tree, module, line):
+    """Names of the tests that execute a line, the quickest first, and their seconds."""
+    seconds, lines = record(tree)["seconds"], record(tree)["lines"][module]
+    # A statement of several lines may be known by its first one.
+    known = max((int(one) for one in lines if int(one) <= line), default=None)
+    names = set(lines.get(str(known), []))
+    if "" in names:  # executed by the import
+        names = {name for tests in lines.values() for name in tests}
+    names = sorted(names & seconds.keys(), key=seconds.get)
+    return names, sum(seconds[name] for name in names)
+
+
+def try_mutant(tree, module, line, source, fast):
     """The fate of a mutant, and the tier of the tests that killed it."""
-    runs = [(tier, ["-m", tier, *paths]) for tier in TIERS for paths in tests]
+    names, seconds = tests_of_line(tree, module, line)
+    sys.dont_write_bytecode = True  # that of the mutants
+    runs = []
+    if names:
+        files = dict.fromkeys(name.split("::")[0] for name in names)
+        runs.append((FAST, seconds, files, [Chosen(names)]))
+    if not fast:
+        paths = modules()[module]
+        runs.append((EXHAUSTIVE, exhaustive_seconds(tree, *paths), paths, []))
+    fate = "survived"
     path = tree / module
     good = path.read_text(encoding="utf-8")
-    for tier, arguments in runs:
-        limit = 30 + 5 * usual_time(tree, *arguments)
+    for tier, seconds, files, plugins in runs:
         path.write_text(source, encoding="utf-8")
         try:
-            fate = run_tests(tree, arguments, limit)
+            limit = int(20 + 3 * seconds)
+            fate = run_tests(tree, ["-m", tier, *files], limit, plugins)
         finally:
             path.write_text(good, encoding="utf-8")
         if fate != "survived":
@@ -214,7 +318,7 @@ def report(lines):
     survived = [line for line in lines if line["fate"] == "survived"]
     for line in sorted(survived, key=lambda line: (line["module"], line["line"])):
         print("{module}:{line}\n    - {before}\n    + {after}".format(**line))
-    for tiers in (TIERS[:1], TIERS):
+    for tiers in ([FAST], [FAST, EXHAUSTIVE]):
         killed = sum(line["tier"] in tiers for line in lines)
         share = killed / len(lines)
         print(f"Killed, {' or '.join(tiers)}: {killed} of {len(lines)}, {share:.1%}.")
@@ -228,6 +332,7 @@ def main():
     parser.add_argument("--part", default="0/1", help="of the sample, such as 0/2")
     parser.add_argument("--minutes", type=float, default=1e9, help="for this run")
     parser.add_argument("--again", action="store_true", help="what survived, once more")
+    parser.add_argument("--fast", action="store_true", help="the fast tier only")
     parser.add_argument("--report", action="store_true")
     options = parser.parse_args()
     end = time.monotonic() + 60 * options.minutes
@@ -252,9 +357,9 @@ def main():
         for number in range(part, options.size, n_parts):
             if number in done or time.monotonic() > end:
                 continue
-            module, tests, (line, before, after, source) = mutants[number]
+            module, (line, before, after, source) = mutants[number]
             start = time.monotonic()
-            fate, tier = try_mutant(tree, module, tests, source)
+            fate, tier = try_mutant(tree, module, line, source, options.fast)
             result = {
                 "number": number,
                 "module": module,
@@ -271,11 +376,8 @@ def main():
 
 if __name__ == "__main__":
     # Imported once, before the forks; skgeom is imported in each of them.
-    sys.dont_write_bytecode = True
     sys.path = [place for place in sys.path if Path(place).name != "tools"]
     os.environ["SCIPY_ARRAY_API"] = "1"  # as in tests/conftest.py
     for name in ("pymanopt", "pyriemann", "sklearn.utils.estimator_checks", "pandas"):
-        __import__(name)
-    import pytest
-
+        import_module(name)
     main()

@@ -44,28 +44,6 @@ def test_affine_invariant_agrees_with_pyriemann(matrices):
     assert_allclose(distance_affine_invariant(a, b), expected, rtol=max(rtol, 1e-13))
 
 
-def test_affine_invariant_of_commuting_matrices_is_that_of_logarithms(rng):
-    rotation, _ = np.linalg.qr(rng.normal(size=(6, 6)))
-    logs_a, logs_b = rng.uniform(-2, 2, size=(2, 4, 6))
-    a, b = (rotation @ (np.exp(v)[..., None] * rotation.T) for v in (logs_a, logs_b))
-    expected = np.linalg.norm(logs_a - logs_b, axis=-1)
-    assert_allclose(distance_affine_invariant(a, b), expected, rtol=1e-13)
-
-
-def test_embedding_is_the_second_moment_of_the_extended_variable(rng):
-    samples = rng.normal([1.0, -2.0, 0.5], size=(50, 3))
-    extended = np.column_stack([samples, np.ones(50)])
-    embedded = calvo_oller_embedding(samples.mean(axis=0), np.cov(samples.T, bias=True))
-    assert_allclose(embedded, extended.T @ extended / 50, atol=1e-14)
-
-
-def test_calvo_oller_of_one_mean_with_many_covariances(make_spd):
-    mean, covariances = np.ones(3), make_spd((5,), 3)
-    found = distance_calvo_oller(mean, covariances[0], mean, covariances)
-    expected = distance_affine_invariant(covariances[0], covariances) / np.sqrt(2)
-    assert_allclose(found, expected, atol=1e-12)
-
-
 def test_calvo_oller_is_affine_invariant_distance_of_embeddings(gaussians):
     embedded = calvo_oller_embedding(*gaussians)
     expected = all_pairs(distance_affine_invariant, embedded) / np.sqrt(2)

@@ -1,9 +1,8 @@
-"""Fisher-Rao distances against closed forms, geodesic equations and other software."""
+"""Fisher-Rao distances against closed forms, and their bounds and tolerance."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.integrate import solve_ivp
 from sklearn.exceptions import ConvergenceWarning
 
 from skgeom.geometry import (
@@ -85,47 +84,6 @@ def test_means_that_differ_in_one_of_the_independent_variables(rng):
     covariances = variances[..., None] * np.eye(5)
     calculated = between(distance_fisher_rao, means, covariances)
     assert_allclose(calculated, expected, rtol=1e-12)
-
-
-# General position
-
-
-def geodesic(mean_velocity, velocity, time):
-    """Where a geodesic from the standard Gaussian arrives, by integration.
-
-    The equations are those of Euler and Lagrange for the metric.
-    """
-    m = len(mean_velocity)
-
-    def unpack(state):
-        parts = np.split(state, [m, 2 * m, 2 * m + m * m])
-        return *parts[:2], *(part.reshape(m, m) for part in parts[2:])
-
-    def derivative(_, state):
-        _, mean_velocity, covariance, velocity = unpack(state)
-        quotient = velocity @ np.linalg.inv(covariance)
-        outer = np.outer(mean_velocity, mean_velocity)
-        parts = mean_velocity, quotient @ mean_velocity, velocity
-        return np.concatenate(
-            [np.ravel(p) for p in (*parts, quotient @ velocity - outer)]
-        )
-
-    start = np.zeros(m), mean_velocity, np.eye(m), velocity
-    start = np.concatenate([np.ravel(part) for part in start])
-    options = {"method": "DOP853", "rtol": 1e-12, "atol": 1e-13}
-    mean, _, covariance, _ = unpack(
-        solve_ivp(derivative, (0, time), start, **options).y[:, -1]
-    )
-    return mean, (covariance + covariance.T) / 2
-
-
-@pytest.mark.parametrize(("m", "length"), [(2, 9.0), (3, 1e-3), (6, 5.0)])
-def test_length_of_an_integrated_geodesic(m, length, rng, make_symmetric):
-    mean_velocity, velocity = rng.normal(size=m), make_symmetric((), m)
-    speed = np.sqrt(mean_velocity @ mean_velocity + np.trace(velocity @ velocity) / 2)
-    mean, covariance = geodesic(mean_velocity / speed, velocity / speed, length)
-    calculated = distance_fisher_rao(np.zeros(m), np.eye(m), mean, covariance)
-    assert_allclose(calculated, length, rtol=1e-8)
 
 
 # Bounds and tolerance

@@ -19,24 +19,30 @@ def gaussians(rng, *shape, m=3):
     return rng.standard_normal((*shape, m)), factors @ factors.mT / m
 
 
-def test_exponential_map_solves_the_geodesic_equation():
-    rng = np.random.default_rng(0)
-    (mean, covariance), v = gaussians(rng), rng.standard_normal(3)
-    V = rng.standard_normal((3, 3))
+@pytest.mark.parametrize(("m", "length"), [(2, 9.0), (3, 1e-3), (6, 5.0)])
+def test_exponential_map_solves_the_geodesic_equation(m, length, rng):
+    """The equations are those of Euler and Lagrange for the metric."""
+    (mean, covariance), v = gaussians(rng, m=m), rng.standard_normal(m)
+    V = rng.standard_normal((m, m))
     V = V + V.T
+    quotient = np.linalg.solve(covariance, V)
+    squared = v @ np.linalg.solve(covariance, v) + np.trace(quotient @ quotient) / 2
+    v, V = (length / np.sqrt(squared) * vector for vector in (v, V))
 
     def slope(_, state):
-        _, S, v, V = np.split(state, [3, 12, 15])
-        S, V = S.reshape(3, 3), V.reshape(3, 3)
+        _, S, v, V = np.split(state, [m, m + m**2, 2 * m + m**2])
+        S, V = S.reshape(m, m), V.reshape(m, m)
         product = V @ np.linalg.inv(S)
         acceleration = product @ V - np.outer(v, v)
         return np.concatenate([v, V.ravel(), product @ v, acceleration.ravel()])
 
     state = np.concatenate([mean, covariance.ravel(), v, V.ravel()])
-    end = solve_ivp(slope, (0, 1), state, rtol=1e-11, atol=1e-12).y[:, -1]
+    end = solve_ivp(slope, (0, 1), state, "DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
     found = exp_map_fisher_rao(mean, covariance, v, V)
-    assert_allclose(found[0], end[:3], rtol=1e-8)
-    assert_allclose(found[1].ravel(), end[3:12], rtol=1e-8)
+    assert_allclose(found[0], end[:m], rtol=1e-8)
+    assert_allclose(found[1].ravel(), end[m : m + m**2], rtol=1e-8)
+    reached = distance_fisher_rao(mean, covariance, *found)
+    assert_allclose(reached, length, rtol=1e-8)
 
 
 def test_logarithm_is_the_inverse_and_has_the_length_of_the_distance():

@@ -115,17 +115,6 @@ def test_classes_that_coincide(wine, kernel, solver, penalty):
         kda.fit(np.vstack([X, X]), np.repeat([0, 1], len(X)))
 
 
-@pytest.mark.parametrize(
-    ("solver", "remedy"),
-    [("cholesky", "Use solver=.nystroem"), ("nystroem", "Reduce n_landmarks")],
-)
-def test_memory_that_is_too_small(wine, monkeypatch, solver, remedy):
-    monkeypatch.setattr("skgeom.utils.validation.memory", lambda: 1e5)
-    options = {"gamma": 0.1, "regularization": 1e-3}
-    with pytest.raises(MemoryError, match=rf"need .* GB, but there are .*{remedy}"):
-        KDA(solver=solver, n_landmarks=100, **options).fit(*wine)
-
-
 @pytest.mark.parametrize("solver", ["eigen", "cholesky", "nystroem"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_offset_samples(kernel, solver):
@@ -190,9 +179,3 @@ def test_nearly_diagonal_kernel(wine, solver):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kda.set_params(gamma=0.3).fit(X, y)
-
-
-def test_no_gamma_is_selected_without_regularization(wine):
-    X, y = wine
-    kda = KDA(kernel="poly", degree=1, regularization=0).fit(X, y)
-    assert kda.gamma_ == pytest.approx(1 / 13)

@@ -29,15 +29,10 @@ def test_order_of_the_samples_changes_nothing(wine, solver, criterion, penalty):
 
 
 def test_priors(wine):
-    """Priors reweight the classes, and shift the decision."""
+    """Uniform ones are weights of classes, see the tests of these."""
     X, y = wine
-    counts = np.bincount(y)
-    kda = KDA(gamma=0.05, regularization=1e-3)
-    uniform = clone(kda).set_params(priors="uniform").fit(X, y)
-    weighted = clone(kda).fit(X, y, sample_weight=1 / counts[y])
-    np.testing.assert_allclose(uniform.transform(X), weighted.transform(X), atol=1e-8)
-    np.testing.assert_allclose(uniform.priors_, 1 / 3)
-    given = KDA(priors=counts / counts.sum()).fit(X, y)
+    np.testing.assert_allclose(KDA(priors="uniform").fit(X, y).priors_, 1 / 3)
+    given = KDA(priors=np.bincount(y) / len(y)).fit(X, y)
     np.testing.assert_allclose(given.predict_proba(X), KDA().fit(X, y).predict_proba(X))
 
 
@@ -141,6 +136,8 @@ def test_regularization_zero(wine):
         with pytest.raises(ValueError, match="must be positive with solver"):
             KDA(regularization=0, solver=solver).fit(X, y)
     assert KDA(kernel="linear", regularization=0).fit(X, y).score(X, y) == 1
+    kda = KDA(kernel="poly", degree=1, regularization=0).fit(X, y)
+    assert kda.gamma_ == pytest.approx(1 / 13)  # which is not selected
 
 
 @pytest.mark.parametrize(
@@ -176,3 +173,27 @@ def test_bad_precomputed_kernel(wine):
         kda.fit(np.linalg.norm(X[:, None] - X, axis=2), y)
     with pytest.raises(ValueError, match=r"X has 9 columns.* 178 training samples"):
         kda.fit(K, y).predict(K[:, :9])
+
+
+# Landmarks.
+
+
+def test_automatic_solver(wine, monkeypatch):
+    """Exact for up to 10,000 samples."""
+    kda = KDA()
+    assert kda._chosen_solver(10_000) == "cholesky"
+    assert kda._chosen_solver(10_001) == "nystroem"
+    X, y = wine
+    monkeypatch.setattr("skgeom._kernel.discriminant.MAX_EXACT", 100)
+    assert kda.fit(X, y).solver_ == "nystroem"
+    with pytest.raises(ValueError, match="of solver='nystroem', is no kernel"):
+        KDA(kernel="sigmoid", gamma=0.5, coef0=-1, regularization=1).fit(X, y)
+
+
+@pytest.mark.parametrize("parameters", [{"coef0": -3}, {"degree": 0.5}])
+def test_polynomials_that_are_not_definite(wine, parameters):
+    X, y = wine
+    X = np.abs(X)
+    kda = KDA(kernel="poly", gamma=0.1, penalty="kernel")
+    with pytest.raises(ValueError, match="negative eigenvalue"):
+        kda.set_params(**{"degree": 2, **parameters}).fit(X, y)
