@@ -2,11 +2,11 @@
 Direction of a travelling wave from complex cross-spectra
 =========================================================
 
-A wave passes an array of sensors, from left to right or from right to left. Every
-sensor has the same power in both cases, and every pair of them the same covariance:
-only the sign of the phase between two sensors differs. It is in the imaginary parts of
-the cross-spectrum, a complex matrix. :class:`~skgeom.PLRSQ` accepts complex Hermitian
-matrices.
+A wave passes an array of sensors, from left to right or from right to left. The powers
+of the sensors and the covariances of all pairs of sensors are equal in both cases: only
+the sign of the phase between two sensors differs. The imaginary part of the
+cross-spectrum, a complex matrix, contains this phase. :class:`~skgeom.PLRSQ` accepts
+complex Hermitian matrices.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -24,7 +24,8 @@ time = np.arange(N_TIMES) / 200  # seconds
 directions = np.array(["leftwards", "rightwards"])
 
 # %%
-# A wave of about 10 Hz reaches each sensor 8 ms after its neighbour, in noise.
+# Simulate a wave of about 10 Hz that reaches each sensor 8 ms after its neighbor, with
+# noise.
 
 
 def record(direction):
@@ -49,11 +50,12 @@ panels[0].set_ylabel("sensor (smoothed)")
 plt.show()
 
 # %%
-# Real and complex
-# ----------------
+# Accuracy with real and complex covariances
+# ------------------------------------------
 #
-# The analytic signal has the phase of a sensor at each time, as a complex number. Its
-# covariances are the cross-spectra. Their real parts do not tell the directions apart.
+# The complex values of the analytic signal contain the phase of each sensor at each
+# time. The covariances of the analytic signals are the cross-spectra. The real parts of
+# the cross-spectra do not separate the directions.
 
 analytic = hilbert(trials)
 spectra = analytic @ analytic.conj().mT / N_TIMES
@@ -62,8 +64,8 @@ for name, X in {"real": spectra.real, "complex": spectra}.items():
     print(f"{name:8s} {X.shape}  accuracy {scores.mean():.3f}")
 
 # %%
-# The phases of the prototypes
-# ----------------------------
+# Phases of the prototypes
+# ------------------------
 #
 # The prototypes are complex. The phase of the entry i, k of a prototype is the delay of
 # the wave from sensor i to sensor k.

@@ -11,22 +11,12 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    assert_all_finite,
-    check_array,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import column_or_1d
 
 from skgeom._prototypes._metrics import VectorMetric, find_metric
 from skgeom._prototypes._training import (
@@ -63,14 +53,17 @@ from skgeom.utils.estimator import (
 )
 from skgeom.utils.linalg import embedded, from_embedded
 from skgeom.utils.validation import (
+    check_array,
     check_sample_weight,
     check_spd_samples,
     check_symmetric,
     check_two_classes,
+    checked_labels,
     cholesky,
     class_factors,
-    known_labels,
     refuse_dict,
+    shape_of,
+    validate_data,
     warn_user,
 )
 
@@ -473,7 +466,7 @@ class PrototypeClassifier(
             )
         goes_on, announced = self._goes_on(), classes is not None
         X = self._check_X(X, reset=not goes_on)
-        y = self._check_y(y, X.shape[0])
+        y = checked_labels(y, X)
         classes = np.unique(y if classes is None else to_numpy(classes))
         check_two_classes(classes, type(self).__name__)
         counts = prototype_counts(self.n_prototypes, classes)
@@ -527,7 +520,7 @@ class PrototypeClassifier(
 
     def _check_X(self, X, reset):
         """X as a real array; matrices are checked to be SPD, and made symmetric."""
-        ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+        ndim = len(shape_of(X))
         if not reset and {ndim, self.prototypes_.ndim} == {2, 3}:
             raise ValueError(
                 f"{type(self).__name__} was fitted on samples of "
@@ -549,15 +542,6 @@ class PrototypeClassifier(
                 f"X has values up to {largest:.3g}, too small for squared "
                 "distances. Multiply X by a number, or scale its features."
             )
-
-    def _check_y(self, y, n_samples):
-        y = known_labels(y if namespace(y) is np else to_numpy(y))
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        if len(y) != n_samples:
-            raise ValueError(f"X has {n_samples} samples, but y has {len(y)} labels.")
-        check_classification_targets(y)
-        return y
 
     def _check_counts(self, counts, y):
         """Raise ValueError if a class has fewer samples than prototypes."""
@@ -795,7 +779,7 @@ class StreamingPrototypeClassifier(PrototypeClassifier):
         classes = np.unique(to_numpy(self.classes_ if classes is None else classes))
         self._check_same(classes, prototype_counts(self.n_prototypes, classes))
         X = self._check_X(X, reset=False)
-        y = self._check_y(y, X.shape[0])
+        y = checked_labels(y, X)
         before = to_numpy(self._training.class_sums)
         X, y, weights, class_sums = self._weighted(X, y, sample_weight, before)
         training = self._continued(X, y, weights, class_sums)

@@ -315,7 +315,11 @@ class PrototypeCost:
                 # J = -jvp / 2 sigma^2, so that both together have 4 sigma^4.
                 jvp = p * part.jvp(direction)
                 jvp -= p * sum_of(jvp, axis=1, keepdims=True)
-                jvp *= training.weights[block, None] / (4 * self._scale**2)
+                jvp *= (
+                    training.weights[block, None]
+                    / (2 * self._scale)
+                    / (2 * self._scale)
+                )
                 total = total + part.vjp(jvp)
             return xp.reshape(total, (-1,)) + diagonal * flat
 
