@@ -48,6 +48,7 @@ SCRIPTS = {
     "user_guide/rejection.rst": 5,
     "user_guide/spd.rst": 4,
     "user_guide/sqfa.rst": 5,
+    "user_guide/tabular.rst": 3,
     "user_guide/transfer.rst": 5,
 }
 BLOCK = re.compile(
