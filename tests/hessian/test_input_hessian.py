@@ -216,15 +216,19 @@ def test_kernel_discriminants_by_torch(data, curvature, assert_close):
     model = KernelDiscriminantAnalysis(gamma=0.05).fit(X, y)
 
     class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name in ("X_fit_", "dual_coef_", "offset_", "decision_means_"):
+                self.register_buffer(name, torch.tensor(getattr(model, name)))
+
         def forward(self, samples):
-            points, dual = map(torch.tensor, (model.X_fit_, model.dual_coef_))
-            squared = ((samples[:, None] - points) ** 2).sum(dim=2)
-            Z = torch.exp(-0.05 * squared) @ dual - torch.tensor(model.offset_)
-            distances = ((Z[:, None] - torch.tensor(model.decision_means_)) ** 2).sum(2)
+            squared = ((samples[:, None] - self.X_fit_) ** 2).sum(dim=2)
+            Z = torch.exp(-0.05 * squared) @ self.dual_coef_ - self.offset_
+            distances = ((Z[:, None] - self.decision_means_) ** 2).sum(dim=2)
             return -distances / 2 / model.temperature_  # with equal priors
 
     H = input_hessian(model, X, y, curvature=curvature)
-    expected = input_hessian(Module().double(), X, y, curvature=curvature)
+    expected = input_hessian(Module(), X, y, curvature=curvature)
     assert_close(H, expected, 1e-9)
 
 
