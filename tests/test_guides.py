@@ -39,7 +39,7 @@ SCRIPTS = {
     "extending.rst": 1,
     "user_guide/devices.rst": 2,
     "user_guide/covariance_hessian.rst": 1,
-    "user_guide/distances.rst": 2,
+    "user_guide/distances.rst": 3,
     "user_guide/kernel_discriminant.rst": 4,
     "user_guide/lvq.rst": 3,
     "user_guide/n_filters.rst": 2,

@@ -5,7 +5,6 @@ from copy import copy
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import validate_data
 
 from skgeom._filters._auto import folds_of_summaries, warn_if_uninformative
 from skgeom._filters._linear_filters import BaseFilters
@@ -22,7 +21,7 @@ from skgeom.objectives import (
     find_distance,
 )
 from skgeom.utils._dask import empty_block
-from skgeom.utils.array_api import is_dask, like, namespace, to_numpy
+from skgeom.utils.array_api import is_dask, like, namespace, on_host, to_numpy
 from skgeom.utils.estimator import (
     current_progress,
     documented_parameters,
@@ -30,7 +29,12 @@ from skgeom.utils.estimator import (
     substitute_docs,
 )
 from skgeom.utils.linalg import AxesSpace, WholeSpace
-from skgeom.utils.validation import class_factors, warn_user
+from skgeom.utils.validation import (
+    check_array,
+    class_factors,
+    validate_data,
+    warn_user,
+)
 
 
 class SQFA(BaseFilters):
@@ -91,6 +95,10 @@ class SQFA(BaseFilters):
         Weights w of the classes: a pair has the weight :math:`w_i w_j` in the mean.
         None and ``"balanced"`` weight all classes equally, for any numbers of samples.
         Classes that are missing in a dictionary have weight one.
+    pair_weight : array-like of shape (n_classes, n_classes) or None, default=None
+        Symmetric weights V of the pairs of classes, zero or positive, in the order of
+        ``classes_``: a pair has the weight :math:`w_i w_j V_{ij}` in the mean. The
+        diagonal and pairs of weight zero are ignored. None weights all pairs equally.
     init : str or array-like of shape (n_components, n_features), default="auto"
         Initial filters: ``"pca"``, the leading principal axes; ``"lda"``, the linear
         discriminants, completed by principal axes; ``"random"``; or an array.
@@ -128,8 +136,9 @@ class SQFA(BaseFilters):
     objective_ : float
         Mean distance of all pairs of classes, or of its square if ``squared``, with the
         variance ``regularization_`` added to the features and with the weights of
-        ``class_weight``: the mean of the entries of ``class_distances()`` above the
-        diagonal. With more than 1,024 classes it is estimated from 524,288 pairs.
+        ``class_weight`` and ``pair_weight``: the mean of the entries of
+        ``class_distances()`` above the diagonal. With more than 1,024 classes it is
+        estimated from 524,288 pairs.
     statistics_ : ClassStatistics
         Class statistics of the features, shrunk by ``shrinkage_``, without the
         regularization.
@@ -200,9 +209,10 @@ class SQFA(BaseFilters):
         "distance": [StrOptions({*DISTANCES, *SECOND_MOMENT_DISTANCES}), callable],
         "squared": ["boolean"],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "pair_weight": ["array-like", None],
     }
     _distances = DISTANCES
-    _of_distances = ("distance", "squared", "class_weight")
+    _of_distances = ("distance", "squared", "class_weight", "pair_weight")
 
     def __init__(
         self,
@@ -214,6 +224,7 @@ class SQFA(BaseFilters):
         constraint="unit-norm",
         covariance_estimator="auto",
         class_weight=None,
+        pair_weight=None,
         init="auto",
         n_init="auto",
         group_size=None,
@@ -230,6 +241,7 @@ class SQFA(BaseFilters):
         self.constraint = constraint
         self.covariance_estimator = covariance_estimator
         self.class_weight = class_weight
+        self.pair_weight = pair_weight
         self.init = init
         self.n_init = n_init
         self.group_size = group_size
@@ -458,14 +470,9 @@ class SQFA(BaseFilters):
 
     def _distance_objective(self, statistics, sigma2, **parameters):
         """The mean distance between the classes, as a function of filters."""
-        own = {name: getattr(self, name) for name in self._of_distances}
-        return _mean_distance(
-            statistics,
-            sigma2,
-            registry=self._distances,
-            second_moments=self._second_moments,
-            **own | parameters,
-        )
+        own = {name: getattr(self, name) for name in self._of_distances} | parameters
+        own["distance"] = find_distance(own["distance"], self._distances)
+        return _mean_distance(statistics, sigma2, self._second_moments, **own)
 
 
 @substitute_docs(**documented_parameters(SQFA))
@@ -496,6 +503,7 @@ class SecondMomentSQFA(SQFA):
     {constraint}
     {covariance_estimator}
     {class_weight}
+    {pair_weight}
     {init}
     {n_init}
     {group_size}
@@ -558,6 +566,7 @@ class SecondMomentSQFA(SQFA):
         constraint="unit-norm",
         covariance_estimator="auto",
         class_weight=None,
+        pair_weight=None,
         init="auto",
         n_init="auto",
         group_size=None,
@@ -575,6 +584,7 @@ class SecondMomentSQFA(SQFA):
             constraint=constraint,
             covariance_estimator=covariance_estimator,
             class_weight=class_weight,
+            pair_weight=pair_weight,
             init=init,
             n_init=n_init,
             group_size=group_size,
@@ -587,9 +597,8 @@ class SecondMomentSQFA(SQFA):
 
 
 def _mean_distance(
-    statistics, sigma2, *, distance, squared, class_weight, registry, second_moments
+    statistics, sigma2, second_moments, *, distance, squared, class_weight, pair_weight
 ):
-    distance = find_distance(distance, registry)
     if second_moments:
         covariances = statistics.second_moments
         means = np.zeros(covariances.shape[:2])
@@ -604,19 +613,38 @@ def _mean_distance(
         if distance.translation_invariant:
             # An offset that all classes share would cost digits.
             means = means - means.mean(axis=0)
-    weights = _weights(class_weight, statistics.classes)
-    return MeanPairwiseDistance(means, covariances, sigma2, distance, squared, weights)
-
-
-def _weights(class_weight, classes):
-    """Weights of the classes in the mean over pairs; None for equal weights."""
-    if class_weight is None or class_weight == "balanced":
-        return None
-    weights = class_factors(class_weight, classes, zero=True)
-    if np.count_nonzero(weights) < 2:
+    classes, weights = statistics.classes, None
+    if class_weight not in (None, "balanced"):
+        weights = class_factors(class_weight, classes, zero=True)
+    of_pairs = _weights_of_pairs(pair_weight, len(classes))
+    objective = MeanPairwiseDistance(
+        means, covariances, sigma2, distance, squared, weights, of_pairs
+    )
+    if objective.n_pairs == 0:
         raise ValueError(
-            "class_weight must be positive for at least two classes, which make a "
-            f"pair, got {class_weight}."
+            "No pair of classes has a weight. Set class_weight to positive values for "
+            "at least two classes, and pair_weight for a pair of them."
+        )
+    return objective
+
+
+def _weights_of_pairs(pair_weight, n_classes):
+    """Valid weights of the pairs of classes, (c, c); None for equal weights."""
+    if pair_weight is None:
+        return None
+    problem, weights = None, on_host(pair_weight)
+    weights = check_array(weights, dtype=float, copy=True, input_name="pair_weight")
+    if weights.shape != (n_classes, n_classes):
+        problem = f"has shape {weights.shape}, but there are {n_classes} classes"
+    elif not np.allclose(weights, weights.T, rtol=1e-10, atol=0):
+        problem = "is not symmetric"
+    elif (weights < 0).any():
+        problem = f"has a negative entry, {weights.min():.3g}"
+    if problem:
+        raise ValueError(
+            f"pair_weight {problem}. Use a symmetric array of shape "
+            f"{(n_classes, n_classes)} without negative entries, in the order of "
+            "classes_."
         )
     return weights
 

@@ -169,6 +169,9 @@ class MeanPairwiseDistance:
     weights : ndarray of shape (c,), default=None
         Weights :math:`w_i` of the classes: the mean is then that with the weights
         :math:`w_i w_j` of the pairs. None: equal weights.
+    pair_weights : ndarray of shape (c, c), default=None
+        Factors :math:`v_{ij}` of the weights of the pairs, symmetric: a pair then has
+        the weight :math:`w_i w_j v_{ij}`. None: equal factors.
     """
 
     terms = "pairs"
@@ -181,18 +184,20 @@ class MeanPairwiseDistance:
         distance,
         squared=False,
         weights=None,
+        pair_weights=None,
     ):
         self.distance = distance
         self.squared = squared
         self.weights = np.ones(means.shape[0]) if weights is None else weights
-        self.n_pairs = n_weighted_pairs(self.weights)
+        self.pair_weights = pair_weights
+        self.n_pairs = n_weighted_pairs(self.weights, pair_weights)
         self.classes = ProjectedClasses(
             means, covariances, regularization, self.parallel
         )
 
     @cached_property
     def _pairs(self):
-        return all_pairs(self.weights)
+        return all_pairs(self.weights, self.pair_weights)
 
     @property
     def complete(self):
@@ -235,7 +240,7 @@ class MeanPairwiseDistance:
 
         See :func:`growing_samples`.
         """
-        return growing_samples(self.weights, random_state)
+        return growing_samples(self.weights, random_state, self.pair_weights)
 
     def sample(self, pairs):
         """The same objective, estimated from some pairs only."""
@@ -274,7 +279,9 @@ class MeanPairwiseDistance:
         If there are more than 524,288, it is an estimate from about as many of them,
         always the same ones, so that the values of two searches can be compared.
         """
-        pairs = large_sample(self.weights, _PAIRS_OF_MEAN, random_state=0)
+        pairs = large_sample(
+            self.weights, _PAIRS_OF_MEAN, random_state=0, pair_weights=self.pair_weights
+        )
         values, _ = self._averaged(self._values(filters, pairs))
         return float(values @ pairs.weights)
 
@@ -346,22 +353,36 @@ class Pairs:
         return len(self.i)
 
 
-def n_weighted_pairs(weights):
+def n_weighted_pairs(weights, pair_weights=None):
     """Number of pairs of classes that have a weight."""
     n_classes = int(np.count_nonzero(weights))
-    return n_classes * (n_classes - 1) // 2
+    if pair_weights is None:
+        return n_classes * (n_classes - 1) // 2
+    return len(all_pairs(weights, pair_weights))
 
 
-def all_pairs(weights):
-    """All pairs of classes that have a weight, given the weights of the classes."""
+def all_pairs(weights, pair_weights=None):
+    """All pairs of classes that have a weight.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (c,)
+        Weights of the classes.
+    pair_weights : ndarray of shape (c, c), default=None
+        Factors of the weights of the pairs, symmetric.
+    """
     classes = np.flatnonzero(weights)
     i, j = np.triu_indices(len(classes), 1)
     i, j = classes[i], classes[j]
     of_pairs = weights[i] * weights[j]
+    if pair_weights is not None:
+        of_pairs = of_pairs * pair_weights[i, j]
+        weighted = of_pairs > 0
+        i, j, of_pairs = i[weighted], j[weighted], of_pairs[weighted]
     return Pairs(i, j, of_pairs / of_pairs.sum())
 
 
-def growing_samples(weights, random_state):
+def growing_samples(weights, random_state, pair_weights=None):
     """Samples of the pairs, each part of the next one; none if the pairs are few.
 
     The last one is of all pairs, if these are affordable: their number then is within
@@ -373,17 +394,21 @@ def growing_samples(weights, random_state):
         Weights of the classes.
     random_state : int, RandomState instance or None
         What the pairs are drawn with.
+    pair_weights : ndarray of shape (c, c), default=None
+        Factors of the weights of the pairs, symmetric.
 
     Returns
     -------
     list of Pairs
     """
-    n_pairs = n_weighted_pairs(weights)
+    n_pairs = n_weighted_pairs(weights, pair_weights)
     if n_pairs <= FEW_PAIRS:
         return []
-    draw = _CyclicPairs(weights, random_state)
+    draw = _CyclicPairs(weights, random_state, pair_weights)
     largest = _LAST * np.count_nonzero(weights)
-    last = all_pairs(weights) if n_pairs <= largest else draw.sample(largest)
+    last = (
+        all_pairs(weights, pair_weights) if n_pairs <= largest else draw.sample(largest)
+    )
     sizes = []
     size = max(_LEAST, _FIRST * np.count_nonzero(weights))
     while size <= len(last) / 2:
@@ -392,11 +417,11 @@ def growing_samples(weights, random_state):
     return [*map(draw.sample, sizes), last]
 
 
-def large_sample(weights, n_pairs, random_state):
+def large_sample(weights, n_pairs, random_state, pair_weights=None):
     """A sample of about so many pairs, or all pairs if they are no more than that."""
-    if n_weighted_pairs(weights) <= n_pairs:
-        return all_pairs(weights)
-    return _CyclicPairs(weights, random_state).sample(n_pairs)
+    if n_weighted_pairs(weights, pair_weights) <= n_pairs:
+        return all_pairs(weights, pair_weights)
+    return _CyclicPairs(weights, random_state, pair_weights).sample(n_pairs)
 
 
 class _CyclicPairs:
@@ -409,14 +434,18 @@ class _CyclicPairs:
     its weight makes the weighted sum of a sample an unbiased estimate of the mean.
     """
 
-    def __init__(self, weights, random_state):
+    def __init__(self, weights, random_state, pair_weights=None):
         rng = check_random_state(random_state)
-        self.weights = weights
+        self.weights, self.pair_weights = weights, pair_weights
         self.places = np.rint(weights / weights[weights > 0].mean()).astype(int)
         self.places[(weights > 0) & (self.places == 0)] = 1
         self.circle = rng.permutation(np.repeat(np.arange(len(weights)), self.places))
         self.distances = rng.permutation(np.arange(1, (len(self.circle) + 1) // 2))
-        self.total = (weights.sum() ** 2 - (weights**2).sum()) / 2
+        if pair_weights is None:
+            self.total = (weights.sum() ** 2 - (weights**2).sum()) / 2
+        else:
+            squares = weights**2 @ np.diag(pair_weights)
+            self.total = (weights @ pair_weights @ weights - squares) / 2
 
     def sample(self, n_pairs):
         """The pairs at the first few distances, about ``n_pairs`` of them."""
@@ -434,4 +463,6 @@ class _CyclicPairs:
         i, j = np.divmod(codes, n_classes)
         expected = 2 * len(distances) * self.places[i] * self.places[j] / (n_places - 1)
         weights = self.weights[i] * self.weights[j] / self.total
+        if self.pair_weights is not None:
+            weights = weights * self.pair_weights[i, j]
         return Pairs(i, j, counts / expected * weights, complete=False)

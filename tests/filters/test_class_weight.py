@@ -1,12 +1,30 @@
-"""``class_weight``: of classes in pairs for SQFA, of samples for AMA-Gauss."""
+"""``class_weight`` and ``pair_weight``: of pairs for SQFA, of samples for AMA-Gauss."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
 
-from skgeom import SQFA, AMAGauss
+from skgeom import SQFA, AMAGauss, SecondMomentSQFA
 from skgeom.objectives import DISTANCES, MeanPairwiseDistance
+
+FISHER_RAO = DISTANCES["fisher-rao"]
+WEIGHTS = {0: 2.0, 2: 0.5}  # and class 1 has weight one
+OF_PAIRS = np.array([[9.0, 3.0, 0.0], [3.0, 9.0, 0.2], [0.0, 0.2, 9.0]])
+
+
+@pytest.mark.parametrize("pair_weight", [None, OF_PAIRS, OF_PAIRS.tolist()])
+@pytest.mark.parametrize("estimator", [SQFA, SecondMomentSQFA])
+def test_mean_over_pairs_is_weighted(estimator, pair_weight, wine):
+    options = {"class_weight": WEIGHTS, "pair_weight": pair_weight}
+    sqfa = estimator(2, **options, regularization=0.3, random_state=0).fit(*wine)
+    weights = np.outer([2, 1, 0.5], [2, 1, 0.5])
+    weights = weights if pair_weight is None else weights * OF_PAIRS
+    pairs = np.triu_indices(3, 1)
+    for _ in range(2):  # in another basis, and with the parameters of the fit
+        expected = np.average(sqfa.class_distances()[pairs], weights=weights[pairs])
+        assert sqfa.objective_ == pytest.approx(expected, rel=1e-12)
+        sqfa.set_params(pair_weight=None).orthonormalize()
 
 
 @pytest.mark.parametrize("estimator", [SQFA, AMAGauss])
@@ -26,25 +44,27 @@ def test_class_of_no_weight_is_left_out(wine):
     X, y = wine
     options = {"regularization": 0.3, "covariance_estimator": None, "random_state": 0}
     without = SQFA(2, **options).fit(X[y < 2], y[y < 2])
-    weightless = SQFA(2, class_weight={2: 0}, **options).fit(X, y)
-    assert weightless.objective_ == pytest.approx(without.objective_, rel=1e-6)
+    pairs = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    for weight in ({"class_weight": {2: 0}}, {"pair_weight": pairs}):
+        weightless = SQFA(2, **weight, **options).fit(X, y)
+        assert weightless.objective_ == pytest.approx(without.objective_, rel=1e-6)
 
 
 def test_gradient_of_weighted_pairs(rng):
     means, factors = rng.normal(size=(4, 5)), rng.normal(size=(4, 5, 5))
-    weights = np.array([1.0, 0.3, 2.0, 0.0])
+    weights, of_pairs = np.array([1.0, 0.3, 2.0, 0.0]), np.abs(rng.normal(size=(4, 4)))
+    of_pairs = of_pairs + of_pairs.T
     objective = MeanPairwiseDistance(
-        means, factors @ factors.mT, 0.1, DISTANCES["fisher-rao"], weights=weights
+        means, factors @ factors.mT, 0.1, FISHER_RAO, False, weights, of_pairs
     )
     filters, step = rng.normal(size=(5, 2)), rng.normal(size=(5, 2))
     _, gradient = objective(filters)
     numeric = (objective(filters + 1e-6 * step)[0] - objective(filters)[0]) / 1e-6
     assert numeric == pytest.approx(np.sum(gradient * step), rel=1e-4)
     i, j = np.triu_indices(4, 1)
-    basis = np.linalg.qr(filters)[0]
-    projected = objective.project(basis)
-    distances = projected.matrix()[i, j]
-    expected = np.average(distances, weights=weights[i] * weights[j])
+    projected = objective.project(np.linalg.qr(filters)[0])
+    weights = weights[i] * weights[j] * of_pairs[i, j]
+    expected = np.average(projected.matrix()[i, j], weights=weights)
     assert projected(np.eye(2))[0] == pytest.approx(expected, rel=1e-12)
 
 
@@ -63,8 +83,23 @@ def test_bad_weights(estimator, weight, message, wine):
         estimator(2, class_weight=weight).fit(*wine)
 
 
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.ones((2, 2)), r"shape \(2, 2\), but there are 3 classes. Use .* \(3, 3\)"),
+        (np.arange(9.0).reshape(3, 3), "pair_weight is not symmetric"),
+        (OF_PAIRS - 1, "pair_weight has a negative entry, -1"),
+        (OF_PAIRS * np.nan, "pair_weight contains NaN"),
+        (np.eye(3), "No pair of classes has a weight"),
+    ],
+)
+def test_bad_weights_of_pairs(weight, message, wine):
+    with pytest.raises(ValueError, match=message):
+        SQFA(2, pair_weight=weight).fit(*wine)
+
+
 def test_weights_that_leave_no_pair(wine):
-    with pytest.raises(ValueError, match="positive for at least two classes"):
+    with pytest.raises(ValueError, match="positive values for at least two classes"):
         SQFA(2, class_weight={0: 0, 1: 0}).fit(*wine)
     with pytest.raises(ValueError, match="positive for some class"):
         AMAGauss(2, class_weight={0: 0, 1: 0, 2: 0}).fit(*wine)

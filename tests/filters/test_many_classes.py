@@ -30,6 +30,7 @@ def statistics(rng):
     return ClassStatistics(range(24), [50] * 24, means, covariances)
 
 
+ALL = np.arange(24)
 MODELS = {
     "fisher-rao": SQFA(2),
     "squared": SQFA(2, squared=True),
@@ -40,6 +41,7 @@ MODELS = {
     "groups": SQFA(3, group_size=2),
     "no regularization": SQFA(2, regularization=0),
     "weights": SQFA(2, class_weight={0: 0, 1: 8, 2: 5}),
+    "pair weights": SQFA(2, pair_weight=1 / (1 + np.abs(np.subtract.outer(ALL, ALL)))),
     "second moments": SecondMomentSQFA(2),
     "one start": SQFA(2, init="pca", n_init=1),
 }
@@ -49,10 +51,11 @@ def objective_of(model, weights=None):
     distances = model.class_distances() ** (1 + model.squared)
     weights = np.ones(len(distances)) if weights is None else weights
     i, j = np.triu_indices(len(distances), 1)
-    return np.average(distances[i, j], weights=weights[i] * weights[j])
+    of_pairs = 1 if model.pair_weight is None else model.pair_weight[i, j]
+    return np.average(distances[i, j], weights=weights[i] * weights[j] * of_pairs)
 
 
-FAST = ("fisher-rao", "weights", "second moments")
+FAST = ("fisher-rao", "weights", "pair weights", "second moments")
 
 
 @pytest.mark.parametrize(

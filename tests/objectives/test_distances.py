@@ -20,9 +20,6 @@ from skgeom.geometry import (
 )
 from skgeom.objectives import DISTANCES, SECOND_MOMENT_DISTANCES, MeanPairwiseDistance
 
-EVERY = [*DISTANCES.items(), *SECOND_MOMENT_DISTANCES.items()]
-IDS = [f"{name}-{i}" for i, (name, _) in enumerate(EVERY)]
-
 
 def values(distance, means, covariances):
     """The distances of the pairs (0, 1), (0, 2), (1, 2)."""
@@ -106,16 +103,6 @@ def test_wasserstein_of_gaussians_adds_the_distance_of_the_means(gaussians):
     found = values(DISTANCES["wasserstein"], means, covariances)
     offsets = np.linalg.norm(means[i] - means[j], axis=1)
     assert_allclose(found, np.hypot(bures, offsets), rtol=1e-10)
-
-
-@pytest.mark.parametrize(("name", "distance"), EVERY, ids=IDS)
-def test_affine_invariance_is_as_declared(name, distance, gaussians, rng):
-    means, covariances = gaussians
-    mixing = rng.normal(size=(4, 4)) + 2 * np.eye(4)
-    plain = values(distance, means, covariances)
-    mixed = values(distance, means @ mixing.T, mixing @ covariances @ mixing.T)
-    agree = np.allclose(mixed, plain, rtol=1e-9)
-    assert agree == distance.affine_invariant
 
 
 def test_exact_fisher_rao(gaussians):

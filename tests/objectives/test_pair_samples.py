@@ -53,11 +53,14 @@ def test_all_classes_with_a_weight_occur(weights):
 # The objective on a sample
 
 
-@pytest.fixture
-def problem(make_gaussians, rng):
-    weights = rng.uniform(0.5, 2, size=120)
+@pytest.fixture(params=["classes", "pairs"])
+def problem(request, make_gaussians, rng):
+    weights, of_pairs = rng.uniform(0.5, 2, size=120), None
+    if request.param == "pairs":
+        of_pairs = rng.uniform(0, 2, size=(120, 120))
+        of_pairs = of_pairs + of_pairs.T
     objective = MeanPairwiseDistance(
-        *make_gaussians((120,), 4), 0.1, FISHER_RAO, weights=weights
+        *make_gaussians((120,), 4), 0.1, FISHER_RAO, False, weights, of_pairs
     )
     return objective, rng.normal(size=(4, 2))
 

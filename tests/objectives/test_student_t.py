@@ -36,14 +36,6 @@ def test_bound_on_the_line(df, rng):
         assert (bound[i] >= 0.5 * exact).all()
 
 
-@pytest.mark.parametrize("df", [1, 3])
-def test_equal_locations_on_the_line_are_exact(df):
-    deviations = np.array([0.1, 1.0, 7.0])
-    bound = distances(df, np.zeros((3, 1)), (deviations**2)[:, None, None])
-    exact = exact_on_the_line(df, 0.0, deviations[:, None], 0.0, deviations)
-    assert_allclose(bound, exact, rtol=1e-12)
-
-
 def test_many_degrees_of_freedom_are_a_gaussian(make_gaussians):
     means, covariances = make_gaussians((4,), 3)
     i, j = np.triu_indices(4, 1)
