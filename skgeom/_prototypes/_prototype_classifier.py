@@ -50,6 +50,7 @@ from skgeom.utils.estimator import (
     CallbackSupportMixin,
     current_progress,
     estimator_method,
+    validate_data,
 )
 from skgeom.utils.linalg import embedded, from_embedded
 from skgeom.utils.validation import (
@@ -63,7 +64,6 @@ from skgeom.utils.validation import (
     class_factors,
     refuse_dict,
     shape_of,
-    validate_data,
     warn_user,
 )
 
